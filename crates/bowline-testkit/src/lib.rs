@@ -1,0 +1,1 @@
+//! bowline-testkit
