@@ -1,1 +1,7 @@
-//! bowline-manager
+//! The cloud-controller-manager process: flags, leader election and migration, serving, metrics, shutdown.
+
+pub mod flags;
+pub mod logging;
+pub mod migration;
+pub mod options;
+pub mod serving;
