@@ -1,7 +1,44 @@
-//! The provider interface of Bowline: traits and value types.
+//! The provider interface of Bowline: traits and value types, no I/O.
+//!
+//! A cloud implements [`Cloud`] and as much of [`Instances`], [`LoadBalancers`] and [`Routes`] as it has. The controllers,
+//! the safety rails, the limits and the process around them come from the framework.
+//!
+//! Everything follows one idea. *Observe* builds a complete picture or admits that it cannot ([`Evidence`]). *Plan* is a
+//! pure function from what is wanted and what is there to a [`Plan`]: typed steps, each with its reason. *Execute*
+//! performs one step and makes no choices.
+//!
+//! This crate deliberately has no client, no runtime and no clock: it builds without tokio and without kube.
 
 pub mod bucket;
+pub mod budget;
+pub mod cloud;
+pub mod ensure;
+pub mod error;
+pub mod events;
+pub mod evidence;
+pub mod extra;
 pub mod fence;
+pub mod instances;
+pub mod loadbalancer;
+pub mod node;
+pub mod plan;
+pub mod routes;
+pub mod service;
+
+pub use async_trait::async_trait;
 
 pub use bucket::TokenBucket;
+pub use budget::{CallBudget, Unlimited, Urgency};
+pub use cloud::{Capability, Cloud, CloudConfig, CloudContext, CloudFactory};
+pub use ensure::{EnsureLoadBalancer, EnsureOutcome, Ensured};
+pub use error::{CloudError, ErrorClass, Retry};
+pub use events::{About, EventKind, EventSink, NoEvents};
+pub use evidence::{Doubt, Evidence, Proof};
+pub use extra::{Answer, ExtraController, Watched, Watches};
 pub use fence::{Fence, Fenced, Unfenced};
+pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
+pub use loadbalancer::{AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose};
+pub use node::{AddressKind, NodeAddress, NodeSet, NodeView, Taint};
+pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
+pub use routes::{Route, RouteChange, Routes};
+pub use service::{Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceKey, ServicePort, ServiceView};

@@ -1,0 +1,191 @@
+//! Load balancers: observe, plan, execute.
+//!
+//! A provider keeps its own types for what it observes and for its steps. The framework sees them through
+//! [`AnyLoadBalancers`], where a step is known by its [`StepFacts`] and its text.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::plan::{Plan, Planned, Step, StepFacts};
+use crate::{CloudError, ErrorClass, Evidence, Fence, LoadBalancerStatus, NodeSet, ServiceKey, ServiceView};
+
+/// What is wanted for one Service.
+#[derive(Debug, Clone)]
+pub struct LoadBalancerRequest {
+    /// `--cluster-name`: part of names in the cloud.
+    pub cluster: Arc<str>,
+    /// The Service.
+    pub service: Arc<ServiceView>,
+    /// The nodes that shall get its traffic; may be empty.
+    pub nodes: NodeSet,
+    /// Whether the load balancer shall be there.
+    pub purpose: Purpose,
+}
+
+/// Whether a load balancer shall be there or go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Make it so, with exactly these ports, options and nodes.
+    Ensure,
+    /// Remove it and every remain of it.
+    Remove,
+}
+
+/// Load balancers of a cloud.
+#[async_trait]
+pub trait LoadBalancers: Send + Sync + 'static {
+    /// A complete picture of one load balancer and all that belongs to it.
+    type Observed: Send + Sync + 'static;
+    /// One change in the cloud.
+    type Step: Step + 'static;
+
+    /// The name a load balancer of this Service has in the cloud.
+    fn name(&self, request: &LoadBalancerRequest) -> String {
+        request.service.default_load_balancer_name()
+    }
+
+    /// Looks at many load balancers at once; one answer for each request, in order, each complete or unknown.
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Self::Observed>>;
+
+    /// Decides what to do. Pure: no call, no clock, no randomness. `observed` is `None` if it is proven absent; what
+    /// is unknown is never planned for.
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&Self::Observed>,
+        now: Timestamp,
+    ) -> Plan<Self::Step, LoadBalancerStatus>;
+
+    /// Performs one step and makes no choice. Every mutating call asks `fence` first.
+    async fn execute(&self, step: &Self::Step, fence: &dyn Fence) -> Result<(), CloudError>;
+
+    /// Of the Services that wait for the cloud, names those worth another look, with as few calls as the cloud
+    /// allows: one list for all of them where it can. The default looks at each.
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        Ok(waiting.iter().map(|request| request.service.key()).collect())
+    }
+
+    /// How often [`LoadBalancers::poll`] is worth calling while something is pending.
+    fn poll_period(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+}
+
+/// What some provider observed; only that provider can look inside.
+pub struct AnyObserved(Box<dyn Any + Send + Sync>);
+
+/// A step of some provider; only that provider can perform it, everybody can read it.
+pub struct AnyStep {
+    facts: StepFacts,
+    text: String,
+    step: Box<dyn Any + Send + Sync>,
+}
+
+impl AnyStep {
+    /// What the step does.
+    #[must_use]
+    pub const fn facts(&self) -> &StepFacts {
+        &self.facts
+    }
+}
+
+impl fmt::Debug for AnyStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AnyStep").field(&self.text).finish()
+    }
+}
+
+impl fmt::Display for AnyStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for AnyObserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnyObserved")
+    }
+}
+
+/// [`LoadBalancers`] of any provider: what controllers hold. Every `LoadBalancers` is one.
+#[async_trait]
+pub trait AnyLoadBalancers: Send + Sync {
+    /// As [`LoadBalancers::name`].
+    fn name(&self, request: &LoadBalancerRequest) -> String;
+    /// As [`LoadBalancers::observe`].
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>>;
+    /// As [`LoadBalancers::plan`].
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+        now: Timestamp,
+    ) -> Plan<AnyStep, LoadBalancerStatus>;
+    /// As [`LoadBalancers::execute`].
+    async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError>;
+    /// As [`LoadBalancers::poll`].
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError>;
+    /// As [`LoadBalancers::poll_period`].
+    fn poll_period(&self) -> Duration;
+}
+
+#[async_trait]
+impl<T: LoadBalancers> AnyLoadBalancers for T {
+    fn name(&self, request: &LoadBalancerRequest) -> String {
+        LoadBalancers::name(self, request)
+    }
+
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
+        let observed = LoadBalancers::observe(self, requests).await;
+        observed.into_iter().map(|one| one.map(|inside| AnyObserved(Box::new(inside)))).collect()
+    }
+
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+        now: Timestamp,
+    ) -> Plan<AnyStep, LoadBalancerStatus> {
+        let observed = match observed.map(|any| any.0.downcast_ref::<T::Observed>()) {
+            None => None,
+            Some(Some(inside)) => Some(inside),
+            Some(None) => return Plan::Refuse(crate::Refusal { problems: vec![WRONG_PROVIDER.into()] }),
+        };
+        match LoadBalancers::plan(self, request, observed, now) {
+            Plan::Settled(status) => Plan::Settled(status),
+            Plan::Act(steps) => Plan::Act(steps.into_iter().map(erase).collect()),
+            Plan::Wait(wait) => Plan::Wait(wait),
+            Plan::Elsewhere => Plan::Elsewhere,
+            Plan::Refuse(refusal) => Plan::Refuse(refusal),
+        }
+    }
+
+    async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        match step.step.downcast_ref::<T::Step>() {
+            Some(step) => LoadBalancers::execute(self, step, fence).await,
+            None => Err(CloudError::new(ErrorClass::Fatal, WRONG_PROVIDER)),
+        }
+    }
+
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        LoadBalancers::poll(self, waiting).await
+    }
+
+    fn poll_period(&self) -> Duration {
+        LoadBalancers::poll_period(self)
+    }
+}
+
+const WRONG_PROVIDER: &str =
+    "a plan was handed to a provider that did not make it; this is a bug, please report it";
+
+fn erase<S: Step + 'static>(planned: Planned<S>) -> Planned<AnyStep> {
+    let Planned { step, reason } = planned;
+    let erased = AnyStep { facts: step.facts(), text: step.to_string(), step: Box::new(step) };
+    Planned { step: erased, reason }
+}

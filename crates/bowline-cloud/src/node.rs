@@ -1,0 +1,108 @@
+//! A Node as providers and planners see it: the fields they use, nothing else.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The projection of a Kubernetes Node that is kept in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeView {
+    /// The Node's name.
+    pub name: String,
+    /// The Node's UID: a re-created namesake is another Node.
+    pub uid: String,
+    /// The version this projection was made from.
+    pub resource_version: String,
+    /// `spec.providerID`, once set immutable.
+    pub provider_id: Option<String>,
+    /// All labels.
+    pub labels: BTreeMap<String, String>,
+    /// The annotations a provider may look at (the whole map would hold kilobytes of other people's state).
+    pub annotations: BTreeMap<String, String>,
+    /// The taints.
+    pub taints: Vec<Taint>,
+    /// `status.addresses`, in order: the first InternalIP is the node's primary one.
+    pub addresses: Vec<NodeAddress>,
+    /// `spec.podCIDRs`.
+    pub pod_cidrs: Vec<IpNet>,
+    /// Whether the Ready condition is True; `None` if it was never reported.
+    pub ready: Option<bool>,
+    /// `spec.unschedulable`.
+    pub unschedulable: bool,
+    /// `status.nodeInfo.systemUUID`: some clouds find their machine by it.
+    pub system_uuid: Option<String>,
+    /// When the Node was registered.
+    pub created_at: Option<Timestamp>,
+    /// When its deletion was asked for.
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// A taint of a Node; two taints are the same if key and effect are.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Taint {
+    /// The key.
+    pub key: String,
+    /// The value, often empty.
+    pub value: Option<String>,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+/// What kind of address a [`NodeAddress`] is; the text is the one on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum AddressKind {
+    /// The host name.
+    Hostname,
+    /// An address inside the cloud's network.
+    InternalIP,
+    /// An address reachable from outside.
+    ExternalIP,
+    /// A name that resolves inside.
+    InternalDNS,
+    /// A name that resolves outside.
+    ExternalDNS,
+}
+
+impl fmt::Display for AddressKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// One entry of a Node's addresses. The cloud's spelling of the address is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeAddress {
+    /// What kind of address it is.
+    #[serde(rename = "type")]
+    pub kind: AddressKind,
+    /// The address or name.
+    pub address: String,
+}
+
+impl NodeAddress {
+    /// An address of some kind.
+    #[must_use]
+    pub fn new(kind: AddressKind, address: impl Into<String>) -> Self {
+        Self { kind, address: address.into() }
+    }
+}
+
+/// The nodes behind a load balancer: one immutable snapshot shared by all Services.
+#[derive(Debug, Clone, Default)]
+pub struct NodeSet {
+    /// Grows with every change of the set: equal epochs mean equal sets.
+    pub epoch: u64,
+    /// The eligible nodes, by name.
+    pub nodes: Arc<BTreeMap<String, Arc<NodeView>>>,
+}
+
+impl NodeSet {
+    /// The nodes, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<NodeView>> {
+        self.nodes.values()
+    }
+}

@@ -1,0 +1,186 @@
+//! A Service as providers and planners see it, and the status they give it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// `namespace/name` of a Service.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServiceKey {
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for ServiceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// The projection of a Kubernetes Service that is kept in memory. Strings stay as the user wrote them: parsing them
+/// into an intent, with errors that name the field, is the provider's first step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServiceView {
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// The UID: ownership of cloud objects goes by it (safety rail SR-8).
+    pub uid: String,
+    /// The version this projection was made from.
+    pub resource_version: String,
+    /// All annotations: providers read their options from them.
+    pub annotations: BTreeMap<String, String>,
+    /// All labels.
+    pub labels: BTreeMap<String, String>,
+    /// `spec.type`: `LoadBalancer`, `NodePort`, `ClusterIP` or `ExternalName`.
+    pub kind: String,
+    /// `spec.loadBalancerClass`.
+    pub load_balancer_class: Option<String>,
+    /// `spec.loadBalancerIP`.
+    pub load_balancer_ip: Option<String>,
+    /// `spec.loadBalancerSourceRanges`, unparsed.
+    pub source_ranges: Vec<String>,
+    /// The ports, in order.
+    pub ports: Vec<ServicePort>,
+    /// `spec.sessionAffinity`: `None` or `ClientIP`.
+    pub session_affinity: Option<String>,
+    /// `spec.sessionAffinityConfig.clientIP.timeoutSeconds`.
+    pub session_affinity_timeout_seconds: Option<i32>,
+    /// `spec.externalIPs`.
+    pub external_ips: Vec<String>,
+    /// `spec.externalTrafficPolicy`: `Cluster` or `Local`.
+    pub external_traffic_policy: Option<String>,
+    /// `spec.healthCheckNodePort`.
+    pub health_check_node_port: Option<u16>,
+    /// `spec.ipFamilies`: `IPv4`, `IPv6`, in order of preference.
+    pub ip_families: Vec<String>,
+    /// `spec.ipFamilyPolicy`.
+    pub ip_family_policy: Option<String>,
+    /// `spec.allocateLoadBalancerNodePorts`.
+    pub allocate_node_ports: Option<bool>,
+    /// `spec.clusterIPs`.
+    pub cluster_ips: Vec<String>,
+    /// The finalizers.
+    pub finalizers: Vec<String>,
+    /// The status as the API server has it.
+    pub status: LoadBalancerStatus,
+    /// When the Service was created.
+    pub created_at: Option<Timestamp>,
+    /// When its deletion was asked for.
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// One port of a Service.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServicePort {
+    /// The name; may be missing if there is only one port.
+    pub name: Option<String>,
+    /// `TCP`, `UDP` or `SCTP`.
+    pub protocol: String,
+    /// The port clients connect to.
+    pub port: u16,
+    /// The port on every node; missing when node ports are not allocated.
+    pub node_port: Option<u16>,
+    /// The port of the pods, a number or a name.
+    pub target_port: Option<String>,
+    /// What is spoken on the port.
+    pub app_protocol: Option<String>,
+}
+
+impl ServiceView {
+    /// The key of this Service.
+    #[must_use]
+    pub fn key(&self) -> ServiceKey {
+        ServiceKey { namespace: self.namespace.clone(), name: self.name.clone() }
+    }
+
+    /// Whether traffic must reach only nodes with a local endpoint, checked through the health check node port.
+    #[must_use]
+    pub fn only_local(&self) -> bool {
+        matches!(self.kind.as_str(), "LoadBalancer" | "NodePort")
+            && self.external_traffic_policy.as_deref() == Some("Local")
+    }
+
+    /// The name upstream's framework proposes for a load balancer: `a` and the UID without dashes, 32 characters.
+    #[must_use]
+    pub fn default_load_balancer_name(&self) -> String {
+        let uid = self.uid.chars().filter(|&c| c != '-');
+        std::iter::once('a').chain(uid).take(32).collect()
+    }
+}
+
+/// The status of a load balancer as Kubernetes shows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadBalancerStatus {
+    /// The points of entry, in order.
+    pub ingress: Vec<Ingress>,
+}
+
+/// One point of entry: an address, a host name, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ingress {
+    /// The address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ip: Option<IpAddr>,
+    /// The host name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    /// How traffic arrives; the API server reads a missing mode as `VIP`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ip_mode: Option<IpMode>,
+    /// What is known of single ports.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<PortStatus>,
+}
+
+/// How traffic that was sent to the address arrives at a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IpMode {
+    /// With the load balancer's address as destination: kube-proxy may short-circuit it.
+    #[serde(rename = "VIP")]
+    Vip,
+    /// Through a proxy: in-cluster traffic must leave the cluster to get what the proxy adds.
+    Proxy,
+}
+
+/// The state of one port of a load balancer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortStatus {
+    /// The port.
+    pub port: u16,
+    /// The protocol.
+    pub protocol: String,
+    /// The error, as a CamelCase reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_name_is_a_and_the_uid_cut_at_32_characters() {
+        let service =
+            ServiceView { uid: "eb83ac2c-2c6f-4a40-9a6c-0123456789ab".into(), ..ServiceView::default() };
+        assert_eq!(service.default_load_balancer_name(), "aeb83ac2c2c6f4a409a6c0123456789a");
+    }
+
+    #[test]
+    fn a_status_is_written_as_kubernetes_writes_it() {
+        let ingress = Ingress {
+            ip: Some(IpAddr::from([203, 0, 113, 7])),
+            ip_mode: Some(IpMode::Vip),
+            ..Ingress::default()
+        };
+        let written = serde_json::to_string(&LoadBalancerStatus { ingress: vec![ingress] }).unwrap();
+        assert_eq!(written, r#"{"ingress":[{"ip":"203.0.113.7","ipMode":"VIP"}]}"#);
+    }
+}
