@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -44,23 +44,22 @@ pub enum EnsureOutcome {
 #[derive(Debug)]
 pub struct Ensured<C> {
     cloud: C,
-    /// By Service UID; an entry goes when its load balancer was removed.
-    done: Mutex<BTreeMap<String, Done>>,
+    /// By Service UID; an entry goes once its load balancer is seen to be gone.
+    calls: Mutex<BTreeMap<String, LastCall>>,
 }
 
 /// What the last successful call for a Service was made for, and what it came to.
 #[derive(Debug, Clone)]
-struct Done {
-    service: Arc<ServiceView>,
-    node_epoch: u64,
-    outcome: EnsureOutcome,
+enum LastCall {
+    Ensure { service: Arc<ServiceView>, node_epoch: u64, outcome: EnsureOutcome },
+    Delete,
 }
 
 /// What [`Ensured`] knows of one load balancer.
 #[derive(Debug)]
 pub struct EnsuredView {
     status: Option<LoadBalancerStatus>,
-    done: Option<Done>,
+    last_call: Option<LastCall>,
 }
 
 /// The one call that is missing.
@@ -82,24 +81,33 @@ enum Call {
 impl<C: EnsureLoadBalancer> Ensured<C> {
     /// Wraps a cloud.
     pub fn new(cloud: C) -> Self {
-        Self { cloud, done: Mutex::default() }
+        Self { cloud, calls: Mutex::default() }
     }
 
-    fn remembered(&self, uid: &str) -> Option<Done> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).get(uid).cloned()
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<String, LastCall>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remember(&self, request: &LoadBalancerRequest, outcome: Option<EnsureOutcome>) {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        let uid = request.service.uid.clone();
-        match outcome {
-            Some(outcome) => {
-                let service = request.service.clone();
-                done.insert(uid, Done { service, node_epoch: request.nodes.epoch, outcome });
+    /// Weighs what the cloud says against what we did. Absence counts at once when the load balancer is wanted; when
+    /// it shall go, only after a delete call: "not found" may still leave parts of it behind.
+    fn weigh(
+        &self,
+        request: &LoadBalancerRequest,
+        found: Evidence<LoadBalancerStatus>,
+    ) -> Evidence<EnsuredView> {
+        let uid = &request.service.uid;
+        let last_call = self.calls().get(uid).cloned();
+        let deleted = matches!(last_call, Some(LastCall::Delete));
+        let elsewhere = matches!(last_call, Some(LastCall::Ensure { outcome: EnsureOutcome::Elsewhere, .. }));
+        match found {
+            Evidence::Absent(_) if elsewhere || (request.purpose == Purpose::Remove && !deleted) => {
+                Evidence::Present(EnsuredView { status: None, last_call })
             }
-            None => {
-                done.remove(&uid);
+            Evidence::Absent(proof) => {
+                self.calls().remove(uid);
+                Evidence::Absent(proof)
             }
+            found => found.map(|status| EnsuredView { status: Some(status), last_call }),
         }
     }
 
@@ -126,18 +134,7 @@ impl<C: EnsureLoadBalancer> LoadBalancers for Ensured<C> {
     async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<EnsuredView>> {
         let mut views = Vec::with_capacity(requests.len());
         for request in requests {
-            let done = self.remembered(&request.service.uid);
-            views.push(match self.cloud.get(request).await {
-                Evidence::Present(status) => Evidence::Present(EnsuredView { status: Some(status), done }),
-                // What another controller made is not ours to see, but that we handed it over is worth knowing.
-                Evidence::Absent(_)
-                    if done.as_ref().is_some_and(|d| d.outcome == EnsureOutcome::Elsewhere) =>
-                {
-                    Evidence::Present(EnsuredView { status: None, done })
-                }
-                Evidence::Absent(proof) => Evidence::Absent(proof),
-                Evidence::Unknown(doubt) => Evidence::Unknown(doubt),
-            });
+            views.push(self.weigh(request, self.cloud.get(request).await));
         }
         views
     }
@@ -150,7 +147,6 @@ impl<C: EnsureLoadBalancer> LoadBalancers for Ensured<C> {
     ) -> Plan<EnsureStep, LoadBalancerStatus> {
         match (request.purpose, observed) {
             (Purpose::Remove, None) => Plan::Settled(LoadBalancerStatus::default()),
-            (Purpose::Remove, Some(EnsuredView { status: None, .. })) => Plan::Elsewhere,
             (Purpose::Remove, Some(_)) => self.step(Call::Delete, request, "the Service no longer wants it"),
             (Purpose::Ensure, None) => {
                 self.step(Call::Create, request, "the Service has no load balancer yet")
@@ -162,18 +158,25 @@ impl<C: EnsureLoadBalancer> LoadBalancers for Ensured<C> {
     async fn execute(&self, step: &EnsureStep, fence: &dyn Fence) -> Result<(), CloudError> {
         fence.check()?;
         let request = &step.request;
-        let outcome = match step.call {
-            Call::Create | Call::Converge => Some(self.cloud.ensure(request).await?),
+        let uid = &request.service.uid;
+        match step.call {
+            Call::Create | Call::Converge => {
+                let outcome = self.cloud.ensure(request).await?;
+                let service = request.service.clone();
+                let done = LastCall::Ensure { service, node_epoch: request.nodes.epoch, outcome };
+                self.calls().insert(uid.clone(), done);
+            }
             Call::UpdateNodes => {
                 self.cloud.update(request).await?;
-                self.remembered(&request.service.uid).map(|done| done.outcome)
+                if let Some(LastCall::Ensure { node_epoch, .. }) = self.calls().get_mut(uid) {
+                    *node_epoch = request.nodes.epoch;
+                }
             }
             Call::Delete => {
                 self.cloud.delete(request).await?;
-                None
+                self.calls().insert(uid.clone(), LastCall::Delete);
             }
-        };
-        self.remember(request, outcome);
+        }
         Ok(())
     }
 }
@@ -184,23 +187,25 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
         request: &LoadBalancerRequest,
         view: &EnsuredView,
     ) -> Plan<EnsureStep, LoadBalancerStatus> {
-        let Some(done) = &view.done else {
+        let Some(LastCall::Ensure { service, node_epoch, outcome }) = &view.last_call else {
             return self.step(
                 Call::Converge,
                 request,
-                "not yet compared with the Service since this process started",
+                "not compared with the Service since this process started",
             );
         };
-        if !same_wish(&done.service, &request.service) {
+        if !same_wish(service, &request.service) {
             return self.step(Call::Converge, request, "the Service was changed");
         }
-        match (&done.outcome, &view.status) {
+        match (outcome, &view.status) {
             (EnsureOutcome::Elsewhere, _) => Plan::Elsewhere,
-            (_, Some(_)) if done.node_epoch != request.nodes.epoch => {
+            (EnsureOutcome::Ready(_), None) => {
+                self.step(Call::Converge, request, "it vanished from the cloud")
+            }
+            (EnsureOutcome::Ready(_), Some(_)) if *node_epoch != request.nodes.epoch => {
                 self.step(Call::UpdateNodes, request, "the set of nodes changed")
             }
-            (_, Some(status)) => Plan::Settled(status.clone()),
-            (_, None) => self.step(Call::Converge, request, "it vanished from the cloud"),
+            (EnsureOutcome::Ready(_), Some(status)) => Plan::Settled(status.clone()),
         }
     }
 }
@@ -238,3 +243,6 @@ impl Step for EnsureStep {
         StepFacts { verb, kind: "load balancer", target: self.name.clone(), set: None }
     }
 }
+
+#[cfg(test)]
+mod tests;

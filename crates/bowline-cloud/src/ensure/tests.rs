@@ -156,7 +156,9 @@ fn a_closed_fence_stops_the_call() {
     }
     let cloud = Arc::new(OneBalancer::default());
     let lbs = Ensured::new(cloud.clone());
-    let Plan::Act(steps) = AnyLoadBalancers::plan(&lbs, &request(Purpose::Ensure), None, Timestamp::UNIX_EPOCH) else {
+    let Plan::Act(steps) =
+        AnyLoadBalancers::plan(&lbs, &request(Purpose::Ensure), None, Timestamp::UNIX_EPOCH)
+    else {
         panic!("a missing load balancer is created");
     };
     assert_eq!(steps[0].step.facts().verb, Verb::Create);
