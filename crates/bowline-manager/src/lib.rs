@@ -1,5 +1,6 @@
 //! The cloud-controller-manager process: flags, leader election and migration, serving, metrics, shutdown.
 
+pub mod budget;
 pub mod flags;
 pub mod logging;
 pub mod migration;
