@@ -1,1 +1,2 @@
-//! bowline-controllers
+//! The controllers of Bowline.
+pub mod view;

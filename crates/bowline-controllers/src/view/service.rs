@@ -1,0 +1,199 @@
+//! Service → [`ServiceView`].
+
+use bowline_cloud::{Ingress, IpMode, LoadBalancerStatus, PortStatus, ServicePort, ServiceView};
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::api::ObjectMeta;
+use serde::Deserialize;
+
+/// A Service with the fields that [`ServiceView`] needs.
+#[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
+#[resource(inherit = Service)]
+pub struct SlimService {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    spec: SlimSpec,
+    #[serde(default)]
+    status: SlimStatus,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SlimSpec {
+    r#type: String,
+    load_balancer_class: Option<String>,
+    #[serde(rename = "loadBalancerIP")]
+    load_balancer_ip: Option<String>,
+    load_balancer_source_ranges: Vec<String>,
+    ports: Vec<SlimPort>,
+    session_affinity: Option<String>,
+    session_affinity_config: SlimAffinity,
+    #[serde(rename = "externalIPs")]
+    external_ips: Vec<String>,
+    external_traffic_policy: Option<String>,
+    health_check_node_port: u16,
+    ip_families: Vec<String>,
+    ip_family_policy: Option<String>,
+    allocate_load_balancer_node_ports: Option<bool>,
+    #[serde(rename = "clusterIPs")]
+    cluster_ips: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SlimPort {
+    name: Option<String>,
+    protocol: String,
+    port: u16,
+    node_port: u16,
+    target_port: Option<IntOrString>,
+    app_protocol: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct SlimAffinity {
+    #[serde(rename = "clientIP")]
+    client_ip: SlimClientIp,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SlimClientIp {
+    timeout_seconds: Option<i32>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SlimStatus {
+    load_balancer: SlimLoadBalancer,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct SlimLoadBalancer {
+    ingress: Vec<SlimIngress>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SlimIngress {
+    ip: Option<String>,
+    hostname: Option<String>,
+    ip_mode: Option<String>,
+    ports: Vec<PortStatus>,
+}
+
+/// The projection. Total: an ingress address that is none is left out.
+#[must_use]
+pub fn service_view(service: SlimService) -> ServiceView {
+    let SlimService { metadata, spec, status } = service;
+    ServiceView {
+        namespace: metadata.namespace.unwrap_or_default(),
+        name: metadata.name.unwrap_or_default(),
+        uid: metadata.uid.unwrap_or_default(),
+        resource_version: metadata.resource_version.unwrap_or_default(),
+        annotations: metadata.annotations.unwrap_or_default(),
+        labels: metadata.labels.unwrap_or_default(),
+        kind: spec.r#type,
+        load_balancer_class: spec.load_balancer_class,
+        load_balancer_ip: spec.load_balancer_ip.filter(|ip| !ip.is_empty()),
+        source_ranges: spec.load_balancer_source_ranges,
+        ports: spec.ports.into_iter().map(port).collect(),
+        session_affinity: spec.session_affinity,
+        session_affinity_timeout_seconds: spec.session_affinity_config.client_ip.timeout_seconds,
+        external_ips: spec.external_ips,
+        external_traffic_policy: spec.external_traffic_policy.filter(|policy| !policy.is_empty()),
+        health_check_node_port: some_port(spec.health_check_node_port),
+        ip_families: spec.ip_families,
+        ip_family_policy: spec.ip_family_policy,
+        allocate_node_ports: spec.allocate_load_balancer_node_ports,
+        cluster_ips: spec.cluster_ips,
+        finalizers: metadata.finalizers.unwrap_or_default(),
+        status: LoadBalancerStatus {
+            ingress: status.load_balancer.ingress.into_iter().map(ingress).collect(),
+        },
+        created_at: metadata.creation_timestamp.map(|time| time.0),
+        deleted_at: metadata.deletion_timestamp.map(|time| time.0),
+    }
+}
+
+/// Go writes a port that is not set as 0 or leaves it out.
+fn some_port(port: u16) -> Option<u16> {
+    (port != 0).then_some(port)
+}
+
+fn port(port: SlimPort) -> ServicePort {
+    let target_port = port.target_port.map(|target| match target {
+        IntOrString::Int(number) => number.to_string(),
+        IntOrString::String(name) => name,
+    });
+    ServicePort {
+        name: port.name.filter(|name| !name.is_empty()),
+        protocol: port.protocol,
+        port: port.port,
+        node_port: some_port(port.node_port),
+        target_port,
+        app_protocol: port.app_protocol,
+    }
+}
+
+fn ingress(ingress: SlimIngress) -> Ingress {
+    let ip_mode = ingress.ip_mode.as_deref().and_then(|mode| match mode {
+        "VIP" => Some(IpMode::Vip),
+        "Proxy" => Some(IpMode::Proxy),
+        _unknown => None,
+    });
+    Ingress {
+        ip: ingress.ip.and_then(|ip| ip.parse().ok()),
+        hostname: ingress.hostname.filter(|name| !name.is_empty()),
+        ip_mode,
+        ports: ingress.ports,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_balancer_service_is_projected_with_all_a_provider_reads() {
+        let service: SlimService = serde_json::from_value(serde_json::json!({
+            "metadata": {"namespace": "shop", "name": "web", "uid": "s-1", "resourceVersion": "7",
+                         "annotations": {"a": "b"}, "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]},
+            "spec": {
+                "type": "LoadBalancer", "clusterIP": "10.0.0.9", "clusterIPs": ["10.0.0.9"], "selector": {"app": "web"},
+                "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": "http", "nodePort": 30080},
+                          {"name": "dns", "protocol": "UDP", "port": 53, "targetPort": 5353}],
+                "sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 600}},
+                "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000, "ipFamilies": ["IPv4"],
+                "ipFamilyPolicy": "SingleStack", "allocateLoadBalancerNodePorts": true,
+                "loadBalancerSourceRanges": ["192.0.2.0/24"]
+            },
+            "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.5", "ipMode": "Proxy"}, {"hostname": "lb.example"}]}}
+        }))
+        .unwrap();
+        let view = service_view(service);
+        assert_eq!(view.key().to_string(), "shop/web");
+        assert!(view.only_local());
+        assert_eq!(view.ports[0].node_port, Some(30080));
+        assert_eq!(view.ports[0].target_port.as_deref(), Some("http"));
+        assert_eq!((view.ports[1].node_port, view.ports[1].target_port.as_deref()), (None, Some("5353")));
+        assert_eq!(view.session_affinity_timeout_seconds, Some(600));
+        assert_eq!(view.health_check_node_port, Some(31000));
+        assert_eq!(view.status.ingress[0].ip_mode, Some(IpMode::Proxy));
+        assert_eq!(view.status.ingress[1].hostname.as_deref(), Some("lb.example"));
+        assert_eq!(view.load_balancer_class, None);
+    }
+
+    #[test]
+    fn fields_that_are_left_out_are_left_out() {
+        let service: SlimService =
+            serde_json::from_str(r#"{"metadata": {"name": "x"}, "spec": {"type": "ClusterIP"}}"#).unwrap();
+        let view = service_view(service);
+        assert_eq!(
+            view,
+            ServiceView { name: "x".into(), kind: "ClusterIP".into(), ..ServiceView::default() }
+        );
+    }
+}
