@@ -69,6 +69,7 @@ pub enum Capability<T> {
 
 /// What a cloud is given to work with.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct CloudContext {
     /// `--cluster-name`.
     pub cluster_name: Arc<str>,
@@ -78,6 +79,19 @@ pub struct CloudContext {
     pub budget: Arc<dyn CallBudget>,
     /// For events on Nodes and Services.
     pub events: Arc<dyn EventSink>,
+}
+
+impl CloudContext {
+    /// What the manager hands to a cloud; tests of a provider make their own.
+    #[must_use]
+    pub fn new(
+        cluster_name: impl Into<Arc<str>>,
+        fence: Arc<dyn Fence>,
+        budget: Arc<dyn CallBudget>,
+        events: Arc<dyn EventSink>,
+    ) -> Self {
+        Self { cluster_name: cluster_name.into(), fence, budget, events }
+    }
 }
 
 impl fmt::Debug for CloudContext {

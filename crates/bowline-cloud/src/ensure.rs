@@ -240,7 +240,7 @@ impl Step for EnsureStep {
             Call::Converge | Call::UpdateNodes => Verb::Update,
             Call::Delete => Verb::Delete,
         };
-        StepFacts { verb, kind: "load balancer", target: self.name.clone(), set: None }
+        StepFacts::new(verb, "load balancer", &self.name)
     }
 }
 

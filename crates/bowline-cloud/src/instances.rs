@@ -33,7 +33,7 @@ pub enum Claim {
     NotOurs(String),
 }
 
-/// All that one look at a machine tells.
+/// All that one look at a machine tells. Make it with `..Instance::default()`: fields may be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instance {
     /// `<provider>://<id>`.

@@ -68,6 +68,7 @@ pub trait Step: fmt::Display + Send + Sync {
 
 /// What a step does, in the words the safety rails understand.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StepFacts {
     /// What is done.
     pub verb: Verb,
@@ -77,6 +78,21 @@ pub struct StepFacts {
     pub target: String,
     /// How a set changes, if the step replaces one (safety rail SR-7 guards against emptying it).
     pub set: Option<SetChange>,
+}
+
+impl StepFacts {
+    /// A step that does this to that.
+    #[must_use]
+    pub fn new(verb: Verb, kind: &'static str, target: impl Into<String>) -> Self {
+        Self { verb, kind, target: target.into(), set: None }
+    }
+
+    /// The step replaces a set.
+    #[must_use]
+    pub fn replacing(mut self, set: SetChange) -> Self {
+        self.set = Some(set);
+        self
+    }
 }
 
 /// What a step does to its target.

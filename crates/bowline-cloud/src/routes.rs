@@ -7,6 +7,7 @@ use crate::{CloudError, Fence, NodeAddress};
 
 /// One route of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Route {
     /// The cloud's name or id of it; empty when it is yet to be made.
     pub name: String,
@@ -19,6 +20,14 @@ pub struct Route {
     pub destination: IpNet,
     /// Whether it leads nowhere: such a route is always replaced.
     pub blackhole: bool,
+}
+
+impl Route {
+    /// A route to a Node's pods.
+    #[must_use]
+    pub fn new(name: impl Into<String>, target_node: Option<String>, destination: IpNet) -> Self {
+        Self { name: name.into(), target_node, target_addresses: None, destination, blackhole: false }
+    }
 }
 
 /// A wanted change of the routes.
