@@ -213,7 +213,6 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
 /// Whether two versions of a Service ask for the same: bookkeeping and our own status do not count.
 fn same_wish(done: &ServiceView, wanted: &ServiceView) -> bool {
     let wish = |service: &ServiceView| ServiceView {
-        resource_version: String::new(),
         status: LoadBalancerStatus::default(),
         finalizers: Vec::new(),
         ..service.clone()

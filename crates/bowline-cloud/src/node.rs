@@ -8,15 +8,14 @@ use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The projection of a Kubernetes Node that is kept in memory.
+/// The projection of a Kubernetes Node that is kept in memory. It leaves out the resourceVersion, which grows with every
+/// heartbeat: a Node whose view is the same has not changed for us.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeView {
     /// The Node's name.
     pub name: String,
     /// The Node's UID: a re-created namesake is another Node.
     pub uid: String,
-    /// The version this projection was made from.
-    pub resource_version: String,
     /// `spec.providerID`, once set immutable.
     pub provider_id: Option<String>,
     /// All labels.

@@ -32,8 +32,6 @@ pub struct ServiceView {
     pub name: String,
     /// The UID: ownership of cloud objects goes by it (safety rail SR-8).
     pub uid: String,
-    /// The version this projection was made from.
-    pub resource_version: String,
     /// All annotations: providers read their options from them.
     pub annotations: BTreeMap<String, String>,
     /// All labels.

@@ -1,2 +1,10 @@
-//! The controllers of Bowline.
+//! The controllers of Bowline, generic over the cloud.
+//!
+//! Each controller observes, plans and executes, in files of these names. This crate never sees HTTP, flags or the lease:
+//! it is handed informers, a writer and a fence.
+
+pub mod controller;
+pub mod extra;
+pub mod metrics;
+pub mod registry;
 pub mod view;

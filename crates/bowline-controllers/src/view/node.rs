@@ -74,7 +74,6 @@ pub fn node_view(node: SlimNode) -> NodeView {
     NodeView {
         name: metadata.name.unwrap_or_default(),
         uid: metadata.uid.unwrap_or_default(),
-        resource_version: metadata.resource_version.unwrap_or_default(),
         provider_id: spec.provider_id.filter(|id| !id.is_empty()),
         labels: metadata.labels.unwrap_or_default(),
         annotations: short_annotations(metadata.annotations),

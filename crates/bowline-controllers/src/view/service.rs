@@ -92,7 +92,6 @@ pub fn service_view(service: SlimService) -> ServiceView {
         namespace: metadata.namespace.unwrap_or_default(),
         name: metadata.name.unwrap_or_default(),
         uid: metadata.uid.unwrap_or_default(),
-        resource_version: metadata.resource_version.unwrap_or_default(),
         annotations: metadata.annotations.unwrap_or_default(),
         labels: metadata.labels.unwrap_or_default(),
         kind: spec.r#type,

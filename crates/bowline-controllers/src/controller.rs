@@ -1,0 +1,63 @@
+//! What a controller is to the process that runs it, and what it is given to work with.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bowline_cloud::{Cloud, Fence, NodeView, ServiceView};
+use bowline_kube::clock::Clock;
+use bowline_kube::events::EventRecorder;
+use bowline_kube::informer::Informer;
+use bowline_kube::queue::QueueMetrics;
+use bowline_kube::write::Writer;
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::ControllerMetrics;
+use crate::registry::ControllerName;
+
+/// A controller: observes, plans and executes until it is told to stop.
+#[async_trait]
+pub trait Controller: Send + Sync {
+    /// Its names.
+    fn name(&self) -> &ControllerName;
+
+    /// Runs until `cancel`. Then it takes no more work, and returns when what had begun is finished.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`] if it cannot run now, or never can.
+    async fn run(&self, context: ControllerContext, cancel: CancellationToken) -> Result<(), Stopped>;
+}
+
+/// Why a controller does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stopped {
+    /// A service of the cloud is missing or failing: it is started again after a while, the others run (SR-11).
+    #[error("unavailable: {0}")]
+    Unavailable(String),
+    /// This cloud, or this configuration, has no use for it: it is not started again.
+    #[error("not started: {0}")]
+    NotWanted(String),
+}
+
+/// What a controller is given to work with.
+#[derive(Clone)]
+pub struct ControllerContext {
+    /// The cloud.
+    pub cloud: Arc<dyn Cloud>,
+    /// All Nodes.
+    pub nodes: Informer<Arc<NodeView>>,
+    /// All Services that have or had a load balancer.
+    pub services: Informer<Arc<ServiceView>>,
+    /// Writes to the API server, guarded and fenced.
+    pub writer: Writer,
+    /// Events of this controller's component.
+    pub events: EventRecorder,
+    /// Asked right before every change in the cloud.
+    pub fence: Arc<dyn Fence>,
+    /// Wall time.
+    pub clock: Clock,
+    /// Where its queues report.
+    pub queues: QueueMetrics,
+    /// Its own metrics.
+    pub metrics: ControllerMetrics,
+}

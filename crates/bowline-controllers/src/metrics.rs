@@ -1,0 +1,176 @@
+//! The metrics of the controllers, under upstream's names, labels and buckets: dashboards and alerts keep working.
+//!
+//! prometheus-client appends `_total` to counters by itself, so it is left out of their names here.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+/// The value of the label `manager`.
+const MANAGER: &str = "cloud-controller-manager";
+
+/// All metrics of the controllers. Cloning shares them.
+#[derive(Debug, Clone)]
+pub struct ControllerMetrics {
+    /// How long a node waited until its uninitialized taint was removed.
+    pub taint_removal_delay_seconds: Histogram,
+    /// How long a node waited until it was initialized.
+    pub initial_node_sync_delay_seconds: Histogram,
+    /// How long one look at all nodes took.
+    pub monitor_nodes_duration_seconds: Histogram,
+    /// What the lifecycle controller asked the cloud, and with what result.
+    pub lifecycle_cloud_calls: Family<CloudCallLabels, Counter>,
+    /// How often the set of nodes of a load balancer was updated.
+    pub load_balancer_syncs: Counter,
+    /// How often that failed.
+    pub node_sync_errors: Counter,
+    /// How long one change of the node set took for all Services.
+    pub node_sync_latency_seconds: Histogram,
+    /// How long it took for one Service.
+    pub update_host_latency_seconds: Histogram,
+    /// How often the routes were compared, and with what result.
+    pub route_syncs: Family<RouteSyncLabels, Counter>,
+    running: Family<RunningLabels, Gauge>,
+    unavailable: Family<ControllerLabels, Gauge>,
+    restarts: Family<ControllerLabels, Counter>,
+}
+
+/// What was asked of the cloud.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct CloudCallLabels {
+    /// `instance_exists`, `instance_shutdown` or `instance_metadata`.
+    pub operation: &'static str,
+    /// `success`, `error`, `instance_not_found`, `not_implemented` or `canceled`.
+    pub result: &'static str,
+}
+
+/// How a comparison of the routes ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RouteSyncLabels {
+    /// `changed`, `noop` or `error`.
+    pub outcome: &'static str,
+    /// `periodic` or `node_change`.
+    pub trigger: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RunningLabels {
+    name: String,
+    manager: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ControllerLabels {
+    controller: String,
+}
+
+impl ControllerMetrics {
+    /// Adds the metrics to a registry.
+    pub fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::new();
+        metrics.register_node(registry);
+        metrics.register_service_and_route(registry);
+        registry.register("running_managed_controllers", "Whether a controller runs", metrics.running.clone());
+        registry.register(
+            "bowline_controller_unavailable",
+            "Whether a controller waits for a service of the cloud that is missing or failing",
+            metrics.unavailable.clone(),
+        );
+        registry.register(
+            "bowline_controller_restarts",
+            "How often a controller was started again after it failed",
+            metrics.restarts.clone(),
+        );
+        metrics
+    }
+
+    fn new() -> Self {
+        let node_delay = || Histogram::new(exponential_buckets(1.0, 4.0, 6));
+        let service_latency = || Histogram::new(exponential_buckets(1.0, 2.0, 15));
+        Self {
+            taint_removal_delay_seconds: node_delay(),
+            initial_node_sync_delay_seconds: node_delay(),
+            monitor_nodes_duration_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 15)),
+            lifecycle_cloud_calls: Family::default(),
+            load_balancer_syncs: Counter::default(),
+            node_sync_errors: Counter::default(),
+            node_sync_latency_seconds: service_latency(),
+            update_host_latency_seconds: service_latency(),
+            route_syncs: Family::default(),
+            running: Family::default(),
+            unavailable: Family::default(),
+            restarts: Family::default(),
+        }
+    }
+
+    fn register_node(&self, registry: &mut Registry) {
+        registry.register(
+            "node_controller_cloud_provider_taint_removal_delay_seconds",
+            "Time from a node's registration until its uninitialized taint was removed",
+            self.taint_removal_delay_seconds.clone(),
+        );
+        registry.register(
+            "node_controller_initial_node_sync_delay_seconds",
+            "Time from a node's registration until it was initialized",
+            self.initial_node_sync_delay_seconds.clone(),
+        );
+        registry.register(
+            "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds",
+            "Time one look at all nodes took",
+            self.monitor_nodes_duration_seconds.clone(),
+        );
+        registry.register(
+            "cloud_node_lifecycle_controller_cloud_provider_calls",
+            "Questions of the lifecycle controller to the cloud",
+            self.lifecycle_cloud_calls.clone(),
+        );
+    }
+
+    fn register_service_and_route(&self, registry: &mut Registry) {
+        registry.register(
+            "service_controller_loadbalancer_sync",
+            "Updates of the nodes behind load balancers",
+            self.load_balancer_syncs.clone(),
+        );
+        registry.register(
+            "service_controller_nodesync_error",
+            "Updates of the nodes behind load balancers that failed",
+            self.node_sync_errors.clone(),
+        );
+        registry.register(
+            "service_controller_nodesync_latency_seconds",
+            "Time to bring all load balancers up to date after a change of nodes",
+            self.node_sync_latency_seconds.clone(),
+        );
+        registry.register(
+            "service_controller_update_loadbalancer_host_latency_seconds",
+            "Time to update the nodes behind one load balancer",
+            self.update_host_latency_seconds.clone(),
+        );
+        registry.register(
+            "route_controller_route_sync",
+            "Comparisons of the cloud's routes with the nodes",
+            self.route_syncs.clone(),
+        );
+    }
+
+    /// Says whether a controller runs. `name` is its short name, as upstream's dashboards have it.
+    pub fn set_running(&self, name: &str, running: bool) {
+        let labels = RunningLabels { name: name.to_owned(), manager: MANAGER };
+        self.running.get_or_create(&labels).set(running.into());
+    }
+
+    /// Says whether a controller waits for its cloud service.
+    pub fn set_unavailable(&self, controller: &str, unavailable: bool) {
+        let labels = ControllerLabels { controller: controller.to_owned() };
+        self.unavailable.get_or_create(&labels).set(unavailable.into());
+    }
+
+    /// Counts a controller that is started again.
+    pub fn restarted(&self, controller: &str) {
+        self.restarts.get_or_create(&ControllerLabels { controller: controller.to_owned() }).inc();
+    }
+}

@@ -1,0 +1,48 @@
+//! The names of the controllers: one table, from which flags, leader migration, clients and metrics take theirs.
+
+/// How a controller is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControllerName {
+    /// The canonical name: in `--controllers`, in `/readyz`, in leader migration.
+    pub canonical: String,
+    /// The short name that `--controllers` accepts too, and that metrics use.
+    pub alias: String,
+    /// The name of its client, and of its ServiceAccount with `--use-service-account-credentials`.
+    pub client: String,
+}
+
+impl ControllerName {
+    /// A controller and its names.
+    #[must_use]
+    pub fn new(canonical: &str, alias: &str, client: &str) -> Self {
+        Self { canonical: canonical.to_owned(), alias: alias.to_owned(), client: client.to_owned() }
+    }
+}
+
+/// The controllers every cloud-controller-manager has: canonical name, alias, client.
+pub const COMMON: [[&str; 3]; 5] = [
+    ["cloud-node-controller", "cloud-node", "node-controller"],
+    ["cloud-node-lifecycle-controller", "cloud-node-lifecycle", "node-controller"],
+    ["service-lb-controller", "service", "service-controller"],
+    ["node-route-controller", "route", "route-controller"],
+    ["node-ipam-controller", "nodeipam", "node-controller"],
+];
+
+/// The names of the common controllers.
+#[must_use]
+pub fn common_names() -> Vec<ControllerName> {
+    COMMON.iter().map(|[canonical, alias, client]| ControllerName::new(canonical, alias, client)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_names_are_words_joined_by_dashes_that_end_in_controller() {
+        for name in common_names() {
+            let words = name.canonical.split('-').all(|word| word.chars().all(|c| c.is_ascii_lowercase()));
+            assert!(words && name.canonical.ends_with("-controller"), "{}", name.canonical);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The rights the manager needs, as one table: the shipped manifest and the documentation are generated from it.
+//!
+//! A test on a real API server runs the manager under exactly these rights.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// One right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// Where it applies.
+    pub scope: Scope,
+    /// The API group; empty for the core.
+    pub group: &'static str,
+    /// The resource.
+    pub resource: &'static str,
+    /// Only objects of these names; empty for all.
+    pub names: &'static [&'static str],
+    /// The verbs.
+    pub verbs: &'static [&'static str],
+    /// What for.
+    pub why: &'static str,
+}
+
+/// Where a right applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Everywhere.
+    Cluster,
+    /// In the namespace of the Lease.
+    LeaseNamespace,
+}
+
+/// Every right, and what it is for.
+pub const RULES: &[Rule] = &[
+    Rule {
+        scope: Scope::Cluster,
+        group: "",
+        resource: "nodes",
+        names: &[],
+        verbs: &["list", "watch", "patch"],
+        why: "see Nodes; write what the cloud's own controllers want on them",
+    },
+    Rule {
+        scope: Scope::Cluster,
+        group: "",
+        resource: "services",
+        names: &[],
+        verbs: &["list", "watch"],
+        why: "see Services",
+    },
+    Rule {
+        scope: Scope::Cluster,
+        group: "",
+        resource: "events",
+        names: &[],
+        verbs: &["create", "patch"],
+        why: "tell people what happens",
+    },
+    Rule {
+        scope: Scope::Cluster,
+        group: "authentication.k8s.io",
+        resource: "tokenreviews",
+        names: &[],
+        verbs: &["create"],
+        why: "ask who a caller of the serving port is",
+    },
+    Rule {
+        scope: Scope::Cluster,
+        group: "authorization.k8s.io",
+        resource: "subjectaccessreviews",
+        names: &[],
+        verbs: &["create"],
+        why: "ask what a caller of the serving port may",
+    },
+    Rule {
+        scope: Scope::LeaseNamespace,
+        group: "coordination.k8s.io",
+        resource: "leases",
+        names: &[],
+        verbs: &["create"],
+        why: "make the Lease (a create cannot be limited to a name)",
+    },
+    Rule {
+        scope: Scope::LeaseNamespace,
+        group: "coordination.k8s.io",
+        resource: "leases",
+        names: &["cloud-controller-manager", "cloud-provider-extraction-migration"],
+        verbs: &["get", "update", "list", "watch"],
+        why: "leader election and migration; list and watch let a standby take over at once when a leader leaves",
+    },
+];
+
+/// The name of the roles and bindings.
+const NAME: &str = "bowline-cloud-controller-manager";
+
+/// The manifest: ServiceAccount, roles and bindings, as YAML documents.
+///
+/// # Errors
+///
+/// If a document cannot be written as YAML.
+pub fn manifest(namespace: &str, service_account: &str) -> Result<String, serde_saphyr::SerializeError> {
+    let subject = json!([{"kind": "ServiceAccount", "name": service_account, "namespace": namespace}]);
+    let documents = [
+        json!({"apiVersion": "v1", "kind": "ServiceAccount",
+               "metadata": {"name": service_account, "namespace": namespace}}),
+        role("ClusterRole", None, Scope::Cluster),
+        binding("ClusterRoleBinding", None, NAME, ("ClusterRole", NAME), &subject),
+        role("Role", Some(namespace), Scope::LeaseNamespace),
+        binding("RoleBinding", Some(namespace), NAME, ("Role", NAME), &subject),
+        // The authorities for client certificates on the serving port.
+        binding(
+            "RoleBinding",
+            Some("kube-system"),
+            &format!("{NAME}-authentication-reader"),
+            ("Role", "extension-apiserver-authentication-reader"),
+            &subject,
+        ),
+    ];
+    let mut text = String::from("# Generated from crates/bowline-manager/src/rbac.rs by `cargo xtask gen`. Do not edit.\n");
+    for document in documents {
+        text.push_str("---\n");
+        text.push_str(&yaml(&document)?);
+    }
+    Ok(text)
+}
+
+fn yaml(document: &impl Serialize) -> Result<String, serde_saphyr::SerializeError> {
+    serde_saphyr::to_string(document)
+}
+
+fn role(kind: &str, namespace: Option<&str>, scope: Scope) -> Value {
+    let rules: Vec<Value> = RULES.iter().filter(|rule| rule.scope == scope).map(policy_rule).collect();
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(NAME, namespace),
+           "rules": rules})
+}
+
+fn policy_rule(rule: &Rule) -> Value {
+    let mut policy = json!({"apiGroups": [rule.group], "resources": [rule.resource], "verbs": rule.verbs});
+    if let (Some(policy), false) = (policy.as_object_mut(), rule.names.is_empty()) {
+        policy.insert("resourceNames".to_owned(), json!(rule.names));
+    }
+    policy
+}
+
+fn binding(kind: &str, namespace: Option<&str>, name: &str, role: (&str, &str), subjects: &Value) -> Value {
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(name, namespace),
+           "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role.0, "name": role.1}, "subjects": subjects})
+}
+
+fn metadata(name: &str, namespace: Option<&str>) -> Value {
+    match namespace {
+        Some(namespace) => json!({"name": name, "namespace": namespace}),
+        None => json!({"name": name}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_granted_that_is_commonly_over_granted() {
+        for rule in RULES {
+            assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
+            assert!(!["secrets", "configmaps", "endpoints", "persistentvolumes"].contains(&rule.resource), "{rule:?}");
+            assert!(!rule.why.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_manifest_is_six_documents_that_hold_every_rule() {
+        let text = manifest("kube-system", "ccm").unwrap();
+        let documents: Vec<Value> =
+            text.split("---\n").skip(1).map(|document| serde_saphyr::from_str(document).unwrap()).collect();
+        assert_eq!(documents.len(), 6);
+        let granted: usize =
+            documents.iter().filter_map(|document| document["rules"].as_array()).map(Vec::len).sum();
+        assert_eq!(granted, RULES.len());
+        assert_eq!(documents[1]["rules"][0]["verbs"], json!(["list", "watch", "patch"]));
+    }
+}
