@@ -48,12 +48,24 @@ impl Binaries {
     }
 }
 
+impl MissingBinaries {
+    /// Whether the folder was named by `KUBEBUILDER_ASSETS`: then it is not ours to fill.
+    #[must_use]
+    pub fn is_from_environment(&self) -> bool {
+        self.from_environment
+    }
+}
+
 impl fmt::Display for MissingBinaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = if self.from_environment { "KUBEBUILDER_ASSETS" } else { "the cache folder" };
+        let (source, first) = if self.from_environment {
+            ("which KUBEBUILDER_ASSETS names", "unset it and run")
+        } else {
+            ("the cache folder", "run")
+        };
         write!(
             f,
-            "no kube-apiserver and etcd in {} ({source}). Two ways out: run `cargo xtask kubernetes`, which builds \
+            "no kube-apiserver and etcd in {}, {source}. Two ways out: {first} `cargo xtask kubernetes`, which builds \
              Kubernetes {} with Go, or set KUBEBUILDER_ASSETS to a folder that holds both (setup-envtest makes one)",
             self.folder.display(),
             kubernetes_version(),

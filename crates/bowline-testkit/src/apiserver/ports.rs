@@ -1,7 +1,8 @@
 //! Free loopback ports.
 //!
-//! A port is only known to be free at the moment of asking: another program may take it before the server binds it.
-//! Whoever starts a server must therefore be ready to try again with other ports.
+//! A port is only known to be free at the moment of asking: another program may take it before the server binds it,
+//! and a child process that another thread is just starting holds our own listener for a moment more. Whoever starts a
+//! server must therefore be ready to try again with other ports.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -23,11 +24,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ports_differ_and_can_be_bound() {
-        let [one, two, three] = free::<3>().unwrap();
+    fn the_ports_differ() {
+        let [one, two, three] = free().unwrap();
         assert!(one != two && two != three && one != three);
-        for port in [one, two, three] {
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
-        }
     }
 }

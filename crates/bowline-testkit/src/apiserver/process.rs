@@ -18,7 +18,7 @@ mod tests;
 const SUPERVISOR: &str = include_str!("supervise.sh");
 
 /// How long the server may take to end itself once our process is gone.
-const GRACE_SECONDS: &str = "5";
+const GRACE_SECONDS: &str = "2";
 
 /// The signals that tests send to a server.
 #[derive(Clone, Copy, Debug)]
