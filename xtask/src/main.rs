@@ -1,2 +1,72 @@
-//! stub
-fn main() {}
+//! Every developer command of Bowline: `cargo xtask --help`.
+//!
+//! Lean on purpose: it is compiled before anything else can be done, so it must not depend on the other crates.
+
+mod deny;
+mod generated;
+mod kubernetes;
+mod lint;
+mod run;
+mod steps;
+mod test;
+
+// The same file that the test harness uses: one definition of the version, the cache folder and where to look.
+#[path = "../../crates/bowline-testkit/src/apiserver/binaries.rs"]
+#[expect(unreachable_pub, reason = "the file is part of a library as well")]
+mod binaries;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The developer commands of Bowline.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that has to pass, with all set-up: lint, generated files, dependencies, tests on a real API server
+    Test {
+        /// Only what needs no external binary and no network beyond crates: lint, generated files, quick tests
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Format check and clippy, for all crates, targets and features
+    Lint,
+    /// Write the generated files anew
+    Gen {
+        /// Write nothing; fail if a file is stale
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check the dependencies: bans, licences, sources and, where its database is reachable, advisories
+    Deny,
+    /// Make sure that kube-apiserver and etcd are there for the tests, building them with Go if need be
+    Kubernetes,
+}
+
+fn main() -> ExitCode {
+    match perform(&Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}"); // one line of causes; a stack trace of xtask helps nobody
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: &Task) -> anyhow::Result<()> {
+    match task {
+        Task::Test { quick: true } => test::quick(),
+        Task::Test { quick: false } => test::everything(),
+        Task::Lint => lint::lint(),
+        Task::Gen { check: true } => generated::check(),
+        Task::Gen { check: false } => generated::write(),
+        Task::Deny => deny::deny(),
+        Task::Kubernetes => kubernetes::ensure(),
+    }
+}

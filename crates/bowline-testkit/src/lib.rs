@@ -1,1 +1,5 @@
-//! bowline-testkit
+//! Test harness of Bowline: what tests need that is too heavy for a unit test.
+//!
+//! It is for tests only: nothing here may be linked into a binary that ships.
+
+pub mod apiserver;

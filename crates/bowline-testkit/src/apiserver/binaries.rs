@@ -1,0 +1,162 @@
+//! Where the kube-apiserver and etcd binaries are: the environment, or the cache folder that `cargo xtask kubernetes` fills.
+//!
+//! Only looks; it must not build or download. Uses nothing but `std`, because `xtask` compiles this same file: there is
+//! one definition of the version and of the cache folder.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The Go module that pins what is tested against: the one place where the version is written.
+const GO_MOD: &str = include_str!("../../../../tests/kubernetes/go.mod");
+
+/// The two servers a test cluster consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binaries {
+    /// Path of the etcd server.
+    pub etcd: PathBuf,
+    /// Path of the kube-apiserver.
+    pub kube_apiserver: PathBuf,
+}
+
+/// The folder that was looked into, and lacks a binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingBinaries {
+    folder: PathBuf,
+    from_environment: bool,
+}
+
+impl Binaries {
+    /// The binaries of this machine: from `KUBEBUILDER_ASSETS` if it is set, else from the cache folder.
+    ///
+    /// # Errors
+    /// When a binary is not there; the message names both ways to get it.
+    pub fn locate() -> Result<Self, MissingBinaries> {
+        match std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()) {
+            Some(folder) => Self::of_folder(folder.into(), true),
+            None => Self::of_folder(cached_binaries_folder(), false),
+        }
+    }
+
+    fn of_folder(folder: PathBuf, from_environment: bool) -> Result<Self, MissingBinaries> {
+        let found = Self { etcd: folder.join("etcd"), kube_apiserver: folder.join("kube-apiserver") };
+        if found.etcd.is_file() && found.kube_apiserver.is_file() {
+            Ok(found)
+        } else {
+            Err(MissingBinaries { folder, from_environment })
+        }
+    }
+}
+
+impl MissingBinaries {
+    /// Whether the folder was named by `KUBEBUILDER_ASSETS`: then it is not ours to fill.
+    #[must_use]
+    pub fn is_from_environment(&self) -> bool {
+        self.from_environment
+    }
+}
+
+impl fmt::Display for MissingBinaries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, first) = if self.from_environment {
+            ("which KUBEBUILDER_ASSETS names", "unset it and run")
+        } else {
+            ("the cache folder", "run")
+        };
+        write!(
+            f,
+            "no kube-apiserver and etcd in {}, {source}. Two ways out: {first} `cargo xtask kubernetes`, which builds \
+             Kubernetes {} with Go, or set KUBEBUILDER_ASSETS to a folder that holds both (setup-envtest makes one)",
+            self.folder.display(),
+            kubernetes_version(),
+        )
+    }
+}
+
+impl std::error::Error for MissingBinaries {}
+
+/// The Kubernetes version the tests are written for, such as `1.36.3`.
+#[must_use]
+pub fn kubernetes_version() -> &'static str {
+    pinned_version(GO_MOD, "k8s.io/kubernetes").unwrap_or("unknown")
+}
+
+/// Where the binaries of [`kubernetes_version`] are kept between runs.
+#[must_use]
+pub fn cached_binaries_folder() -> PathBuf {
+    cache_folder().join(format!("kubernetes-{}", kubernetes_version()))
+}
+
+/// Where everything is kept that is too slow to build again; outside `target/`, so that `cargo clean` leaves it.
+#[must_use]
+pub fn cache_folder() -> PathBuf {
+    let environment = |name: &str| std::env::var_os(name);
+    cache_folder_from(environment, std::env::home_dir())
+        .unwrap_or_else(|| std::env::temp_dir().join("bowline"))
+}
+
+/// The order of precedence: `BOWLINE_CACHE`, the user's cache folder, the home folder.
+fn cache_folder_from(
+    environment: impl Fn(&str) -> Option<OsString>,
+    home: Option<PathBuf>,
+) -> Option<PathBuf> {
+    let folder = |name| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("BOWLINE_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("bowline")))
+        .or_else(|| home.map(|home| home.join(".cache/bowline")))
+}
+
+/// The version a go.mod requires of `module`, without its `v`.
+fn pinned_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
+    go_mod.lines().find_map(|line| {
+        let line = line.trim();
+        let mut words = line.strip_prefix("require ").unwrap_or(line).split_whitespace();
+        let version = words.next().filter(|word| *word == module).and_then(|_| words.next())?;
+        version.strip_prefix('v')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_a_require_block_or_line_and_not_from_a_replacement() {
+        let block = "module x\n\nrequire (\n\tk8s.io/api v0.36.3\n\tk8s.io/kubernetes v1.36.3 // why\n)\n";
+        assert_eq!(pinned_version(block, "k8s.io/kubernetes"), Some("1.36.3"));
+        assert_eq!(pinned_version("require k8s.io/kubernetes v1.37.0", "k8s.io/kubernetes"), Some("1.37.0"));
+        assert_eq!(pinned_version("\tk8s.io/kubernetes => ../kubernetes", "k8s.io/kubernetes"), None);
+        assert_eq!(pinned_version("k8s.io/kubernetes-csi v1.0.0", "k8s.io/kubernetes"), None);
+    }
+
+    #[test]
+    fn our_go_module_pins_a_kubernetes_of_at_least_1_36() {
+        let mut parts = kubernetes_version().split('.').map(|part| part.parse::<u32>().unwrap());
+        assert!((parts.next().unwrap(), parts.next().unwrap()) >= (1, 36));
+    }
+
+    #[test]
+    fn the_cache_folder_is_the_named_one_then_the_users_then_under_home() {
+        let home = || Some(PathBuf::from("/home/a"));
+        let folder = |set: &[(&str, &str)], home| {
+            let find = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+            cache_folder_from(find, home)
+        };
+        let both = [("BOWLINE_CACHE", "/b"), ("XDG_CACHE_HOME", "/x")];
+        assert_eq!(folder(&both, home()), Some("/b".into()));
+        assert_eq!(
+            folder(&[("BOWLINE_CACHE", ""), ("XDG_CACHE_HOME", "/x")], home()),
+            Some("/x/bowline".into())
+        );
+        assert_eq!(folder(&[], home()), Some("/home/a/.cache/bowline".into()));
+        assert_eq!(folder(&[], None), None);
+    }
+
+    #[test]
+    fn missing_binaries_name_the_folder_and_both_ways_out() {
+        let error = Binaries::of_folder("/nowhere".into(), false).unwrap_err().to_string();
+        for part in ["/nowhere", "cargo xtask kubernetes", "KUBEBUILDER_ASSETS"] {
+            assert!(error.contains(part), "{part:?} in {error:?}");
+        }
+    }
+}

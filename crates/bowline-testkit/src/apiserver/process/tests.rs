@@ -1,0 +1,89 @@
+//! The supervisor and the janitor with a harmless child in place of a server.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// Names the folder in which [`the_owner_that_will_be_killed`] works; unset when it runs as an ordinary test.
+const OWNER_FOLDER: &str = "BOWLINE_TEST_OWNER_FOLDER";
+
+fn start(folder: &Path, script: &str) -> (Process, Janitor) {
+    let janitor = Janitor::take_charge_of(folder).unwrap();
+    let arguments = ["-c".to_owned(), script.to_owned()];
+    let process = Process::spawn("sh".as_ref(), &arguments, &folder.join("log"), &janitor).unwrap();
+    (process, janitor)
+}
+
+fn new_folder() -> PathBuf {
+    tempfile::tempdir().unwrap().keep()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let kill = Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status();
+    kill.is_ok_and(|status| status.success())
+}
+
+fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within 20 s: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn dropping_a_process_kills_it_and_removes_the_folder() {
+    let folder = new_folder();
+    let (process, janitor) = start(&folder, "exec sleep 1000");
+    let pid = process.pid();
+    assert!(is_alive(pid));
+    drop(process);
+    assert!(!is_alive(pid));
+    drop(janitor);
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_server_that_ends_by_itself_is_noticed_with_its_code_and_its_last_words() {
+    let (mut process, _janitor) = start(&new_folder(), "echo out; echo last words >&2; exit 3");
+    let status = process.supervisor.wait().unwrap();
+    assert_eq!(status.code(), Some(3));
+    assert!(process.has_logged("out"));
+    assert!(process.log_tail().ends_with("last words"));
+    process.signal(Signal::Stop).unwrap_err();
+}
+
+#[test]
+fn even_a_paused_server_and_its_folder_are_gone_after_their_owner_was_killed() {
+    let folder = new_folder();
+    let mut owner = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "apiserver::process::tests::the_owner_that_will_be_killed"])
+        .env(OWNER_FOLDER, &folder)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid_file = folder.join("pid");
+    eventually("the owner has started a server", || pid_file.exists());
+    let pid: u32 = fs::read_to_string(&pid_file).unwrap().parse().unwrap();
+    assert!(is_alive(pid));
+
+    owner.kill().unwrap(); // SIGKILL: no code of the owner runs any more
+    owner.wait().unwrap();
+    eventually("the server is gone", || !is_alive(pid));
+    eventually("the folder is removed", || !folder.exists());
+}
+
+/// Not a test of its own: the process that the test above kills.
+#[test]
+fn the_owner_that_will_be_killed() {
+    let Some(folder) = env::var_os(OWNER_FOLDER).map(PathBuf::from) else { return };
+    let (mut process, _janitor) = start(&folder, "exec sleep 1000");
+    process.signal(Signal::Stop).unwrap();
+    fs::write(folder.join("pid.new"), process.pid().to_string()).unwrap();
+    fs::rename(folder.join("pid.new"), folder.join("pid")).unwrap();
+    process.supervisor.wait().unwrap();
+}

@@ -1,0 +1,170 @@
+//! Makes sure that kube-apiserver and etcd are there for the tests: built once, with Go, from the modules that
+//! tests/kubernetes pins.
+//!
+//! The binaries appear in the cache folder only when they are complete (built aside, then renamed). Go's build cache,
+//! 3 GB that nothing needs afterwards, is kept apart and removed after success; after a failure it stays, so that the
+//! next try goes on from there. Downloaded modules stay in Go's own module cache.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, anyhow, bail};
+
+use crate::binaries::{Binaries, cache_folder, cached_binaries_folder, kubernetes_version};
+use crate::run::{run_slowly, workspace_root};
+
+/// What is built: the file name, the Go package, and how long it takes.
+const SERVERS: [(&str, &str, &str); 2] = [
+    ("etcd", "./etcd", "about a minute with the download"),
+    ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about five minutes on two cores"),
+];
+
+/// The tags of Kubernetes' own releases.
+const TAGS: &str = "selinux,notest,grpcnotrace";
+
+/// Finds the binaries, or builds them; says where they are.
+pub(crate) fn ensure() -> anyhow::Result<()> {
+    let found = match Binaries::locate() {
+        Ok(found) => found,
+        Err(missing) if missing.is_from_environment() => return Err(missing.into()),
+        Err(_) => {
+            build()?;
+            Binaries::locate()?
+        }
+    };
+    println!("      {}\n      {}", found.kube_apiserver.display(), found.etcd.display());
+    Ok(())
+}
+
+fn build() -> anyhow::Result<()> {
+    require_go()?;
+    let folder = cached_binaries_folder();
+    let go_cache = cache_folder().join("go-build");
+    let aside = folder.join(format!("building-{}", std::process::id()));
+    fs::create_dir_all(&aside).with_context(|| format!("create {}", aside.display()))?;
+    for (name, package, usually) in SERVERS {
+        let what = format!("building {name} for Kubernetes {}", kubernetes_version());
+        run_slowly(&mut go_build(package, &aside.join(name), &go_cache), &what, usually)?;
+        fs::rename(aside.join(name), folder.join(name))?;
+    }
+    fs::remove_dir_all(&aside)?;
+    fs::remove_dir_all(&go_cache)?;
+    Ok(())
+}
+
+fn go_build(package: &str, output: &Path, go_cache: &Path) -> Command {
+    let mut command = go();
+    command.args([
+        "build",
+        "-trimpath",
+        "-tags",
+        TAGS,
+        "-ldflags",
+        &linker_flags(kubernetes_version()),
+        "-o",
+    ]);
+    command.arg(output).arg(package).env("CGO_ENABLED", "0").env("GOCACHE", go_cache);
+    command
+}
+
+fn go() -> Command {
+    let mut command = Command::new("go");
+    command.current_dir(workspace_root().join("tests/kubernetes")).env("GOWORK", "off");
+    command
+}
+
+/// Strips the binary, and tells it its version: without that the server says v0.0.0-master.
+fn linker_flags(version: &str) -> String {
+    let mut parts = version.split('.');
+    let (major, minor) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let mut flags = "-s -w".to_owned();
+    for package in ["k8s.io/client-go/pkg/version", "k8s.io/component-base/version"] {
+        for (name, value) in
+            [("gitVersion", format!("v{version}").as_str()), ("gitMajor", major), ("gitMinor", minor)]
+        {
+            flags.push_str(&format!(" -X {package}.{name}={value}"));
+        }
+    }
+    flags
+}
+
+/// Go must be there and as new as go.mod demands. A Go that may fetch its own toolchain does so here.
+fn require_go() -> anyhow::Result<()> {
+    let go_mod = fs::read_to_string(workspace_root().join("tests/kubernetes/go.mod"))?;
+    let needed = required_go(&go_mod).context("tests/kubernetes/go.mod names no Go version")?;
+    let output = match go().args(["env", "GOVERSION"]).stderr(Stdio::piped()).output() {
+        Ok(output) => output,
+        Err(error) => return Err(ways_out(needed, &format!("`go` cannot be run: {error}"))),
+    };
+    let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if !output.status.success() {
+        bail!(ways_out(needed, String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    if is_older(&found, needed) {
+        bail!(ways_out(needed, &format!("found {found}")));
+    }
+    Ok(())
+}
+
+fn ways_out(needed: &str, found: &str) -> anyhow::Error {
+    anyhow!(
+        "kube-apiserver and etcd have to be built, for which Go {needed} or newer is needed; {found}. Two ways out: \
+         install that Go, or set KUBEBUILDER_ASSETS to a folder that holds kube-apiserver and etcd of Kubernetes {} \
+         (setup-envtest makes one)",
+        kubernetes_version()
+    )
+}
+
+/// The `go` line of a go.mod.
+fn required_go(go_mod: &str) -> Option<&str> {
+    go_mod.lines().find_map(|line| line.strip_prefix("go ")).map(str::trim)
+}
+
+/// Whether `found` (`go1.26.1`) is older than `needed` (`1.26.0`). What is not a release is left to Go to judge.
+fn is_older(found: &str, needed: &str) -> bool {
+    match (release(found.trim_start_matches("go")), release(needed)) {
+        (Some(found), Some(needed)) => found < needed,
+        _ => false,
+    }
+}
+
+fn release(version: &str) -> Option<Vec<u32>> {
+    version.split('.').map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_go_is_told_from_a_newer_one_and_an_unreleased_one_is_let_through() {
+        assert!(is_older("go1.25.9", "1.26.0"));
+        assert!(is_older("go1.9", "1.26.0"));
+        assert!(!is_older("go1.26.0", "1.26.0"));
+        assert!(!is_older("go1.100", "1.26.0"));
+        assert!(!is_older("devel go1.27-abcdef", "1.26.0"));
+    }
+
+    #[test]
+    fn the_go_version_is_the_one_of_the_go_line() {
+        assert_eq!(required_go("module x\n\ngo 1.26.0\n\ngodebug default=go1.25\n"), Some("1.26.0"));
+        assert_eq!(required_go("module x\n"), None);
+    }
+
+    #[test]
+    fn the_message_names_what_was_found_and_both_ways_out() {
+        let message = ways_out("1.26.0", "found go1.19.8").to_string();
+        for part in ["Go 1.26.0 or newer", "found go1.19.8", "install that Go", "KUBEBUILDER_ASSETS"] {
+            assert!(message.contains(part), "{part:?} in {message:?}");
+        }
+    }
+
+    #[test]
+    fn both_version_packages_are_told_the_full_version_and_its_parts() {
+        let flags = linker_flags("1.36.3");
+        assert!(flags.contains("-X k8s.io/client-go/pkg/version.gitVersion=v1.36.3"));
+        assert!(flags.contains("-X k8s.io/component-base/version.gitMajor=1"));
+        assert!(flags.contains("-X k8s.io/component-base/version.gitMinor=36"));
+    }
+}
