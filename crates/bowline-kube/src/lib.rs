@@ -11,3 +11,6 @@ pub mod informer;
 pub mod lease;
 pub mod queue;
 pub mod write;
+
+#[cfg(test)]
+mod scripted_api;

@@ -1,1 +1,242 @@
-//! queue
+//! A keyed work queue: what is to be done is a key, and a key is worked on by one worker at a time.
+//!
+//! [`QueueState`] decides (a pure value, see `queue/state.rs` for its rules); [`KeyedQueue`] is the thin shell around it
+//! that waits and wakes; [`run_workers`] is the pool. A verdict is data ([`Outcome`]), and a run that ends without one,
+//! because it panicked or was dropped, counts as failed: no key is ever lost.
+//!
+//! Nothing here knows what a key means, and nothing here holds the object a key names.
+
+mod backoff;
+mod metrics;
+mod state;
+mod work;
+mod workers;
+
+#[cfg(test)]
+mod invariants;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+pub use backoff::Backoff;
+pub use metrics::QueueMetrics;
+pub use state::QueueState;
+pub use work::{Load, Outcome, Picked, Priority, QueueSettings};
+pub use workers::run_workers;
+
+use metrics::{LoadSource, RunTimes};
+
+/// What a key must be: small, ordered, printable. An order (rather than a hash) keeps every replay the same.
+pub trait QueueKey: Clone + Ord + Debug + Send + Sync + 'static {}
+
+impl<T: Clone + Ord + Debug + Send + Sync + 'static> QueueKey for T {}
+
+/// A handle on a queue. Clones share the queue.
+#[derive(Debug)]
+pub struct KeyedQueue<K: QueueKey> {
+    shared: Arc<Shared<K>>,
+}
+
+#[derive(Debug)]
+struct Shared<K> {
+    name: String,
+    state: Mutex<QueueState<K>>,
+    /// Wakes one waiting worker; each worker that finds more work than it can take wakes the next.
+    wake: Notify,
+    started: Instant,
+    run_times: OnceLock<RunTimes>,
+}
+
+impl<K: QueueKey> Clone for KeyedQueue<K> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<K: QueueKey> KeyedQueue<K> {
+    /// An empty queue. `name` stands in logs and in the label of its metrics.
+    #[must_use]
+    pub fn new(name: impl Into<String>, settings: QueueSettings) -> Self {
+        let shared = Shared {
+            name: name.into(),
+            state: Mutex::new(QueueState::new(settings)),
+            wake: Notify::new(),
+            started: Instant::now(),
+            run_times: OnceLock::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Shows this queue in `metrics` under its name. A second call for the same queue changes nothing.
+    pub fn report_to(&self, metrics: &QueueMetrics) {
+        let source: Arc<dyn LoadSource> = Arc::clone(&self.shared) as Arc<dyn LoadSource>;
+        self.shared.run_times.get_or_init(|| metrics.observe(&self.shared.name, &source));
+    }
+
+    /// The queue's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Asks for a run of `key` as soon as possible.
+    pub fn add(&self, key: K, priority: Priority) {
+        self.change(|state, now| state.add(key, priority, now));
+    }
+
+    /// Asks for a run of `key` once `delay` has passed. Of several such wishes that still wait, the earliest wins.
+    pub fn add_after(&self, key: K, delay: Duration, priority: Priority) {
+        self.change(|state, now| state.add_after(key, delay, priority, now));
+    }
+
+    /// Resets the failure count of `key`.
+    pub fn forget(&self, key: &K) {
+        self.change(|state, _| state.forget(key));
+    }
+
+    /// Waits for the next key to work on. Dropping this future loses nothing.
+    pub async fn take(&self) -> Ticket<K> {
+        loop {
+            // Listening begins before looking, so that what is added in between still wakes us.
+            let mut woken = pin!(self.shared.wake.notified());
+            woken.as_mut().enable();
+            if let Some(ticket) = self.try_take() {
+                return ticket;
+            }
+            match self.shared.next_due() {
+                None => woken.await,
+                Some(due) => {
+                    tokio::select! {
+                        () = woken => {}
+                        () = tokio::time::sleep_until(due) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the next key to work on if one is ready.
+    #[must_use]
+    pub fn try_take(&self) -> Option<Ticket<K>> {
+        let now = self.shared.now();
+        let (picked, more) = {
+            let mut state = self.shared.lock();
+            let picked = state.pick(now)?;
+            (picked, state.has_ready())
+        };
+        if more {
+            self.shared.wake.notify_one();
+        }
+        if let Some(times) = self.shared.run_times.get() {
+            times.waited(picked.waited);
+        }
+        Some(Ticket { shared: Arc::clone(&self.shared), picked, finished: false })
+    }
+
+    /// The present load: what a stuck-worker check or a status page asks for.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        self.shared.load()
+    }
+
+    /// How many keys wait, run or have a timer.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.lock().len()
+    }
+
+    /// Whether no key waits, runs or has a timer.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shared.lock().is_empty()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut QueueState<K>, Duration)) {
+        let now = self.shared.now();
+        change(&mut self.shared.lock(), now);
+        self.shared.wake.notify_one();
+    }
+}
+
+impl<K> Shared<K> {
+    /// The lock is held for map operations only, never over an await. They do not panic half-way.
+    fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+impl<K: QueueKey> Shared<K> {
+    fn next_due(&self) -> Option<Instant> {
+        let due = self.lock().next_due()?;
+        self.started.checked_add(due)
+    }
+
+    fn finish(&self, key: &K, outcome: Outcome) {
+        let now = self.now();
+        let worked = self.lock().finish(key, outcome, now);
+        if let (Some(times), Some(worked)) = (self.run_times.get(), worked) {
+            times.worked(worked);
+        }
+        self.wake.notify_one();
+    }
+}
+
+impl<K: QueueKey> LoadSource for Shared<K> {
+    fn load(&self) -> Load {
+        self.lock().load(self.now())
+    }
+}
+
+/// The right, and the duty, to work on one key. Ends with a verdict; dropped without one it means [`Outcome::Failed`].
+#[derive(Debug)]
+#[must_use = "a dropped ticket counts as a failed run"]
+pub struct Ticket<K: QueueKey> {
+    shared: Arc<Shared<K>>,
+    picked: Picked<K>,
+    finished: bool,
+}
+
+impl<K: QueueKey> Ticket<K> {
+    /// The key to work on.
+    #[must_use]
+    pub fn key(&self) -> &K {
+        &self.picked.key
+    }
+
+    /// The key with what the queue knows about it.
+    #[must_use]
+    pub fn picked(&self) -> &Picked<K> {
+        &self.picked
+    }
+
+    /// Ends the run.
+    pub fn finish(mut self, outcome: Outcome) {
+        self.finished = true;
+        self.shared.finish(&self.picked.key, outcome);
+    }
+
+    fn count_panic(&self) {
+        if let Some(times) = self.shared.run_times.get() {
+            times.panicked();
+        }
+    }
+}
+
+impl<K: QueueKey> Drop for Ticket<K> {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.shared.finish(&self.picked.key, Outcome::Failed);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What an informer keeps of a Kubernetes object: its identity and its projection. Never the object itself.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use kube::api::ObjectMeta;
+
+/// `namespace/name`, or `name` for what has no namespace. Cheap to clone, ordered, fit as a queue key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey(Arc<str>);
+
+impl ObjectKey {
+    /// The key of an object in a namespace.
+    #[must_use]
+    pub fn namespaced(namespace: &str, name: &str) -> Self {
+        Self(format!("{namespace}/{name}").into())
+    }
+
+    /// The key of an object without a namespace.
+    #[must_use]
+    pub fn cluster(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The namespace, if there is one.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(namespace, _)| namespace)
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
+    }
+
+    /// The key as it is written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One object as an informer keeps it. Reads of its view go through [`Deref`].
+#[derive(Debug, Clone)]
+pub struct Object<P> {
+    /// Where it is.
+    pub key: ObjectKey,
+    /// Which one it is: an object deleted and made again under its name has another UID.
+    pub uid: String,
+    /// The version it was seen at. Kept out of the projection, because it changes when nothing of interest does.
+    pub resource_version: String,
+    /// The projection.
+    pub view: P,
+}
+
+impl<P> Object<P> {
+    /// Gives a projection the identity of its object.
+    pub(super) fn identified(identity: Identity, view: P) -> Self {
+        Self { key: identity.key, uid: identity.uid, resource_version: identity.resource_version, view }
+    }
+}
+
+impl<P: PartialEq> Object<P> {
+    /// Whether both are the same object and look the same; the version does not matter.
+    #[must_use]
+    pub fn looks_like(&self, other: &Self) -> bool {
+        self.uid == other.uid && self.view == other.view
+    }
+}
+
+impl<P> Deref for Object<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        &self.view
+    }
+}
+
+/// The part of an object's metadata that every informer keeps.
+pub(super) struct Identity {
+    pub(super) key: ObjectKey,
+    uid: String,
+    resource_version: String,
+}
+
+impl Identity {
+    /// Reads the identity out of metadata; `None` if there is no name, which no API server sends.
+    pub(super) fn of(meta: &ObjectMeta) -> Option<Self> {
+        let name = meta.name.as_deref()?;
+        let key = match meta.namespace.as_deref() {
+            Some(namespace) => ObjectKey::namespaced(namespace, name),
+            None => ObjectKey::cluster(name),
+        };
+        let uid = meta.uid.clone().unwrap_or_default();
+        let resource_version = meta.resource_version.clone().unwrap_or_default();
+        Some(Self { key, uid, resource_version })
+    }
+}

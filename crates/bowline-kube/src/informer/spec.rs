@@ -1,0 +1,80 @@
+//! How an informer is described and built: what it watches, what it keeps, how that is looked up.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::{Api, Client};
+
+use super::index::Indexes;
+use super::metrics::Meter;
+use super::store::Store;
+use super::watch::Project;
+use super::{Informer, InformerMetrics, InformerTask, Shared, WatchSettings};
+
+/// The description of an informer: what it watches, what it keeps, how it is looked up.
+pub struct InformerSpec<K, P> {
+    name: String,
+    project: Project<K, P>,
+    indexes: Indexes<P>,
+    settings: WatchSettings,
+    meter: Meter,
+}
+
+impl<K, P: PartialEq> InformerSpec<K, P> {
+    /// An informer that keeps of each object what `project` makes of it, and nothing of those it answers `None` for.
+    ///
+    /// An object whose projection becomes `None` is told as deleted. One whose projection stays equal is not told at all.
+    pub fn new(name: impl Into<String>, project: impl Fn(K) -> Option<P> + Send + Sync + 'static) -> Self {
+        Self {
+            name: name.into(),
+            project: Box::new(project),
+            indexes: Indexes::default(),
+            settings: WatchSettings::default(),
+            meter: Meter::default(),
+        }
+    }
+
+    /// Declares an index: the values under which an object is found. An `Option` or a `Vec` will do.
+    #[must_use]
+    pub fn index<V>(mut self, name: &'static str, values: impl Fn(&P) -> V + Send + Sync + 'static) -> Self
+    where
+        V: IntoIterator<Item = String>,
+    {
+        self.indexes.declare(name, Box::new(move |view| values(view).into_iter().collect()));
+        self
+    }
+
+    /// Sets how it lists and watches.
+    #[must_use]
+    pub fn settings(mut self, settings: WatchSettings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Shows the informer in `metrics` under its name.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &InformerMetrics) -> Self {
+        self.meter = metrics.meter(&self.name);
+        self
+    }
+
+    /// The handle to read from, and the task to run. `api_of` says what to watch: `Api::all`, or a closure that gives
+    /// `Api::namespaced`.
+    pub fn build(
+        self,
+        client: Client,
+        api_of: impl Fn(Client) -> Api<K> + Send + Sync + 'static,
+    ) -> (Informer<P>, InformerTask<K, P>) {
+        let store = Store::new(self.indexes);
+        let shared = Arc::new(Shared::new(self.name, store, self.meter, self.settings.silence_limit()));
+        let task = InformerTask {
+            shared: Arc::clone(&shared),
+            client,
+            api_of: Box::new(api_of),
+            project: self.project,
+            settings: self.settings,
+            listed: BTreeMap::new(),
+        };
+        (Informer { shared }, task)
+    }
+}

@@ -1,0 +1,137 @@
+//! The store as a pure value: objects by key, indexes, an epoch. It says what each input changed, and tells nobody.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::index::Indexes;
+use super::{Object, ObjectKey};
+
+/// One key that changed, with what was kept before and what is kept now.
+#[derive(Debug)]
+pub(super) struct Delta<P> {
+    pub(super) key: ObjectKey,
+    pub(super) old: Option<Arc<Object<P>>>,
+    pub(super) new: Option<Arc<Object<P>>>,
+}
+
+/// All objects of one moment, sorted by key. Immutable and cheap to clone; two snapshots with the same epoch are equal.
+///
+/// Resource versions in it may lag behind those of [`get`](super::Informer::get): a version that changed alone does not
+/// begin an epoch.
+#[derive(Debug)]
+pub struct Snapshot<P> {
+    epoch: u64,
+    objects: Arc<[Arc<Object<P>>]>,
+}
+
+impl<P> Clone for Snapshot<P> {
+    fn clone(&self) -> Self {
+        Self { epoch: self.epoch, objects: Arc::clone(&self.objects) }
+    }
+}
+
+impl<P> Snapshot<P> {
+    /// A number that grows with every change.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The objects, sorted by key.
+    #[must_use]
+    pub fn objects(&self) -> &[Arc<Object<P>>] {
+        &self.objects
+    }
+
+    /// The object with this key.
+    #[must_use]
+    pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Object<P>>> {
+        let at = self.objects.binary_search_by(|object| object.key.cmp(key)).ok()?;
+        self.objects.get(at)
+    }
+}
+
+/// The objects an informer keeps.
+#[derive(Debug)]
+pub(super) struct Store<P> {
+    objects: BTreeMap<ObjectKey, Arc<Object<P>>>,
+    indexes: Indexes<P>,
+    epoch: u64,
+    /// The last snapshot that was asked for; made again only when the epoch has moved on.
+    latest: Option<Snapshot<P>>,
+}
+
+impl<P: PartialEq> Store<P> {
+    pub(super) fn new(indexes: Indexes<P>) -> Self {
+        Self { objects: BTreeMap::new(), indexes, epoch: 0, latest: None }
+    }
+
+    /// Takes in an object as it is now. Nothing has changed if it looks as before.
+    pub(super) fn apply(&mut self, object: Object<P>) -> Option<Delta<P>> {
+        let (key, new) = (object.key.clone(), Arc::new(object));
+        let old = self.objects.insert(key.clone(), Arc::clone(&new));
+        if old.as_ref().is_some_and(|old| old.looks_like(&new)) {
+            return None;
+        }
+        Some(self.changed(key, old, Some(new)))
+    }
+
+    /// Takes note that no object with this key is to be kept.
+    pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Delta<P>> {
+        let old = self.objects.remove(key)?;
+        Some(self.changed(key.clone(), Some(old), None))
+    }
+
+    /// Takes in a complete list: what is not in it has gone in the meantime.
+    pub(super) fn replace(&mut self, listed: BTreeMap<ObjectKey, Object<P>>) -> Vec<Delta<P>> {
+        let gone: Vec<_> = self.objects.keys().filter(|key| !listed.contains_key(*key)).cloned().collect();
+        let mut deltas: Vec<_> = gone.iter().filter_map(|key| self.remove(key)).collect();
+        deltas.extend(listed.into_values().filter_map(|object| self.apply(object)));
+        deltas
+    }
+
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<Object<P>>> {
+        self.objects.get(key).cloned()
+    }
+
+    pub(super) fn by_index(&self, index: &str, value: &str) -> Option<Vec<Arc<Object<P>>>> {
+        let keys = self.indexes.find(index, value)?;
+        Some(keys.filter_map(|key| self.get(key)).collect())
+    }
+
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<Object<P>>> {
+        self.objects.values()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub(super) fn snapshot(&mut self) -> Snapshot<P> {
+        match &self.latest {
+            Some(latest) if latest.epoch == self.epoch => latest.clone(),
+            _ => {
+                let snapshot = Snapshot { epoch: self.epoch, objects: self.objects().cloned().collect() };
+                self.latest = Some(snapshot.clone());
+                snapshot
+            }
+        }
+    }
+
+    fn changed(
+        &mut self,
+        key: ObjectKey,
+        old: Option<Arc<Object<P>>>,
+        new: Option<Arc<Object<P>>>,
+    ) -> Delta<P> {
+        self.epoch += 1;
+        // The old snapshot would keep dead objects in memory until somebody asks for the next one.
+        self.latest = None;
+        self.indexes.update(&key, old.as_ref().map(|o| &o.view), new.as_ref().map(|n| &n.view));
+        Delta { key, old, new }
+    }
+}

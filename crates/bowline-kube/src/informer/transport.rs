@@ -1,0 +1,113 @@
+//! The client an informer talks through: the caller's client with ears, a deadline and a pace.
+//!
+//! kube's watcher hides quiet reconnects and bookmarks, waits without end for the answer to a list or to the start of a
+//! watch, and restarts a watch that ends at once without a pause. Here each of the three is put right, once, below it:
+//! every good answer and every frame is noted as contact, every answer has a deadline, watches start at a limited rate.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bowline_cloud::TokenBucket;
+use bytes::Bytes;
+use futures::stream;
+use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, StreamBody};
+use kube::Client;
+use kube::client::Body;
+use thiserror::Error;
+use tokio::time::{Instant, timeout};
+use tower::{BoxError, service_fn};
+
+use super::health::Contact;
+use super::metrics::Meter;
+
+/// Watches that may start in quick succession, as after a rolling restart of API servers.
+const WATCH_BURST: u32 = 5;
+/// Watches that may start in the long run. A healthy watch lasts a minute; one that ends at once must not be a storm.
+const WATCHES_PER_SECOND: f64 = 0.2;
+
+/// An answer that did not come in time.
+#[derive(Debug, Clone, Error)]
+#[error("no answer from the API server within {} s to GET {path}: is it reachable, is it overloaded?", .after.as_secs())]
+struct NoAnswer {
+    path: String,
+    after: Duration,
+}
+
+type HeardBody = UnsyncBoxBody<Bytes, BoxError>;
+
+struct Transport {
+    client: Client,
+    contact: Arc<Contact>,
+    meter: Meter,
+    answer_deadline: Duration,
+    watch_pace: Mutex<TokenBucket>,
+    started: Instant,
+}
+
+/// Wraps `client` for one informer.
+pub(super) fn wrap(client: Client, contact: Arc<Contact>, meter: Meter, answer_deadline: Duration) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let transport = Arc::new(Transport {
+        client,
+        contact,
+        meter,
+        answer_deadline,
+        watch_pace: Mutex::new(TokenBucket::new(WATCHES_PER_SECOND, WATCH_BURST)),
+        started: Instant::now(),
+    });
+    let service = service_fn(move |request| {
+        let transport = Arc::clone(&transport);
+        async move { transport.send(request).await }
+    });
+    Client::new(service, namespace)
+}
+
+impl Transport {
+    async fn send(self: Arc<Self>, request: Request<Body>) -> Result<Response<HeardBody>, BoxError> {
+        let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        if is_watch {
+            self.keep_pace().await;
+            self.meter.watch();
+        }
+        let no_answer = NoAnswer { path: request.uri().path().to_owned(), after: self.answer_deadline };
+        let answer = timeout(self.answer_deadline, self.client.send(request)).await;
+        let response = answer.map_err(|_| no_answer.clone())??;
+        if response.status().is_success() {
+            self.contact.heard();
+        }
+        // A watch may be quiet for long, and the watcher has a timer for that. A list may not.
+        let frame_deadline = (!is_watch).then_some(self.answer_deadline);
+        Ok(response.map(|body| self.hear(body, frame_deadline, no_answer)))
+    }
+
+    /// Notes every frame of a body as contact, and ends the body with an error if one does not come in time.
+    fn hear(self: Arc<Self>, body: Body, deadline: Option<Duration>, no_answer: NoAnswer) -> HeardBody {
+        let frames = stream::unfold(Some(body), move |body| {
+            let (transport, no_answer) = (Arc::clone(&self), no_answer.clone());
+            async move {
+                let mut body = body?;
+                let next = match deadline {
+                    None => body.frame().await,
+                    Some(deadline) => match timeout(deadline, body.frame()).await {
+                        Ok(next) => next,
+                        Err(_) => return Some((Err(BoxError::from(no_answer)), None)),
+                    },
+                };
+                let frame = next?;
+                if frame.is_ok() {
+                    transport.contact.heard();
+                }
+                Some((frame.map_err(BoxError::from), Some(body)))
+            }
+        });
+        BodyExt::boxed_unsync(StreamBody::new(frames))
+    }
+
+    async fn keep_pace(&self) {
+        let now = self.started.elapsed();
+        let wait = self.watch_pace.lock().unwrap_or_else(PoisonError::into_inner).take(now);
+        tokio::time::sleep(wait).await;
+    }
+}

@@ -1,0 +1,343 @@
+//! The queue as a pure value: who waits, who runs, who is next. Time is handed in; nothing here waits, locks or logs.
+//!
+//! The rules:
+//! - A key waits at most once and runs at most once at a time. Added while it runs, it runs again afterwards.
+//! - Keys of one priority run in the order in which they became ready. User keys run before background keys, but every
+//!   [`QueueSettings::background_every`]th pick is the background's, so neither class waits for ever.
+//! - A run's verdict says when to look again; a run that starts earlier replaces that verdict with its own.
+//!   A time asked for from outside ([`QueueState::add_after`]) stands until it comes; the earliest one wins.
+//! - During back-off a user's key runs at once; a background key waits for the back-off to end, so that a storm of
+//!   background events does not turn a failing key into a hot loop.
+//!
+//! The size is bounded by the number of distinct keys: an entry exists only while its key waits, runs or has a timer.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::work::{Load, Outcome, Picked, Priority, QueueSettings};
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Idle,
+    Ready { priority: Priority, seq: u64, since: Duration },
+    Running { priority: Priority, since: Duration, again: Option<(Priority, Duration)> },
+}
+
+/// Whose wish a timer is; a key has at most one of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    Verdict,
+    Scheduled,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Timer {
+    due: Duration,
+    seq: u64,
+    priority: Priority,
+}
+
+#[derive(Debug)]
+struct Entry {
+    place: Place,
+    failures: u32,
+    verdict: Option<Timer>,
+    /// Whether `verdict` is a back-off, which background work must not cut short.
+    backing_off: bool,
+    scheduled: Option<Timer>,
+}
+
+impl Entry {
+    const fn new() -> Self {
+        Self { place: Place::Idle, failures: 0, verdict: None, backing_off: false, scheduled: None }
+    }
+
+    fn slot(&mut self, slot: Slot) -> &mut Option<Timer> {
+        match slot {
+            Slot::Verdict => &mut self.verdict,
+            Slot::Scheduled => &mut self.scheduled,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        matches!(self.place, Place::Idle) && self.verdict.is_none() && self.scheduled.is_none()
+    }
+}
+
+/// The state of one queue. See the module for its rules.
+#[derive(Debug)]
+pub struct QueueState<K> {
+    settings: QueueSettings,
+    entries: BTreeMap<K, Entry>,
+    user: BTreeMap<u64, K>,
+    background: BTreeMap<u64, K>,
+    timers: BTreeMap<(Duration, u64), (K, Slot)>,
+    /// Numbers arrivals and timers, so that order is total and the same in every replay.
+    next_seq: u64,
+    /// Picks that went to users in a row while background keys waited.
+    user_streak: u32,
+    adds: u64,
+    retries: u64,
+}
+
+impl<K: Clone + Ord> QueueState<K> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(settings: QueueSettings) -> Self {
+        Self {
+            settings,
+            entries: BTreeMap::new(),
+            user: BTreeMap::new(),
+            background: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            next_seq: 0,
+            user_streak: 0,
+            adds: 0,
+            retries: 0,
+        }
+    }
+
+    /// Asks for a run of `key` as soon as possible.
+    pub fn add(&mut self, key: K, priority: Priority, now: Duration) {
+        self.fire_timers(now);
+        self.want(key, priority, now);
+    }
+
+    /// Asks for a run of `key` once `delay` has passed. Of several such wishes that still wait, the earliest wins.
+    pub fn add_after(&mut self, key: K, delay: Duration, priority: Priority, now: Duration) {
+        self.fire_timers(now);
+        if delay.is_zero() {
+            return self.want(key, priority, now);
+        }
+        self.retries += 1;
+        self.set_timer(key, Slot::Scheduled, now.saturating_add(delay), priority);
+    }
+
+    /// Resets the failure count of `key`. A back-off that has begun still ends when it would have ended.
+    pub fn forget(&mut self, key: &K) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.failures = 0;
+        }
+    }
+
+    /// Picks the next key to run at `now`, if one is ready.
+    pub fn pick(&mut self, now: Duration) -> Option<Picked<K>> {
+        self.fire_timers(now);
+        let key = self.next_ready()?;
+        self.cancel(&key, Slot::Verdict);
+        let entry = self.entries.get_mut(&key)?;
+        let Place::Ready { priority, since, .. } = entry.place else { return None };
+        entry.place = Place::Running { priority, since: now, again: None };
+        entry.backing_off = false;
+        Some(Picked { key, priority, failures: entry.failures, waited: now.saturating_sub(since) })
+    }
+
+    /// Ends the run of `key` with a verdict and says how long the run took; `None` if `key` does not run.
+    pub fn finish(&mut self, key: &K, outcome: Outcome, now: Duration) -> Option<Duration> {
+        self.fire_timers(now);
+        let entry = self.entries.get_mut(key)?;
+        let Place::Running { priority, since, again } = entry.place else { return None };
+        entry.place = Place::Idle;
+        match outcome {
+            Outcome::Done => {
+                entry.failures = 0;
+                self.resume(key, again);
+            }
+            Outcome::Requeue => {
+                entry.failures = 0;
+                let asked = again.map_or(priority, |(p, _)| p.max(priority));
+                self.make_ready(key.clone(), asked, now);
+            }
+            Outcome::RetryAfter(delay) => self.put_off(key, delay, priority, again, now),
+            Outcome::Failed => self.back_off(key, priority, again, now),
+        }
+        if self.entries.get(key).is_some_and(Entry::is_idle) {
+            self.entries.remove(key);
+        }
+        Some(now.saturating_sub(since))
+    }
+
+    /// When the next timer is due, for the shell to sleep until.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Duration> {
+        self.timers.first_key_value().map(|((due, _), _)| *due)
+    }
+
+    /// Whether a key is ready without any timer having to fire first.
+    #[must_use]
+    pub fn has_ready(&self) -> bool {
+        !(self.user.is_empty() && self.background.is_empty())
+    }
+
+    /// How many keys the queue knows: those that wait, run or have a timer.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether the queue knows no key at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The load at `now`.
+    pub fn load(&mut self, now: Duration) -> Load {
+        self.fire_timers(now);
+        let mut load = Load { adds: self.adds, retries: self.retries, ..Load::default() };
+        for entry in self.entries.values() {
+            match entry.place {
+                Place::Idle => {}
+                Place::Ready { .. } => load.depth += 1,
+                Place::Running { since, again, .. } => {
+                    let taken = now.saturating_sub(since);
+                    load.depth += u64::from(again.is_some());
+                    load.running += 1;
+                    load.unfinished = load.unfinished.saturating_add(taken);
+                    load.longest_running = load.longest_running.max(taken);
+                }
+            }
+        }
+        load
+    }
+
+    fn want(&mut self, key: K, priority: Priority, now: Duration) {
+        let entry = self.entries.entry(key.clone()).or_insert_with(Entry::new);
+        match &mut entry.place {
+            Place::Idle if priority == Priority::Background && entry.backing_off => {}
+            Place::Idle => self.make_ready(key, priority, now),
+            Place::Ready { priority: present, seq, .. } => {
+                if *present < priority {
+                    let old_seq = *seq;
+                    self.raise(key, old_seq);
+                }
+            }
+            Place::Running { again, .. } => {
+                let first = again.is_none();
+                *again = Some(again.map_or((priority, now), |(p, since)| (p.max(priority), since)));
+                self.adds += u64::from(first);
+            }
+        }
+    }
+
+    fn put_off(
+        &mut self,
+        key: &K,
+        delay: Duration,
+        priority: Priority,
+        again: Option<(Priority, Duration)>,
+        now: Duration,
+    ) {
+        if again.is_some() {
+            return self.resume(key, again);
+        }
+        self.retries += 1;
+        self.set_timer(key.clone(), Slot::Verdict, now.saturating_add(delay), priority);
+    }
+
+    fn back_off(&mut self, key: &K, priority: Priority, again: Option<(Priority, Duration)>, now: Duration) {
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        entry.failures = entry.failures.saturating_add(1);
+        if again.is_some_and(|(asked, _)| asked == Priority::User) {
+            return self.resume(key, again);
+        }
+        entry.backing_off = true;
+        let own = self.settings.backoff.delay(entry.failures);
+        let shared = self.settings.retry_budget.as_mut().map_or(Duration::ZERO, |bucket| bucket.take(now));
+        self.retries += 1;
+        self.set_timer(key.clone(), Slot::Verdict, now.saturating_add(own.max(shared)), priority);
+    }
+
+    /// Lets a key that was added during its run wait again; that add is counted already.
+    fn resume(&mut self, key: &K, again: Option<(Priority, Duration)>) {
+        if let Some((priority, since)) = again {
+            self.enter_line(key.clone(), priority, since);
+        }
+    }
+
+    fn make_ready(&mut self, key: K, priority: Priority, now: Duration) {
+        self.adds += 1;
+        self.enter_line(key, priority, now);
+    }
+
+    fn enter_line(&mut self, key: K, priority: Priority, since: Duration) {
+        let seq = self.take_seq();
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.place = Place::Ready { priority, seq, since };
+        }
+        self.line(priority).insert(seq, key);
+    }
+
+    /// Moves a waiting background key to the end of the users' line. It keeps the moment since which it waits.
+    fn raise(&mut self, key: K, old_seq: u64) {
+        self.background.remove(&old_seq);
+        let Some(Place::Ready { since, .. }) = self.entries.get(&key).map(|entry| entry.place) else {
+            return;
+        };
+        self.enter_line(key, Priority::User, since);
+    }
+
+    fn next_ready(&mut self) -> Option<K> {
+        let background_waits = !self.background.is_empty();
+        let background_turn = self.user_streak + 1 >= self.settings.background_every.max(2);
+        if background_waits && (self.user.is_empty() || background_turn) {
+            self.user_streak = 0;
+            return self.background.pop_first().map(|(_, key)| key);
+        }
+        self.user_streak = if background_waits { self.user_streak + 1 } else { 0 };
+        self.user.pop_first().map(|(_, key)| key)
+    }
+
+    /// Every operation that knows the time calls this first, so that what is due counts as ready even while all
+    /// workers are busy and nobody picks.
+    fn fire_timers(&mut self, now: Duration) {
+        while let Some(first) = self.timers.first_entry() {
+            if first.key().0 > now {
+                return;
+            }
+            let ((due, _), (key, slot)) = first.remove_entry();
+            let Some(entry) = self.entries.get_mut(&key) else { continue };
+            let Some(timer) = entry.slot(slot).take() else { continue };
+            if slot == Slot::Verdict {
+                entry.backing_off = false;
+            }
+            // The wait counts from the moment it was due, not from the moment somebody looked.
+            self.want(key, timer.priority, due);
+        }
+    }
+
+    fn set_timer(&mut self, key: K, slot: Slot, due: Duration, priority: Priority) {
+        let seq = self.take_seq();
+        let timers = &mut self.timers;
+        let kept = self.entries.entry(key.clone()).or_insert_with(Entry::new).slot(slot);
+        let mut wanted = Timer { due, seq, priority };
+        if let Some(old) = kept {
+            timers.remove(&(old.due, old.seq));
+            wanted.due = due.min(old.due);
+            wanted.priority = priority.max(old.priority);
+        }
+        timers.insert((wanted.due, seq), (key, slot));
+        *kept = Some(wanted);
+    }
+
+    fn cancel(&mut self, key: &K, slot: Slot) {
+        let timer = self.entries.get_mut(key).and_then(|entry| entry.slot(slot).take());
+        if let Some(timer) = timer {
+            self.timers.remove(&(timer.due, timer.seq));
+        }
+    }
+
+    fn line(&mut self, priority: Priority) -> &mut BTreeMap<u64, K> {
+        match priority {
+            Priority::User => &mut self.user,
+            Priority::Background => &mut self.background,
+        }
+    }
+
+    fn take_seq(&mut self) -> u64 {
+        let seq = self.next_seq;
+        // 2^64 arrivals at a million a second take half a million years.
+        self.next_seq = self.next_seq.wrapping_add(1);
+        seq
+    }
+}

@@ -1,0 +1,152 @@
+//! An API server in memory for the tests of this crate: a tower service whose answers are a closure.
+//!
+//! It keeps every request for counting. `collection` is one such closure: a list-and-watch server with faults.
+
+mod collection;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use http::{Method, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
+use tower::{BoxError, service_fn};
+
+pub(crate) use collection::{Collection, Fault};
+
+/// A request as the server saw it.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: BTreeMap<String, String>,
+    /// `Null` without a body.
+    pub(crate) body: Value,
+}
+
+impl Asked {
+    pub(crate) fn param(&self, name: &str) -> Option<&str> {
+        self.query.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn is_watch(&self) -> bool {
+        self.param("watch") == Some("true")
+    }
+}
+
+/// What the server does with a request.
+pub(crate) enum Answer {
+    /// A status and a body.
+    Json(u16, Value),
+    /// Lines as they come, until the channel or the time ends. An error breaks the connection.
+    Lines { lines: UnboundedReceiver<Result<Value, BoxError>>, until: Option<Instant> },
+    /// The connection is refused.
+    Refused,
+    /// Nothing, for ever.
+    Silence,
+}
+
+impl Answer {
+    /// An error as the API server words it.
+    pub(crate) fn status(code: u16, reason: &str, message: &str) -> Self {
+        Self::Json(code, status(code, reason, message))
+    }
+}
+
+/// A `Status` object.
+pub(crate) fn status(code: u16, reason: &str, message: &str) -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message})
+}
+
+/// The requests a scripted server was asked, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<Asked>>>);
+
+impl Log {
+    pub(crate) fn all(&self) -> Vec<Asked> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn lists(&self) -> Vec<Asked> {
+        self.all().into_iter().filter(|asked| !asked.is_watch()).collect()
+    }
+
+    pub(crate) fn watches(&self) -> Vec<Asked> {
+        self.all().into_iter().filter(Asked::is_watch).collect()
+    }
+
+    fn push(&self, asked: Asked) {
+        self.0.lock().unwrap().push(asked);
+    }
+}
+
+/// A client whose server is `answer`, and the log of what it was asked.
+pub(crate) fn client(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Client, Log) {
+    let log = Log::default();
+    let (answer, kept) = (Arc::new(answer), log.clone());
+    let service = service_fn(move |request: Request<Body>| {
+        let (answer, log) = (Arc::clone(&answer), kept.clone());
+        async move {
+            let asked = read(request).await?;
+            log.push(asked.clone());
+            respond(answer(&asked)).await
+        }
+    });
+    (Client::new(service, "default"), log)
+}
+
+async fn read(request: Request<Body>) -> Result<Asked, BoxError> {
+    let (parts, body) = request.into_parts();
+    let bytes = body.collect_bytes().await?;
+    let pairs = parts.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    Ok(Asked {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        // Enough for what tests ask; percent signs stay as they are.
+        query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        body: if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? },
+    })
+}
+
+async fn respond(answer: Answer) -> Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError> {
+    let (code, body) = match answer {
+        Answer::Json(code, value) => {
+            let whole = Full::new(Bytes::from(value.to_string()));
+            (code, whole.map_err(BoxError::from).boxed_unsync())
+        }
+        Answer::Lines { lines, until } => (200, stream_of(lines, until)),
+        Answer::Refused => return Err("connection refused".into()),
+        Answer::Silence => std::future::pending().await,
+    };
+    Ok(Response::builder().status(code).body(body)?)
+}
+
+fn stream_of(
+    lines: UnboundedReceiver<Result<Value, BoxError>>,
+    until: Option<Instant>,
+) -> UnsyncBoxBody<Bytes, BoxError> {
+    let lines = stream::unfold(lines, move |mut lines| async move {
+        let next = match until {
+            Some(until) => tokio::time::timeout_at(until, lines.recv()).await.ok()?,
+            None => lines.recv().await,
+        };
+        next.map(|line| (line, lines))
+    });
+    // A whole body of one line gives its frame; naming the frame's type would need one more crate.
+    let frames = lines.filter_map(|line| async move {
+        match line {
+            Err(broken) => Some(Err(broken)),
+            Ok(value) => {
+                Full::new(Bytes::from(format!("{value}\n"))).frame().await.map(|f| f.map_err(BoxError::from))
+            }
+        }
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
