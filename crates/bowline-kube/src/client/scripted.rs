@@ -15,7 +15,6 @@ use tower::BoxError;
 pub(crate) struct Seen {
     pub(crate) method: Method,
     pub(crate) path: String,
-    pub(crate) query: String,
     pub(crate) headers: http::HeaderMap,
     pub(crate) body: Value,
 }
@@ -63,7 +62,6 @@ where
             let seen = Seen {
                 method: head.method,
                 path: head.uri.path().to_owned(),
-                query: head.uri.query().unwrap_or_default().to_owned(),
                 headers: head.headers,
                 body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
             };
