@@ -1,1 +1,57 @@
-//! clock
+//! Wall time that a test can steer. It gives timestamps to write down, and must never be used to measure how long
+//! something took: for that there is `tokio::time::Instant`, which a paused runtime steers too.
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+/// Where wall time comes from.
+#[derive(Debug, Clone)]
+pub struct Clock(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    System,
+    Simulated { start: Timestamp, since: Instant },
+}
+
+impl Clock {
+    /// The clock of this machine.
+    #[must_use]
+    pub fn system() -> Self {
+        Self(Source::System)
+    }
+
+    /// A clock that shows `start` now and from here on moves with tokio's clock, so that paused time moves it.
+    #[must_use]
+    pub fn simulated(start: Timestamp) -> Self {
+        Self(Source::Simulated { start, since: Instant::now() })
+    }
+
+    /// The wall time now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Source::System => Timestamp::now(),
+            Source::Simulated { start, since } => SignedDuration::try_from(since.elapsed())
+                .and_then(|elapsed| start.checked_add(elapsed))
+                .unwrap_or(Timestamp::MAX),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_simulated_clock_moves_with_paused_time_only() {
+        let start: Timestamp = "2026-11-02T08:00:00Z".parse().unwrap();
+        let clock = Clock::simulated(start);
+        assert_eq!(clock.now(), start);
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        assert_eq!(clock.now(), "2026-11-02T09:00:00Z".parse().unwrap());
+        assert_eq!(clock.clone().now(), clock.now(), "a clone shows the same time");
+    }
+}

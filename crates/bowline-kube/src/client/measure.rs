@@ -1,0 +1,166 @@
+//! The metrics of the API client, under client-go's names so that existing dashboards and alerts keep working.
+
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use http::{Method, Request, Response};
+use kube::client::Body;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    registry::Registry,
+};
+use tokio::time::Instant;
+use tower::{Layer, Service};
+
+use super::is_watch;
+
+/// The code that stands for "no answer at all".
+const NO_ANSWER: &str = "<error>";
+const SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabels {
+    code: String,
+    method: String,
+    host: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct VerbLabels {
+    verb: String,
+    host: String,
+}
+
+type Durations = Family<VerbLabels, Histogram, fn() -> Histogram>;
+
+/// Counts and times the requests of all clients that share it.
+#[derive(Debug, Clone)]
+pub struct RestMetrics {
+    requests: Family<ResultLabels, Counter>,
+    durations: Durations,
+    throttling: Durations,
+}
+
+impl Default for RestMetrics {
+    fn default() -> Self {
+        let durations = || Family::new_with_constructor((|| Histogram::new(SECONDS)) as fn() -> Histogram);
+        Self { requests: Family::default(), durations: durations(), throttling: durations() }
+    }
+}
+
+impl RestMetrics {
+    /// New metrics, shown by `registry`.
+    pub fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register(
+            "rest_client_requests",
+            "Number of HTTP requests, partitioned by status code, method, and host",
+            metrics.requests.clone(),
+        );
+        registry.register(
+            "rest_client_request_duration_seconds",
+            "Request latency in seconds, by verb and host",
+            metrics.durations.clone(),
+        );
+        registry.register(
+            "rest_client_rate_limiter_duration_seconds",
+            "Time spent waiting for the client's request budget, in seconds, by verb and host",
+            metrics.throttling.clone(),
+        );
+        metrics
+    }
+
+    pub(super) fn throttled(&self, method: &Method, host: &str, wait: Duration) {
+        let labels = VerbLabels { verb: method.to_string(), host: host.to_owned() };
+        self.throttling.get_or_create(&labels).observe(wait.as_secs_f64());
+    }
+}
+
+/// Counts and times requests.
+#[derive(Debug, Clone)]
+pub struct MeasureLayer {
+    metrics: RestMetrics,
+    host: String,
+}
+
+impl MeasureLayer {
+    /// Counts into `metrics`; `host` is the label of the API server.
+    #[must_use]
+    pub fn new(metrics: RestMetrics, host: String) -> Self {
+        Self { metrics, host }
+    }
+}
+
+impl<S> Layer<S> for MeasureLayer {
+    type Service = Measure<S>;
+
+    fn layer(&self, inner: S) -> Measure<S> {
+        Measure { inner, layer: self.clone() }
+    }
+}
+
+/// The service of [`MeasureLayer`].
+#[derive(Debug, Clone)]
+pub struct Measure<S> {
+    inner: S,
+    layer: MeasureLayer,
+}
+
+impl<S, B> Service<Request<Body>> for Measure<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<B>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Response<B>, S::Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let pending = Pending {
+            layer: self.layer.clone(),
+            method: request.method().to_string(),
+            timed: !is_watch(&request),
+            since: Instant::now(),
+            code: None,
+        };
+        let answer = self.inner.call(request);
+        async move {
+            // Naming it whole moves it in here; its field alone would be copied, and it would drop too early.
+            let mut pending = pending;
+            let answer = answer.await;
+            pending.code = answer.as_ref().ok().map(|response| response.status().as_u16());
+            answer
+        }
+        .boxed()
+    }
+}
+
+/// A request on its way. Counted when dropped, so that one whose caller gave up waiting is counted as well.
+struct Pending {
+    layer: MeasureLayer,
+    method: String,
+    timed: bool,
+    since: Instant,
+    code: Option<u16>,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let MeasureLayer { metrics, host } = &self.layer;
+        let code = self.code.map_or_else(|| NO_ANSWER.to_owned(), |code| code.to_string());
+        let labels = ResultLabels { code, method: self.method.clone(), host: host.clone() };
+        metrics.requests.get_or_create(&labels).inc();
+        if self.timed {
+            let labels = VerbLabels { verb: self.method.clone(), host: host.clone() };
+            metrics.durations.get_or_create(&labels).observe(self.since.elapsed().as_secs_f64());
+        }
+    }
+}

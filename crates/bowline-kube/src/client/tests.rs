@@ -1,0 +1,173 @@
+//! Tests of the client's layers, in virtual time on an in-memory server.
+
+use std::time::Duration;
+
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::join_all};
+use http_body_util::{Full, StreamBody};
+use k8s_openapi::api::core::v1::Node;
+use kube::{Api, Config, api::WatchParams};
+use prometheus_client::{encoding::text::encode, registry::Registry};
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::{scripted, *};
+
+fn factory(qps: f64, burst: u32) -> ClientFactory {
+    let config = Config::new("https://api.example:6443".parse().unwrap());
+    ClientFactory::new(config, "cloud-controller-manager", "v1.2.3", qps, burst)
+}
+
+fn node() -> serde_json::Value {
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_get_on_a_silent_server_fails_at_its_deadline() {
+    let (silent, _) = scripted::service(|_| futures::future::pending().boxed());
+    let nodes: Api<Node> = Api::all(factory(0.0, 0).with_deadline(Duration::from_secs(7)).wrap("t", silent));
+    let start = Instant::now();
+    let error = nodes.get("n").await.unwrap_err();
+    assert_eq!(start.elapsed().as_secs(), 7);
+    assert!(is_deadline(&error), "{error}");
+    assert!(error.to_string().contains("GET /api/v1/nodes/n"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_stops_midway_fails_at_the_deadline_too() {
+    let stuck = tower::service_fn(|_| async {
+        let chunks = futures::stream::iter(["{\"kind\":".to_owned()]).chain(futures::stream::pending());
+        Ok::<_, BoxError>(Response::new(body_of(chunks)))
+    });
+    let nodes: Api<Node> = Api::all(factory(0.0, 0).wrap("t", stuck));
+    let start = Instant::now();
+    assert!(is_deadline(&nodes.get("n").await.unwrap_err()));
+    assert_eq!(start.elapsed(), DEFAULT_DEADLINE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_is_not_cut_by_the_deadline() {
+    let slow = tower::service_fn(|_| async {
+        let line = format!("{}\n", json!({"type": "ADDED", "object": node()}));
+        let events = futures::stream::unfold(0, move |n| {
+            let line = line.clone();
+            async move {
+                tokio::time::sleep(Duration::from_secs(100)).await;
+                (n < 3).then_some((line, n + 1))
+            }
+        });
+        Ok::<_, BoxError>(Response::new(body_of(events)))
+    });
+    let nodes: Api<Node> = Api::all(factory(0.0, 0).wrap("t", slow));
+    let start = Instant::now();
+    let events: Vec<_> =
+        nodes.watch(&WatchParams::default(), "0").await.unwrap().boxed().try_collect().await.unwrap();
+    assert_eq!(events.len(), 3);
+    assert_eq!(start.elapsed().as_secs(), 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_beyond_the_burst_wait_and_other_clients_do_not() {
+    let answering = || scripted::service(|_| async { scripted::ok(&node()) }.boxed()).0;
+    let factory = factory(10.0, 5);
+    let busy: Api<Node> = Api::all(factory.wrap("busy", answering()));
+    let idle: Api<Node> = Api::all(factory.wrap("idle", answering()));
+    let start = Instant::now();
+    join_all((0..25).map(|_| busy.get("n"))).await.into_iter().for_each(|got| drop(got.unwrap()));
+    assert_eq!(start.elapsed().as_millis(), 2_000, "20 requests beyond the burst of 5, 10 a second");
+    let start = Instant::now();
+    idle.get("n").await.unwrap();
+    assert_eq!(start.elapsed(), Duration::ZERO, "each client has its own budget");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_the_budget_does_not_eat_the_deadline() {
+    let (quick, journal) = scripted::service(|_| async { scripted::ok(&node()) }.boxed());
+    let client = factory(0.1, 1).with_deadline(Duration::from_secs(1)).wrap("t", quick);
+    let nodes: Api<Node> = Api::all(client);
+    join_all((0..3).map(|_| nodes.get("n"))).await.into_iter().for_each(|got| drop(got.unwrap()));
+    assert_eq!(journal.count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_are_counted_under_the_names_of_client_go() {
+    let mut registry = Registry::default();
+    let metrics = RestMetrics::register(&mut registry);
+    let (service, _) = scripted::service(|seen| match seen.path.rsplit('/').next() {
+        Some("there") => async { scripted::ok(&node()) }.boxed(),
+        Some("absent") => async { scripted::failure(404, "NotFound", "no") }.boxed(),
+        Some("broken") => async { Err("connection reset".into()) }.boxed(),
+        _ => futures::future::pending().boxed(),
+    });
+    let nodes: Api<Node> = Api::all(factory(1.0, 1).with_metrics(metrics).wrap("t", service));
+    nodes.get("there").await.unwrap();
+    nodes.get("absent").await.unwrap_err();
+    nodes.get("broken").await.unwrap_err();
+    timeout(Duration::from_secs(5), nodes.get("silent")).await.unwrap_err();
+    let mut text = String::new();
+    encode(&mut text, &registry).unwrap();
+    for line in [
+        r#"rest_client_requests_total{code="200",method="GET",host="api.example:6443"} 1"#,
+        r#"rest_client_requests_total{code="404",method="GET",host="api.example:6443"} 1"#,
+        r#"rest_client_requests_total{code="<error>",method="GET",host="api.example:6443"} 2"#,
+        r#"rest_client_request_duration_seconds_count{verb="GET",host="api.example:6443"} 4"#,
+        r#"rest_client_rate_limiter_duration_seconds_count{verb="GET",host="api.example:6443"} 4"#,
+    ] {
+        assert!(text.contains(line), "{line} is missing in\n{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_user_agent_names_the_client_and_the_server_is_asked_once() {
+    let (overloaded, journal) =
+        scripted::service(|_| async { scripted::failure(503, "ServiceUnavailable", "later") }.boxed());
+    let nodes: Api<Node> = Api::all(factory(0.0, 0).wrap("leader-election", overloaded));
+    nodes.get("n").await.unwrap_err();
+    let seen = journal.all();
+    assert_eq!(seen.len(), 1, "no hidden retries");
+    let agent = seen[0].headers.get("user-agent").unwrap().to_str().unwrap();
+    assert!(agent.starts_with("cloud-controller-manager/v1.2.3 (linux/"), "{agent}");
+    assert!(agent.ends_with(") leader-election"), "{agent}");
+}
+
+#[tokio::test]
+async fn a_real_client_is_built_without_hidden_retries() {
+    let factory = factory(20.0, 30);
+    assert!(!factory.config().default_retry);
+    factory.client("service-controller").unwrap();
+}
+
+#[tokio::test]
+async fn the_master_flag_overrides_the_address_in_the_kubeconfig() {
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n\
+                clusters: [{name: k, cluster: {server: 'https://old:6443'}}]\nusers: [{name: u, user: {token: t}}]\n";
+    let path = std::env::temp_dir().join(format!("bowline-kubeconfig-{}", uuid::Uuid::new_v4()));
+    std::fs::write(&path, text).unwrap();
+    let plain = load_config(Some(&path), None).await.unwrap();
+    let moved = load_config(Some(&path), Some("https://new:6443")).await.unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(plain.cluster_url.host(), Some("old"));
+    assert_eq!(moved.cluster_url.host(), Some("new"));
+    assert!(moved.auth_info.token.is_some(), "the credentials stay");
+}
+
+#[tokio::test]
+async fn a_configuration_error_says_what_was_tried() {
+    let missing = load_config(Some("/does/not/exist".as_ref()), None).await.unwrap_err().to_string();
+    assert!(missing.contains("--kubeconfig=/does/not/exist"), "{missing}");
+    let master = load_config(None, Some("ftp://x")).await.unwrap_err().to_string();
+    assert!(master.contains("--master=ftp://x"), "{master}");
+    assert_eq!(load_config(None, Some("10.0.0.1:8080")).await.unwrap().cluster_url, "http://10.0.0.1:8080/");
+    // Not a pod, unless these tests happen to run in one.
+    if std::env::var_os("KUBERNETES_SERVICE_HOST").is_none() {
+        let nowhere = load_config(None, Some("")).await.unwrap_err().to_string();
+        assert!(nowhere.contains("in-cluster") && nowhere.contains("--kubeconfig"), "{nowhere}");
+    }
+}
+
+/// A body that arrives in these chunks.
+fn body_of(chunks: impl Stream<Item = String> + Send) -> impl BodyExt<Data = Bytes, Error = BoxError> + Send {
+    StreamBody::new(chunks.then(|chunk| async {
+        let frame = Full::new(Bytes::from(chunk)).frame().await;
+        frame.ok_or_else(|| BoxError::from("empty"))?.map_err(BoxError::from)
+    }))
+}

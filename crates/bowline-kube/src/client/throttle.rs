@@ -1,0 +1,102 @@
+//! The request budget of one client: a layer that waits for a token before it sends. It never refuses a request.
+
+use std::{
+    sync::{Arc, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bowline_cloud::TokenBucket;
+use futures::{FutureExt, future::BoxFuture};
+use http::Request;
+use kube::client::Body;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep},
+};
+use tower::{Layer, Service, ServiceExt};
+
+use super::measure::RestMetrics;
+
+/// Limits how many requests a client starts. A watch counts once, when it is opened.
+#[derive(Debug, Clone)]
+pub struct ThrottleLayer {
+    budget: Arc<Budget>,
+    metrics: RestMetrics,
+    host: String,
+}
+
+#[derive(Debug)]
+struct Budget {
+    bucket: std::sync::Mutex<TokenBucket>,
+    since: Instant,
+}
+
+impl Budget {
+    /// Takes a token and says how long to wait for it. Waiters are served in the order in which they asked.
+    fn take(&self) -> Duration {
+        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.take(self.since.elapsed())
+    }
+}
+
+impl ThrottleLayer {
+    /// `qps` requests a second with bursts of `burst`; a `qps` of zero or less is no limit.
+    #[must_use]
+    pub fn new(qps: f64, burst: u32, metrics: RestMetrics, host: String) -> Self {
+        let bucket = std::sync::Mutex::new(TokenBucket::new(qps, burst));
+        Self { budget: Arc::new(Budget { bucket, since: Instant::now() }), metrics, host }
+    }
+}
+
+impl<S> Layer<S> for ThrottleLayer {
+    type Service = Throttle<S>;
+
+    fn layer(&self, inner: S) -> Throttle<S> {
+        Throttle { inner: Arc::new(Mutex::new(inner)), layer: self.clone() }
+    }
+}
+
+/// The service of [`ThrottleLayer`].
+#[derive(Debug)]
+pub struct Throttle<S> {
+    /// Shared, because the request is sent after the wait, when `call` has long returned. The lock is held while the
+    /// request is handed over, not while it is answered.
+    inner: Arc<Mutex<S>>,
+    layer: ThrottleLayer,
+}
+
+impl<S> Service<Request<Body>> for Throttle<S>
+where
+    S: Service<Request<Body>> + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    S::Response: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<S::Response, S::Error>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let wait = self.layer.budget.take();
+        self.layer.metrics.throttled(request.method(), &self.layer.host, wait);
+        let inner = Arc::clone(&self.inner);
+        async move {
+            if !wait.is_zero() {
+                tracing::debug!(
+                    path = request.uri().path(),
+                    ?wait,
+                    "waiting for the client's request budget"
+                );
+                sleep(wait).await;
+            }
+            let answer = inner.lock().await.ready().await?.call(request);
+            answer.await
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,376 @@
+//! The elector: performs the steps of the election against the API server, each call under its own timeout, and tells
+//! the process how it stands. What to do is decided in `plan`.
+
+use std::{fmt::Display, time::Duration};
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client, api::PostParams};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Candidate, ElectionHealth, Leadership, LeaseConfig, LeaseConfigError, LeaseFence, LeaseMetrics,
+    LeaseRecord, Lost, Observed, Step,
+    plan::{JITTER, plan, released, renewal},
+};
+use crate::clock::Clock;
+
+/// How long to wait before trying again to give the Lease back.
+const RELEASE_PAUSE: Duration = Duration::from_millis(200);
+
+/// Takes part in one election.
+#[derive(Debug)]
+pub struct Elector {
+    api: Api<Lease>,
+    config: LeaseConfig,
+    clock: Clock,
+    jitter: StdRng,
+    metrics: LeaseMetrics,
+    leadership: watch::Sender<Leadership>,
+    fence: LeaseFence,
+    /// Monotonic times are handed to the planner as time since here.
+    started: Instant,
+    /// What we last saw, and the object it was in.
+    seen: Option<(Observed, Lease)>,
+}
+
+/// Why [`Elector::run`] came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// The caller asked for it. If we led, the Lease is still ours: call [`Elector::release`].
+    Cancelled,
+    /// We no longer take part. Exit the process.
+    Lost(Lost),
+}
+
+/// How giving the Lease back went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Released {
+    /// It is free for others at once.
+    Done,
+    /// It was not ours.
+    NotHolder,
+    /// It does not exist.
+    Missing,
+}
+
+/// The Lease could not be given back; others wait until it runs out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("could not release lease {lease} within {within:?}: {last_failure}; it runs out by itself")]
+pub struct ReleaseError {
+    /// The Lease.
+    pub lease: String,
+    /// How long we tried.
+    pub within: Duration,
+    /// The last failure seen.
+    pub last_failure: String,
+}
+
+/// How one try went.
+enum Attempt {
+    /// We hold the Lease by a request that was sent at this moment.
+    Held(Sent),
+    /// Somebody else does.
+    HeldBy(String),
+    /// We do not know.
+    Failed(String),
+}
+
+#[derive(Clone, Copy)]
+struct Sent {
+    at: Instant,
+    wall: jiff::Timestamp,
+}
+
+impl Elector {
+    /// An elector that does nothing until it is run. `seed` spreads the tries of the candidates in time.
+    ///
+    /// `client` should be one of its own without retries, so that nothing else uses up its request budget.
+    ///
+    /// # Errors
+    ///
+    /// When the times or names in `config` cannot work.
+    pub fn new(
+        client: Client,
+        config: LeaseConfig,
+        clock: Clock,
+        metrics: LeaseMetrics,
+        seed: u64,
+    ) -> Result<Self, LeaseConfigError> {
+        config.validate()?;
+        metrics.set_leading(&config.name, false);
+        let fence = LeaseFence::new(clock.clone(), format!("{}/{}", config.namespace, config.name));
+        Ok(Self {
+            api: Api::namespaced(client, &config.namespace),
+            jitter: StdRng::seed_from_u64(seed),
+            leadership: watch::Sender::new(Leadership::Standby { holder: None }),
+            started: Instant::now(),
+            seen: None,
+            config,
+            clock,
+            metrics,
+            fence,
+        })
+    }
+
+    /// Follows how we stand.
+    #[must_use]
+    pub fn leadership(&self) -> watch::Receiver<Leadership> {
+        self.leadership.subscribe()
+    }
+
+    /// The fence to ask before every mutation. Closed until we win.
+    #[must_use]
+    pub fn fence(&self) -> LeaseFence {
+        self.fence.clone()
+    }
+
+    /// The check for the health endpoint.
+    #[must_use]
+    pub fn health(&self) -> ElectionHealth {
+        ElectionHealth::new(self.leadership.subscribe(), self.config.lease_duration)
+    }
+
+    /// Takes part until the Lease is lost or `cancel` says to stop.
+    ///
+    /// To shut down: stop all work first, while this still renews; then cancel; then [`Elector::release`].
+    pub async fn run(&mut self, cancel: &CancellationToken) -> Ended {
+        match cancel.run_until_cancelled(self.take_part()).await {
+            Some(why) => Ended::Lost(why),
+            None => Ended::Cancelled,
+        }
+    }
+
+    async fn take_part(&mut self) -> Lost {
+        if let Leadership::Lost { why } = &*self.leadership.borrow() {
+            return why.clone();
+        }
+        let sent = self.acquire().await;
+        let why = self.keep(sent).await;
+        self.stop(why.clone());
+        why
+    }
+
+    /// Tries until we hold the Lease.
+    async fn acquire(&mut self) -> Sent {
+        loop {
+            match self.attempt().await {
+                Attempt::Held(sent) => return sent,
+                Attempt::HeldBy(holder) => self.stand_by(holder),
+                Attempt::Failed(why) => {
+                    tracing::warn!(lease = self.config.name, why, "cannot acquire the lease")
+                }
+            }
+            let spread: f64 = self.jitter.random_range(0.0..JITTER);
+            sleep(self.config.retry_period.mul_f64(1.0 + spread)).await;
+        }
+    }
+
+    /// Renews until that fails for too long. The deadline counts from when the last good renewal was *sent*, so it
+    /// always passes before the fence closes.
+    async fn keep(&mut self, mut sent: Sent) -> Lost {
+        loop {
+            sleep(self.config.retry_period).await;
+            let mut last_failure = String::from("no answer");
+            let deadline = sent.at + self.config.renew_deadline;
+            match timeout_at(deadline, self.renew(&mut last_failure)).await {
+                Ok(Ok(renewed)) => sent = renewed,
+                Ok(Err(why)) => return why,
+                Err(_elapsed) => {
+                    return Lost::RenewDeadline { after: self.config.renew_deadline, last_failure };
+                }
+            }
+        }
+    }
+
+    async fn renew(&mut self, last_failure: &mut String) -> Result<Sent, Lost> {
+        loop {
+            match self.attempt().await {
+                Attempt::Held(sent) => return Ok(sent),
+                Attempt::HeldBy(holder) => return Err(Lost::TakenBy(holder)),
+                Attempt::Failed(why) => {
+                    tracing::warn!(lease = self.config.name, why, "cannot renew the lease, trying again");
+                    *last_failure = why;
+                }
+            }
+            sleep(self.config.retry_period).await;
+        }
+    }
+
+    /// One try: renew without looking if the Lease is ours, else look and act on what is there.
+    async fn attempt(&mut self) -> Attempt {
+        if let Some(sent) = self.renew_unseen().await {
+            return Attempt::Held(sent);
+        }
+        let found = match self.call("get", self.api.get_opt(&self.config.name)).await {
+            Ok(found) => found,
+            Err(why) => return Attempt::Failed(why),
+        };
+        let now = self.started.elapsed();
+        let last = self.seen.take().map(|(observed, _)| observed);
+        self.seen = found.map(|lease| (Observed::look(last, LeaseRecord::from_lease(&lease), now), lease));
+        let observed = self.seen.as_ref().map(|(observed, _)| observed);
+        match plan(observed, &self.me(), now, self.clock.now()) {
+            Step::Standby { holder, .. } => Attempt::HeldBy(holder),
+            Step::Create(record) => self.create(&record).await,
+            Step::TakeOver(record) => self.update(&record).await,
+            Step::Renew(record) => {
+                self.metrics.count_slow_path(&self.config.name);
+                self.update(&record).await
+            }
+        }
+    }
+
+    async fn renew_unseen(&mut self) -> Option<Sent> {
+        let (observed, _) = self.seen.as_ref()?;
+        let record = renewal(observed, &self.me(), self.started.elapsed(), self.clock.now())?;
+        match self.update(&record).await {
+            Attempt::Held(sent) => Some(sent),
+            Attempt::HeldBy(why) | Attempt::Failed(why) => {
+                tracing::debug!(lease = self.config.name, why, "renewal refused, looking at the lease first");
+                None
+            }
+        }
+    }
+
+    async fn create(&mut self, record: &LeaseRecord) -> Attempt {
+        let lease = record.new_lease(&self.config.namespace, &self.config.name);
+        let sent = self.now();
+        let answer = self.call("create", self.api.create(&PostParams::default(), &lease)).await;
+        self.written(sent, answer)
+    }
+
+    async fn update(&mut self, record: &LeaseRecord) -> Attempt {
+        let Some((_, found)) = &self.seen else {
+            return Attempt::Failed("there is no lease to update".to_owned());
+        };
+        let lease = record.over(found);
+        let sent = self.now();
+        let answer = self.put(&lease).await;
+        self.written(sent, answer)
+    }
+
+    /// The Lease is ours from a request sent at `sent`, or we know no more than before.
+    fn written(&mut self, sent: Sent, answer: Result<Lease, String>) -> Attempt {
+        let lease = match answer {
+            Ok(lease) => lease,
+            Err(why) => return Attempt::Failed(why),
+        };
+        let record = LeaseRecord::from_lease(&lease);
+        if record.holder != self.config.identity {
+            return Attempt::HeldBy(record.holder);
+        }
+        self.fence.extend(sent.at, sent.wall, self.config.fence_span());
+        self.lead(sent.at, lease.metadata.uid.clone());
+        self.seen = Some((Observed { record, at: self.started.elapsed() }, lease));
+        Attempt::Held(sent)
+    }
+
+    async fn put(&self, lease: &Lease) -> Result<Lease, String> {
+        self.call("update", self.api.replace(&self.config.name, &PostParams::default(), lease)).await
+    }
+
+    async fn call<T>(
+        &self,
+        verb: &str,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, String> {
+        let (limit, name) = (self.config.call_timeout(), &self.config.name);
+        let fail = |why: &dyn Display| format!("{verb} lease {}/{name}: {why}", self.config.namespace);
+        match timeout(limit, request).await {
+            Ok(answer) => answer.map_err(|error| fail(&error)),
+            Err(_elapsed) => Err(fail(&format_args!("no answer within {limit:?}"))),
+        }
+    }
+
+    fn lead(&self, renewed: Instant, lease_uid: Option<String>) {
+        let began = self.leadership.send_if_modified(|now| match now {
+            Leadership::Leading { renewed: last, .. } => {
+                *last = renewed;
+                false
+            }
+            _ => {
+                *now = Leadership::Leading { since: renewed, renewed, lease_uid };
+                true
+            }
+        });
+        if began {
+            self.metrics.set_leading(&self.config.name, true);
+            tracing::info!(lease = self.config.name, identity = self.config.identity, "became leader");
+        }
+    }
+
+    fn stand_by(&self, holder: String) {
+        self.leadership.send_if_modified(|now| {
+            let next = Leadership::Standby { holder: Some(holder) };
+            if *now == next {
+                return false;
+            }
+            tracing::info!(lease = self.config.name, leader = ?next, "new leader seen");
+            *now = next;
+            true
+        });
+    }
+
+    /// Ends our part for ever: the fence first, then the news.
+    fn stop(&self, why: Lost) {
+        self.fence.shut(why.to_string());
+        self.metrics.set_leading(&self.config.name, false);
+        tracing::warn!(lease = self.config.name, %why, "stopped leading");
+        self.leadership.send_replace(Leadership::Lost { why });
+    }
+
+    fn me(&self) -> Candidate {
+        Candidate {
+            identity: self.config.identity.clone(),
+            lease_duration_seconds: self.config.lease_seconds(),
+            leading: matches!(*self.leadership.borrow(), Leadership::Leading { .. }),
+        }
+    }
+
+    fn now(&self) -> Sent {
+        Sent { at: Instant::now(), wall: self.clock.now() }
+    }
+
+    /// Gives the Lease back, so that another replica can start at once. Only after all work has stopped: from here on
+    /// the fence is shut for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`ReleaseError`] when that did not work within the renew deadline. Others then wait until the lease runs out.
+    pub async fn release(&mut self) -> Result<Released, ReleaseError> {
+        if !matches!(*self.leadership.borrow(), Leadership::Lost { .. }) {
+            self.stop(Lost::Released);
+        }
+        let within = self.config.renew_deadline;
+        let mut last_failure = String::from("no answer");
+        let outcome = timeout(within, async {
+            loop {
+                match self.try_release().await {
+                    Ok(outcome) => return outcome,
+                    Err(why) => last_failure = why,
+                }
+                sleep(RELEASE_PAUSE).await;
+            }
+        });
+        let outcome = outcome.await;
+        let lease = format!("{}/{}", self.config.namespace, self.config.name);
+        outcome.map_err(|_elapsed| ReleaseError { lease, within, last_failure })
+    }
+
+    async fn try_release(&self) -> Result<Released, String> {
+        let Some(found) = self.call("get", self.api.get_opt(&self.config.name)).await? else {
+            return Ok(Released::Missing);
+        };
+        let record = LeaseRecord::from_lease(&found);
+        if record.holder != self.config.identity {
+            return Ok(Released::NotHolder);
+        }
+        let free = released(&record, self.clock.now()).over(&found);
+        self.put(&free).await.map(|_freed| Released::Done)
+    }
+}

@@ -1,0 +1,130 @@
+//! The fence of an election: open only while the lease that we hold cannot have run out for anybody else.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bowline_cloud::{Fence, Fenced};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+
+/// Says whether this process may change things. Closed until the election is won, and closed for ever once it is lost
+/// or given back; in between it closes by itself when renewals stop succeeding, even if the elector hangs or is gone.
+#[derive(Debug, Clone)]
+pub struct LeaseFence {
+    state: Arc<Mutex<State>>,
+    clock: Clock,
+    lease: String,
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting,
+    /// Both clocks must agree: the monotonic one does not count the time that a machine was suspended.
+    Open {
+        until: Instant,
+        until_wall: Timestamp,
+    },
+    Shut(String),
+}
+
+impl LeaseFence {
+    pub(super) fn new(clock: Clock, lease: String) -> Self {
+        Self { state: Arc::new(Mutex::new(State::Waiting)), clock, lease }
+    }
+
+    /// A renewal that was sent at `sent` succeeded: open for `span` from then, unless shut.
+    pub(super) fn extend(&self, sent: Instant, sent_wall: Timestamp, span: Duration) {
+        let until_wall = SignedDuration::try_from(span)
+            .and_then(|span| sent_wall.checked_add(span))
+            .unwrap_or(Timestamp::MAX);
+        let mut state = self.lock();
+        if !matches!(*state, State::Shut(_)) {
+            *state = State::Open { until: sent + span, until_wall };
+        }
+    }
+
+    /// Closes for ever.
+    pub(super) fn shut(&self, why: String) {
+        let mut state = self.lock();
+        if !matches!(*state, State::Shut(_)) {
+            *state = State::Shut(why);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fence for LeaseFence {
+    fn check(&self) -> Result<(), Fenced> {
+        let lease = &self.lease;
+        let why = match &*self.lock() {
+            State::Open { until, until_wall }
+                if Instant::now() < *until && self.clock.now() < *until_wall =>
+            {
+                return Ok(());
+            }
+            State::Open { until, .. } => {
+                format!("lease {lease} was not renewed in time (it ran out {:?} ago)", until.elapsed())
+            }
+            State::Waiting => format!("lease {lease} is not ours yet"),
+            State::Shut(why) => format!("lease {lease}: {why}"),
+        };
+        Err(Fenced { why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPAN: Duration = Duration::from_secs(10);
+
+    fn fence() -> LeaseFence {
+        LeaseFence::new(Clock::simulated(Timestamp::UNIX_EPOCH), "ns/name".into())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_fence_is_closed_before_the_first_win_and_by_itself_after_the_last_renewal() {
+        let fence = fence();
+        assert!(fence.check().unwrap_err().why.contains("ns/name is not ours yet"));
+        fence.extend(Instant::now(), fence.clock.now(), SPAN);
+        tokio::time::advance(SPAN - Duration::from_millis(1)).await;
+        assert!(fence.check().is_ok());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(fence.check().unwrap_err().why.contains("not renewed in time"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_span_counts_from_when_the_renewal_was_sent() {
+        let fence = fence();
+        let (sent, wall) = (Instant::now(), fence.clock.now());
+        tokio::time::advance(Duration::from_secs(9)).await;
+        fence.extend(sent, wall, SPAN);
+        assert!(fence.check().is_ok());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(fence.check().is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn once_shut_the_fence_never_opens_again() {
+        let fence = fence();
+        fence.shut("lost".into());
+        fence.extend(Instant::now(), fence.clock.now(), SPAN);
+        assert!(fence.clone().check().unwrap_err().why.contains("lost"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_machine_that_was_suspended_finds_its_fence_closed() {
+        let fence = fence();
+        // What a suspended machine sees: its monotonic clock stood still while wall time went on.
+        let long_ago = "1969-12-31T23:00:00Z".parse().unwrap();
+        fence.extend(Instant::now(), long_ago, SPAN);
+        assert!(fence.check().is_err());
+    }
+}

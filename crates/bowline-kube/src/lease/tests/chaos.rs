@@ -1,0 +1,190 @@
+//! Several candidates, among them one that follows client-go literally, on slow, lossy and broken links, crashing and
+//! leaving at random. Whatever happens, no two of them may write at the same moment; and when the storm is over, one
+//! of them leads.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+};
+
+use bowline_cloud::Fence;
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use super::{
+    go_like::GoLike,
+    server::{Fate, LeaseServer, Loss},
+    *,
+};
+
+const STORM: Duration = Duration::from_secs(2 * 3_600);
+
+/// Whether a candidate may write now.
+type MayWrite = Box<dyn Fn() -> bool + Send>;
+
+struct World {
+    seed: u64,
+    server: LeaseServer,
+    candidates: Mutex<Vec<(String, MayWrite)>>,
+    calm: AtomicBool,
+    terms: AtomicUsize,
+}
+
+impl World {
+    fn enter(&self, name: String, may_write: impl Fn() -> bool + Send + 'static) {
+        let mut candidates = self.candidates.lock().unwrap();
+        candidates.push((name, Box::new(may_write)));
+        // Those of long ago have no say any more.
+        let surplus = candidates.len().saturating_sub(20);
+        candidates.drain(..surplus);
+    }
+
+    fn writers(&self) -> Vec<String> {
+        let candidates = self.candidates.lock().unwrap();
+        candidates.iter().filter(|(_, may_write)| may_write()).map(|(name, _)| name.clone()).collect()
+    }
+
+    fn check(&self) {
+        let writers = self.writers();
+        assert!(writers.len() <= 1, "seed {}: {writers:?} may all write at once", self.seed);
+    }
+
+    /// A client on a link whose weather changes every now and then.
+    fn link(self: &Arc<Self>, seed: u64) -> Client {
+        let world = Arc::clone(self);
+        let weather = Mutex::new((StdRng::seed_from_u64(seed), 0, Instant::now()));
+        let (client, _) = self.server.link(move |_| {
+            world.check();
+            if world.calm.load(SeqCst) {
+                return Fate::default();
+            }
+            let (rng, kind, until) = &mut *weather.lock().unwrap();
+            if Instant::now() >= *until {
+                *kind = rng.random_range(0..6);
+                *until = Instant::now() + Duration::from_secs(rng.random_range(5..90));
+            }
+            fate(rng, *kind)
+        });
+        client
+    }
+}
+
+fn fate(rng: &mut StdRng, weather: u32) -> Fate {
+    let slowest = if weather == 3 { 6_000 } else { 50 };
+    let mut delay = || Duration::from_millis(rng.random_range(0..slowest));
+    let (there, back) = (delay(), delay());
+    let loss = match (weather, rng.random_range(0..10)) {
+        (4, 0..=2) => Loss::Request,
+        (4, 3..=5) => Loss::Reply,
+        (4, 6) => Loss::Failure(500),
+        (5, _) => Loss::Request,
+        _ => Loss::Nothing,
+    };
+    Fate { there, back, loss }
+}
+
+/// One replica of the CCM: it is started again whenever it exits.
+async fn replica(world: Arc<World>, slot: u64) {
+    let mut rng = StdRng::seed_from_u64(world.seed * 1_000 + slot);
+    for start in 0.. {
+        let identity = format!("rust-{slot}-{start}");
+        let mut elector =
+            elector_with(world.link(rng.random()), &identity, LeaseMetrics::default(), rng.random());
+        let fence = elector.fence();
+        world.enter(identity, move || fence.check().is_ok());
+        watch_terms(&world, elector.leadership());
+        let life = Duration::from_secs(rng.random_range(30..900));
+        let ended = tokio::time::timeout(life, elector.run(&CancellationToken::new())).await;
+        if ended.is_err() && world.calm.load(SeqCst) {
+            elector.run(&CancellationToken::new()).await;
+        }
+        if ended.is_err() && rng.random_bool(0.5) {
+            // It leaves in good order; otherwise it crashes.
+            drop(elector.release().await);
+        }
+        tokio::time::sleep(Duration::from_millis(rng.random_range(0..5_000))).await;
+    }
+}
+
+/// Checks at the very moment of each change of leadership.
+fn watch_terms(world: &Arc<World>, mut leadership: tokio::sync::watch::Receiver<Leadership>) {
+    let world = Arc::clone(world);
+    tokio::spawn(async move {
+        while leadership.changed().await.is_ok() {
+            if matches!(*leadership.borrow_and_update(), Leadership::Leading { .. }) {
+                world.terms.fetch_add(1, SeqCst);
+            }
+            world.check();
+        }
+    });
+}
+
+async fn go_replica(world: Arc<World>) {
+    let mut rng = StdRng::seed_from_u64(world.seed ^ 0x60);
+    for start in 0.. {
+        let identity = format!("go-{start}");
+        let mut candidate = GoLike::new(world.link(rng.random()), &identity);
+        let until = Arc::clone(&candidate.protected_until);
+        world.enter(identity, move || until.lock().unwrap().is_some_and(|until| Instant::now() < until));
+        let life = Duration::from_secs(rng.random_range(30..900));
+        let ended = tokio::time::timeout(life, candidate.run(&mut rng)).await;
+        if ended.is_err() && world.calm.load(SeqCst) {
+            candidate.run(&mut rng).await;
+        }
+        tokio::time::sleep(Duration::from_millis(rng.random_range(0..5_000))).await;
+    }
+}
+
+async fn storm(seed: u64, replicas: u64, with_go: bool) -> usize {
+    let world = Arc::new(World {
+        seed,
+        server: LeaseServer::default(),
+        candidates: Mutex::default(),
+        calm: AtomicBool::new(false),
+        terms: AtomicUsize::new(0),
+    });
+    let mut tasks: Vec<_> =
+        (0..replicas).map(|slot| tokio::spawn(replica(Arc::clone(&world), slot))).collect();
+    if with_go {
+        tasks.push(tokio::spawn(go_replica(Arc::clone(&world))));
+    }
+    let end = Instant::now() + STORM;
+    while Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        world.check();
+        assert!(tasks.iter().all(|task| !task.is_finished()), "seed {seed}: a replica panicked");
+    }
+    world.calm.store(true, SeqCst);
+    // A restart, what is left of somebody's lease, two retries, and the calls that hang from before.
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!(
+        world.writers().len(),
+        1,
+        "seed {seed}: nobody leads after the storm: {}",
+        world.server.lease()
+    );
+    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    world.terms.load(SeqCst)
+}
+
+fn virtual_time(future: impl Future<Output = usize>) -> usize {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.unwrap().block_on(future)
+}
+
+#[test]
+fn two_replicas_never_write_at_the_same_moment() {
+    let terms: usize = (0..8).map(|seed| virtual_time(storm(seed, 2, false))).sum();
+    assert!(terms > 8 * 10, "the storm is too mild to show anything: {terms} terms");
+}
+
+#[test]
+fn three_replicas_never_write_at_the_same_moment() {
+    let terms: usize = (100..108).map(|seed| virtual_time(storm(seed, 3, false))).sum();
+    assert!(terms > 8 * 10, "the storm is too mild to show anything: {terms} terms");
+}
+
+#[test]
+fn two_replicas_and_a_go_candidate_share_one_lease() {
+    let terms: usize = (200..208).map(|seed| virtual_time(storm(seed, 2, true))).sum();
+    assert!(terms > 8 * 10, "the storm is too mild to show anything: {terms} terms");
+}

@@ -1,0 +1,144 @@
+//! One Lease on an API server in memory. Each client has a link of its own, which decides the fate of each request.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures::FutureExt;
+use http::Method;
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::{sync::oneshot, time::sleep};
+
+use crate::client::scripted::{self, Answer, Journal, Seen};
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Fate {
+    pub(super) there: Duration,
+    pub(super) back: Duration,
+    pub(super) loss: Loss,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Loss {
+    #[default]
+    Nothing,
+    /// The request never arrives.
+    Request,
+    /// It takes effect, but the answer never comes.
+    Reply,
+    /// The server fails before it does anything.
+    Failure(u16),
+}
+
+impl From<Loss> for Fate {
+    fn from(loss: Loss) -> Self {
+        Self { loss, ..Self::default() }
+    }
+}
+
+#[derive(Clone, Default)]
+pub(super) struct LeaseServer(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    lease: Option<Value>,
+    version: u64,
+}
+
+impl LeaseServer {
+    /// A client whose requests meet the fates that `fate` hands out.
+    pub(super) fn link(&self, fate: impl Fn(&Seen) -> Fate + Send + Sync + 'static) -> (Client, Journal) {
+        let server = self.clone();
+        scripted::client(move |seen| {
+            let (fate, server) = (fate(&seen), server.clone());
+            let (reply, wait) = oneshot::channel();
+            // On its own, because a request that its sender gave up may still arrive.
+            tokio::spawn(async move {
+                sleep(fate.there).await;
+                let answer = match fate.loss {
+                    Loss::Request => futures::future::pending().await,
+                    Loss::Failure(code) => scripted::failure(code, "InternalError", "injected"),
+                    Loss::Nothing | Loss::Reply => server.serve(&seen),
+                };
+                if fate.loss == Loss::Reply {
+                    futures::future::pending::<()>().await;
+                }
+                sleep(fate.back).await;
+                drop(reply.send(answer));
+            });
+            async { wait.await.unwrap() }.boxed()
+        })
+    }
+
+    /// A client on a perfect network.
+    pub(super) fn good_link(&self) -> (Client, Journal) {
+        self.link(|_| Fate::default())
+    }
+
+    pub(super) fn lease(&self) -> Value {
+        self.0.lock().unwrap().lease.clone().unwrap_or_default()
+    }
+
+    pub(super) fn holder(&self) -> String {
+        self.lease()["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Somebody writes the spec from outside.
+    pub(super) fn put_spec(&self, spec: &Value) {
+        let mut state = self.0.lock().unwrap();
+        let mut lease = state.lease.clone().unwrap_or_else(
+            || json!({"metadata": {"name": "ccm", "namespace": "kube-system", "uid": "lease-uid", "labels": {"team": "infra"}}}),
+        );
+        lease["spec"] = spec.clone();
+        state.store(lease);
+    }
+
+    pub(super) fn hold(&self, holder: &str, seconds: i32, transitions: i32) {
+        self.put_spec(&json!({
+            "holderIdentity": holder, "leaseDurationSeconds": seconds, "leaseTransitions": transitions,
+            "acquireTime": "2026-01-01T00:00:00.000000Z", "renewTime": "2026-01-01T00:00:00.000000Z",
+        }));
+    }
+
+    /// Changes something that is not in the spec, so that only the resourceVersion moves.
+    pub(super) fn touch(&self) {
+        let spec = self.lease()["spec"].clone();
+        self.put_spec(&spec);
+    }
+
+    pub(super) fn delete(&self) {
+        self.0.lock().unwrap().lease = None;
+    }
+
+    fn serve(&self, seen: &Seen) -> Answer {
+        let mut state = self.0.lock().unwrap();
+        match (&seen.method, &state.lease) {
+            (&Method::POST, Some(_)) => scripted::failure(409, "AlreadyExists", "it is there"),
+            (&Method::POST, None) => {
+                let mut lease = seen.body.clone();
+                lease["metadata"]["uid"] = json!("lease-uid");
+                scripted::ok(state.store(lease))
+            }
+            (_, None) => scripted::failure(404, "NotFound", "no such lease"),
+            (&Method::GET, Some(lease)) => scripted::ok(lease),
+            (&Method::PUT, Some(lease)) => {
+                if seen.body["metadata"]["resourceVersion"] != lease["metadata"]["resourceVersion"] {
+                    return scripted::failure(409, "Conflict", "the object has been modified");
+                }
+                scripted::ok(state.store(seen.body.clone()))
+            }
+            _ => scripted::failure(405, "MethodNotAllowed", "?"),
+        }
+    }
+}
+
+impl State {
+    fn store(&mut self, mut lease: Value) -> &Value {
+        self.version += 1;
+        lease["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.lease.insert(lease)
+    }
+}
