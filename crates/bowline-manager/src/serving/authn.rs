@@ -1,0 +1,203 @@
+//! Authentication: who asks. Loopback token, front proxy, client certificate, bearer token, else anonymous.
+//!
+//! A credential that is shown and rejected ends in 401, never in "anonymous"; one kind being rejected does not stop
+//! another from being accepted. It must not decide what anyone may do.
+
+pub mod authorities;
+mod bearer;
+mod front_proxy;
+mod sources;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::{HeaderMap, header};
+use rand::Rng;
+use rustls::pki_types::CertificateDer;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use self::authorities::{Authorities, CaError};
+use self::bearer::BearerTokens;
+use super::config::{AuthenticationConfig, ServingTimings};
+use super::digest::{Digest, digest};
+use super::identity::User;
+use super::metrics::ServingMetrics;
+use super::reviews::{AuthConfigLookup, ReviewError, TokenReviewer};
+
+/// Why authentication cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthnError {
+    /// A file with authorities cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Read {
+        /// The file.
+        file: std::path::PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Authorities do not parse.
+    #[error("{origin}: {source}")]
+    Authorities {
+        /// File, or ConfigMap key.
+        origin: String,
+        /// What is wrong.
+        source: CaError,
+    },
+    /// A list in the ConfigMap is not a JSON list of strings.
+    #[error(
+        "ConfigMap kube-system/extension-apiserver-authentication, key {key}: expected a JSON list of strings: {reason}"
+    )]
+    List {
+        /// The key.
+        key: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The ConfigMap cannot be read.
+    #[error(
+        "cannot read ConfigMap kube-system/extension-apiserver-authentication: {0}. Usually fixed by \
+         `kubectl create rolebinding -n kube-system NAME --role=extension-apiserver-authentication-reader \
+         --serviceaccount=NAMESPACE:SERVICEACCOUNT`; or start without it by --authentication-skip-lookup or \
+         --authentication-tolerate-lookup-failure"
+    )]
+    Lookup(ReviewError),
+}
+
+/// A credential was shown and none was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", reasons.join("; "))]
+pub struct Unauthorized {
+    /// Why, for the log; not for the client.
+    pub reasons: Vec<String>,
+}
+
+/// Answers who asks.
+pub struct Authenticator {
+    config: AuthenticationConfig,
+    lookup: Option<Arc<dyn AuthConfigLookup>>,
+    authorities: ArcSwap<Authorities>,
+    bearer: Option<BearerTokens>,
+    loopback_token: String,
+    loopback_digest: Digest,
+    metrics: ServingMetrics,
+}
+
+impl Authenticator {
+    /// Reads the authorities for the first time. Without `reviewer`, bearer tokens are ignored.
+    ///
+    /// # Errors
+    /// If a given file cannot be used, or the lookup fails and is not optional.
+    pub async fn open(
+        config: AuthenticationConfig,
+        reviewer: Option<Arc<dyn TokenReviewer>>,
+        lookup: Option<Arc<dyn AuthConfigLookup>>,
+        metrics: ServingMetrics,
+    ) -> Result<Self, AuthnError> {
+        let lookup = lookup.filter(|_| !config.skip_lookup);
+        if lookup.is_none() && config.client_ca_file.is_none() {
+            warn!("no --client-ca-file and no lookup of the cluster's: client certificates are not accepted");
+        }
+        let authorities = match sources::read(&config, lookup.as_deref()).await {
+            Ok(authorities) => authorities,
+            // A bad file fails again below, as it should: only the cluster's part is optional.
+            Err(error) if config.tolerate_lookup_failure && lookup.is_some() => {
+                warn!(%error, "continuing without the cluster's authorities; client certificates are not accepted");
+                sources::read(&config, None).await?
+            }
+            Err(error) => return Err(error),
+        };
+        let loopback_token = random_token();
+        Ok(Self {
+            bearer: reviewer.map(|reviewer| BearerTokens::new(reviewer, config.token_cache_ttl)),
+            loopback_digest: digest([loopback_token.as_bytes()]),
+            loopback_token,
+            authorities: ArcSwap::from_pointee(authorities),
+            config,
+            lookup,
+            metrics,
+        })
+    }
+
+    /// The token that makes its bearer `system:masters` here; known to this process only.
+    #[must_use]
+    pub fn loopback_token(&self) -> &str {
+        &self.loopback_token
+    }
+
+    /// Reads the authorities again and again, so that their rotation is followed.
+    pub async fn run(&self, timings: &ServingTimings, shutdown: CancellationToken) {
+        let period = timings.authority_refresh.max(std::time::Duration::from_millis(1));
+        let mut ticks = interval_at(Instant::now() + period, period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            match sources::read(&self.config, self.lookup.as_deref()).await {
+                Ok(authorities) => self.authorities.store(Arc::new(authorities)),
+                Err(error) => {
+                    warn!(%error, "authorities for client certificates not refreshed; the old ones stay in use");
+                    self.metrics.reload_failed("client-authorities");
+                }
+            }
+        }
+    }
+
+    /// Who asks, given the verified-by-handshake certificate chain (leaf first, maybe empty) and the headers.
+    ///
+    /// # Errors
+    /// If something was shown and nothing was accepted.
+    pub async fn authenticate(
+        &self,
+        chain: &[CertificateDer<'_>],
+        headers: &HeaderMap,
+    ) -> Result<User, Unauthorized> {
+        let outcome = self.decide(chain, headers).await;
+        self.metrics.authenticated(if outcome.is_ok() { "success" } else { "failure" });
+        if let Err(error) = &outcome {
+            debug!(%error, "request not authenticated");
+        }
+        outcome
+    }
+
+    async fn decide(&self, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Result<User, Unauthorized> {
+        let token = bearer_token(headers);
+        // Digests are compared, so that the time taken says nothing about the token.
+        if token.is_some_and(|token| digest([token.as_bytes()]) == self.loopback_digest) {
+            return Ok(User::loopback());
+        }
+        let authorities = self.authorities.load_full();
+        let mut reasons = Vec::new();
+        for tried in [authorities.front_proxy_user(chain, headers), authorities.certificate_user(chain)] {
+            match tried {
+                Ok(Some(user)) => return Ok(user.authenticated()),
+                Ok(None) => {}
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        if let (Some(token), Some(bearer)) = (token, &self.bearer) {
+            match bearer.owner(token).await {
+                Ok(Some(user)) => return Ok(user.authenticated()),
+                Ok(None) => reasons.push("bearer token not accepted".to_owned()),
+                Err(error) => reasons.push(format!("bearer token not reviewed: {error}")),
+            }
+        }
+        if reasons.is_empty() { Ok(User::anonymous()) } else { Err(Unauthorized { reasons }) }
+    }
+}
+
+fn random_token() -> String {
+    let mut bytes = [0u8; 32];
+    rand::rng().fill_bytes(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The token of an `Authorization: Bearer …` header.
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}

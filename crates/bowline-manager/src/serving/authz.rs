@@ -1,0 +1,163 @@
+//! Authorization: whether a user may use a path. `system:masters`, then always-allowed paths, then the API server.
+//!
+//! Without an answer nothing is allowed. It must not care how the user proved who they are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::debug;
+
+use super::config::AuthorizationConfig;
+use super::digest::{Digest, digest};
+use super::identity::{MASTERS, User};
+use super::metrics::ServingMetrics;
+use super::retry::with_retries;
+use super::reviews::{AccessRequest, AccessReviewer, AccessVerdict, ReviewError};
+use super::ttl_cache::{MAX_ENTRIES, TtlCache};
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It goes on.
+    Allowed,
+    /// It ends with 403.
+    Denied,
+}
+
+/// Paths that need no review.
+#[derive(Debug, Clone, Default)]
+struct AllowedPaths {
+    exact: Vec<String>,
+    prefixes: Vec<String>,
+}
+
+impl AllowedPaths {
+    fn new(patterns: &[String]) -> Self {
+        let mut paths = Self::default();
+        for pattern in patterns {
+            let pattern = pattern.trim().trim_start_matches('/');
+            match pattern.strip_suffix('*') {
+                Some(prefix) => paths.prefixes.push(prefix.to_owned()),
+                None => paths.exact.push(pattern.to_owned()),
+            }
+        }
+        paths
+    }
+
+    fn contains(&self, path: &str) -> bool {
+        let path = path.trim_start_matches('/');
+        self.exact.iter().any(|exact| exact == path)
+            || self.prefixes.iter().any(|prefix| path.starts_with(prefix))
+    }
+}
+
+/// Judges requests.
+pub struct Authorizer {
+    allowed_paths: AllowedPaths,
+    reviewer: Option<Arc<dyn AccessReviewer>>,
+    known: TtlCache<Decision>,
+    allowed_ttl: Duration,
+    denied_ttl: Duration,
+    metrics: ServingMetrics,
+}
+
+impl Authorizer {
+    /// Without `reviewer`, only `system:masters` and the always-allowed paths pass.
+    #[must_use]
+    pub fn new(
+        config: &AuthorizationConfig,
+        reviewer: Option<Arc<dyn AccessReviewer>>,
+        metrics: ServingMetrics,
+    ) -> Self {
+        Self {
+            allowed_paths: AllowedPaths::new(&config.always_allow_paths),
+            reviewer,
+            known: TtlCache::new(MAX_ENTRIES),
+            allowed_ttl: config.allowed_ttl,
+            denied_ttl: config.denied_ttl,
+            metrics,
+        }
+    }
+
+    /// The decision on one request.
+    ///
+    /// # Errors
+    /// If the API server had to be asked and gave no answer.
+    pub async fn authorize(&self, request: AccessRequest<'_>) -> Result<Decision, ReviewError> {
+        let outcome = self.decide(request).await;
+        self.metrics.authorized(match outcome {
+            Ok(Decision::Allowed) => "allowed",
+            Ok(Decision::Denied) => "denied",
+            Err(_) => "error",
+        });
+        outcome
+    }
+
+    async fn decide(&self, request: AccessRequest<'_>) -> Result<Decision, ReviewError> {
+        if request.user.is_member_of(MASTERS) || self.allowed_paths.contains(request.path) {
+            return Ok(Decision::Allowed);
+        }
+        let Some(reviewer) = &self.reviewer else { return Ok(Decision::Denied) };
+        let key = cache_key(request);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        let AccessVerdict { allowed, reason } = with_retries(|| reviewer.review(request)).await?;
+        let (decision, ttl) = match allowed {
+            true => (Decision::Allowed, self.allowed_ttl),
+            false => (Decision::Denied, self.denied_ttl),
+        };
+        debug!(user = %request.user.name, verb = request.verb, path = request.path, allowed, reason, "access review");
+        self.known.put(key, decision, ttl);
+        Ok(decision)
+    }
+}
+
+/// A digest, so that long paths and many groups cost no memory.
+fn cache_key(request: AccessRequest<'_>) -> Digest {
+    let AccessRequest { user: User { name, uid, groups, extra }, verb, path } = request;
+    let mut parts = vec![name.as_str(), uid, verb, path];
+    // Counts in front of each list: without them a group could pass for an extra key.
+    let counts = format!("{}/{}", groups.len(), extra.len());
+    parts.push(&counts);
+    parts.extend(groups.iter().map(String::as_str));
+    let value_counts: Vec<String> = extra.values().map(|values| values.len().to_string()).collect();
+    for ((key, values), count) in extra.iter().zip(&value_counts) {
+        parts.extend([key.as_str(), count.as_str()]);
+        parts.extend(values.iter().map(String::as_str));
+    }
+    digest(parts.into_iter().map(str::as_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_allowed_exactly_or_by_a_trailing_star() {
+        let paths = AllowedPaths::new(&["/healthz".to_owned(), "/debug/*".to_owned()]);
+        assert!(paths.contains("/healthz"));
+        assert!(!paths.contains("/healthz/ping"));
+        assert!(paths.contains("/debug/flags/v"));
+        assert!(!paths.contains("/debugger"));
+        assert!(!paths.contains("/"));
+    }
+
+    #[test]
+    fn requests_that_differ_in_anything_have_different_keys() {
+        let plain = User::new("jane", &["a"]);
+        let mut with_extra = plain.clone();
+        with_extra.extra.insert("scope".to_owned(), vec!["x".to_owned()]);
+        let two_groups = User::new("jane", &["a", "scope"]);
+        let keys: std::collections::BTreeSet<_> = [
+            AccessRequest { user: &plain, verb: "get", path: "/metrics" },
+            AccessRequest { user: &plain, verb: "put", path: "/metrics" },
+            AccessRequest { user: &plain, verb: "get", path: "/configz" },
+            AccessRequest { user: &with_extra, verb: "get", path: "/metrics" },
+            AccessRequest { user: &two_groups, verb: "get", path: "/metrics" },
+        ]
+        .map(cache_key)
+        .into();
+        assert_eq!(keys.len(), 5);
+    }
+}

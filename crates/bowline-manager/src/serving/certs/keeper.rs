@@ -1,0 +1,247 @@
+//! Keeps the [`CertStore`] current: polls files, renews the self-signed pair. It never ends the process.
+//!
+//! A bad or half-written replacement is reported and the pair in use stays; only at start is it an error.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rustls::crypto::CryptoProvider;
+use rustls::sign::CertifiedKey;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::pair::{PairFiles, WatchedPair, host_names};
+use super::{CertError, CertSet, CertStore, self_signed};
+use crate::serving::config::{ServingConfig, ServingTimings};
+use crate::serving::metrics::ServingMetrics;
+
+/// The pair shown by default, and who replaces it.
+#[derive(Debug)]
+enum DefaultPair {
+    /// Someone else does, in these files.
+    Files(WatchedPair),
+    /// We do, in memory and, with `--cert-dir`, in these files.
+    SelfSigned { key: Arc<CertifiedKey>, files: Option<PairFiles>, renew_at: Instant },
+}
+
+impl DefaultPair {
+    fn key(&self) -> Arc<CertifiedKey> {
+        match self {
+            Self::Files(pair) => pair.key(),
+            Self::SelfSigned { key, .. } => Arc::clone(key),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct SniPair {
+    pair: WatchedPair,
+    names: Vec<String>,
+}
+
+/// Owner of the sources behind a [`CertStore`].
+#[derive(Debug)]
+pub struct CertKeeper {
+    store: Arc<CertStore>,
+    provider: Arc<CryptoProvider>,
+    default: DefaultPair,
+    sni: Vec<SniPair>,
+    bind_address: IpAddr,
+    timings: ServingTimings,
+    metrics: ServingMetrics,
+}
+
+impl CertKeeper {
+    /// Reads or makes every pair that `config` asks for.
+    ///
+    /// # Errors
+    /// If a given pair cannot be used, or a self-signed one cannot be made or kept.
+    pub async fn open(
+        config: &ServingConfig,
+        timings: ServingTimings,
+        metrics: ServingMetrics,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, CertError> {
+        let default = match given_files(config)? {
+            Some(files) => DefaultPair::Files(WatchedPair::load(files, &provider).await?),
+            None => open_self_signed(config, &timings, &provider).await?,
+        };
+        let mut sni = Vec::with_capacity(config.sni_cert_keys.len());
+        for wanted in &config.sni_cert_keys {
+            let files = PairFiles { cert_file: wanted.cert_file.clone(), key_file: wanted.key_file.clone() };
+            let pair = WatchedPair::load(files, &provider).await?;
+            sni.push(SniPair { pair, names: wanted.names.clone() });
+        }
+        let store = Arc::new(CertStore::new(cert_set(&default, &sni)));
+        let bind_address = config.bind_address;
+        Ok(Self { store, provider, default, sni, bind_address, timings, metrics })
+    }
+
+    /// What the TLS library asks.
+    #[must_use]
+    pub fn store(&self) -> Arc<CertStore> {
+        Arc::clone(&self.store)
+    }
+
+    /// Polls and renews until `shutdown`.
+    pub async fn run(mut self, shutdown: CancellationToken) {
+        let period = self.timings.cert_poll.max(Duration::from_millis(1));
+        let mut polls = interval_at(Instant::now() + period, period);
+        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let renew_at = match &self.default {
+                DefaultPair::SelfSigned { renew_at, .. } => Some(*renew_at),
+                DefaultPair::Files(_) => None,
+            };
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = sleep_until(renew_at.unwrap_or_else(Instant::now)), if renew_at.is_some() => self.renew().await,
+                _ = polls.tick() => self.poll().await,
+            }
+        }
+    }
+
+    /// Looks at every watched file once.
+    async fn poll(&mut self) {
+        let mut changed = false;
+        let mut problems = Vec::new();
+        let default = match &mut self.default {
+            DefaultPair::Files(pair) => Some(pair),
+            DefaultPair::SelfSigned { .. } => None,
+        };
+        for pair in default.into_iter().chain(self.sni.iter_mut().map(|sni| &mut sni.pair)) {
+            match pair.poll(&self.provider).await {
+                Ok(false) => {}
+                Ok(true) => {
+                    info!(file = %pair.files().cert_file.display(), "serving certificate reloaded");
+                    changed = true;
+                }
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        if changed {
+            self.store.replace(cert_set(&self.default, &self.sni));
+        }
+        self.report(&problems);
+    }
+
+    /// Tells of problems when they appear or change, not at every poll.
+    fn report(&self, problems: &[String]) {
+        let now = (!problems.is_empty()).then(|| problems.join("; "));
+        let before = self.store.problem();
+        if now.as_ref() == before.as_deref() {
+            return;
+        }
+        if let Some(problem) = &now {
+            warn!(%problem, "serving certificate not reloaded; the one in use stays");
+            self.metrics.reload_failed("serving-certificate");
+        }
+        self.store.set_problem(now);
+    }
+
+    async fn renew(&mut self) {
+        let DefaultPair::SelfSigned { key, files, renew_at } = &mut self.default else { return };
+        let made = make_self_signed(self.bind_address, files.as_ref(), &self.provider).await;
+        let problem = match made {
+            Ok(made) => {
+                *key = made.key;
+                *renew_at = Instant::now() + self.timings.self_signed_rotate_after;
+                made.not_kept.map(|error| error.to_string())
+            }
+            Err(error) => {
+                // The rest of the year is left; an hour is soon enough.
+                *renew_at = Instant::now() + Duration::from_hours(1);
+                Some(error.to_string())
+            }
+        };
+        match problem {
+            None => info!("self-signed serving certificate renewed"),
+            Some(problem) => {
+                warn!(%problem, "self-signed serving certificate not renewed completely");
+                self.metrics.reload_failed("self-signed-certificate");
+            }
+        }
+        self.store.replace(cert_set(&self.default, &self.sni));
+    }
+}
+
+fn given_files(config: &ServingConfig) -> Result<Option<PairFiles>, CertError> {
+    match (&config.cert_file, &config.key_file) {
+        (Some(cert_file), Some(key_file)) => {
+            Ok(Some(PairFiles { cert_file: cert_file.clone(), key_file: key_file.clone() }))
+        }
+        (None, None) => Ok(None),
+        (Some(given), None) | (None, Some(given)) => Err(CertError::HalfPair { given: given.clone() }),
+    }
+}
+
+/// Uses what `--cert-dir` holds, or makes a pair and keeps it there.
+async fn open_self_signed(
+    config: &ServingConfig,
+    timings: &ServingTimings,
+    provider: &CryptoProvider,
+) -> Result<DefaultPair, CertError> {
+    let files = config.cert_dir.as_deref().map(self_signed::files_in);
+    if let Some(files) = files.clone().filter(|files| files.cert_file.exists() && files.key_file.exists()) {
+        let pair = WatchedPair::load(files.clone(), provider).await?;
+        let key = pair.key();
+        let age = key.cert.first().and_then(|leaf| self_signed::age_if_ours(leaf, SystemTime::now()));
+        match age.map(|age| timings.self_signed_rotate_after.saturating_sub(age)) {
+            None => return Ok(DefaultPair::Files(pair)),
+            Some(Duration::ZERO) => {}
+            Some(rest) => {
+                return Ok(DefaultPair::SelfSigned {
+                    key,
+                    files: Some(files),
+                    renew_at: Instant::now() + rest,
+                });
+            }
+        }
+    }
+    let made = make_self_signed(config.bind_address, files.as_ref(), provider).await?;
+    match made.not_kept {
+        Some(error) => Err(error),
+        None => {
+            let renew_at = Instant::now() + timings.self_signed_rotate_after;
+            Ok(DefaultPair::SelfSigned { key: made.key, files, renew_at })
+        }
+    }
+}
+
+struct Made {
+    key: Arc<CertifiedKey>,
+    /// Why it is not in its files; it can be used all the same.
+    not_kept: Option<CertError>,
+}
+
+async fn make_self_signed(
+    bind_address: IpAddr,
+    files: Option<&PairFiles>,
+    provider: &CryptoProvider,
+) -> Result<Made, CertError> {
+    let pem = self_signed::generate(bind_address, SystemTime::now())?;
+    let in_memory = PairFiles { cert_file: PathBuf::from("<memory>"), key_file: PathBuf::from("<memory>") };
+    let key = files.unwrap_or(&in_memory).parse(pem.cert.as_bytes(), pem.key.as_bytes(), provider)?;
+    let not_kept = match files {
+        Some(files) => self_signed::write(files, &pem).await.err(),
+        None => None,
+    };
+    Ok(Made { key: Arc::new(key), not_kept })
+}
+
+/// The first pair that claims a name gets it.
+fn cert_set(default: &DefaultPair, sni: &[SniPair]) -> CertSet {
+    let mut by_name = BTreeMap::new();
+    for SniPair { pair, names } in sni {
+        let key = pair.key();
+        let names = if names.is_empty() { host_names(&key) } else { names.clone() };
+        for name in names {
+            by_name.entry(name).or_insert_with(|| Arc::clone(&key));
+        }
+    }
+    CertSet { default: default.key(), by_name }
+}

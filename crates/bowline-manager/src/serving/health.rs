@@ -1,0 +1,172 @@
+//! Named health checks and what `/healthz`, `/livez` and `/readyz` say of them.
+//!
+//! Checks are quick and do no I/O: they look at state that others keep.
+
+mod render;
+mod slis;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tracing::info;
+
+pub use self::render::{HealthQuery, HealthResponse};
+use self::slis::Slis;
+
+/// What a check finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckOutcome {
+    /// All is well.
+    Healthy,
+    /// A part does not work, the process does: reported, never failing. The reason is shown to whoever may read the
+    /// endpoint, so it must hold no secrets.
+    Degraded(String),
+    /// The process should be taken out of service or restarted. The reason goes to the log only.
+    Failed(String),
+}
+
+impl From<Result<(), String>> for CheckOutcome {
+    fn from(result: Result<(), String>) -> Self {
+        match result {
+            Ok(()) => Self::Healthy,
+            Err(reason) => Self::Failed(reason),
+        }
+    }
+}
+
+/// One of the three endpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/healthz`: what upstream has.
+    Healthz,
+    /// `/livez`: should the process be restarted?
+    Livez,
+    /// `/readyz`: is it doing its work?
+    Readyz,
+}
+
+impl Endpoint {
+    /// Its name, as in the path and in metric labels.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Healthz => "healthz",
+            Self::Livez => "livez",
+            Self::Readyz => "readyz",
+        }
+    }
+}
+
+/// The endpoints a check takes part in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckSets {
+    /// Part of `/healthz` and `/livez`.
+    pub live: bool,
+    /// Part of `/readyz`.
+    pub ready: bool,
+}
+
+impl CheckSets {
+    /// Everywhere.
+    pub const ALL: Self = Self { live: true, ready: true };
+    /// `/readyz` only: failing takes the process out of service, and does not restart it.
+    pub const READY_ONLY: Self = Self { live: false, ready: true };
+
+    fn contains(self, endpoint: Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Healthz | Endpoint::Livez => self.live,
+            Endpoint::Readyz => self.ready,
+        }
+    }
+}
+
+type CheckFn = Arc<dyn Fn() -> CheckOutcome + Send + Sync>;
+
+#[derive(Clone)]
+struct Check {
+    name: String,
+    sets: CheckSets,
+    run: CheckFn,
+}
+
+/// All checks, in the order they were added.
+#[derive(Default)]
+pub struct HealthRegistry {
+    checks: RwLock<Vec<Check>>,
+    slis: Slis,
+}
+
+impl HealthRegistry {
+    /// A registry without checks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a check, or replaces the one of that name.
+    pub fn add<R: Into<CheckOutcome>>(
+        &self,
+        name: impl Into<String>,
+        sets: CheckSets,
+        check: impl Fn() -> R + Send + Sync + 'static,
+    ) {
+        let check = Check { name: name.into(), sets, run: Arc::new(move || check().into()) };
+        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        match checks.iter_mut().find(|old| old.name == check.name) {
+            Some(old) => *old = check,
+            None => checks.push(check),
+        }
+    }
+
+    /// Removes a check, for instance of a controller that stopped.
+    pub fn remove(&self, name: &str) {
+        self.checks.write().unwrap_or_else(PoisonError::into_inner).retain(|check| check.name != name);
+    }
+
+    /// Runs the checks of an endpoint and says what to answer.
+    #[must_use]
+    pub fn respond(&self, endpoint: Endpoint, query: &HealthQuery) -> HealthResponse {
+        let included = |check: &Check| !query.exclude.contains(&check.name);
+        let results: Vec<_> = self
+            .checks_of(endpoint)
+            .into_iter()
+            .map(|check| {
+                let outcome = included(&check).then(|| self.run(endpoint, &check));
+                (check.name, outcome)
+            })
+            .collect();
+        render::all(endpoint, query, &results)
+    }
+
+    /// Runs one check; `None` if the endpoint has none of that name.
+    #[must_use]
+    pub fn respond_one(&self, endpoint: Endpoint, name: &str) -> Option<HealthResponse> {
+        let check = self.checks_of(endpoint).into_iter().find(|check| check.name == name)?;
+        Some(render::one(&check.name, &self.run(endpoint, &check)))
+    }
+
+    /// The page `/metrics/slis`: the last result and the number of runs of each check.
+    ///
+    /// # Errors
+    /// If the page cannot be written.
+    pub fn slis_page(&self) -> Result<String, std::fmt::Error> {
+        self.slis.page()
+    }
+
+    fn checks_of(&self, endpoint: Endpoint) -> Vec<Check> {
+        // Cloned out, so that a check may itself add or remove checks.
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        checks.iter().filter(|check| check.sets.contains(endpoint)).cloned().collect()
+    }
+
+    fn run(&self, endpoint: Endpoint, check: &Check) -> CheckOutcome {
+        let outcome = (check.run)();
+        self.slis.record(endpoint, &check.name, &outcome);
+        if let CheckOutcome::Failed(reason) = &outcome {
+            info!(endpoint = endpoint.name(), check = check.name, reason, "health check failed");
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests;

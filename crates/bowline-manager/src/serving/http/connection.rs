@@ -1,0 +1,266 @@
+//! One connection from accept to close: handshake, HTTP, time limits, drain. It knows no endpoint.
+
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use rustls::pki_types::CertificateDer;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use super::filters::Chain;
+use crate::serving::config::ServingTimings;
+
+/// Limit of a request head.
+const MAX_HEAD_BYTES: usize = 1 << 20;
+
+/// What all connections of a server share.
+pub(in crate::serving) struct Connections {
+    pub(in crate::serving) acceptor: TlsAcceptor,
+    pub(in crate::serving) chain: Arc<Chain>,
+    pub(in crate::serving) timings: ServingTimings,
+    pub(in crate::serving) http2_max_streams: u32,
+}
+
+impl Connections {
+    /// Serves `stream` until it ends, is idle for too long, or `drain` is cancelled and its requests are done.
+    pub(in crate::serving) async fn serve(&self, stream: TcpStream, drain: CancellationToken) {
+        let handshake = timeout(self.timings.handshake_timeout, self.acceptor.accept(stream));
+        let tls = tokio::select! {
+            () = drain.cancelled() => return,
+            done = handshake => match done {
+                Ok(Ok(tls)) => tls,
+                Ok(Err(error)) => return debug!(%error, "TLS handshake failed"),
+                Err(_elapsed) => return debug!("TLS handshake took too long"),
+            },
+        };
+        let session = tls.get_ref().1;
+        let certificates: Arc<[CertificateDer<'static>]> = session
+            .peer_certificates()
+            .unwrap_or_default()
+            .iter()
+            .cloned()
+            .map(CertificateDer::into_owned)
+            .collect();
+        let http2 = session.alpn_protocol() == Some(b"h2".as_slice());
+        let activity = Arc::new(Activity::new(http2));
+        let (chain, seen) = (Arc::clone(&self.chain), Arc::clone(&activity));
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (chain, certificates, running) =
+                (Arc::clone(&chain), Arc::clone(&certificates), seen.start_request());
+            async move {
+                let response = chain.handle(&certificates, request.map(Body::new)).await;
+                drop(running);
+                Ok::<_, std::convert::Infallible>(response)
+            }
+        });
+        let http = self.http(http2);
+        let io = TokioIo::new(Watched { inner: tls, activity: Arc::clone(&activity) });
+        let mut connection = pin!(http.serve_connection(io, service));
+        let outcome = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = drain.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+            over = activity.over(&self.timings) => {
+                if over == Over::SlowHead {
+                    return debug!("request head took too long");
+                }
+                connection.as_mut().graceful_shutdown();
+                // A client that does not even read the answer to its last request is not waited for.
+                timeout(self.timings.header_timeout, connection).await.unwrap_or(Ok(()))
+            }
+        };
+        if let Err(error) = outcome {
+            debug!(%error, "connection ended");
+        }
+    }
+
+    /// The protocol was agreed in the handshake, so nothing is guessed from the first bytes.
+    fn http(&self, http2: bool) -> Builder<TokioExecutor> {
+        let http = Builder::new(TokioExecutor::new());
+        let mut http = if http2 { http.http2_only() } else { http.http1_only() };
+        // The head's time limit is kept by `Activity`: hyper's own would also count the idle time before a request.
+        http.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEAD_BYTES);
+        http.http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(self.http2_max_streams)
+            .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX));
+        http
+    }
+}
+
+/// What a connection is doing, and since when.
+#[derive(Debug)]
+struct Activity {
+    state: Mutex<State>,
+    http2: bool,
+}
+
+/// Why a connection has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Idle,
+    SlowHead,
+}
+
+#[derive(Debug)]
+struct State {
+    running: usize,
+    idle_since: Instant,
+    /// First byte of a head that is not complete yet (HTTP/1 only: HTTP/2 frames arrive without a request, too).
+    head_since: Option<Instant>,
+}
+
+impl Activity {
+    fn new(http2: bool) -> Self {
+        let state = State { running: 0, idle_since: Instant::now(), head_since: None };
+        Self { state: Mutex::new(state), http2 }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn bytes_read(&self) {
+        if !self.http2 {
+            self.change(|state| {
+                if state.running == 0 && state.head_since.is_none() {
+                    state.head_since = Some(Instant::now());
+                }
+            });
+        }
+    }
+
+    fn start_request(self: &Arc<Self>) -> Running {
+        self.change(|state| {
+            state.running += 1;
+            state.head_since = None;
+        });
+        Running(Arc::clone(self))
+    }
+
+    /// When the connection should end if nothing happens, and why; `None` while a request runs.
+    fn deadline(&self, head: Duration, idle: Duration) -> Option<(Instant, Over)> {
+        self.change(|state| match (state.running, state.head_since) {
+            (0, Some(since)) => Some((since + head, Over::SlowHead)),
+            (0, None) => Some((state.idle_since + idle, Over::Idle)),
+            _ => None,
+        })
+    }
+
+    /// Returns once a deadline has passed.
+    async fn over(&self, timings: &ServingTimings) -> Over {
+        let (head, idle) = (timings.header_timeout, timings.idle_timeout);
+        loop {
+            // Looking again after the shorter limit keeps the check off the path of requests.
+            let now = Instant::now();
+            match self.deadline(head, idle) {
+                Some((deadline, over)) if deadline <= now => return over,
+                Some((deadline, _)) => sleep_until(deadline.min(now + head.min(idle))).await,
+                None => sleep_until(now + head.min(idle)).await,
+            }
+        }
+    }
+}
+
+/// A request in progress.
+struct Running(Arc<Activity>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.change(|state| {
+            state.running = state.running.saturating_sub(1);
+            state.idle_since = Instant::now();
+        });
+    }
+}
+
+/// A stream that notes when bytes arrive.
+struct Watched<S> {
+    inner: S,
+    activity: Arc<Activity>,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            self.activity.bytes_read();
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timings() -> ServingTimings {
+        ServingTimings::default()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_requests_is_over_after_the_idle_time() {
+        let (activity, start) = (Activity::new(false), Instant::now());
+        assert_eq!(activity.over(&timings()).await, Over::Idle);
+        assert_eq!(start.elapsed(), Duration::from_secs(90));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_trickles_in_is_over_long_before_the_idle_time() {
+        let (activity, start) = (Activity::new(false), Instant::now());
+        activity.bytes_read();
+        assert_eq!(activity.over(&timings()).await, Over::SlowHead);
+        assert_eq!(start.elapsed(), Duration::from_secs(32));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_running_request_keeps_the_connection_and_idle_time_counts_from_its_end() {
+        let (activity, start) = (Arc::new(Activity::new(false)), Instant::now());
+        activity.bytes_read();
+        let (running, limits) = (activity.start_request(), timings());
+        let end = async {
+            tokio::time::sleep(Duration::from_secs(200)).await;
+            drop(running);
+        };
+        let (over, ()) = tokio::join!(activity.over(&limits), end);
+        assert_eq!(over, Over::Idle);
+        assert_eq!(start.elapsed(), Duration::from_secs(290));
+    }
+}

@@ -1,0 +1,174 @@
+//! The endpoints: each shows something that another part of the manager provides. They change nothing but the
+//! log level.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Query};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get};
+use http::StatusCode;
+use jiff::Timestamp;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::statusz::{flagz, statusz};
+use super::{json as json_reply, plain, reply};
+use crate::serving::health::{Endpoint, HealthQuery, HealthRegistry, HealthResponse};
+use crate::serving::process_metrics::BuildInfo;
+
+/// The content type of metrics pages.
+pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A log level is one small number.
+const MAX_LEVEL_BYTES: usize = 64;
+
+type Provide<T> = Arc<dyn Fn() -> T + Send + Sync>;
+
+/// Renders `/metrics`.
+#[derive(Clone)]
+pub struct MetricsPage {
+    render: Provide<Result<String, std::fmt::Error>>,
+    before: Vec<Provide<()>>,
+}
+
+impl MetricsPage {
+    /// A page rendered by `render`.
+    pub fn new(render: impl Fn() -> Result<String, std::fmt::Error> + Send + Sync + 'static) -> Self {
+        Self { render: Arc::new(render), before: Vec::new() }
+    }
+
+    /// A page of everything in `registry`.
+    #[must_use]
+    pub fn of(registry: Arc<Registry>) -> Self {
+        Self::new(move || {
+            let mut page = String::new();
+            encode(&mut page, &registry)?;
+            Ok(page)
+        })
+    }
+
+    /// Runs `hook` before each rendering, to bring gauges up to date.
+    #[must_use]
+    pub fn before_scrape(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        self.before.push(Arc::new(hook));
+        self
+    }
+
+    fn page(&self) -> Result<String, std::fmt::Error> {
+        self.before.iter().for_each(|hook| hook());
+        (self.render)()
+    }
+}
+
+type SetLevel = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+/// Reads and changes the log level, for `/debug/flags/v`.
+#[derive(Clone)]
+pub struct LogLevelControl {
+    /// The level in force.
+    pub get: Arc<dyn Fn() -> String + Send + Sync>,
+    /// Changes it, or says why not.
+    pub set: SetLevel,
+}
+
+/// What the endpoints show.
+#[derive(Clone)]
+pub struct Endpoints {
+    /// Name of the component on pages for people.
+    pub component: String,
+    /// What was built.
+    pub build: BuildInfo,
+    /// `/metrics`.
+    pub metrics: MetricsPage,
+    /// `/configz`: the whole object.
+    pub configz: Arc<dyn Fn() -> Value + Send + Sync>,
+    /// `/flagz`: names and values.
+    pub flagz: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
+    /// `/debug/flags/v`, present when profiling is on.
+    pub log_level: Option<LogLevelControl>,
+}
+
+impl Endpoints {
+    /// The routes, showing `health` among the rest. The process counts as started now.
+    pub fn routes(self, health: Arc<HealthRegistry>) -> Router {
+        let mut pages: Vec<(&'static str, MethodRouter)> =
+            [Endpoint::Healthz, Endpoint::Livez, Endpoint::Readyz]
+                .into_iter()
+                .flat_map(|endpoint| health_routes(endpoint, &health))
+                .collect();
+        let (metrics, configz, flags) = (self.metrics, self.configz, self.flagz);
+        pages.push(("/metrics", get(async move || metrics_reply(metrics.page()))));
+        pages.push(("/metrics/slis", get(async move || metrics_reply(health.slis_page()))));
+        pages.push(("/configz", get(async move || json_reply(StatusCode::OK, &configz()))));
+        let component = self.component.clone();
+        pages.push(("/flagz", get(async move || plain(StatusCode::OK, flagz(&component, flags())))));
+        if let Some(control) = self.log_level {
+            pages.push(("/debug/flags/v", level_route(control)));
+        }
+        let mut paths: Vec<&'static str> = pages.iter().map(|(path, _)| *path).collect();
+        paths.extend(["/", "/statusz"]);
+        paths.retain(|path| !path.contains('{'));
+        paths.sort_unstable();
+        let index = json!({ "paths": paths });
+        let (component, build) = (self.component, self.build);
+        let (started, clock) = (Timestamp::now(), Instant::now());
+        let status = async move || {
+            plain(StatusCode::OK, statusz(&component, &build, started, clock.elapsed(), &paths))
+        };
+        let mut routes = Router::new()
+            .route("/", get(async move || json_reply(StatusCode::OK, &index)))
+            .route("/statusz", get(status));
+        for (path, page) in pages {
+            routes = routes.route(path, page);
+        }
+        routes.fallback(async || plain(StatusCode::NOT_FOUND, "404 page not found\n"))
+    }
+}
+
+/// The endpoint itself and one path for each of its checks.
+fn health_routes(endpoint: Endpoint, health: &Arc<HealthRegistry>) -> [(&'static str, MethodRouter); 2] {
+    let (path, check_path) = match endpoint {
+        Endpoint::Healthz => ("/healthz", "/healthz/{check}"),
+        Endpoint::Livez => ("/livez", "/livez/{check}"),
+        Endpoint::Readyz => ("/readyz", "/readyz/{check}"),
+    };
+    let all = Arc::clone(health);
+    let all = async move |Query(pairs): Query<Vec<(String, String)>>| {
+        health_reply(all.respond(endpoint, &HealthQuery::from_pairs(pairs)))
+    };
+    let one = Arc::clone(health);
+    let one = async move |Path(check): Path<String>| match one.respond_one(endpoint, &check) {
+        Some(answer) => health_reply(answer),
+        None => plain(StatusCode::NOT_FOUND, format!("no {} check is named {check:?}\n", endpoint.name())),
+    };
+    [(path, get(all)), (check_path, get(one))]
+}
+
+fn health_reply(answer: HealthResponse) -> Response {
+    let status = if answer.ok { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
+    plain(status, answer.body)
+}
+
+fn metrics_reply(page: Result<String, std::fmt::Error>) -> Response {
+    match page {
+        Ok(page) => reply(StatusCode::OK, OPENMETRICS, page),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("metrics not rendered: {error}\n")),
+    }
+}
+
+fn level_route(control: LogLevelControl) -> MethodRouter {
+    let LogLevelControl { get: current, set } = control;
+    let change = async move |body: Body| {
+        let level = to_bytes(body, MAX_LEVEL_BYTES).await.unwrap_or_default();
+        let level = String::from_utf8_lossy(&level).trim().to_owned();
+        match set(&level) {
+            Ok(()) => plain(StatusCode::OK, format!("successfully set log level to {level}\n")),
+            Err(reason) => plain(StatusCode::BAD_REQUEST, format!("log level {level:?} not set: {reason}\n")),
+        }
+    };
+    get(async move || plain(StatusCode::OK, format!("{}\n", current()))).put(change)
+}

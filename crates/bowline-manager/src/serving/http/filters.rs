@@ -1,0 +1,88 @@
+//! What every request passes, outside in: panic guard, log, cache headers, authentication, authorization, routes.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use futures::FutureExt;
+use http::{HeaderValue, Request, StatusCode, header};
+use rustls::pki_types::CertificateDer;
+use serde_json::json;
+use tokio::time::Instant;
+use tower::ServiceExt;
+use tracing::{debug, error};
+
+use super::{json as json_reply, plain};
+use crate::serving::authn::Authenticator;
+use crate::serving::authz::{Authorizer, Decision};
+use crate::serving::identity::User;
+use crate::serving::reviews::AccessRequest;
+
+/// The chain, shared by all connections.
+pub(in crate::serving) struct Chain {
+    pub(in crate::serving) authenticator: Arc<Authenticator>,
+    pub(in crate::serving) authorizer: Arc<Authorizer>,
+    pub(in crate::serving) routes: Router,
+}
+
+impl Chain {
+    /// Answers one request of a client that showed `certificates` (leaf first, maybe none).
+    pub(super) async fn handle(
+        &self,
+        certificates: &[CertificateDer<'static>],
+        request: Request<Body>,
+    ) -> Response {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let started = Instant::now();
+        let answer = AssertUnwindSafe(self.checked(certificates, request)).catch_unwind().await;
+        let mut response = answer.unwrap_or_else(|_panic| {
+            error!(%method, path, "a handler panicked");
+            plain(StatusCode::INTERNAL_SERVER_ERROR, "This request caused a bug to show; see the log\n")
+        });
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+        let (status, took) = (response.status().as_u16(), started.elapsed());
+        debug!(%method, path, status, ?took, "served");
+        response
+    }
+
+    async fn checked(&self, certificates: &[CertificateDer<'static>], request: Request<Body>) -> Response {
+        let authenticated = self.authenticator.authenticate(certificates, request.headers()).await;
+        let Ok(user) = authenticated else { return unauthorized() };
+        let verb = request.method().as_str().to_ascii_lowercase();
+        let path = request.uri().path();
+        match self.authorizer.authorize(AccessRequest { user: &user, verb: &verb, path }).await {
+            Ok(Decision::Allowed) => {}
+            Ok(Decision::Denied) => return forbidden(&user, &verb, path),
+            Err(error) => {
+                error!(%error, path, "access review failed");
+                let body =
+                    format!("Internal Server Error: {path:?}: the access review failed; see the log\n");
+                return plain(StatusCode::INTERNAL_SERVER_ERROR, body);
+            }
+        }
+        match self.routes.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
+
+fn unauthorized() -> Response {
+    status(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
+}
+
+fn forbidden(user: &User, verb: &str, path: &str) -> Response {
+    let message = format!("forbidden: User {:?} cannot {verb} path {path:?}", user.name);
+    status(StatusCode::FORBIDDEN, "Forbidden", &message)
+}
+
+/// A Kubernetes `Status` object, which `kubectl get --raw` prints well.
+fn status(code: StatusCode, reason: &str, message: &str) -> Response {
+    let body = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code.as_u16(),
+    });
+    json_reply(code, &body)
+}

@@ -1,0 +1,221 @@
+//! The server itself: listens, accepts within a bound, and ends when told to. It must never end the process.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use super::authn::Authenticator;
+use super::authz::Authorizer;
+use super::certs::keeper::CertKeeper;
+use super::certs::{CertError, CertStore};
+use super::config::{DEFAULT_HTTP2_STREAMS, ServingConfig, ServingTimings};
+use super::health::{CheckOutcome, CheckSets, HealthRegistry};
+use super::http::connection::Connections;
+use super::http::endpoints::Endpoints;
+use super::http::filters::Chain;
+use super::metrics::ServingMetrics;
+use super::tls::{self, TlsSettingError};
+
+/// Connections at once: each costs memory, and no cluster has this many scrapers.
+const MAX_CONNECTIONS: usize = 1000;
+
+/// Waiting connections the kernel keeps.
+const BACKLOG: u32 = 1024;
+
+/// Why serving cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServingError {
+    /// No certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertError),
+    /// Bad TLS settings.
+    #[error(transparent)]
+    Tls(#[from] TlsSettingError),
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {source} (see --bind-address and --secure-port)")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+/// What the server is made of.
+pub struct ServerParts {
+    /// Says who asks.
+    pub authenticator: Arc<Authenticator>,
+    /// Says what they may.
+    pub authorizer: Arc<Authorizer>,
+    /// What is shown.
+    pub endpoints: Endpoints,
+    /// Checks behind the health endpoints; gains one for the serving certificate.
+    pub health: Arc<HealthRegistry>,
+    /// Where reload failures are counted.
+    pub metrics: ServingMetrics,
+    /// Periods and deadlines.
+    pub timings: ServingTimings,
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub struct RunningServer {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The certificates it shows.
+    pub certs: Arc<CertStore>,
+    task: JoinHandle<()>,
+}
+
+impl RunningServer {
+    /// Returns when the server has ended after its shutdown token was cancelled.
+    pub async fn ended(self) {
+        if let Err(error) = self.task.await {
+            warn!(%error, "the server's task did not end by itself");
+        }
+    }
+}
+
+/// Starts serving until `shutdown`. Port 0 means no server, unless a `listener` is handed in.
+///
+/// # Errors
+/// If a certificate, a TLS setting or the address cannot be used.
+pub async fn start(
+    config: &ServingConfig,
+    parts: ServerParts,
+    listener: Option<TcpListener>,
+    shutdown: CancellationToken,
+) -> Result<Option<RunningServer>, ServingError> {
+    if config.port == 0 && listener.is_none() {
+        info!("serving is off (--secure-port=0)");
+        return Ok(None);
+    }
+    let ServerParts { authenticator, authorizer, endpoints, health, metrics, timings } = parts;
+    let keeper = CertKeeper::open(config, timings.clone(), metrics, tls::provider()).await?;
+    let certs = keeper.store();
+    let tls = tls::server_config(config, Arc::clone(&certs) as _)?;
+    let wanted = SocketAddr::new(config.bind_address, config.port);
+    let listener = match listener {
+        Some(listener) => listener,
+        None => listen(config, wanted).map_err(|source| ServingError::Listen { address: wanted, source })?,
+    };
+    let address = listener.local_addr().unwrap_or(wanted);
+    report_certificate_problems(&health, &certs);
+    let chain =
+        Chain { authenticator: Arc::clone(&authenticator), authorizer, routes: endpoints.routes(health) };
+    let connections = Arc::new(Connections {
+        acceptor: TlsAcceptor::from(Arc::new(tls)),
+        chain: Arc::new(chain),
+        timings: timings.clone(),
+        http2_max_streams: match config.http2_max_streams {
+            0 => DEFAULT_HTTP2_STREAMS,
+            streams => streams,
+        },
+    });
+    info!(%address, "serving");
+    let task = tokio::spawn(async move {
+        tokio::join!(
+            keeper.run(shutdown.clone()),
+            authenticator.run(&timings, shutdown.clone()),
+            accept(listener, connections, timings.drain, shutdown.clone()),
+        );
+    });
+    Ok(Some(RunningServer { address, certs, task }))
+}
+
+/// A certificate that cannot be replaced is worth knowing long before it expires, and no reason to stop working.
+fn report_certificate_problems(health: &HealthRegistry, certs: &Arc<CertStore>) {
+    let certs = Arc::clone(certs);
+    health.add("serving-certificate", CheckSets::READY_ONLY, move || match certs.problem() {
+        None => CheckOutcome::Healthy,
+        Some(_) => {
+            CheckOutcome::Degraded("the newest certificate files cannot be used; see the log".to_owned())
+        }
+    });
+}
+
+fn listen(config: &ServingConfig, address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // Always, as Go's listeners do: a restart must not wait for the connections of the last run to time out. That is
+    // all `permit_address_sharing` asks for.
+    socket.set_reuseaddr(true)?;
+    #[cfg(unix)]
+    socket.set_reuseport(config.permit_port_sharing)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+async fn accept(
+    listener: TcpListener,
+    connections: Arc<Connections>,
+    drain_limit: Duration,
+    shutdown: CancellationToken,
+) {
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let tracker = TaskTracker::new();
+    let cut = CancellationToken::new();
+    while let Some((stream, slot)) = next_connection(&listener, &slots, &shutdown).await {
+        let (connections, drain, cut) = (Arc::clone(&connections), shutdown.clone(), cut.clone());
+        tracker.spawn(async move {
+            tokio::select! {
+                () = cut.cancelled() => {}
+                () = connections.serve(stream, drain) => {}
+            }
+            drop(slot);
+        });
+    }
+    drop(listener);
+    tracker.close();
+    if timeout(drain_limit, tracker.wait()).await.is_err() {
+        info!(connections = tracker.len(), "connections cut at shutdown");
+        cut.cancel();
+        tracker.wait().await;
+    }
+}
+
+type Slot = tokio::sync::OwnedSemaphorePermit;
+
+/// The next connection and its slot; `None` at shutdown.
+///
+/// The slot is taken first: beyond the bound, clients wait in the kernel's queue instead of in our memory.
+async fn next_connection(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+    shutdown: &CancellationToken,
+) -> Option<(TcpStream, Slot)> {
+    let next = async {
+        let slot = Arc::clone(slots).acquire_owned().await.ok()?;
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => return Some((stream, slot)),
+                Err(error) if is_the_clients(error.kind()) => {}
+                Err(error) => {
+                    // Usually out of file descriptors: some will be free in a while.
+                    warn!(%error, "cannot accept connections");
+                    sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = shutdown.cancelled() => None,
+        next = next => next,
+    }
+}
+
+fn is_the_clients(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused)
+}
