@@ -48,7 +48,8 @@ pub struct KeyedQueue<K: QueueKey> {
 struct Shared<K> {
     name: String,
     state: Mutex<QueueState<K>>,
-    /// Wakes one waiting worker; each worker that finds more work than it can take wakes the next.
+    /// One waiting worker is woken for each key that becomes ready, and all of them when the next timer comes nearer:
+    /// whichever of them goes away then, the others still know until when to sleep.
     wake: Notify,
     started: Instant,
     run_times: OnceLock<RunTimes>,
@@ -88,17 +89,17 @@ impl<K: QueueKey> KeyedQueue<K> {
 
     /// Asks for a run of `key` as soon as possible.
     pub fn add(&self, key: K, priority: Priority) {
-        self.change(|state, now| state.add(key, priority, now));
+        self.shared.change(|state, now| state.add(key, priority, now));
     }
 
     /// Asks for a run of `key` once `delay` has passed. Of several such wishes that still wait, the earliest wins.
     pub fn add_after(&self, key: K, delay: Duration, priority: Priority) {
-        self.change(|state, now| state.add_after(key, delay, priority, now));
+        self.shared.change(|state, now| state.add_after(key, delay, priority, now));
     }
 
     /// Resets the failure count of `key`.
     pub fn forget(&self, key: &K) {
-        self.change(|state, _| state.forget(key));
+        self.shared.change(|state, _| state.forget(key));
     }
 
     /// Waits for the next key to work on. Dropping this future loses nothing.
@@ -126,14 +127,7 @@ impl<K: QueueKey> KeyedQueue<K> {
     #[must_use]
     pub fn try_take(&self) -> Option<Ticket<K>> {
         let now = self.shared.now();
-        let (picked, more) = {
-            let mut state = self.shared.lock();
-            let picked = state.pick(now)?;
-            (picked, state.has_ready())
-        };
-        if more {
-            self.shared.wake.notify_one();
-        }
+        let picked = self.shared.lock().pick(now)?;
         if let Some(times) = self.shared.run_times.get() {
             times.waited(picked.waited);
         }
@@ -157,12 +151,6 @@ impl<K: QueueKey> KeyedQueue<K> {
     pub fn is_empty(&self) -> bool {
         self.shared.lock().is_empty()
     }
-
-    fn change(&self, change: impl FnOnce(&mut QueueState<K>, Duration)) {
-        let now = self.shared.now();
-        change(&mut self.shared.lock(), now);
-        self.shared.wake.notify_one();
-    }
 }
 
 impl<K> Shared<K> {
@@ -182,13 +170,26 @@ impl<K: QueueKey> Shared<K> {
         self.started.checked_add(due)
     }
 
-    fn finish(&self, key: &K, outcome: Outcome) {
+    fn change<T>(&self, change: impl FnOnce(&mut QueueState<K>, Duration) -> T) -> T {
         let now = self.now();
-        let worked = self.lock().finish(key, outcome, now);
+        let (result, nearer) = {
+            let mut state = self.lock();
+            let before = state.next_due();
+            let result = change(&mut state, now);
+            (result, state.next_due().is_some_and(|due| before.is_none_or(|before| due < before)))
+        };
+        if nearer {
+            self.wake.notify_waiters();
+        }
+        self.wake.notify_one();
+        result
+    }
+
+    fn finish(&self, key: &K, outcome: Outcome) {
+        let worked = self.change(|state, now| state.finish(key, outcome, now));
         if let (Some(times), Some(worked)) = (self.run_times.get(), worked) {
             times.worked(worked);
         }
-        self.wake.notify_one();
     }
 }
 

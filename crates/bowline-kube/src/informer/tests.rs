@@ -58,12 +58,19 @@ fn start_with(server: &Collection, settings: WatchSettings) -> Running {
     Running { informer, log, _stop: cancel.drop_guard() }
 }
 
+/// Waits for a condition, an hour of virtual time at most.
+async fn eventually(condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(3_600);
+    while !condition() {
+        assert!(Instant::now() < deadline, "did not happen within an hour");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
 async fn start(server: &Collection) -> Running {
     let running = start_with(server, WatchSettings::default());
     assert!(running.informer.synced().await);
-    while server.watchers() == 0 {
-        sleep(Duration::from_millis(1)).await;
-    }
+    eventually(|| server.watchers() > 0).await;
     running
 }
 
@@ -190,9 +197,7 @@ async fn a_watch_refused_with_410_before_it_begins_also_leads_to_a_new_list() {
     server.fault_watches(Some(Fault::Status(410, "Expired")));
     server.end_watches();
     server.delete("shop/a");
-    while running.log.lists().len() < 2 {
-        sleep(Duration::from_secs(1)).await;
-    }
+    eventually(|| running.log.lists().len() >= 2).await;
     server.fault_watches(None);
     sleep(Duration::from_secs(60)).await;
     assert!(running.informer.is_empty());
@@ -261,9 +266,7 @@ async fn a_subscriber_that_sleeps_holds_nothing_up_and_costs_one_place_for_each_
         server.put(service(&format!("brief-{n}"), 1));
         server.delete(&format!("shop/brief-{n}"));
     }
-    while running.informer.get(&key("a")).unwrap().ports != 499 || running.informer.len() > 1 {
-        sleep(Duration::from_millis(1)).await;
-    }
+    eventually(|| running.informer.get(&key("a")).unwrap().ports == 499 && running.informer.len() == 1).await;
     assert_eq!(sleeper.untold(), 1);
     assert_eq!(told(&mut sleeper).await, ["~a(1->499)"]);
 }
@@ -313,9 +316,7 @@ async fn a_connection_that_died_silently_is_noticed_and_replaced() {
     server.fault_watches(None);
     server.put(service("b", 1));
     let begun = Instant::now();
-    while running.informer.len() < 2 {
-        sleep(Duration::from_secs(1)).await;
-    }
+    eventually(|| running.informer.len() >= 2).await;
     assert!(begun.elapsed() <= Duration::from_secs(66), "took {:?}", begun.elapsed());
     assert_eq!(running.log.lists().len(), 1);
 }
@@ -337,9 +338,7 @@ async fn a_server_that_falls_silent_makes_the_informer_unhealthy_and_its_return_
 
     server.fault_watches(None);
     server.put(service("b", 1));
-    while running.informer.len() < 2 {
-        sleep(Duration::from_secs(1)).await;
-    }
+    eventually(|| running.informer.len() >= 2).await;
     let health = running.informer.health();
     assert_eq!((health.problem(Instant::now()), health.failing), (None, false));
     assert!(health.last_failure.is_some(), "kept for whoever looks later");
@@ -442,9 +441,7 @@ async fn the_metrics_count_objects_lists_watches_and_failures() {
     let cancel = CancellationToken::new();
     tokio::spawn(task.run(cancel.clone()));
     informer.synced().await;
-    while server.watchers() == 0 {
-        sleep(Duration::from_millis(1)).await;
-    }
+    eventually(|| server.watchers() > 0).await;
     server.break_watches();
     sleep(Duration::from_secs(10)).await;
     let mut text = String::new();

@@ -211,6 +211,21 @@ async fn a_waiting_worker_is_woken_when_a_delayed_key_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_worker_that_goes_away_takes_no_knowledge_of_a_timer_with_it() {
+    let queue = queue();
+    let take = |queue: KeyedQueue<&'static str>| async move { *queue.take().await.key() };
+    let leaves = tokio::spawn(take(queue.clone()));
+    tokio::task::yield_now().await;
+    let stays = tokio::spawn(take(queue.clone()));
+    tokio::task::yield_now().await;
+    queue.add_after("a", secs(4), Priority::User);
+    tokio::task::yield_now().await;
+    leaves.abort();
+    let taken = tokio::time::timeout(secs(5), stays).await.expect("woken in time");
+    assert_eq!(taken.unwrap(), "a");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_ticket_dropped_without_a_verdict_is_a_failed_run() {
     let queue = queue();
     queue.add("a", Priority::User);

@@ -183,3 +183,6 @@ impl AuthConfigLookup for KubeReviews {
         Ok(api.get_opt(LOOKUP_NAME).await?.map(|map| map.data.unwrap_or_default()))
     }
 }
+
+#[cfg(test)]
+mod tests;

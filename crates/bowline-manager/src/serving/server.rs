@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
@@ -17,6 +17,7 @@ use tracing::{info, warn};
 use super::authn::Authenticator;
 use super::authz::Authorizer;
 use super::certs::keeper::CertKeeper;
+use super::certs::pair::is_expired;
 use super::certs::{CertError, CertStore};
 use super::config::{DEFAULT_HTTP2_STREAMS, ServingConfig, ServingTimings};
 use super::health::{CheckOutcome, CheckSets, HealthRegistry};
@@ -137,6 +138,9 @@ pub async fn start(
 fn report_certificate_problems(health: &HealthRegistry, certs: &Arc<CertStore>) {
     let certs = Arc::clone(certs);
     health.add("serving-certificate", CheckSets::READY_ONLY, move || match certs.problem() {
+        None if is_expired(&certs.current().default, SystemTime::now()) => {
+            CheckOutcome::Degraded("the serving certificate has expired; nobody renewed its files".to_owned())
+        }
         None => CheckOutcome::Healthy,
         Some(_) => {
             CheckOutcome::Degraded("the newest certificate files cannot be used; see the log".to_owned())

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
@@ -110,6 +111,16 @@ impl WatchedPair {
     pub fn files(&self) -> &PairFiles {
         &self.files
     }
+}
+
+/// Whether the certificate's time is over at `now`.
+#[must_use]
+pub fn is_expired(key: &CertifiedKey, now: SystemTime) -> bool {
+    let Some(Ok((_, leaf))) = key.cert.first().map(|leaf| X509Certificate::from_der(leaf)) else {
+        return false;
+    };
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    i64::try_from(now).is_ok_and(|now| leaf.validity().not_after.timestamp() < now)
 }
 
 /// The host names a certificate is for, lower case: its DNS names, or its common name if it has none.

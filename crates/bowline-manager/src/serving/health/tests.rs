@@ -1,3 +1,5 @@
+//! Health checks as their endpoints answer for them.
+
 use super::*;
 
 fn registry() -> HealthRegistry {

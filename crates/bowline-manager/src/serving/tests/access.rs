@@ -124,7 +124,8 @@ async fn a_client_certificate_without_its_key_ends_the_connection() {
     let mut stream = connect(server.address, "localhost", Some(&stolen), &[]).await;
     let mut answer = Vec::new();
     // In TLS 1.3 the client believes the handshake done before the server has judged it: the refusal comes here.
-    let asked = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    let asked =
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
     let read = stream.read_to_end(&mut answer).await;
     assert!(asked.is_err() || read.is_err(), "{}", String::from_utf8_lossy(&answer));
     assert!(answer.is_empty(), "{}", String::from_utf8_lossy(&answer));

@@ -218,3 +218,18 @@ async fn tls_settings_are_checked_before_anything_listens() {
     let server = fixture.start().await;
     assert_eq!(server.status(Ask { method: Method::HEAD, ..Ask::get("/healthz") }).await, 200);
 }
+
+#[tokio::test]
+async fn an_expired_certificate_is_served_and_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["old.example".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2021, 1, 1);
+    let key = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(dir.path().join("tls.key"), key.serialize_pem()).unwrap();
+    std::fs::write(dir.path().join("tls.crt"), params.self_signed(&key).unwrap().pem()).unwrap();
+    let server = with_files(dir.path()).start().await;
+    let ready = server.ask(Ask::get("/readyz?verbose")).await;
+    assert_eq!(ready.status, 200);
+    assert!(ready.body.contains("[!]serving-certificate degraded: the serving certificate has expired"));
+}

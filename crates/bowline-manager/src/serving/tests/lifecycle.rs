@@ -1,15 +1,19 @@
 //! Start, limits and end of the server.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Ask, connect, send};
 use super::fixture::Fixture;
-use crate::serving::start;
+use crate::serving::reviews::ReviewError;
+use crate::serving::{TokenReviewer, User, start};
 
 #[tokio::test]
 async fn port_0_means_no_server() {
@@ -120,4 +124,45 @@ async fn shutdown_closes_idle_connections_and_the_port() {
     let mut rest = Vec::new();
     drop(idle.read_to_end(&mut rest).await);
     assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+/// A review that begins when it is asked and ends when it is told to.
+#[derive(Default)]
+struct Gate {
+    asked: Notify,
+    open: Notify,
+}
+
+#[async_trait]
+impl TokenReviewer for Gate {
+    async fn review(&self, _token: &str) -> Result<Option<User>, ReviewError> {
+        self.asked.notify_one();
+        self.open.notified().await;
+        Ok(Some(User::new("jane", &["readers"])))
+    }
+}
+
+#[tokio::test]
+async fn a_request_in_progress_is_finished_at_shutdown() {
+    let gate = Arc::new(Gate::default());
+    let server = Fixture { tokens: Some(gate.clone()), ..Fixture::default() }.start().await;
+    let request = tokio::spawn(send(server.address, Ask::get("/metrics").token("any")));
+    gate.asked.notified().await;
+    server.shutdown.cancel();
+    gate.open.notify_one();
+    assert_eq!(request.await.unwrap().status, 200);
+    tokio::time::timeout(Duration::from_secs(4), server.server.ended()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_end_is_cut_after_the_drain_time() {
+    let gate = Arc::new(Gate::default());
+    let mut fixture = Fixture { tokens: Some(gate.clone()), ..Fixture::default() };
+    fixture.timings.drain = Duration::from_millis(20);
+    let server = fixture.start().await;
+    let request = tokio::spawn(send(server.address, Ask::get("/metrics").token("any")));
+    gate.asked.notified().await;
+    server.shutdown.cancel();
+    tokio::time::timeout(Duration::from_secs(4), server.server.ended()).await.unwrap();
+    request.abort();
 }
