@@ -160,7 +160,7 @@ async fn a_paused_server_does_not_answer_until_it_is_resumed() -> anyhow::Result
     let client = cluster.client(&Identity::Admin).await?;
     client.apiserver_version().await?;
 
-    cluster.pause()?;
+    cluster.pause().await?;
     let answer = timeout(Duration::from_secs(1), client.apiserver_version()).await;
     assert!(answer.is_err(), "a paused server answered: {answer:?}");
 

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, bail};
@@ -33,10 +34,9 @@ static SHARED: OnceCell<Result<Cluster, String>> = OnceCell::const_new();
 
 /// A running kube-apiserver with its etcd. Both are stopped and removed when it is dropped.
 pub struct Cluster {
-    // Dropped in this order: the servers, then the janitor that waits for them.
     pub(super) apiserver: Option<Process>,
     pub(super) etcd: Process,
-    pub(super) janitor: Janitor,
+    pub(super) janitor: Arc<Janitor>,
     pub(super) binaries: Binaries,
     pub(super) pki: Pki,
     pub(super) folder: PathBuf,
@@ -54,7 +54,7 @@ impl Cluster {
         install_crypto_provider();
         let binaries = Binaries::locate()?;
         let folder = tempfile::Builder::new().prefix("bowline-").tempdir()?;
-        let janitor = Janitor::take_charge_of(folder.path())?;
+        let janitor = Arc::new(Janitor::take_charge_of(folder.path())?);
         let folder = folder.keep(); // the janitor removes it, also when this process is killed
         let pki = Pki::create(&folder.join("pki"))?;
         for attempt in 1..=PORT_ATTEMPTS {
@@ -81,7 +81,7 @@ impl Cluster {
         }
     }
 
-    fn of(servers: Servers, binaries: Binaries, pki: Pki, folder: PathBuf, janitor: Janitor) -> Self {
+    fn of(servers: Servers, binaries: Binaries, pki: Pki, folder: PathBuf, janitor: Arc<Janitor>) -> Self {
         Self {
             apiserver: Some(servers.apiserver),
             etcd: servers.etcd,
@@ -217,7 +217,12 @@ struct Servers {
 }
 
 impl Servers {
-    async fn start(binaries: &Binaries, pki: &Pki, place: &Path, janitor: &Janitor) -> anyhow::Result<Self> {
+    async fn start(
+        binaries: &Binaries,
+        pki: &Pki,
+        place: &Path,
+        janitor: &Arc<Janitor>,
+    ) -> anyhow::Result<Self> {
         fs::create_dir(place)?;
         let [port, etcd_port, peer_port] = ports::free()?;
         let arguments = arguments::etcd(&place.join("etcd"), etcd_port, peer_port);

@@ -2,19 +2,35 @@
 //!
 //! All of it needs `&mut Cluster`, so that no test can do it to the cluster that others share.
 
-use anyhow::Context;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use tokio::time::{Instant, sleep};
 
 use super::arguments;
 use super::cluster::{self, Cluster};
 use super::process::{Process, Signal};
 
+/// A halt takes microseconds, but the signal has to wait for its turn on a busy machine.
+const HALT_LIMIT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
 impl Cluster {
     /// Makes the API server hang: connections stay open, new ones are accepted by the kernel, nothing answers.
     ///
+    /// When this returns, the server has halted.
+    ///
     /// # Errors
-    /// When it is not running.
-    pub fn pause(&mut self) -> anyhow::Result<()> {
-        self.running_apiserver()?.signal(Signal::Stop).context("pause kube-apiserver")
+    /// When it is not running, or does not halt.
+    pub async fn pause(&mut self) -> anyhow::Result<()> {
+        let apiserver = self.running_apiserver()?;
+        apiserver.signal(Signal::Stop).context("pause kube-apiserver")?;
+        let deadline = Instant::now() + HALT_LIMIT;
+        while !apiserver.is_stopped()? {
+            ensure!(Instant::now() < deadline, "kube-apiserver has not halted within {HALT_LIMIT:?}");
+            sleep(POLL_INTERVAL).await;
+        }
+        Ok(())
     }
 
     /// Ends a [`Self::pause`].

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 
 use super::janitor::Janitor;
 
@@ -48,6 +49,8 @@ pub(crate) struct Process {
     orders: ChildStdin,
     answers: BufReader<ChildStdout>,
     log: PathBuf,
+    /// Waits for our supervisor, so it must not be dropped, which would wait for the end, before we have ended that.
+    _janitor: Arc<Janitor>,
 }
 
 impl Process {
@@ -56,7 +59,7 @@ impl Process {
         binary: &Path,
         arguments: &[String],
         log: &Path,
-        janitor: &Janitor,
+        janitor: &Arc<Janitor>,
     ) -> io::Result<Self> {
         let mut supervisor = Command::new("sh")
             .args(["-c", SUPERVISOR, "supervise"])
@@ -73,7 +76,7 @@ impl Process {
         };
         let mut answers = BufReader::new(answers);
         let pid = read_answer(&mut answers)?.parse().map_err(io::Error::other)?;
-        Ok(Self { pid, supervisor, orders, answers, log: log.to_path_buf() })
+        Ok(Self { pid, supervisor, orders, answers, log: log.to_path_buf(), _janitor: Arc::clone(janitor) })
     }
 
     /// The process id of the server itself.
@@ -88,6 +91,25 @@ impl Process {
             "sent" => Ok(()),
             _ => Err(io::Error::other(format!("process {} is gone; see {}", self.pid, self.log.display()))),
         }
+    }
+
+    /// Whether the server has come to a halt after [`Signal::Stop`]. The signal only reaches one of its threads, and on a
+    /// busy machine the others go on serving until that one has had its turn.
+    pub(crate) fn is_stopped(&self) -> io::Result<bool> {
+        let threads = format!("/proc/{}/task", self.pid);
+        if !Path::new(&threads).exists() {
+            let ps = Command::new("ps").args(["-o", "state=", "-p", &self.pid.to_string()]).output()?;
+            return Ok(ps.stdout.trim_ascii().starts_with(b"T"));
+        }
+        for thread in fs::read_dir(threads)? {
+            match fs::read_to_string(thread?.path().join("stat")) {
+                Ok(stat) if is_stopped_thread(&stat) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {} // the thread has ended
+                Ok(_) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
 
     /// How the server ended, if it did.
@@ -121,6 +143,11 @@ fn read_answer(answers: &mut impl BufRead) -> io::Result<String> {
         0 => Err(io::Error::other("the supervisor has ended, and the server with it")),
         _ => Ok(line.trim_end().to_owned()),
     }
+}
+
+/// Linux: the state is the word after the name, which stands in parentheses and may itself hold some.
+fn is_stopped_thread(stat: &str) -> bool {
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
 }
 
 fn last_lines(text: &str, count: usize) -> String {

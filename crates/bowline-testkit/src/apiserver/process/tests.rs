@@ -11,11 +11,10 @@ use super::*;
 /// Names the folder in which [`the_owner_that_will_be_killed`] works; unset when it runs as an ordinary test.
 const OWNER_FOLDER: &str = "BOWLINE_TEST_OWNER_FOLDER";
 
-fn start(folder: &Path, script: &str) -> (Process, Janitor) {
-    let janitor = Janitor::take_charge_of(folder).unwrap();
+fn start(folder: &Path, script: &str) -> Process {
+    let janitor = Arc::new(Janitor::take_charge_of(folder).unwrap());
     let arguments = ["-c".to_owned(), script.to_owned()];
-    let process = Process::spawn("sh".as_ref(), &arguments, &folder.join("log"), &janitor).unwrap();
-    (process, janitor)
+    Process::spawn("sh".as_ref(), &arguments, &folder.join("log"), &janitor).unwrap()
 }
 
 fn new_folder() -> PathBuf {
@@ -38,23 +37,39 @@ fn eventually(what: &str, condition: impl Fn() -> bool) {
 #[test]
 fn dropping_a_process_kills_it_and_removes_the_folder() {
     let folder = new_folder();
-    let (process, janitor) = start(&folder, "exec sleep 1000");
+    let process = start(&folder, "exec sleep 1000");
     let pid = process.pid();
     assert!(is_alive(pid));
     drop(process);
     assert!(!is_alive(pid));
-    drop(janitor);
     assert!(!folder.exists());
 }
 
 #[test]
 fn a_server_that_ends_by_itself_is_noticed_with_its_code_and_its_last_words() {
-    let (mut process, _janitor) = start(&new_folder(), "echo out; echo last words >&2; exit 3");
+    let mut process = start(&new_folder(), "echo out; echo last words >&2; exit 3");
     let status = process.supervisor.wait().unwrap();
     assert_eq!(status.code(), Some(3));
     assert!(process.has_logged("out"));
     assert!(process.log_tail().ends_with("last words"));
     process.signal(Signal::Stop).unwrap_err();
+}
+
+#[test]
+fn a_server_halts_and_goes_on_as_ordered() {
+    let mut process = start(&new_folder(), "exec sleep 1000");
+    assert!(!process.is_stopped().unwrap());
+    process.signal(Signal::Stop).unwrap();
+    eventually("the server has halted", || process.is_stopped().unwrap());
+    process.signal(Signal::Continue).unwrap();
+    eventually("the server goes on", || !process.is_stopped().unwrap());
+}
+
+#[test]
+fn the_state_of_a_thread_is_read_past_any_name() {
+    assert!(is_stopped_thread("7 (kube-apiserver) T 1 7 7"));
+    assert!(is_stopped_thread("7 (odd) S name) T 1 7 7"));
+    assert!(!is_stopped_thread("7 (T) S 1 7 7"));
 }
 
 #[test]
@@ -81,7 +96,7 @@ fn even_a_paused_server_and_its_folder_are_gone_after_their_owner_was_killed() {
 #[test]
 fn the_owner_that_will_be_killed() {
     let Some(folder) = env::var_os(OWNER_FOLDER).map(PathBuf::from) else { return };
-    let (mut process, _janitor) = start(&folder, "exec sleep 1000");
+    let mut process = start(&folder, "exec sleep 1000");
     process.signal(Signal::Stop).unwrap();
     fs::write(folder.join("pid.new"), process.pid().to_string()).unwrap();
     fs::rename(folder.join("pid.new"), folder.join("pid")).unwrap();
