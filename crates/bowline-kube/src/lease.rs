@@ -11,6 +11,7 @@ mod announce;
 mod config;
 mod elector;
 mod fence;
+mod freed;
 mod health;
 mod metrics;
 mod plan;

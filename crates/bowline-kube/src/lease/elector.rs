@@ -12,6 +12,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::freed::FreedWatch;
 use super::{
     Candidate, ElectionHealth, Leadership, LeaseConfig, LeaseConfigError, LeaseFence, LeaseMetrics,
     LeaseRecord, Lost, Observed, Step,
@@ -32,6 +33,7 @@ pub struct Elector {
     metrics: LeaseMetrics,
     leadership: watch::Sender<Leadership>,
     fence: LeaseFence,
+    freed: FreedWatch,
     /// Monotonic times are handed to the planner as time since here.
     started: Instant,
     /// What we last saw, and the object it was in.
@@ -104,8 +106,10 @@ impl Elector {
         config.validate()?;
         metrics.set_leading(&config.name, false);
         let fence = LeaseFence::new(clock.clone(), format!("{}/{}", config.namespace, config.name));
+        let api = Api::namespaced(client, &config.namespace);
         Ok(Self {
-            api: Api::namespaced(client, &config.namespace),
+            freed: FreedWatch::new(api.clone(), config.name.clone()),
+            api,
             jitter: StdRng::seed_from_u64(seed),
             leadership: watch::Sender::new(Leadership::Standby { holder: None }),
             started: Instant::now(),
@@ -166,7 +170,7 @@ impl Elector {
                 }
             }
             let spread: f64 = self.jitter.random_range(0.0..JITTER);
-            sleep(self.config.retry_period.mul_f64(1.0 + spread)).await;
+            self.freed.wait(self.config.retry_period.mul_f64(1.0 + spread)).await;
         }
     }
 

@@ -39,6 +39,11 @@ impl From<Loss> for Fate {
     }
 }
 
+/// Whether a standby asks to be told when the lease becomes free.
+pub(super) fn is_watch(seen: &Seen) -> bool {
+    seen.method == Method::GET && seen.path.ends_with("/leases")
+}
+
 #[derive(Clone, Default)]
 pub(super) struct LeaseServer(Arc<Mutex<State>>);
 
@@ -114,6 +119,13 @@ impl LeaseServer {
     }
 
     fn serve(&self, seen: &Seen) -> Answer {
+        if is_watch(seen) {
+            return scripted::failure(
+                403,
+                "Forbidden",
+                "as with a role made for client-go, which never watches",
+            );
+        }
         let mut state = self.0.lock().unwrap();
         match (&seen.method, &state.lease) {
             (&Method::POST, Some(_)) => scripted::failure(409, "AlreadyExists", "it is there"),

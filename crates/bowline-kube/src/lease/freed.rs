@@ -1,0 +1,155 @@
+//! Lets a standby notice at once that the Lease became free, instead of at its next look.
+//!
+//! Only an accelerator: the looks of client-go's algorithm go on beside it, so an API server or a role that refuses the
+//! watch costs time, never correctness.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::{WatchEvent, WatchParams};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use super::LeaseRecord;
+
+/// How long one watch lasts; short, so that a dead connection does not cost more than a few quick take-overs.
+const WATCH_SECONDS: u32 = 60;
+
+/// How long to do without after a watch failed: most likely it is not permitted, and asking again changes nothing.
+const AFTER_FAILURE: Duration = Duration::from_secs(60);
+
+/// How long a watch may take to open.
+const OPEN_DEADLINE: Duration = Duration::from_secs(5);
+
+type Events = BoxStream<'static, kube::Result<WatchEvent<Lease>>>;
+
+/// A watch on one Lease, opened when first needed and kept over many waits.
+pub(super) struct FreedWatch {
+    api: Api<Lease>,
+    name: String,
+    /// Behind a mutex that is never locked: a stream may not be shared between threads, an elector must be.
+    events: Option<Mutex<Events>>,
+    not_before: Instant,
+}
+
+impl fmt::Debug for FreedWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FreedWatch").field("open", &self.events.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl FreedWatch {
+    pub(super) fn new(api: Api<Lease>, name: String) -> Self {
+        Self { api, name, events: None, not_before: Instant::now() }
+    }
+
+    /// Returns when the Lease is seen free, or when `pause` has passed.
+    pub(super) async fn wait(&mut self, pause: Duration) {
+        let end = Instant::now() + pause;
+        loop {
+            self.open(end).await;
+            let Some(events) = &mut self.events else { return sleep_until(end).await };
+            let events = events.get_mut().unwrap_or_else(PoisonError::into_inner);
+            match timeout_at(end, events.next()).await {
+                Err(_elapsed) => return,
+                Ok(Some(Ok(event))) if is_free(&event) => return,
+                Ok(Some(Ok(_still_held))) => {}
+                Ok(Some(Err(error))) => self.give_up(&error),
+                Ok(None) => self.events = None,
+            }
+        }
+    }
+
+    async fn open(&mut self, end: Instant) {
+        if self.events.is_some() || Instant::now() < self.not_before {
+            return;
+        }
+        let fields = format!("metadata.name={}", self.name);
+        let params = WatchParams::default().fields(&fields).timeout(WATCH_SECONDS);
+        let limit = OPEN_DEADLINE.min(end.saturating_duration_since(Instant::now()));
+        // Version 0: the first event is the Lease as the API server's cache has it, then every change.
+        match timeout(limit, self.api.watch(&params, "0")).await {
+            Ok(Ok(events)) => self.events = Some(Mutex::new(events.boxed())),
+            Ok(Err(error)) => self.give_up(&error),
+            Err(elapsed) => self.give_up(&elapsed),
+        }
+    }
+
+    fn give_up(&mut self, why: &dyn fmt::Display) {
+        tracing::debug!(lease = self.name, %why, "cannot watch the lease, looking at it from time to time");
+        self.events = None;
+        self.not_before = Instant::now() + AFTER_FAILURE;
+    }
+}
+
+fn is_free(event: &WatchEvent<Lease>) -> bool {
+    match event {
+        WatchEvent::Added(lease) | WatchEvent::Modified(lease) => {
+            LeaseRecord::from_lease(lease).holder.is_empty()
+        }
+        WatchEvent::Deleted(_) => true,
+        WatchEvent::Bookmark(_) | WatchEvent::Error(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::scripted_api::{Collection, Fault};
+
+    fn lease(holder: &str) -> Value {
+        json!({"metadata": {"name": "ccm", "namespace": "kube-system", "uid": "u"}, "spec": {"holderIdentity": holder}})
+    }
+
+    fn watch_of(leases: &Collection) -> FreedWatch {
+        FreedWatch::new(Api::namespaced(leases.client().0, "kube-system"), "ccm".to_owned())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_released_lease_ends_the_pause_and_a_renewed_one_does_not() {
+        let leases = Collection::new("Lease");
+        leases.put(lease("other"));
+        let mut freed = watch_of(&leases);
+        let began = Instant::now();
+        let later = async {
+            for holder in ["other", "other", ""] {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                leases.put(lease(holder));
+            }
+        };
+        tokio::join!(freed.wait(Duration::from_secs(60)), later);
+        assert_eq!(began.elapsed(), Duration::from_secs(3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_watch_is_a_plain_pause_and_is_not_tried_again_soon() {
+        let leases = Collection::new("Lease");
+        leases.fault_watches(Some(Fault::Status(403, "Forbidden")));
+        let (client, log) = leases.client();
+        let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
+        let began = Instant::now();
+        for _pause in 0..10 {
+            freed.wait(Duration::from_secs(3)).await;
+        }
+        assert_eq!(began.elapsed(), Duration::from_secs(30));
+        assert_eq!(log.watches().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_watch_serves_many_pauses() {
+        let leases = Collection::new("Lease");
+        leases.put(lease("other"));
+        let (client, log) = leases.client();
+        let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
+        for _pause in 0..15 {
+            freed.wait(Duration::from_secs(3)).await;
+        }
+        assert_eq!(log.watches().len(), 1);
+    }
+}
