@@ -104,7 +104,8 @@ mod tests {
     use crate::scripted_api::{Collection, Fault};
 
     fn lease(holder: &str) -> Value {
-        json!({"metadata": {"name": "ccm", "namespace": "kube-system", "uid": "u"}, "spec": {"holderIdentity": holder}})
+        json!({"apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "ccm", "namespace": "kube-system"},
+               "spec": {"holderIdentity": holder}})
     }
 
     fn watch_of(leases: &Collection) -> FreedWatch {

@@ -70,7 +70,9 @@ impl Collection {
         let uid = before.map_or_else(|| json!(format!("uid-{key}")), |old| old["metadata"]["uid"].clone());
         let kind = if before.is_some() { "MODIFIED" } else { "ADDED" };
         state.version += 1;
-        object["apiVersion"] = json!("v1");
+        if object["apiVersion"].is_null() {
+            object["apiVersion"] = json!("v1");
+        }
         object["kind"] = json!(self.kind);
         object["metadata"]["resourceVersion"] = json!(state.version.to_string());
         if object["metadata"]["uid"].is_null() {
