@@ -19,7 +19,8 @@ pub enum Change {
     Merge(Value),
     /// A strategic merge patch, with its `$patch` directives written out.
     Strategic(Value),
-    /// The operations of a JSON patch.
+    /// The operations of a JSON patch. The server does not say which test failed: an object that was replaced is a
+    /// conflict here, where the other kinds of patch tell it apart.
     Json(Vec<Value>),
 }
 
@@ -29,16 +30,6 @@ impl Guard {
             Self::ResourceVersion(version) => ("resourceVersion", version),
             Self::Uid(uid) => ("uid", uid),
         }
-    }
-
-    /// The path that the server names when the guard does not hold.
-    pub(super) fn pointer(&self) -> String {
-        format!("/metadata/{}", self.field().0)
-    }
-
-    /// The same, as validation errors write it.
-    pub(super) fn dotted(&self) -> String {
-        format!("metadata.{}", self.field().0)
     }
 }
 
@@ -62,7 +53,8 @@ impl Change {
             Self::Merge(patch) => guard_object(patch, field, value).map(Patch::Merge),
             Self::Strategic(patch) => guard_object(patch, field, value).map(Patch::Strategic),
             Self::Json(operations) => {
-                let mut all = vec![json!({"op": "test", "path": guard.pointer(), "value": value})];
+                let mut all =
+                    vec![json!({"op": "test", "path": format!("/metadata/{field}"), "value": value})];
                 all.extend(operations);
                 serde_json::from_value(Value::Array(all))
                     .map(Patch::Json)

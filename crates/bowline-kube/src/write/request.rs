@@ -61,6 +61,7 @@ pub(super) async fn perform(
     guard: &Guard,
     request: http::Request<Vec<u8>>,
 ) -> Result<Answer, WriteError> {
+    let json_patch = is_json_patch(&request);
     let no_answer = |error: kube::Error| target.transient(&error.to_string(), None);
     let (head, body) = client.send(request.map(Body::from)).await.map_err(no_answer)?.into_parts();
     let bytes = body.collect_bytes().await.map_err(no_answer)?;
@@ -73,7 +74,22 @@ pub(super) async fn perform(
     let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
         Status::failure(&String::from_utf8_lossy(bytes.get(..200).unwrap_or(&bytes)), "")
     });
+    if json_patch && head.status == StatusCode::UNPROCESSABLE_ENTITY && has_no_causes(&status) {
+        return Err(WriteError::Conflict {
+            what: target.what.clone(),
+            message: "it is not the object, or not in the state, that the patch tests for".to_owned(),
+        });
+    }
     Err(classify(target, guard, head.status, &status, retry_after(&head.headers, &status)))
+}
+
+/// A JSON patch whose `test` fails, or whose path is not there, is refused without a word about which it was.
+fn is_json_patch(request: &http::Request<Vec<u8>>) -> bool {
+    request.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json-patch+json")
+}
+
+fn has_no_causes(status: &Status) -> bool {
+    status.details.as_ref().is_none_or(|details| details.causes.is_empty())
 }
 
 fn classify(
@@ -85,12 +101,7 @@ fn classify(
 ) -> WriteError {
     let (what, message) = (target.what.clone(), status.message.clone());
     match (code.as_u16(), guard) {
-        (409 | 422, Guard::Uid(uid)) if guard_failed(guard, status) => {
-            WriteError::Replaced { what, uid: uid.clone() }
-        }
-        (422, Guard::ResourceVersion(_)) if guard_failed(guard, status) => {
-            WriteError::Conflict { what, message }
-        }
+        (409 | 422, Guard::Uid(uid)) if is_another(status) => WriteError::Replaced { what, uid: uid.clone() },
         (409, _) => WriteError::Conflict { what, message },
         // Only the API server may say that an object is gone; a proxy that knows no route does not know.
         (404, _) if status.reason == "NotFound" => WriteError::Gone { what },
@@ -106,15 +117,11 @@ fn classify(
     }
 }
 
-/// Whether the server refused because of the guard. It says so in three ways: a deletion with the wrong UID names "UID in
-/// precondition"; a merge patch must not change an immutable field and names it; the test of a JSON patch names its path.
-fn guard_failed(guard: &Guard, status: &Status) -> bool {
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    let causes = causes.flat_map(|cause| [cause.field.as_str(), cause.message.as_str()]);
-    let (pointer, dotted) = (guard.pointer(), guard.dotted());
-    let names_it = |text: &str| text.contains(&pointer) || text.contains(&dotted);
-    let by_uid = matches!(guard, Guard::Uid(_)) && status.message.contains("UID in");
-    by_uid || causes.chain([status.message.as_str()]).any(names_it)
+/// Whether the server refused because of the UID. A deletion with the wrong one is told so in words; a merge patch with the
+/// wrong one is told that it must not change an immutable field. (Seen on Kubernetes 1.36.)
+fn is_another(status: &Status) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    status.message.contains("UID in") || causes.any(|cause| cause.field == "metadata.uid")
 }
 
 fn retry_after(headers: &HeaderMap, status: &Status) -> Option<Duration> {
