@@ -58,7 +58,7 @@ pub struct EventRecorder {
 
 #[derive(Debug)]
 enum Job {
-    Write(NewEvent),
+    Write(Box<NewEvent>),
     Flush(oneshot::Sender<()>),
 }
 
@@ -85,13 +85,13 @@ impl EventRecorder {
     /// Records one event. Never blocks; if too many wait already, this one is dropped.
     pub fn event(&self, object: &ObjectReference, kind: EventType, reason: &str, message: &str) {
         tracing::debug!(object = ?object.name, kind = kind.as_str(), reason, message, "event");
-        let event = NewEvent {
+        let event = Box::new(NewEvent {
             object: object.clone(),
             kind,
             reason: reason.to_owned(),
             message: correlator::truncate(message).to_owned(),
             at: self.clock.now(),
-        };
+        });
         if self.jobs.try_send(Job::Write(event)).is_err() {
             self.metrics.dropped(&self.component, "buffer-full");
         }

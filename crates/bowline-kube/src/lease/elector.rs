@@ -166,7 +166,7 @@ impl Elector {
                 Attempt::Held(sent) => return sent,
                 Attempt::HeldBy(holder) => self.stand_by(holder),
                 Attempt::Failed(why) => {
-                    tracing::warn!(lease = self.config.name, why, "cannot acquire the lease")
+                    tracing::warn!(lease = self.config.name, why, "cannot acquire the lease");
                 }
             }
             let spread: f64 = self.jitter.random_range(0.0..JITTER);

@@ -95,8 +95,7 @@ pub fn plan(observed: Option<&Observed>, me: &Candidate, now: Duration, wall: Ti
     if !record.holder.is_empty() && (me.leading || observed.until() > now) {
         return Step::Standby { holder: record.holder.clone(), until: observed.until() };
     }
-    let taken = acquired(record.transitions.saturating_add(1), me, wall);
-    Step::TakeOver(LeaseRecord { strategy: record.strategy.clone(), ..taken })
+    Step::TakeOver(acquired(record.transitions.saturating_add(1), me, wall))
 }
 
 /// The record that gives the Lease back: free at once, whoever reads it.

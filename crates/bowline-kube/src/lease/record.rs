@@ -19,9 +19,9 @@ pub struct LeaseRecord {
     pub renew_time: Option<Timestamp>,
     /// How often it changed hands.
     pub transitions: i32,
-    /// Only for coordinated election, which a CCM does not use; kept as found.
+    /// Only for coordinated election, which a CCM does not use; kept by a renewal, dropped by a new holder.
     pub strategy: Option<String>,
-    /// Only for coordinated election; kept as found.
+    /// As `strategy`.
     pub preferred_holder: Option<String>,
 }
 

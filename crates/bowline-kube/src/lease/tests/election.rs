@@ -309,3 +309,20 @@ async fn a_change_of_leader_is_an_event_on_the_lease() {
     assert_eq!(seen[0].body["involvedObject"]["kind"], "Lease");
     assert_eq!(seen[0].body["involvedObject"]["uid"], "lease-uid");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_fence_counts_from_when_a_renewal_was_sent_not_from_its_slow_answer() {
+    let server = LeaseServer::default();
+    let (client, _) = server.link(|seen| {
+        let back = if seen.method == Method::POST { 4 * SECOND } else { Duration::ZERO };
+        Fate { back, ..Fate::default() }
+    });
+    let mut a = Running::start(elector(client, "a"));
+    assert_eq!(a.until_leading().await, 4 * SECOND);
+    // A crash: nobody renews, and nobody is there to shut the fence.
+    a.task.abort();
+    tokio::time::sleep(Duration::from_millis(13_400 - 4_000)).await;
+    assert!(a.fence.check().is_ok());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(a.fence.check().is_err(), "13.5 s after the request, though only 9.5 s after its answer");
+}

@@ -1,0 +1,131 @@
+//! Sends one write and reads the answer: which of the ways to fail it is. It sends the request itself rather than
+//! through `kube::Api`, which does not show the `Retry-After` header.
+
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode, header};
+use kube::{
+    Client, Resource,
+    client::Body,
+    core::{PartialObjectMeta, Status},
+};
+
+use super::{Guard, WriteError};
+
+/// What a write is about.
+pub(super) struct Target {
+    pub(super) url: String,
+    verb: &'static str,
+    /// `nodes`, `leases.coordination.k8s.io`, `services/status`: as RBAC writes it.
+    resource: String,
+    what: String,
+}
+
+/// What we want to know of the object after the write.
+pub(super) struct Answer {
+    pub(super) resource_version: Option<String>,
+}
+
+impl Target {
+    pub(super) fn of<K>(verb: &'static str, namespace: Option<&str>, name: &str, subresource: &str) -> Self
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        let kind = K::DynamicType::default();
+        let mut resource = K::plural(&kind).into_owned();
+        if !subresource.is_empty() {
+            resource = format!("{resource}/{subresource}");
+        }
+        let group = K::group(&kind);
+        if !group.is_empty() {
+            resource = format!("{resource}.{group}");
+        }
+        let path = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
+        let what = format!("{verb} {resource} {path}{name}");
+        Self { url: K::url_path(&kind, namespace), verb, resource, what }
+    }
+
+    pub(super) fn invalid(&self, message: &str) -> WriteError {
+        WriteError::Invalid { what: self.what.clone(), message: message.to_owned() }
+    }
+
+    pub(super) fn transient(&self, why: &str, retry_after: Option<Duration>) -> WriteError {
+        WriteError::Transient { what: self.what.clone(), why: why.to_owned(), retry_after }
+    }
+}
+
+pub(super) async fn perform(
+    client: &Client,
+    target: &Target,
+    guard: &Guard,
+    request: http::Request<Vec<u8>>,
+) -> Result<Answer, WriteError> {
+    let json_patch = is_json_patch(&request);
+    let no_answer = |error: kube::Error| target.transient(&error.to_string(), None);
+    let (head, body) = client.send(request.map(Body::from)).await.map_err(no_answer)?.into_parts();
+    let bytes = body.collect_bytes().await.map_err(no_answer)?;
+    if head.status.is_success() {
+        // A deletion may be answered with a Status; that has no version, and none is needed.
+        let meta = serde_json::from_slice::<PartialObjectMeta>(&bytes).ok();
+        return Ok(Answer { resource_version: meta.and_then(|meta| meta.metadata.resource_version) });
+    }
+    // Proxies and overloaded servers answer in plain text.
+    let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+        Status::failure(&String::from_utf8_lossy(bytes.get(..200).unwrap_or(&bytes)), "")
+    });
+    if json_patch && head.status == StatusCode::UNPROCESSABLE_ENTITY && has_no_causes(&status) {
+        return Err(WriteError::Conflict {
+            what: target.what.clone(),
+            message: "it is not the object, or not in the state, that the patch tests for".to_owned(),
+        });
+    }
+    Err(classify(target, guard, head.status, &status, retry_after(&head.headers, &status)))
+}
+
+/// A JSON patch whose `test` fails, or whose path is not there, is refused without a word about which it was.
+fn is_json_patch(request: &http::Request<Vec<u8>>) -> bool {
+    request.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json-patch+json")
+}
+
+fn has_no_causes(status: &Status) -> bool {
+    status.details.as_ref().is_none_or(|details| details.causes.is_empty())
+}
+
+fn classify(
+    target: &Target,
+    guard: &Guard,
+    code: StatusCode,
+    status: &Status,
+    retry_after: Option<Duration>,
+) -> WriteError {
+    let (what, message) = (target.what.clone(), status.message.clone());
+    match (code.as_u16(), guard) {
+        (409 | 422, Guard::Uid(uid)) if is_another(status) => WriteError::Replaced { what, uid: uid.clone() },
+        (409, _) => WriteError::Conflict { what, message },
+        // Only the API server may say that an object is gone; a proxy that knows no route does not know.
+        (404, _) if status.reason == "NotFound" => WriteError::Gone { what },
+        (403, _) => {
+            WriteError::Forbidden { what, verb: target.verb, resource: target.resource.clone(), message }
+        }
+        // Tokens rotate; the client reads the new one within a minute.
+        (401, _) => target.transient(&format!("the server does not accept our credentials: {message}"), None),
+        (404 | 408 | 429 | 500..=599, _) => {
+            target.transient(&format!("the server answered {code}: {message}"), retry_after)
+        }
+        _ => WriteError::Invalid { what, message: format!("{code}: {message}") },
+    }
+}
+
+/// Whether the server refused because of the UID. A deletion with the wrong one is told so in words; a merge patch with the
+/// wrong one is told that it must not change an immutable field. (Seen on Kubernetes 1.36.)
+fn is_another(status: &Status) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    status.message.contains("UID in") || causes.any(|cause| cause.field == "metadata.uid")
+}
+
+fn retry_after(headers: &HeaderMap, status: &Status) -> Option<Duration> {
+    let header = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let details = status.details.as_ref().map(|details| u64::from(details.retry_after_seconds));
+    header.or(details).filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
