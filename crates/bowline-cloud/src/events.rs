@@ -26,6 +26,17 @@ pub enum EventKind {
     Warning,
 }
 
+impl EventKind {
+    /// The word that the API uses.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
 /// Drops events: for tests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoEvents;

@@ -73,7 +73,11 @@ impl ControllerMetrics {
         let metrics = Self::new();
         metrics.register_node(registry);
         metrics.register_service_and_route(registry);
-        registry.register("running_managed_controllers", "Whether a controller runs", metrics.running.clone());
+        registry.register(
+            "running_managed_controllers",
+            "Whether a controller runs",
+            metrics.running.clone(),
+        );
         registry.register(
             "bowline_controller_unavailable",
             "Whether a controller waits for a service of the cloud that is missing or failing",

@@ -12,6 +12,7 @@ mod tests;
 
 use std::time::Duration;
 
+use bowline_cloud::EventKind;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use prometheus_client::{
@@ -26,26 +27,6 @@ use crate::clock::Clock;
 
 /// How many events may wait to be written; what comes after is dropped and counted.
 pub const BUFFER: usize = 1000;
-
-/// Whether people should worry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventType {
-    /// All is well.
-    Normal,
-    /// Something needs attention.
-    Warning,
-}
-
-impl EventType {
-    /// The word that the API uses.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "Normal",
-            Self::Warning => "Warning",
-        }
-    }
-}
 
 /// Records events of one component. Cheap to clone; when the last clone is gone, what is buffered is still written.
 #[derive(Debug, Clone)]
@@ -83,7 +64,7 @@ impl EventRecorder {
     }
 
     /// Records one event. Never blocks; if too many wait already, this one is dropped.
-    pub fn event(&self, object: &ObjectReference, kind: EventType, reason: &str, message: &str) {
+    pub fn event(&self, object: &ObjectReference, kind: EventKind, reason: &str, message: &str) {
         tracing::debug!(object = ?object.name, kind = kind.as_str(), reason, message, "event");
         let event = Box::new(NewEvent {
             object: object.clone(),

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_cloud::{
-    CloudError, EnsureLoadBalancer, EnsureOutcome, ErrorClass, Evidence, Ingress, LoadBalancerRequest, LoadBalancerStatus,
-    Proof, async_trait,
+    CloudError, EnsureLoadBalancer, EnsureOutcome, ErrorClass, Evidence, Ingress, LoadBalancerRequest,
+    LoadBalancerStatus, Proof, async_trait,
 };
 
 /// Addresses, and who has which: by the UID of the Service.
@@ -35,7 +35,9 @@ impl EnsureLoadBalancer for AddressPool {
     async fn get(&self, request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
         match self.given().get(&request.service.uid) {
             Some(ip) => Evidence::Present(status(*ip)),
-            None => Evidence::Absent(Proof::new(format!("{} has no address of the pool", request.service.key()))),
+            None => {
+                Evidence::Absent(Proof::new(format!("{} has no address of the pool", request.service.key())))
+            }
         }
     }
 
@@ -43,7 +45,10 @@ impl EnsureLoadBalancer for AddressPool {
         let mut given = self.given();
         let free = self.addresses.iter().find(|ip| !given.values().any(|taken| taken == *ip));
         let ip = given.get(&request.service.uid).or(free).copied().ok_or_else(|| {
-            CloudError::new(ErrorClass::Forbidden, "all addresses of the pool are taken; add some to balancer_addresses")
+            CloudError::new(
+                ErrorClass::Forbidden,
+                "all addresses of the pool are taken; add some to balancer_addresses",
+            )
         })?;
         given.insert(request.service.uid.clone(), ip);
         Ok(EnsureOutcome::Ready(status(ip)))

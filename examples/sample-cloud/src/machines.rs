@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bowline_cloud::{
-    AddressKind, Answer, Claim, CloudError, Doubt, Evidence, ExtraController, Fence, Instance, InstanceLookup, NodeAddress,
-    NodeView, Power, Proof, Watched, Watches, async_trait,
+    AddressKind, Answer, Claim, CloudError, Doubt, Evidence, ExtraController, Fence, Instance,
+    InstanceLookup, NodeAddress, NodeView, Power, Proof, Watched, Watches, async_trait,
 };
 
 use crate::{Machine, SampleConfig};
@@ -51,7 +51,10 @@ impl InstanceLookup for Arc<Machines> {
                 // The file is the authority on its own ids, so not being there proves that it is gone …
                 Some(id) => Evidence::Absent(Proof::new(format!("the configuration holds no machine {id}"))),
                 // … but a Node that was never linked to a machine may just be called otherwise.
-                None => Evidence::Unknown(Doubt::new(format!("the configuration holds no machine named {}", node.name))),
+                None => Evidence::Unknown(Doubt::new(format!(
+                    "the configuration holds no machine named {}",
+                    node.name
+                ))),
             };
         };
         Evidence::Present(Instance {

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bowline_cloud::{
-    AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudError, Ensured, ExtraController, Instances, OneByOne,
+    AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudError, Ensured, ExtraController, Instances,
+    OneByOne,
 };
 use bowline_manager::CloudControllerManager;
 use serde::Deserialize;
@@ -53,8 +54,9 @@ impl SampleCloud {
         let text = config.ok_or_else(|| {
             CloudError::invalid("the sample cloud needs --cloud-config with a list of machines; see examples/sample-cloud/cloud.yaml")
         })?;
-        let config: SampleConfig = serde_saphyr::from_str(text)
-            .map_err(|error| CloudError::invalid(format!("the sample cloud's configuration is not valid: {error}")))?;
+        let config: SampleConfig = serde_saphyr::from_str(text).map_err(|error| {
+            CloudError::invalid(format!("the sample cloud's configuration is not valid: {error}"))
+        })?;
         Ok(Self {
             balancers: Arc::new(Ensured::new(AddressPool::new(config.balancer_addresses.clone()))),
             machines: Arc::new(Machines::new(config)),

@@ -69,7 +69,8 @@ mod tests {
     }
 
     fn wants(labels: &[(&str, Option<&str>)]) -> Answer {
-        let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), value.map(str::to_owned))).collect();
+        let labels =
+            labels.iter().map(|(key, value)| ((*key).to_owned(), value.map(str::to_owned))).collect();
         Answer { labels, ..Answer::default() }
     }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_cloud::TokenBucket;
+use bowline_cloud::{EventKind, TokenBucket};
 use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::{Event, EventSource, ObjectReference},
@@ -14,7 +14,7 @@ use k8s_openapi::{
 };
 use serde_json::{Value, json};
 
-use super::{EventType, bounded::BoundedMap};
+use super::bounded::BoundedMap;
 
 /// How much each memory holds at most.
 const MEMORY: usize = 4096;
@@ -38,7 +38,7 @@ pub struct NewEvent {
     /// What it is about.
     pub object: ObjectReference,
     /// Whether people should worry.
-    pub kind: EventType,
+    pub kind: EventKind,
     /// The reason: one word in `CamelCase`.
     pub reason: String,
     /// The message.
@@ -85,7 +85,7 @@ struct Subject {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Group {
     subject: Subject,
-    kind: EventType,
+    kind: EventKind,
     reason: String,
 }
 

@@ -25,7 +25,7 @@ fn node(name: &str) -> ObjectReference {
 fn new_event(reason: &str, message: &str) -> NewEvent {
     NewEvent {
         object: node("n1"),
-        kind: EventType::Normal,
+        kind: EventKind::Normal,
         reason: reason.into(),
         message: message.into(),
         at: "2026-11-02T08:00:00Z".parse().unwrap(),
@@ -153,9 +153,9 @@ fn echo(seen: &Seen, _: usize) -> scripted::Answer {
 #[tokio::test(start_paused = true)]
 async fn a_repeat_is_sent_as_a_patch_of_count_time_and_message() {
     let (recorder, journal, _) = recorder(echo);
-    recorder.event(&node("n1"), EventType::Warning, "Failed", "no route");
+    recorder.event(&node("n1"), EventKind::Warning, "Failed", "no route");
     tokio::time::advance(SECOND).await;
-    recorder.event(&node("n1"), EventType::Warning, "Failed", "no route");
+    recorder.event(&node("n1"), EventKind::Warning, "Failed", "no route");
     recorder.flush(SECOND).await.unwrap();
     let seen = journal.all();
     assert_eq!(seen.len(), 2);
@@ -176,8 +176,8 @@ async fn a_patch_that_finds_nothing_becomes_a_new_event() {
         Method::PATCH => scripted::failure(404, "NotFound", "gone"),
         _ => echo(seen, n),
     });
-    recorder.event(&node("n1"), EventType::Normal, "A", "a");
-    recorder.event(&node("n1"), EventType::Normal, "A", "a");
+    recorder.event(&node("n1"), EventKind::Normal, "A", "a");
+    recorder.event(&node("n1"), EventKind::Normal, "A", "a");
     recorder.flush(SECOND).await.unwrap();
     let seen = journal.all();
     let methods: Vec<_> = seen.iter().map(|seen| seen.method.as_str()).collect();
@@ -190,7 +190,7 @@ async fn a_patch_that_finds_nothing_becomes_a_new_event() {
 async fn delivery_is_tried_twelve_times_ten_seconds_apart() {
     let (recorder, journal, metrics) = recorder(|_, _| scripted::failure(503, "ServiceUnavailable", "down"));
     let start = Instant::now();
-    recorder.event(&node("n1"), EventType::Normal, "A", "a");
+    recorder.event(&node("n1"), EventKind::Normal, "A", "a");
     assert!(recorder.flush(SECOND).await.is_err(), "a flush is bounded");
     recorder.flush(SECOND * 600).await.unwrap();
     assert_eq!((journal.count(), start.elapsed()), (12, SECOND * 110));
@@ -204,7 +204,7 @@ async fn an_event_survives_a_short_outage_and_a_lost_reply() {
         1 => scripted::failure(409, "AlreadyExists", "it is there: the first try did arrive"),
         _ => echo(seen, n),
     });
-    recorder.event(&node("n1"), EventType::Normal, "A", "a");
+    recorder.event(&node("n1"), EventKind::Normal, "A", "a");
     recorder.flush(SECOND * 60).await.unwrap();
     assert_eq!(journal.count(), 2);
     assert_eq!(metrics.count("node-controller", "rejected"), 0);
@@ -213,7 +213,7 @@ async fn an_event_survives_a_short_outage_and_a_lost_reply() {
 #[tokio::test(start_paused = true)]
 async fn what_the_server_rejects_is_not_sent_again() {
     let (recorder, journal, metrics) = recorder(|_, _| scripted::failure(403, "Forbidden", "no"));
-    recorder.event(&node("n1"), EventType::Normal, "A", "a");
+    recorder.event(&node("n1"), EventKind::Normal, "A", "a");
     recorder.flush(SECOND * 60).await.unwrap();
     assert_eq!(journal.count(), 1);
     assert_eq!(metrics.count("node-controller", "rejected"), 1);
@@ -225,7 +225,7 @@ async fn recording_never_blocks_and_drops_beyond_the_buffer() {
     let (clock, metrics) = (Clock::system(), EventMetrics::default());
     let recorder = EventRecorder::new(client, "c", "", clock, metrics.clone());
     for n in 0..BUFFER + 7 {
-        recorder.event(&node(&format!("n{n}")), EventType::Normal, "A", "a");
+        recorder.event(&node(&format!("n{n}")), EventKind::Normal, "A", "a");
     }
     assert_eq!(metrics.count("c", "buffer-full"), 7);
 }

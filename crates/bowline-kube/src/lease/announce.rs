@@ -3,7 +3,9 @@
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use super::LeaseConfig;
-use crate::events::{EventRecorder, EventType};
+use bowline_cloud::EventKind;
+
+use crate::events::EventRecorder;
 
 /// What there is to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,5 +30,5 @@ pub fn announce(recorder: &EventRecorder, lease: &LeaseConfig, lease_uid: Option
         News::BecameLeader => "became leader",
         News::StoppedLeading => "stopped leading",
     };
-    recorder.event(&reference, EventType::Normal, "LeaderElection", &format!("{} {what}", lease.identity));
+    recorder.event(&reference, EventKind::Normal, "LeaderElection", &format!("{} {what}", lease.identity));
 }

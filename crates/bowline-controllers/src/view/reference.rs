@@ -1,0 +1,38 @@
+//! References to Nodes and Services, as events carry them.
+
+use bowline_cloud::{NodeView, ServiceView, Watched};
+use k8s_openapi::api::core::v1::ObjectReference;
+
+/// What an event about a Node refers to.
+#[must_use]
+pub fn node_reference(node: &NodeView) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Node".to_owned()),
+        name: Some(node.name.clone()),
+        uid: Some(node.uid.clone()),
+        ..ObjectReference::default()
+    }
+}
+
+/// What an event about a Service refers to.
+#[must_use]
+pub fn service_reference(service: &ServiceView) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Service".to_owned()),
+        namespace: Some(service.namespace.clone()),
+        name: Some(service.name.clone()),
+        uid: Some(service.uid.clone()),
+        ..ObjectReference::default()
+    }
+}
+
+/// What an event about either refers to.
+#[must_use]
+pub fn reference(object: &Watched) -> ObjectReference {
+    match object {
+        Watched::Node(node) => node_reference(node),
+        Watched::Service(service) => service_reference(service),
+    }
+}
