@@ -42,7 +42,7 @@ impl Extra {
     pub fn new(controller: Arc<dyn ExtraController>) -> Self {
         let canonical = controller.name().to_owned();
         let alias = controller.alias().map_or_else(|| canonical.clone(), str::to_owned);
-        Self { name: ControllerName::new(&canonical, &alias, &canonical), controller }
+        Self { name: ControllerName::new(&canonical, &alias, &canonical, &canonical), controller }
     }
 }
 

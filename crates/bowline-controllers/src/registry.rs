@@ -9,29 +9,38 @@ pub struct ControllerName {
     pub alias: String,
     /// The name of its client, and of its ServiceAccount with `--use-service-account-credentials`.
     pub client: String,
+    /// The component that its events name as their source.
+    pub component: String,
 }
 
 impl ControllerName {
     /// A controller and its names.
     #[must_use]
-    pub fn new(canonical: &str, alias: &str, client: &str) -> Self {
-        Self { canonical: canonical.to_owned(), alias: alias.to_owned(), client: client.to_owned() }
+    pub fn new(canonical: &str, alias: &str, client: &str, component: &str) -> Self {
+        let [canonical, alias, client, component] = [canonical, alias, client, component].map(str::to_owned);
+        Self { canonical, alias, client, component }
     }
 }
 
-/// The controllers every cloud-controller-manager has: canonical name, alias, client.
-pub const COMMON: [[&str; 3]; 5] = [
-    ["cloud-node-controller", "cloud-node", "node-controller"],
-    ["cloud-node-lifecycle-controller", "cloud-node-lifecycle", "node-controller"],
-    ["service-lb-controller", "service", "service-controller"],
-    ["node-route-controller", "route", "route-controller"],
-    ["node-ipam-controller", "nodeipam", "node-controller"],
+/// The controllers every cloud-controller-manager has: canonical name, alias, client, component. The names are
+/// upstream's, to the letter.
+pub const COMMON: [[&str; 4]; 5] = [
+    ["cloud-node-controller", "cloud-node", "node-controller", "cloud-node-controller"],
+    [
+        "cloud-node-lifecycle-controller",
+        "cloud-node-lifecycle",
+        "node-controller",
+        "cloud-node-lifecycle-controller",
+    ],
+    ["service-lb-controller", "service", "service-controller", "service-controller"],
+    ["node-route-controller", "route", "route-controller", "route_controller"],
+    ["node-ipam-controller", "nodeipam", "node-controller", "cidrAllocator"],
 ];
 
 /// The names of the common controllers.
 #[must_use]
 pub fn common_names() -> Vec<ControllerName> {
-    COMMON.iter().map(|[canonical, alias, client]| ControllerName::new(canonical, alias, client)).collect()
+    COMMON.iter().map(|[name, alias, client, component]| ControllerName::new(name, alias, client, component)).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The locks of this process: one elector for the main Lease, and one for the migration Lease if there is one.
 //! Each runs in a task of its own, so that slow work never delays a renewal.
 
-use bowline_kube::lease::{Elector, ElectionHealth, Ended, Leadership, LeaseFence, Lost, Released};
+use bowline_kube::lease::{ElectionHealth, Elector, Ended, Leadership, LeaseConfig, LeaseFence, Lost, Released};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -9,7 +9,7 @@ use tracing::{error, info, warn};
 
 /// A Lease that this process competes for, or holds.
 pub struct Lock {
-    name: String,
+    config: LeaseConfig,
     fence: LeaseFence,
     health: ElectionHealth,
     leadership: watch::Receiver<Leadership>,
@@ -20,10 +20,10 @@ pub struct Lock {
 impl Lock {
     /// Starts to compete.
     #[must_use]
-    pub fn compete(name: &str, mut elector: Elector) -> Self {
+    pub fn compete(config: LeaseConfig, mut elector: Elector) -> Self {
         let stop = CancellationToken::new();
         Self {
-            name: name.to_owned(),
+            config,
             fence: elector.fence(),
             health: elector.health(),
             leadership: elector.leadership(),
@@ -32,6 +32,27 @@ impl Lock {
                 let ended = elector.run(&stop).await;
                 (elector, ended)
             }),
+        }
+    }
+
+    /// The name of the Lease.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// What is competed for, and as whom.
+    #[must_use]
+    pub fn config(&self) -> &LeaseConfig {
+        &self.config
+    }
+
+    /// The UID of the Lease while we hold it.
+    #[must_use]
+    pub fn lease_uid(&self) -> Option<String> {
+        match &*self.leadership.borrow() {
+            Leadership::Leading { lease_uid, .. } => lease_uid.clone(),
+            Leadership::Standby { .. } | Leadership::Lost { .. } => None,
         }
     }
 
@@ -47,18 +68,18 @@ impl Lock {
         self.health.clone()
     }
 
-    /// Waits until this process leads, and gives the UID of the Lease.
+    /// Waits until this process leads.
     ///
     /// # Errors
     ///
     /// If it is lost before.
-    pub async fn leading(&self) -> Result<Option<String>, Lost> {
+    pub async fn leading(&self) -> Result<(), Lost> {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| !matches!(now, Leadership::Standby { .. })).await;
         match reached.as_deref() {
-            Ok(Leadership::Leading { lease_uid, .. }) => Ok(lease_uid.clone()),
+            Ok(Leadership::Leading { .. }) => Ok(()),
             Ok(Leadership::Lost { why }) => Err(why.clone()),
-            Ok(Leadership::Standby { .. }) | Err(_) => Err(elector_gone(&self.name)),
+            Ok(Leadership::Standby { .. }) | Err(_) => Err(elector_gone(self.name())),
         }
     }
 
@@ -68,7 +89,7 @@ impl Lock {
         let reached = leadership.wait_for(|now| matches!(now, Leadership::Lost { .. })).await;
         match reached.as_deref() {
             Ok(Leadership::Lost { why }) => why.clone(),
-            Ok(_) | Err(_) => elector_gone(&self.name),
+            Ok(_) | Err(_) => elector_gone(self.name()),
         }
     }
 
@@ -80,20 +101,20 @@ impl Lock {
 
     /// Gives the Lease back. All work under it must have ended.
     pub async fn release(self) {
-        let led = self.is_leading();
+        let (led, name) = (self.is_leading(), self.config.name);
         self.stop.cancel();
         let mut elector = match self.task.await {
             Ok((elector, Ended::Cancelled)) if led => elector,
             Ok(_not_ours) => return,
             Err(error) => {
-                error!(lease = self.name, %error, "the elector failed; the lease runs out by itself");
+                error!(lease = name, %error, "the elector failed; the lease runs out by itself");
                 return;
             }
         };
         match elector.release().await {
-            Ok(Released::Done) => info!(lease = self.name, "released the lease"),
-            Ok(other) => info!(lease = self.name, ?other, "there was no lease to release"),
-            Err(error) => warn!(lease = self.name, %error, "could not release the lease"),
+            Ok(Released::Done) => info!(lease = name, "released the lease"),
+            Ok(other) => info!(lease = name, ?other, "there was no lease to release"),
+            Err(error) => warn!(lease = name, %error, "could not release the lease"),
         }
     }
 }

@@ -1,0 +1,258 @@
+//! From standby to leader to the end: which locks are held, what runs under which, and in which order all of it stops.
+//!
+//! The order of the end is the point of this file. Work stops first, then the leases are given back; a lost lease stops
+//! everything at once and gives nothing back, because it is not ours any more.
+
+use std::convert::Infallible;
+use std::future::{Future, pending};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{CloudContext, Fence, Unfenced};
+use bowline_controllers::controller::Controller;
+use bowline_kube::events::EventRecorder;
+use bowline_kube::lease::{Elector, LeaseConfig, LeaseConfigError, Lost, News, announce};
+use futures::FutureExt;
+use futures::future::select_all;
+use http::Request;
+use kube::Client;
+use tokio::time::{sleep, timeout};
+use tracing::{error, info};
+use uuid::Uuid;
+
+use crate::budget::SharedBudget;
+use crate::clients::ClientError;
+use crate::events::CloudEvents;
+use crate::exit::Exit;
+use crate::locks::Lock;
+use crate::migration::{CLOUD_CONTROLLER_MANAGER, LeaderMigration, Placement};
+use crate::options::Options;
+use crate::serving::CheckSets;
+use crate::signals::Signals;
+use crate::workforce::{Tools, Workforce};
+
+/// The component that events of the process itself name as their source.
+const COMPONENT: &str = "cloud-controller-manager";
+
+/// How long a fresh leader waits for the API server to be healthy.
+const API_SERVER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The pause between two looks at it.
+const API_SERVER_LOOK: Duration = Duration::from_secs(1);
+
+/// What it takes to lead.
+pub struct Leader<'a> {
+    /// The flags.
+    pub options: &'a Options,
+    /// What the work is done with.
+    pub tools: Tools,
+    /// When to end.
+    pub signals: Signals,
+    /// What runs, under whichever lock.
+    pub controllers: Vec<Arc<dyn Controller>>,
+    /// Which controllers run under the migration lock, if there is one.
+    pub migration: Option<LeaderMigration>,
+    /// The call budget of the cloud.
+    pub budget: Arc<SharedBudget>,
+}
+
+/// Why the work ends.
+#[derive(Debug)]
+enum Ending {
+    Signal(u8),
+    Lost { lease: String, why: Lost },
+    Failed(LeaderError),
+}
+
+/// Why a leader cannot work.
+#[derive(Debug, thiserror::Error)]
+enum LeaderError {
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    Lease(#[from] LeaseConfigError),
+    #[error("the API server was not healthy within {0:?} of becoming leader: {1}")]
+    ApiServer(Duration, String),
+}
+
+impl<E: Into<LeaderError>> From<E> for Ending {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// What has to be ended: work first, then the locks, the last one taken first.
+#[derive(Default)]
+struct Held {
+    recorder: Option<EventRecorder>,
+    workforce: Option<Workforce>,
+    locks: Vec<Lock>,
+}
+
+impl Leader<'_> {
+    /// Runs to the end.
+    pub async fn run(self) -> Exit {
+        let mut held = Held::default();
+        let Err(ending) = self.work(&mut held).await;
+        held.end(ending, self.options.shutdown_grace).await
+    }
+
+    /// Leads and works for ever: only an ending comes back.
+    async fn work(&self, held: &mut Held) -> Result<Infallible, Ending> {
+        let root = self.tools.clients.root(COMPONENT)?;
+        let recorder = self.recorder(root.clone());
+        held.recorder = Some(recorder.clone());
+        let fence: Arc<dyn Fence> = if self.options.leader_election.enabled {
+            self.take(&self.options.leader_election.resource_name, "leaderElection", held).await?
+        } else {
+            info!("leader election is off (--leader-elect=false)");
+            Arc::new(Unfenced)
+        };
+        self.until(held, api_server_is_healthy(&root)).await??;
+
+        let workforce = Workforce::new(self.tools.clone())?;
+        held.workforce = Some(workforce.clone());
+        let context = CloudContext::new(
+            self.options.cloud.cluster_name.as_str(),
+            fence.clone(),
+            self.budget.clone(),
+            Arc::new(CloudEvents(recorder)),
+        );
+        self.until(held, workforce.initialize_cloud(&context)).await?;
+        let (ours, migrated) = self.by_lock();
+        self.until(held, workforce.start(ours, fence)).await??;
+
+        if let Some(migration) = &self.migration {
+            // Only now: a process that held the migration lock without the main one would keep others from working.
+            let fence = self.take(migration.lease_name(), "leaderMigration", held).await?;
+            self.until(held, workforce.start(migrated, fence)).await??;
+        }
+        self.until(held, pending()).await
+    }
+
+    /// Competes for a Lease until we hold it, and gives its fence.
+    async fn take(&self, name: &str, check: &str, held: &mut Held) -> Result<Arc<dyn Fence>, Ending> {
+        let election = &self.options.leader_election;
+        let config = LeaseConfig {
+            namespace: election.resource_namespace.clone(),
+            name: name.to_owned(),
+            identity: format!("{}_{}", self.tools.host, Uuid::new_v4()),
+            lease_duration: election.lease_duration,
+            renew_deadline: election.renew_deadline,
+            retry_period: election.retry_period,
+        };
+        let client = self.tools.clients.root("leader-election")?;
+        let (clock, metrics) = (self.tools.clock.clone(), self.tools.metrics.leases.clone());
+        let elector = Elector::new(client, config.clone(), clock, metrics, rand::random())?;
+        info!(lease = name, identity = config.identity, "competing");
+        held.locks.push(Lock::compete(config, elector));
+        let held = &*held;
+        let Some(lock) = held.locks.last() else { return pending().await };
+        let health = lock.health();
+        self.tools.health.add(check, CheckSets::ALL, move || health.check().map_err(|stale| stale.to_string()));
+        let led = self.until(held, lock.leading()).await?;
+        led.map_err(|why| Ending::Lost { lease: name.to_owned(), why })?;
+        held.announce(lock, News::BecameLeader);
+        Ok(Arc::new(lock.fence()))
+    }
+
+    /// Does `work`, unless a signal comes or a lock is lost first.
+    async fn until<T>(&self, held: &Held, work: impl Future<Output = T>) -> Result<T, Ending> {
+        tokio::select! {
+            signal = self.signals.received() => Err(Ending::Signal(signal)),
+            lost = held.lost() => Err(lost),
+            done = work => Ok(done),
+        }
+    }
+
+    /// Which controllers run under the main lock, and which under the migration lock.
+    fn by_lock(&self) -> (Vec<Arc<dyn Controller>>, Vec<Arc<dyn Controller>>) {
+        let (mut ours, mut migrated) = (Vec::new(), Vec::new());
+        for controller in &self.controllers {
+            let name = &controller.name().canonical;
+            let placement = self.migration.as_ref().map_or(Placement::UnderMainLock, |migration| {
+                migration.placement(name, CLOUD_CONTROLLER_MANAGER)
+            });
+            match placement {
+                Placement::UnderMainLock => ours.push(controller.clone()),
+                Placement::UnderMigrationLock => migrated.push(controller.clone()),
+                Placement::NotOurs => info!(controller = name, "runs elsewhere, says the leader migration"),
+            }
+        }
+        (ours, migrated)
+    }
+
+    fn recorder(&self, client: Client) -> EventRecorder {
+        let Tools { host, clock, metrics, .. } = &self.tools;
+        EventRecorder::new(client, COMPONENT, host, clock.clone(), metrics.events.clone())
+    }
+}
+
+impl Held {
+    /// Waits until one of the locks is lost.
+    async fn lost(&self) -> Ending {
+        if self.locks.is_empty() {
+            return pending().await;
+        }
+        let each = self.locks.iter().map(|lock| async move { (lock.name().to_owned(), lock.lost().await) }.boxed());
+        let ((lease, why), ..) = select_all(each).await;
+        Ending::Lost { lease, why }
+    }
+
+    fn announce(&self, lock: &Lock, news: News) {
+        if let Some(recorder) = &self.recorder {
+            announce(recorder, lock.config(), lock.lease_uid().as_deref(), news);
+        }
+    }
+
+    async fn end(self, ending: Ending, grace: Duration) -> Exit {
+        let (exit, grace, release) = match &ending {
+            Ending::Signal(number) => (Exit::Signal(*number), grace, true),
+            Ending::Failed(why) => {
+                error!("{why}");
+                (Exit::Fatal, grace, true)
+            }
+            // Others may already lead: nothing of ours may go on, not even for a moment.
+            Ending::Lost { lease, why } => {
+                error!(lease, %why, "leader election lost");
+                (Exit::Failed, Duration::ZERO, false)
+            }
+        };
+        if let Some(workforce) = &self.workforce {
+            workforce.end(grace).await;
+        }
+        for lock in self.locks.iter().rev().filter(|lock| lock.is_leading()) {
+            self.announce(lock, News::StoppedLeading);
+        }
+        if let Some(recorder) = &self.recorder {
+            crate::workforce::last_events(recorder).await;
+        }
+        if release {
+            for lock in self.locks.into_iter().rev() {
+                lock.release().await;
+            }
+        }
+        exit
+    }
+}
+
+/// A fresh leader waits for the API server: what it would do without one is wrong.
+async fn api_server_is_healthy(client: &Client) -> Result<(), LeaderError> {
+    let mut last = String::from("no answer");
+    let looks = async {
+        loop {
+            match look(client).await {
+                Ok(()) => return,
+                Err(why) => last = why,
+            }
+            sleep(API_SERVER_LOOK).await;
+        }
+    };
+    let healthy = timeout(API_SERVER_DEADLINE, looks).await;
+    healthy.map_err(|_elapsed| LeaderError::ApiServer(API_SERVER_DEADLINE, last))
+}
+
+async fn look(client: &Client) -> Result<(), String> {
+    let request = Request::get("/healthz").body(Vec::new()).map_err(|error| error.to_string())?;
+    client.request_text(request).await.map(|_ok| ()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,106 @@
+//! The one call that makes a cloud a cloud-controller-manager.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
+
+use crate::exit::Exit;
+use crate::flags::{self, Flag, FlagTable, Parsed};
+use crate::logging;
+use crate::options::Options;
+use crate::process::{self, Setup};
+
+/// How long threads that block may take at the very end.
+const RUNTIME_END: Duration = Duration::from_millis(200);
+
+/// A cloud-controller-manager: the clouds it knows, and everything around them.
+pub struct CloudControllerManager {
+    name: String,
+    version: String,
+    clouds: BTreeMap<String, CloudFactory>,
+    flags: Vec<Flag>,
+}
+
+impl CloudControllerManager {
+    /// A manager that knows no cloud yet. `name` is the name of the binary.
+    #[must_use]
+    pub fn new(name: &str, version: &str) -> Self {
+        Self { name: name.to_owned(), version: version.to_owned(), clouds: BTreeMap::new(), flags: Vec::new() }
+    }
+
+    /// Adds a cloud under the name that `--cloud-provider` gives it.
+    #[must_use]
+    pub fn cloud<F>(mut self, name: &str, factory: F) -> Self
+    where
+        F: Fn(CloudConfig<'_>) -> Result<Arc<dyn Cloud>, CloudError> + Send + Sync + 'static,
+    {
+        self.clouds.insert(name.to_owned(), Box::new(factory));
+        self
+    }
+
+    /// Adds flags of the binary's own.
+    #[must_use]
+    pub fn flags(mut self, flags: impl IntoIterator<Item = Flag>) -> Self {
+        self.flags.extend(flags);
+        self
+    }
+
+    /// Runs with the command line of this process, until its end.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let arguments = std::env::args().skip(1).collect();
+        self.run_with(arguments).into()
+    }
+
+    /// Runs with this command line.
+    #[must_use]
+    pub fn run_with(self, arguments: Vec<String>) -> Exit {
+        let table = match FlagTable::common().with(self.flags.clone()) {
+            Ok(table) => table,
+            Err(error) => return complain(&error),
+        };
+        let parsed = match Parsed::parse(&table, &arguments) {
+            Ok(parsed) => parsed,
+            Err(error) => return complain(&error),
+        };
+        if parsed.wants_help() {
+            print!("{}", flags::help(&self.name, &table));
+            return Exit::Success;
+        }
+        if parsed.wants_version() {
+            println!("{} {}", self.name, self.version);
+            return Exit::Success;
+        }
+        let options = match Options::from_flags(&parsed) {
+            Ok(options) => options,
+            Err(error) => return complain(&error),
+        };
+        self.start(parsed, options)
+    }
+
+    fn start(self, flags: Parsed, options: Options) -> Exit {
+        let log_level = match logging::init(&options.logging) {
+            Ok(log_level) => log_level,
+            Err(error) => return complain(&error),
+        };
+        crate::serving::tls::install_default_provider();
+        let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return complain(&error),
+        };
+        let Self { name, version, clouds, .. } = self;
+        let setup = Setup { name, version, flags, options, clouds, log_level };
+        let exit = runtime.block_on(process::run(setup));
+        runtime.shutdown_timeout(RUNTIME_END);
+        exit
+    }
+}
+
+/// Nothing is set up yet that could log, so the person at the terminal is told directly.
+fn complain(error: &dyn std::fmt::Display) -> Exit {
+    eprintln!("error: {error}");
+    Exit::Failed
+}

@@ -1,0 +1,58 @@
+//! All metrics of the process in one registry.
+
+use std::sync::Arc;
+
+use bowline_cloud::Cloud;
+use bowline_controllers::metrics::ControllerMetrics;
+use bowline_kube::client::RestMetrics;
+use bowline_kube::events::EventMetrics;
+use bowline_kube::informer::InformerMetrics;
+use bowline_kube::lease::LeaseMetrics;
+use bowline_kube::queue::QueueMetrics;
+use prometheus_client::registry::Registry;
+
+use crate::budget::BudgetMetrics;
+use crate::serving::{BuildInfo, ProcessMetrics, ServingMetrics};
+
+/// Every part's metrics, to be handed to that part. Clones share them.
+#[derive(Clone)]
+pub struct Metrics {
+    /// Requests to the API server.
+    pub rest: RestMetrics,
+    /// Work queues.
+    pub queues: QueueMetrics,
+    /// Informers.
+    pub informers: InformerMetrics,
+    /// Leader election.
+    pub leases: LeaseMetrics,
+    /// Events.
+    pub events: EventMetrics,
+    /// Controllers.
+    pub controllers: ControllerMetrics,
+    /// The call budget.
+    pub budget: BudgetMetrics,
+    /// Serving.
+    pub serving: ServingMetrics,
+}
+
+impl Metrics {
+    /// Registers everything, the cloud's own metrics included.
+    #[must_use]
+    pub fn register(cloud: &dyn Cloud, build: &BuildInfo) -> (Self, Arc<Registry>) {
+        let mut registry = Registry::default();
+        let metrics = Self {
+            rest: RestMetrics::register(&mut registry),
+            queues: QueueMetrics::register(&mut registry),
+            informers: InformerMetrics::register(&mut registry),
+            leases: LeaseMetrics::register(&mut registry),
+            events: EventMetrics::register(&mut registry),
+            controllers: ControllerMetrics::register(&mut registry),
+            budget: BudgetMetrics::register(&mut registry),
+            serving: ServingMetrics::default(),
+        };
+        metrics.serving.register(&mut registry);
+        ProcessMetrics::register(&mut registry, build);
+        cloud.register_metrics(&mut registry);
+        (metrics, Arc::new(registry))
+    }
+}

@@ -1,0 +1,139 @@
+//! Connects the serving port with the parts of the process that it shows.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bowline_kube::client::{ClientFactory, load_config};
+use prometheus_client::registry::Registry;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use crate::budget::SharedBudget;
+use crate::clients::ClientError;
+use crate::flags::Parsed;
+use crate::logging::LogLevel;
+use crate::metrics::Metrics;
+use crate::options::{Options, configz};
+use crate::process::StartError;
+use crate::serving::reviews::KubeReviews;
+use crate::serving::{
+    self, AccessReviewer, AuthConfigLookup, Authenticator, Authorizer, BuildInfo, Endpoints, HealthRegistry,
+    LogLevelControl, MetricsPage, RunningServer, ServerParts, ServingTimings, TokenReviewer,
+};
+
+/// What upstream gives its clients for reviews: requests a second, and burst.
+const REVIEW_BUDGET: (f64, u32) = (200.0, 400);
+
+/// What is shown.
+pub struct Pages<'a> {
+    /// The name of the binary.
+    pub name: &'a str,
+    /// What was built.
+    pub build: BuildInfo,
+    /// The flags.
+    pub flags: Parsed,
+    /// The metrics.
+    pub registry: Arc<Registry>,
+    /// Changes the log level.
+    pub log_level: LogLevel,
+    /// The call budget, whose gauges are set at each scrape.
+    pub budget: Arc<SharedBudget>,
+}
+
+/// The serving port, if there is one.
+pub struct Server {
+    running: Option<RunningServer>,
+    stop: CancellationToken,
+}
+
+impl Server {
+    /// Stops serving and waits for what is under way.
+    pub async fn end(self) {
+        self.stop.cancel();
+        if let Some(running) = self.running {
+            running.ended().await;
+        }
+    }
+}
+
+/// Starts to serve.
+///
+/// # Errors
+///
+/// If callers cannot be told apart or the port cannot be had.
+pub async fn serve(
+    pages: Pages<'_>,
+    options: &Options,
+    metrics: &Metrics,
+    health: &Arc<HealthRegistry>,
+) -> Result<Server, StartError> {
+    let stop = CancellationToken::new();
+    let authn = reviews(options.authentication_kubeconfig.as_deref(), &pages, metrics).await?;
+    let authz = reviews(options.authorization_kubeconfig.as_deref(), &pages, metrics).await?;
+    let authenticator = Authenticator::open(
+        options.authentication.clone(),
+        authn.clone().map(|reviews| -> Arc<dyn TokenReviewer> { reviews }),
+        authn.map(|reviews| -> Arc<dyn AuthConfigLookup> { reviews }),
+        metrics.serving.clone(),
+    )
+    .await?;
+    let access = authz.map(|reviews| -> Arc<dyn AccessReviewer> { reviews });
+    let parts = ServerParts {
+        authenticator: Arc::new(authenticator),
+        authorizer: Arc::new(Authorizer::new(&options.authorization, access, metrics.serving.clone())),
+        endpoints: endpoints(pages, options),
+        health: health.clone(),
+        metrics: metrics.serving.clone(),
+        timings: ServingTimings::default(),
+    };
+    let running = serving::start(&options.serving, parts, None, stop.clone()).await?;
+    Ok(Server { running, stop })
+}
+
+/// Who is asked about callers: the API server of this kubeconfig, or of the pod. Neither: nobody, as upstream has it.
+async fn reviews(
+    kubeconfig: Option<&Path>,
+    pages: &Pages<'_>,
+    metrics: &Metrics,
+) -> Result<Option<Arc<KubeReviews>>, StartError> {
+    let config = match load_config(kubeconfig, None).await {
+        Ok(config) => config,
+        Err(error) if kubeconfig.is_some() => return Err(error.into()),
+        Err(_not_in_a_cluster) => {
+            warn!(
+                "no --authentication-kubeconfig or --authorization-kubeconfig and not in a cluster: callers of the \
+                 serving port may only see what --authorization-always-allow-paths names"
+            );
+            return Ok(None);
+        }
+    };
+    let (qps, burst) = REVIEW_BUDGET;
+    let factory = ClientFactory::new(config, pages.name, &pages.build.git_version, qps, burst)
+        .with_metrics(metrics.rest.clone());
+    let client = factory.client("delegated-auth").map_err(ClientError::from)?;
+    Ok(Some(Arc::new(KubeReviews::new(client))))
+}
+
+fn endpoints(pages: Pages<'_>, options: &Options) -> Endpoints {
+    let Pages { name, build, flags, registry, log_level, budget } = pages;
+    let config = configz(options);
+    Endpoints {
+        component: name.to_owned(),
+        build,
+        metrics: MetricsPage::of(registry).before_scrape(move || budget.refresh_metrics()),
+        configz: Arc::new(move || config.clone()),
+        flagz: Arc::new(move || flags.all()),
+        log_level: options.profiling.then(|| level_control(log_level)),
+    }
+}
+
+fn level_control(level: LogLevel) -> LogLevelControl {
+    let shown = level.clone();
+    LogLevelControl {
+        get: Arc::new(move || shown.get().to_string()),
+        set: Arc::new(move |text| {
+            let verbosity = text.trim().parse().map_err(|_error| format!("{text:?} is not a number from 0 to 255"))?;
+            level.set(verbosity).map_err(|error| error.to_string())
+        }),
+    }
+}

@@ -1,0 +1,233 @@
+//! The life of the process, in order: reach the API server, make the cloud, serve, lead, work, end.
+//!
+//! Reads like a list on purpose. What each step does is in the module it calls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{Cloud, CloudError, CloudFactory};
+use bowline_controllers::controller::Controller;
+use bowline_controllers::extra::Extra;
+use bowline_controllers::registry::{ControllerName, common_names};
+use bowline_kube::client::{ClientFactory, ConfigError, load_config};
+use bowline_kube::clock::Clock;
+use tracing::{error, info, warn};
+
+use crate::clients::{ClientError, Clients};
+use crate::exit::Exit;
+use crate::flags::Parsed;
+use crate::budget::SharedBudget;
+use crate::leader::Leader;
+use crate::logging::LogLevel;
+use crate::metrics::Metrics;
+use crate::migration::{LeaderMigration, MigrationError};
+use crate::options::{ControllerSelection, Options, OptionsError};
+use crate::pages;
+use crate::serving::{AuthnError, BuildInfo, HealthRegistry, ServingError};
+use crate::signals::Signals;
+use crate::workforce::Tools;
+
+/// How long serving may drain at the end.
+const SERVING_END: Duration = Duration::from_secs(1);
+
+/// What the command line decided.
+pub struct Setup {
+    /// The name of the binary.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The flags, for `/flagz`.
+    pub flags: Parsed,
+    /// The flags as typed values.
+    pub options: Options,
+    /// The clouds that `--cloud-provider` can name.
+    pub clouds: BTreeMap<String, CloudFactory>,
+    /// Changes the log level.
+    pub log_level: LogLevel,
+}
+
+/// Why the process could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No API server to talk to.
+    #[error(transparent)]
+    Configuration(#[from] ConfigError),
+    /// No client.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The cloud's configuration file cannot be read.
+    #[error("--cloud-config={path}: {source}")]
+    CloudConfigFile {
+        /// The file.
+        path: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// This binary has no such cloud.
+    #[error("--cloud-provider={asked}: this binary knows only {known}")]
+    UnknownCloud {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        known: String,
+    },
+    /// The cloud refused its configuration.
+    #[error("cloud provider {provider} cannot be used: {source}")]
+    Cloud {
+        /// The provider.
+        provider: String,
+        /// Its reason.
+        source: CloudError,
+    },
+    /// The cloud cannot tell clusters apart.
+    #[error(
+        "cloud provider {0} has no cluster ID: its resources cannot be told from those of other clusters; \
+         configure one, or give --allow-untagged-cloud if this cluster is alone"
+    )]
+    NoClusterId(String),
+    /// `--controllers` names what does not exist.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The leader migration file cannot be used.
+    #[error("--leader-migration-config: {0}")]
+    Migration(#[from] MigrationError),
+    /// The leader migration file cannot be read.
+    #[error("--leader-migration-config={path}: {source}")]
+    MigrationFile {
+        /// The file.
+        path: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Callers of the serving port could not be told apart.
+    #[error(transparent)]
+    Authentication(#[from] AuthnError),
+    /// The serving port cannot be had.
+    #[error(transparent)]
+    Serving(#[from] ServingError),
+    /// The system refuses signal handlers.
+    #[error("cannot listen for signals: {0}")]
+    Signals(std::io::Error),
+}
+
+impl StartError {
+    /// The exit code that upstream has for it.
+    #[must_use]
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::CloudConfigFile { .. } | Self::UnknownCloud { .. } | Self::Cloud { .. } | Self::NoClusterId(_) => {
+                Exit::Fatal
+            }
+            _ => Exit::Failed,
+        }
+    }
+}
+
+/// Runs the process to its end.
+pub async fn run(setup: Setup) -> Exit {
+    match try_run(setup).await {
+        Ok(exit) => exit,
+        Err(failed) => {
+            error!("{failed}");
+            failed.exit()
+        }
+    }
+}
+
+async fn try_run(setup: Setup) -> Result<Exit, StartError> {
+    let Setup { name, version, flags, options, clouds, log_level } = setup;
+    info!(name, version, "starting");
+    for warning in &options.warnings {
+        warn!("{warning}");
+    }
+    let signals = Signals::listen().map_err(StartError::Signals)?;
+    let config = load_config(options.client.kubeconfig.as_deref(), options.client.master.as_deref()).await?;
+    let cloud = make_cloud(&options, &clouds)?;
+    let controllers = enabled_controllers(&options, cloud.as_ref())?;
+    let migration = read_migration(&options)?;
+
+    let build = BuildInfo::of(&version);
+    let (metrics, registry) = Metrics::register(cloud.as_ref(), &build);
+    let factory = ClientFactory::new(config, &name, &version, options.client.qps, options.client.burst)
+        .with_deadline(options.client.timeout)
+        .with_metrics(metrics.rest.clone());
+    let clients = Clients::new(factory, options.use_service_account_credentials)?;
+    let budget = SharedBudget::new(options.cloud.api_qps, options.cloud.api_burst, metrics.budget.clone());
+    let budget = Arc::new(budget);
+    let health = Arc::new(HealthRegistry::new());
+    let pages = pages::Pages { name: &name, build, flags, registry, log_level, budget: budget.clone() };
+    let server = pages::serve(pages, &options, &metrics, &health).await?;
+
+    let tools = Tools {
+        cloud,
+        clients,
+        metrics,
+        health,
+        clock: Clock::system(),
+        host: gethostname::gethostname().to_string_lossy().into_owned(),
+        write_deadline: options.client.timeout,
+        start_interval: options.controller_start_interval,
+    };
+    let exit = Leader { options: &options, tools, signals, controllers, migration, budget }.run().await;
+    if tokio::time::timeout(SERVING_END, server.end()).await.is_err() {
+        info!("connections to the serving port were cut");
+    }
+    info!(?exit, "ended");
+    Ok(exit)
+}
+
+fn make_cloud(options: &Options, clouds: &BTreeMap<String, CloudFactory>) -> Result<Arc<dyn Cloud>, StartError> {
+    let provider = options.cloud.provider.clone();
+    let Some(factory) = clouds.get(&provider) else {
+        let known = clouds.keys().cloned().collect::<Vec<_>>().join(", ");
+        return Err(StartError::UnknownCloud { asked: provider, known });
+    };
+    let text = match &options.cloud.config_file {
+        None => None,
+        Some(path) => Some(std::fs::read_to_string(path).map_err(|source| {
+            StartError::CloudConfigFile { path: path.display().to_string(), source }
+        })?),
+    };
+    let cloud = factory(text.as_deref())
+        .map_err(|source| StartError::Cloud { provider: provider.clone(), source })?;
+    if !cloud.has_cluster_id() {
+        if !options.cloud.allow_untagged {
+            return Err(StartError::NoClusterId(provider));
+        }
+        warn!(provider, "the cloud has no cluster ID; running all the same, as --allow-untagged-cloud asks");
+    }
+    Ok(cloud)
+}
+
+/// The controllers this process runs: those of the cloud, as far as `--controllers` wants them.
+fn enabled_controllers(options: &Options, cloud: &dyn Cloud) -> Result<Vec<Arc<dyn Controller>>, StartError> {
+    let controllers: Vec<Arc<dyn Controller>> = cloud
+        .extra_controllers()
+        .into_iter()
+        .map(|extra| -> Arc<dyn Controller> { Arc::new(Extra::new(extra)) })
+        .collect();
+    let mut known: Vec<ControllerName> = common_names();
+    known.extend(controllers.iter().map(|controller| controller.name().clone()));
+    let selection = ControllerSelection::parse(&options.controllers, &known)?;
+    let (enabled, disabled): (Vec<_>, Vec<_>) =
+        controllers.into_iter().partition(|controller| selection.is_enabled(&controller.name().canonical));
+    for controller in disabled {
+        warn!(controller = controller.name().canonical, "disabled by --controllers");
+    }
+    Ok(enabled)
+}
+
+fn read_migration(options: &Options) -> Result<Option<LeaderMigration>, StartError> {
+    if !options.leader_migration.enabled {
+        return Ok(None);
+    }
+    if !options.leader_election.enabled {
+        warn!("--enable-leader-migration has no effect without --leader-elect");
+        return Ok(None);
+    }
+    let Some(path) = &options.leader_migration.config_file else { return Ok(Some(LeaderMigration::built_in())) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| StartError::MigrationFile { path: path.display().to_string(), source })?;
+    Ok(Some(LeaderMigration::from_text(&text)?))
+}

@@ -1,0 +1,206 @@
+//! All that works while this process leads: the informers, the cloud's initialization, and the controllers.
+//!
+//! Ends in two stages: asked to stop, work that has begun is finished; when the time for that is up, it is cut.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
+use bowline_controllers::controller::{Controller, ControllerContext};
+use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
+use bowline_kube::clock::Clock;
+use bowline_kube::events::EventRecorder;
+use bowline_kube::informer::{Informer, InformerSpec};
+use bowline_kube::queue::Backoff;
+use bowline_kube::write::Writer;
+use futures::future::join_all;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{error, info, warn};
+
+use crate::clients::{ClientError, Clients};
+use crate::metrics::Metrics;
+use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
+use crate::supervise::{ControllerState, supervise};
+
+/// The pause before the cloud is initialized again.
+const INITIALIZE_AGAIN: Backoff = Backoff { base: Duration::from_secs(1), max: Duration::from_secs(60) };
+
+/// Events that were recorded are written within this at the end, or lost: nobody should wait long for notes.
+const LAST_EVENTS: Duration = Duration::from_millis(500);
+
+/// What the workforce is made from.
+#[derive(Clone)]
+pub struct Tools {
+    /// The cloud.
+    pub cloud: Arc<dyn Cloud>,
+    /// Makes the clients.
+    pub clients: Clients,
+    /// Where everything is counted.
+    pub metrics: Metrics,
+    /// Where everything is reported.
+    pub health: Arc<HealthRegistry>,
+    /// Wall time.
+    pub clock: Clock,
+    /// The name of this host, for events.
+    pub host: String,
+    /// How long one write to the API server may take.
+    pub write_deadline: Duration,
+    /// The pause between the starts of two controllers.
+    pub start_interval: Duration,
+}
+
+/// The running parts. Clones share them.
+#[derive(Clone)]
+pub struct Workforce {
+    tools: Tools,
+    nodes: Informer<Arc<NodeView>>,
+    services: Informer<Arc<ServiceView>>,
+    recorders: Arc<Mutex<Vec<EventRecorder>>>,
+    controllers: TaskTracker,
+    informers: TaskTracker,
+    stop: CancellationToken,
+    cut: CancellationToken,
+}
+
+impl Workforce {
+    /// Starts the informers. Every replica may have one; controllers are added when it leads.
+    ///
+    /// # Errors
+    ///
+    /// If the informers' client cannot be made.
+    pub fn new(tools: Tools) -> Result<Self, ClientError> {
+        let client = tools.clients.root("shared-informers")?;
+        let (informers, cut) = (TaskTracker::new(), CancellationToken::new());
+        let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
+            .index("provider-id", |node| node.provider_id.clone())
+            .metrics(&tools.metrics.informers)
+            .build(client.clone(), Api::all);
+        let (services, service_task) = InformerSpec::new("services", kept_service)
+            .metrics(&tools.metrics.informers)
+            .build(client, Api::all);
+        report(&tools.health, &nodes);
+        report(&tools.health, &services);
+        // The informers outlive the controllers: work that is being finished may still look things up.
+        informers.spawn(node_task.run(cut.clone()));
+        informers.spawn(service_task.run(cut.clone()));
+        let (recorders, controllers, stop) = (Arc::default(), TaskTracker::new(), CancellationToken::new());
+        Ok(Self { tools, nodes, services, recorders, controllers, informers, stop, cut })
+    }
+
+    /// Initializes the cloud, again and again until it works: an outage of the cloud must not end the process.
+    pub async fn initialize_cloud(&self, context: &CloudContext) {
+        let problem = watch::Sender::new(Some("starting".to_owned()));
+        let shown = problem.subscribe();
+        self.tools.health.add("cloud", CheckSets::READY_ONLY, move || {
+            shown.borrow().clone().map_or(CheckOutcome::Healthy, CheckOutcome::Degraded)
+        });
+        let mut failures = 0;
+        while let Err(error) = self.tools.cloud.initialize(context).await {
+            failures += 1;
+            let pause = error.asked_to_wait().unwrap_or(INITIALIZE_AGAIN.delay(failures));
+            error!(%error, ?pause, "the cloud cannot be initialized, will be tried again");
+            problem.send_replace(Some(error.to_string()));
+            sleep(pause).await;
+        }
+        problem.send_replace(None);
+    }
+
+    /// Starts controllers under a fence.
+    ///
+    /// # Errors
+    ///
+    /// If a client for one of them cannot be made.
+    pub async fn start(
+        &self,
+        controllers: Vec<Arc<dyn Controller>>,
+        fence: Arc<dyn Fence>,
+    ) -> Result<(), ClientError> {
+        for controller in controllers {
+            let context = self.context(controller.as_ref(), fence.clone()).await?;
+            let state = ControllerState::default();
+            let shown = state.clone();
+            self.tools.health.add(&controller.name().canonical, CheckSets::ALL, move || shown.check());
+            let run = supervise(controller, context, state, self.stop.clone());
+            self.controllers.spawn(self.cut.clone().run_until_cancelled_owned(run));
+            if !self.tools.start_interval.is_zero() {
+                let spread: f64 = rand::random_range(1.0..2.0);
+                sleep(self.tools.start_interval.mul_f64(spread)).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn context(
+        &self,
+        controller: &dyn Controller,
+        fence: Arc<dyn Fence>,
+    ) -> Result<ControllerContext, ClientError> {
+        let name = controller.name();
+        let client = self.tools.clients.controller(&name.client).await?;
+        let events = self.recorder(client.clone(), &name.component);
+        Ok(ControllerContext {
+            cloud: self.tools.cloud.clone(),
+            nodes: self.nodes.clone(),
+            services: self.services.clone(),
+            writer: Writer::new(client, fence.clone(), self.tools.write_deadline),
+            events,
+            fence,
+            clock: self.tools.clock.clone(),
+            queues: self.tools.metrics.queues.clone(),
+            metrics: self.tools.metrics.controllers.clone(),
+        })
+    }
+
+    /// A recorder whose last events are waited for at the end.
+    fn recorder(&self, client: Client, component: &str) -> EventRecorder {
+        let (host, clock) = (&self.tools.host, self.tools.clock.clone());
+        let recorder = EventRecorder::new(client, component, host, clock, self.tools.metrics.events.clone());
+        self.recorders.lock().unwrap_or_else(PoisonError::into_inner).push(recorder.clone());
+        recorder
+    }
+
+    /// Ends everything: takes no more work, gives what has begun `grace` to finish, and cuts the rest.
+    pub async fn end(&self, grace: Duration) {
+        let began = Instant::now();
+        self.stop.cancel();
+        self.controllers.close();
+        self.informers.close();
+        if timeout(grace, self.controllers.wait()).await.is_err() {
+            warn!(?grace, "work was still under way and is cut off; what it left is finished by the next leader");
+        }
+        self.cut.cancel();
+        self.controllers.wait().await;
+        self.informers.wait().await;
+        let recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        join_all(recorders.iter().map(last_events)).await;
+        info!(took = ?began.elapsed(), "all work has ended");
+    }
+}
+
+/// Gives the events that were recorded a moment to be written.
+pub async fn last_events(recorder: &EventRecorder) {
+    if let Err(unwritten) = recorder.flush(LAST_EVENTS).await {
+        info!(%unwritten, "not all events were written");
+    }
+}
+
+/// Services without a load balancer, and without remains of one, are not kept.
+fn kept_service(service: SlimService) -> Option<Arc<ServiceView>> {
+    let view = service_view(service);
+    let concerns_us = view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == CLEANUP_FINALIZER);
+    concerns_us.then(|| Arc::new(view))
+}
+
+/// Marks a Service whose load balancer has yet to be removed.
+const CLEANUP_FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+
+fn report<P: PartialEq + Send + Sync + 'static>(health: &HealthRegistry, informer: &Informer<P>) {
+    let shown = informer.clone();
+    health.add(format!("informer-{}", informer.name()), CheckSets::READY_ONLY, move || {
+        shown.health().problem(Instant::now()).map_or(CheckOutcome::Healthy, CheckOutcome::Degraded)
+    });
+}
