@@ -23,9 +23,9 @@ use uuid::Uuid;
 use crate::budget::SharedBudget;
 use crate::clients::ClientError;
 use crate::events::CloudEvents;
-use crate::exit::Exit;
+use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
-use crate::migration::{CLOUD_CONTROLLER_MANAGER, LeaderMigration, Placement};
+use crate::migration::{Component, LeaderMigration, Placement};
 use crate::options::Options;
 use crate::serving::CheckSets;
 use crate::signals::Signals;
@@ -59,7 +59,7 @@ pub struct Leader<'a> {
 /// Why the work ends.
 #[derive(Debug)]
 enum Ending {
-    Signal(u8),
+    Signal(StopSignal),
     Lost { lease: String, why: Lost },
     Failed(LeaderError),
 }
@@ -171,7 +171,7 @@ impl Leader<'_> {
         for controller in &self.controllers {
             let name = &controller.name().canonical;
             let placement = self.migration.as_ref().map_or(Placement::UnderMainLock, |migration| {
-                migration.placement(name, CLOUD_CONTROLLER_MANAGER)
+                migration.placement(Component::CloudControllerManager, name)
             });
             match placement {
                 Placement::UnderMainLock => ours.push(controller.clone()),
@@ -207,7 +207,7 @@ impl Held {
 
     async fn end(self, ending: Ending, grace: Duration) -> Exit {
         let (exit, grace, release) = match &ending {
-            Ending::Signal(number) => (Exit::Signal(*number), grace, true),
+            Ending::Signal(signal) => (Exit::Signal(*signal), grace, true),
             Ending::Failed(why) => {
                 error!("{why}");
                 (Exit::Fatal, grace, true)

@@ -6,11 +6,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::exit::{Exit, StopSignal};
+
 /// Which signal came, once one has. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Signals {
     asked: CancellationToken,
-    number: Arc<OnceLock<u8>>,
+    first: Arc<OnceLock<StopSignal>>,
 }
 
 impl Signals {
@@ -26,24 +28,24 @@ impl Signals {
         let heard = signals.clone();
         tokio::spawn(async move {
             loop {
-                let (name, number) = tokio::select! {
-                    _ = terminate.recv() => ("SIGTERM", 15),
-                    _ = interrupt.recv() => ("SIGINT", 2),
+                let signal = tokio::select! {
+                    _ = terminate.recv() => StopSignal::Terminate,
+                    _ = interrupt.recv() => StopSignal::Interrupt,
                 };
-                if heard.number.set(number).is_err() {
-                    warn!(signal = name, "a second signal: ending at once");
-                    std::process::exit(128 + i32::from(number));
+                if heard.first.set(signal).is_err() {
+                    warn!(?signal, "a second signal: ending at once");
+                    std::process::exit(Exit::Signal(signal).code().into());
                 }
-                info!(signal = name, "shutting down");
+                info!(?signal, "shutting down");
                 heard.asked.cancel();
             }
         });
         Ok(signals)
     }
 
-    /// Waits for the first signal, and gives its number.
-    pub async fn received(&self) -> u8 {
+    /// Waits for the first signal.
+    pub async fn received(&self) -> StopSignal {
         self.asked.cancelled().await;
-        self.number.get().copied().unwrap_or_default()
+        self.first.get().copied().unwrap_or(StopSignal::Terminate)
     }
 }
