@@ -68,7 +68,7 @@ pub async fn supervise(
     let metrics = context.metrics.clone();
     let mut failures = 0;
     loop {
-        info!(controller = name, "starting");
+        info!(controller = name, "controller started");
         state.set(State::Running);
         metrics.set_running(&alias, true);
         metrics.set_unavailable(&name, false);

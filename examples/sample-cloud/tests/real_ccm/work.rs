@@ -1,0 +1,84 @@
+//! The frame at work: a controller of the sample cloud sees Nodes and writes to them, once and no more.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context;
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::ccm::{PATIENCE, Site, register_node};
+
+const RACK: &str = "sample.bowline.dev/rack";
+
+/// Waits until a Node is as wanted.
+async fn until(nodes: &Api<Node>, name: &str, wanted: impl Fn(&Node) -> bool) -> anyhow::Result<Node> {
+    let seen = async {
+        loop {
+            match nodes.get_opt(name).await? {
+                Some(node) if wanted(&node) => return anyhow::Ok(node),
+                _ => sleep(Duration::from_millis(50)).await,
+            }
+        }
+    };
+    timeout(PATIENCE, seen).await.context("the node never became so")?
+}
+
+fn labels(node: &Node) -> BTreeMap<String, String> {
+    node.metadata.labels.clone().unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_get_their_label_are_repaired_and_otherwise_left_alone() -> anyhow::Result<()> {
+    let site = Site::new("work").await?;
+    let client = site.admin().await?;
+    let nodes = Api::<Node>::all(client.clone());
+    let (ours, stranger) = (site.cluster.unique_name("ours"), site.cluster.unique_name("stranger"));
+    register_node(&client, &ours, "worker-1").await?;
+    register_node(&client, &stranger, "no-such-machine").await?;
+    let before = nodes.get(&stranger).await?.metadata.resource_version;
+    let ccm = site.start(&["--leader-elect=false"])?;
+
+    let labelled = until(&nodes, &ours, |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1")).await?;
+    // An edit by hand is repaired …
+    let edit = json!({"metadata": {"labels": {RACK: "wrong"}}});
+    nodes.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
+    until(&nodes, &ours, |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1")).await?;
+    // … a foreign label costs no write: the version after our own edit stays.
+    let edit = json!({"metadata": {"labels": {"somebody/else": "1"}}});
+    let edited = nodes.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
+
+    // A re-created namesake is another Node, and is labelled as one.
+    nodes.delete(&stranger, &DeleteParams::default()).await?;
+    let again = register_node(&client, &stranger, "worker-1").await?;
+    until(&nodes, &stranger, |node| node.metadata.uid == again.metadata.uid && labels(node).contains_key(RACK)).await?;
+    let now = nodes.get(&ours).await?;
+    assert_eq!(now.metadata.resource_version, edited.metadata.resource_version, "no needless write");
+    assert_eq!(now.metadata.uid, labelled.metadata.uid);
+    assert!(before.is_some());
+    drop(ccm);
+    for name in [&ours, &stranger] {
+        nodes.delete(name, &DeleteParams::default()).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_start_says_why_and_with_which_code() -> anyhow::Result<()> {
+    let site = Site::new("bad-start").await?;
+    for (flags, code, says) in [
+        (["--cloud-provider=nimbus"].as_slice(), 255, "this binary knows only sample"),
+        (&["--cloud-config=/nowhere/cloud.yaml"], 255, "/nowhere/cloud.yaml"),
+        (&["--controllers=rack-lable"], 1, "rack-label"),
+        (&["--kubeconfig=/nowhere/kubeconfig"], 1, "/nowhere/kubeconfig"),
+    ] {
+        let mut ccm = site.start(flags)?;
+        let status = ccm.ended().await?;
+        assert_eq!(status.code(), Some(code), "{flags:?}: {:#?}", ccm.lines());
+        assert!(ccm.lines().iter().any(|line| line.message.contains(says)), "{flags:?}: {:#?}", ccm.lines());
+    }
+    Ok(())
+}
