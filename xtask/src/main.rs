@@ -7,6 +7,7 @@ mod generated;
 mod kubernetes;
 mod lint;
 mod run;
+mod sample;
 mod steps;
 mod test;
 
@@ -47,6 +48,12 @@ enum Task {
     Deny,
     /// Make sure that kube-apiserver and etcd are there for the tests, building them with Go if need be
     Kubernetes,
+    /// Run the sample cloud's manager on a real API server and show what it does
+    Sample {
+        /// End by itself when everything was seen
+        #[arg(long)]
+        once: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -68,5 +75,6 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Gen { check: false } => generated::write(),
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
+        Task::Sample { once } => sample::sample(*once),
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::run::{cargo, run};
 use crate::steps::{Step, run_all, step};
-use crate::{deny, generated, kubernetes, lint};
+use crate::{deny, generated, kubernetes, lint, sample};
 
 /// The features behind which the tests on a real API server are. They and `--workspace` keep cargo's choice of features
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
@@ -20,6 +20,7 @@ pub(crate) fn everything() -> anyhow::Result<()> {
         quick,
         step("Kubernetes binaries", kubernetes::ensure),
         step("tests on a real API server", real_tests),
+        step("the sample", || sample::sample(true)),
     ])
 }
 

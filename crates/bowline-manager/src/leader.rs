@@ -133,14 +133,8 @@ impl Leader<'_> {
     /// Competes for a Lease until we hold it, and gives its fence.
     async fn take(&self, name: &str, check: &str, held: &mut Held) -> Result<Arc<dyn Fence>, Ending> {
         let election = &self.options.leader_election;
-        let config = LeaseConfig {
-            namespace: election.resource_namespace.clone(),
-            name: name.to_owned(),
-            identity: format!("{}_{}", self.tools.host, Uuid::new_v4()),
-            lease_duration: election.lease_duration,
-            renew_deadline: election.renew_deadline,
-            retry_period: election.retry_period,
-        };
+        let identity = format!("{}_{}", self.tools.host, Uuid::new_v4());
+        let config = LeaseConfig { name: name.to_owned(), ..election.lease_config(&identity) };
         let client = self.tools.clients.root("leader-election")?;
         let (clock, metrics) = (self.tools.clock.clone(), self.tools.metrics.leases.clone());
         let elector = Elector::new(client, config.clone(), clock, metrics, rand::random())?;

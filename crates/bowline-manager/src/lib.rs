@@ -1,9 +1,26 @@
 //! The cloud-controller-manager process: flags, leader election and migration, serving, metrics, shutdown.
+//!
+//! A provider's `main` makes a [`CloudControllerManager`], names its cloud, and runs it. Everything else here is the inside
+//! of that process; `process` reads like its table of contents.
 
 pub mod budget;
+mod clients;
+mod events;
 pub mod exit;
 pub mod flags;
+mod leader;
+mod locks;
 pub mod logging;
+mod manager;
+mod metrics;
 pub mod migration;
 pub mod options;
+mod pages;
+mod process;
+pub mod rbac;
 pub mod serving;
+mod signals;
+mod supervise;
+mod workforce;
+
+pub use manager::CloudControllerManager;

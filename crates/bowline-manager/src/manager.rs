@@ -8,7 +8,7 @@ use std::time::Duration;
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 
 use crate::exit::Exit;
-use crate::flags::{self, Flag, FlagTable, Parsed};
+use crate::flags::{Flag, FlagTable, Parsed, help, parse};
 use crate::logging;
 use crate::options::Options;
 use crate::process::{self, Setup};
@@ -58,23 +58,23 @@ impl CloudControllerManager {
     /// Runs with this command line.
     #[must_use]
     pub fn run_with(self, arguments: Vec<String>) -> Exit {
-        let table = match FlagTable::common().with(self.flags.clone()) {
+        let table = match FlagTable::common().with(&self.flags) {
             Ok(table) => table,
             Err(error) => return complain(&error),
         };
-        let parsed = match Parsed::parse(&table, &arguments) {
+        let parsed = match parse(&table, &arguments) {
             Ok(parsed) => parsed,
             Err(error) => return complain(&error),
         };
-        if parsed.wants_help() {
-            print!("{}", flags::help(&self.name, &table));
+        if parsed.bool("help") {
+            print!("Usage: {} [flags]\n\n{}", self.name, help(&table));
             return Exit::Success;
         }
-        if parsed.wants_version() {
+        if parsed.text("version") != "false" {
             println!("{} {}", self.name, self.version);
             return Exit::Success;
         }
-        let options = match Options::from_flags(&parsed) {
+        let options = match Options::from_parsed(&parsed) {
             Ok(options) => options,
             Err(error) => return complain(&error),
         };
@@ -86,7 +86,6 @@ impl CloudControllerManager {
             Ok(log_level) => log_level,
             Err(error) => return complain(&error),
         };
-        crate::serving::tls::install_default_provider();
         let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => return complain(&error),

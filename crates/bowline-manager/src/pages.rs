@@ -122,7 +122,7 @@ fn endpoints(pages: Pages<'_>, options: &Options) -> Endpoints {
         build,
         metrics: MetricsPage::of(registry).before_scrape(move || budget.refresh_metrics()),
         configz: Arc::new(move || config.clone()),
-        flagz: Arc::new(move || flags.all()),
+        flagz: Arc::new(move || flags.listing()),
         log_level: options.profiling.then(|| level_control(log_level)),
     }
 }

@@ -14,15 +14,15 @@ use bowline_kube::client::{ClientFactory, ConfigError, load_config};
 use bowline_kube::clock::Clock;
 use tracing::{error, info, warn};
 
+use crate::budget::SharedBudget;
 use crate::clients::{ClientError, Clients};
 use crate::exit::Exit;
 use crate::flags::Parsed;
-use crate::budget::SharedBudget;
 use crate::leader::Leader;
 use crate::logging::LogLevel;
 use crate::metrics::Metrics;
 use crate::migration::{LeaderMigration, MigrationError};
-use crate::options::{ControllerSelection, Options, OptionsError};
+use crate::options::{ControllerSelection, OptionErrors, Options};
 use crate::pages;
 use crate::serving::{AuthnError, BuildInfo, HealthRegistry, ServingError};
 use crate::signals::Signals;
@@ -88,7 +88,7 @@ pub enum StartError {
     NoClusterId(String),
     /// `--controllers` names what does not exist.
     #[error(transparent)]
-    Options(#[from] OptionsError),
+    Options(#[from] OptionErrors),
     /// The leader migration file cannot be used.
     #[error("--leader-migration-config: {0}")]
     Migration(#[from] MigrationError),
@@ -152,7 +152,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let factory = ClientFactory::new(config, &name, &version, options.client.qps, options.client.burst)
         .with_deadline(options.client.timeout)
         .with_metrics(metrics.rest.clone());
-    let clients = Clients::new(factory, options.use_service_account_credentials)?;
+    let clients = Clients::new(factory);
     let budget = SharedBudget::new(options.cloud.api_qps, options.cloud.api_burst, metrics.budget.clone());
     let budget = Arc::new(budget);
     let health = Arc::new(HealthRegistry::new());
@@ -209,6 +209,7 @@ fn enabled_controllers(options: &Options, cloud: &dyn Cloud) -> Result<Vec<Arc<d
         .collect();
     let mut known: Vec<ControllerName> = common_names();
     known.extend(controllers.iter().map(|controller| controller.name().clone()));
+    let known: Vec<_> = known.into_iter().map(|name| (name.canonical, name.alias)).collect();
     let selection = ControllerSelection::parse(&options.controllers, &known)?;
     let (enabled, disabled): (Vec<_>, Vec<_>) =
         controllers.into_iter().partition(|controller| selection.is_enabled(&controller.name().canonical));
