@@ -3,10 +3,15 @@
 //! Nothing here knows what a flag is used for; [`crate::options`] gives values their meaning.
 
 pub mod go;
+mod parse;
+mod parsed;
 mod rows;
-pub mod table;
+pub(crate) mod suggest;
+mod table;
 mod value;
 
-pub use go::{GoDuration, parse_bool};
+pub use go::{GoDuration, GoDurationError, parse_bool};
+pub use parse::{FlagErrors, FlagProblem, parse};
+pub use parsed::Parsed;
 pub use table::{Flag, FlagTable, Kind, Section, TableError};
 pub use value::Value;
