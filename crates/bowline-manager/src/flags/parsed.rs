@@ -47,6 +47,11 @@ impl Parsed {
         Self { values, given: names }
     }
 
+    /// No values at all: what is left if a table cannot be read.
+    pub(crate) fn empty() -> Self {
+        Self { values: BTreeMap::new(), given: Vec::new() }
+    }
+
     /// Whether the flag was on the command line, even with its default.
     #[must_use]
     pub fn is_given(&self, name: &str) -> bool {
