@@ -1,1 +1,17 @@
-//! flags
+//! The command line: one table of flags, a parser that reads it as Go's pflag would, and the texts made from it.
+//!
+//! Nothing here knows what a flag is used for; [`crate::options`] gives values their meaning.
+
+pub mod go;
+mod parse;
+mod parsed;
+mod rows;
+pub(crate) mod suggest;
+mod table;
+mod value;
+
+pub use go::{GoDuration, GoDurationError, parse_bool};
+pub use parse::{FlagErrors, FlagProblem, parse};
+pub use parsed::Parsed;
+pub use table::{Flag, FlagTable, Kind, Section, TableError};
+pub use value::Value;

@@ -1,0 +1,105 @@
+//! A command line that was read: every flag of the table with its value. Asking never fails.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::go::GoDuration;
+use super::table::FlagTable;
+use super::value::Value;
+
+/// The values of all flags, given or default.
+///
+/// The accessors are for names and kinds of the table. Another name or kind is a mistake of the program: it fails in
+/// tests and gives the empty value otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    values: BTreeMap<&'static str, Value>,
+    given: Vec<&'static str>,
+}
+
+macro_rules! accessor {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty, $empty:expr, |$value:ident| $read:expr) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(&self, name: &str) -> $type {
+            match self.values.get(name) {
+                Some(Value::$variant($value)) => $read,
+                other => {
+                    debug_assert!(false, "--{name} is {other:?}, asked for as {}", stringify!($variant));
+                    $empty
+                }
+            }
+        }
+    };
+}
+
+impl Parsed {
+    pub(super) fn new(table: &FlagTable, given: BTreeMap<&'static str, Value>) -> Self {
+        let names: Vec<&'static str> = given.keys().copied().collect();
+        let mut values = given;
+        for row in table.rows() {
+            if !values.contains_key(row.name)
+                && let Ok(default) = Value::default_of(row)
+            {
+                values.insert(row.name, default);
+            }
+        }
+        Self { values, given: names }
+    }
+
+    /// No values at all: what is left if a table cannot be read.
+    pub(crate) fn empty() -> Self {
+        Self { values: BTreeMap::new(), given: Vec::new() }
+    }
+
+    /// Whether the flag was on the command line, even with its default.
+    #[must_use]
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains(&name)
+    }
+
+    /// The names of the flags that were given, sorted.
+    #[must_use]
+    pub fn given(&self) -> &[&'static str] {
+        &self.given
+    }
+
+    /// All names and printed values, sorted: what `/flagz` shows.
+    #[must_use]
+    pub fn listing(&self) -> Vec<(String, String)> {
+        self.values.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
+    }
+
+    accessor!(
+        /// A boolean.
+        bool, Bool, bool, false, |yes| *yes
+    );
+    accessor!(
+        /// A text.
+        text, Text, &str, "", |text| text
+    );
+    accessor!(
+        /// The items of a list or of a repeated flag.
+        list, List, &[String], &[], |items| items
+    );
+    accessor!(
+        /// A duration, which may be negative.
+        duration, Duration, GoDuration, GoDuration::default(), |duration| *duration
+    );
+    accessor!(
+        /// A whole number.
+        int, Int, i64, 0, |number| *number
+    );
+    accessor!(
+        /// A number; always finite.
+        float, Float, f64, 0.0, |number| *number
+    );
+    accessor!(
+        /// An address.
+        ip, Ip, IpAddr, IpAddr::V4(Ipv4Addr::UNSPECIFIED), |address| *address
+    );
+    accessor!(
+        /// The pairs of a map, in the order of first mention.
+        map, Map, &[(String, String)], &[], |pairs| pairs
+    );
+}

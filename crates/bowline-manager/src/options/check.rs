@@ -1,0 +1,92 @@
+//! Takes values out of a command line and notes what is wrong with them, so that all problems are told at once.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::problem::OptionProblem;
+use crate::flags::Parsed;
+
+/// More workers would only wait for the call budgets.
+const MOST_WORKERS: i64 = 1000;
+
+/// A command line under examination.
+pub(super) struct Check<'a> {
+    pub(super) parsed: &'a Parsed,
+    pub(super) problems: Vec<OptionProblem>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn new(parsed: &'a Parsed) -> Self {
+        Self { parsed, problems: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Notes that a flag's value cannot be used.
+    pub(super) fn refuse(&mut self, flag: &'static str, value: impl ToString, wanted: impl Into<String>) {
+        self.problems.push(OptionProblem::Value { flag, value: value.to_string(), wanted: wanted.into() });
+    }
+
+    pub(super) fn combination(&mut self, problem: impl Into<String>) {
+        self.problems.push(OptionProblem::Combination(problem.into()));
+    }
+
+    pub(super) fn path(&self, flag: &'static str) -> Option<PathBuf> {
+        Some(self.parsed.text(flag)).filter(|text| !text.is_empty()).map(PathBuf::from)
+    }
+
+    /// A duration that may be zero.
+    pub(super) fn duration(&mut self, flag: &'static str) -> Duration {
+        let given = self.parsed.duration(flag);
+        given.to_std().unwrap_or_else(|| {
+            self.refuse(flag, given, "must not be negative");
+            Duration::ZERO
+        })
+    }
+
+    /// A duration that must be more than zero.
+    pub(super) fn period(&mut self, flag: &'static str) -> Duration {
+        let given = self.parsed.duration(flag);
+        given.to_std().filter(|period| !period.is_zero()).unwrap_or_else(|| {
+            self.refuse(flag, given, "must be more than 0s");
+            Duration::from_secs(1)
+        })
+    }
+
+    /// A whole number in a range; the nearest one in it if not.
+    pub(super) fn int<T: TryFrom<i64> + Default>(
+        &mut self,
+        flag: &'static str,
+        range: RangeInclusive<i64>,
+    ) -> T {
+        let given = self.parsed.int(flag);
+        if !range.contains(&given) {
+            self.refuse(flag, given, format!("must be between {} and {}", range.start(), range.end()));
+        }
+        T::try_from(given.clamp(*range.start(), *range.end())).unwrap_or_default()
+    }
+
+    pub(super) fn workers(&mut self, flag: &'static str) -> u32 {
+        self.int(flag, 1..=MOST_WORKERS)
+    }
+
+    /// Workers where 0 means "as many as somebody else".
+    pub(super) fn workers_or_zero(&mut self, flag: &'static str) -> u32 {
+        self.int(flag, 0..=MOST_WORKERS)
+    }
+
+    /// Requests at once.
+    pub(super) fn burst(&mut self, flag: &'static str) -> u32 {
+        self.int(flag, 1..=1_000_000)
+    }
+
+    /// Requests per second.
+    pub(super) fn qps(&mut self, flag: &'static str) -> f64 {
+        let given = self.parsed.float(flag);
+        if given > 0.0 && given <= 1e6 {
+            return given;
+        }
+        self.refuse(flag, given, "must be more than 0 and at most 1000000 requests per second");
+        1.0
+    }
+}

@@ -1,0 +1,227 @@
+//! The options all controllers share: election, migration, client, cloud, workers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bowline_kube::lease::LeaseConfig;
+use ipnet::IpNet;
+
+use super::check::Check;
+use super::ipam::ranges;
+use crate::flags::GoDuration;
+
+/// Who leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaderElectionOptions {
+    /// Whether there is an election at all.
+    pub enabled: bool,
+    /// How long others wait before they take over.
+    pub lease_duration: Duration,
+    /// How long the leader tries to renew.
+    pub renew_deadline: Duration,
+    /// Pause between two tries.
+    pub retry_period: Duration,
+    /// Name of the Lease.
+    pub resource_name: String,
+    /// Namespace of the Lease.
+    pub resource_namespace: String,
+}
+
+/// Moving controllers between managers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaderMigrationOptions {
+    /// Whether it is on; never without leader election.
+    pub enabled: bool,
+    /// The assignment; without it the built-in one.
+    pub config_file: Option<PathBuf>,
+}
+
+/// How the API server is reached.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientOptions {
+    /// Address and credentials; without it those of the pod.
+    pub kubeconfig: Option<PathBuf>,
+    /// Another address than the file's.
+    pub master: Option<String>,
+    /// Requests per second.
+    pub qps: f64,
+    /// Requests at once.
+    pub burst: u32,
+    /// Limit of one call that is no watch.
+    pub timeout: Duration,
+}
+
+/// The provider and what it is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CloudOptions {
+    /// Its name.
+    pub provider: String,
+    /// Its configuration.
+    pub config_file: Option<PathBuf>,
+    /// Part of the names of cloud objects.
+    pub cluster_name: String,
+    /// Run without a cluster ID.
+    pub allow_untagged: bool,
+    /// Requests per second to each service of the cloud.
+    pub api_qps: f64,
+    /// Requests at once to each service of the cloud.
+    pub api_burst: u32,
+    /// Whether the route controller makes routes.
+    pub configure_routes: bool,
+    /// The ranges of pods: none, one, or one of each family.
+    pub cluster_cidrs: Vec<IpNet>,
+    /// How often routes are compared.
+    pub route_reconciliation_period: Duration,
+}
+
+/// The two node controllers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeOptions {
+    /// Nodes initialised at the same time.
+    pub concurrent_syncs: u32,
+    /// Nodes brought up to date at the same time; 0 means `concurrent_syncs`, see
+    /// [`NodeOptions::status_update_workers`].
+    pub concurrent_status_updates: u32,
+    /// How often nodes that are not ready are looked up.
+    pub monitor_period: Duration,
+    /// How often addresses are brought up to date.
+    pub status_update_frequency: Duration,
+    /// Nodes looked up at the same time.
+    pub concurrent_lifecycle_syncs: u32,
+}
+
+impl NodeOptions {
+    /// How many nodes are brought up to date at the same time.
+    #[must_use]
+    pub fn status_update_workers(&self) -> u32 {
+        if self.concurrent_status_updates == 0 {
+            self.concurrent_syncs
+        } else {
+            self.concurrent_status_updates
+        }
+    }
+}
+
+/// The service controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceOptions {
+    /// Services worked on at the same time.
+    pub concurrent_syncs: u32,
+}
+
+/// What is accepted and shown, but steers nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusedOptions {
+    /// `--min-resync-period`.
+    pub min_resync_period: Duration,
+    /// `--kube-api-content-type`.
+    pub kube_api_content_type: String,
+    /// `--contention-profiling`.
+    pub contention_profiling: bool,
+    /// `--external-cloud-volume-plugin`.
+    pub external_cloud_volume_plugin: String,
+    /// `--node-sync-period`.
+    pub node_sync_period: GoDuration,
+    /// `--webhooks`.
+    pub webhooks: Vec<String>,
+    /// `--leader-elect-resource-lock`; `leases` whenever there is an election.
+    pub resource_lock: String,
+    /// `--cluster-cidr`, as written.
+    pub cluster_cidr: String,
+}
+
+pub(super) fn leader_election(check: &mut Check<'_>) -> LeaderElectionOptions {
+    let parsed = check.parsed;
+    let options = LeaderElectionOptions {
+        enabled: parsed.bool("leader-elect"),
+        lease_duration: check.duration("leader-elect-lease-duration"),
+        renew_deadline: check.duration("leader-elect-renew-deadline"),
+        retry_period: check.duration("leader-elect-retry-period"),
+        resource_name: parsed.text("leader-elect-resource-name").to_owned(),
+        resource_namespace: parsed.text("leader-elect-resource-namespace").to_owned(),
+    };
+    if options.enabled {
+        let lock = parsed.text("leader-elect-resource-lock");
+        if lock != "leases" {
+            check.refuse("leader-elect-resource-lock", lock, "only \"leases\" is accepted");
+        }
+        check.problems.extend(options.lease_config("x").validate().err().map(Into::into));
+    }
+    options
+}
+
+impl LeaderElectionOptions {
+    /// The election of a replica with this identity.
+    #[must_use]
+    pub fn lease_config(&self, identity: &str) -> LeaseConfig {
+        LeaseConfig {
+            namespace: self.resource_namespace.clone(),
+            name: self.resource_name.clone(),
+            identity: identity.to_owned(),
+            lease_duration: self.lease_duration,
+            renew_deadline: self.renew_deadline,
+            retry_period: self.retry_period,
+        }
+    }
+}
+
+pub(super) fn leader_migration(check: &mut Check<'_>, election: bool) -> LeaderMigrationOptions {
+    let asked = check.parsed.bool("enable-leader-migration");
+    if asked && !election {
+        check.warnings.push("--enable-leader-migration does nothing without --leader-elect".to_owned());
+    }
+    LeaderMigrationOptions { enabled: asked && election, config_file: check.path("leader-migration-config") }
+}
+
+pub(super) fn client(check: &mut Check<'_>) -> ClientOptions {
+    ClientOptions {
+        kubeconfig: check.path("kubeconfig"),
+        master: Some(check.parsed.text("master").to_owned()).filter(|master| !master.is_empty()),
+        qps: check.qps("kube-api-qps"),
+        burst: check.burst("kube-api-burst"),
+        timeout: check.period("kube-api-timeout"),
+    }
+}
+
+pub(super) fn cloud(check: &mut Check<'_>) -> CloudOptions {
+    let parsed = check.parsed;
+    let provider = parsed.text("cloud-provider").to_owned();
+    if provider.is_empty() {
+        check.refuse("cloud-provider", "", "must not be empty; give the name of the cloud provider");
+    }
+    CloudOptions {
+        provider,
+        config_file: check.path("cloud-config"),
+        cluster_name: parsed.text("cluster-name").to_owned(),
+        allow_untagged: parsed.bool("allow-untagged-cloud"),
+        api_qps: check.qps("cloud-api-qps"),
+        api_burst: check.burst("cloud-api-burst"),
+        configure_routes: parsed.bool("configure-cloud-routes"),
+        cluster_cidrs: ranges(check, "cluster-cidr"),
+        route_reconciliation_period: check.period("route-reconciliation-period"),
+    }
+}
+
+pub(super) fn node(check: &mut Check<'_>) -> NodeOptions {
+    NodeOptions {
+        concurrent_syncs: check.workers("concurrent-node-syncs"),
+        concurrent_status_updates: check.workers_or_zero("concurrent-node-status-updates"),
+        monitor_period: check.period("node-monitor-period"),
+        status_update_frequency: check.period("node-status-update-frequency"),
+        concurrent_lifecycle_syncs: check.workers("concurrent-node-lifecycle-syncs"),
+    }
+}
+
+pub(super) fn unused(check: &mut Check<'_>) -> UnusedOptions {
+    let parsed = check.parsed;
+    UnusedOptions {
+        min_resync_period: check.duration("min-resync-period"),
+        kube_api_content_type: parsed.text("kube-api-content-type").to_owned(),
+        contention_profiling: parsed.bool("contention-profiling"),
+        external_cloud_volume_plugin: parsed.text("external-cloud-volume-plugin").to_owned(),
+        node_sync_period: parsed.duration("node-sync-period"),
+        webhooks: parsed.list("webhooks").to_vec(),
+        resource_lock: parsed.text("leader-elect-resource-lock").to_owned(),
+        cluster_cidr: parsed.text("cluster-cidr").to_owned(),
+    }
+}

@@ -1,0 +1,51 @@
+//! Form and amount of logs.
+
+use super::check::Check;
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Form and amount of logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggingOptions {
+    /// How a line looks.
+    pub format: LogFormat,
+    /// How much is said.
+    pub verbosity: u8,
+    /// How much is said by modules that match a pattern; the first match decides.
+    pub vmodule: Vec<(String, u8)>,
+}
+
+pub(super) fn logging(check: &mut Check<'_>) -> LoggingOptions {
+    let format = match check.parsed.text("logging-format") {
+        "text" => LogFormat::Text,
+        "json" => LogFormat::Json,
+        other => {
+            check.refuse("logging-format", other, "accepted are text and json");
+            LogFormat::Text
+        }
+    };
+    check.duration("log-flush-frequency");
+    let verbosity: i64 = check.int("v", 0..=i64::from(i32::MAX));
+    let mut vmodule = Vec::new();
+    for (pattern, level) in check.parsed.map("vmodule") {
+        match level.parse::<u32>() {
+            Ok(level) => vmodule.push((pattern.clone(), saturated(level.into()))),
+            Err(_) => {
+                check.refuse("vmodule", format!("{pattern}={level}"), "accepted is pattern=N, N from 0 on")
+            }
+        }
+    }
+    LoggingOptions { format, verbosity: saturated(verbosity), vmodule }
+}
+
+/// Beyond 10 there is nothing more to say; large numbers are common all the same.
+fn saturated(level: i64) -> u8 {
+    u8::try_from(level).unwrap_or(u8::MAX)
+}
