@@ -74,6 +74,17 @@ pub trait InstanceLookup: Send + Sync {
     async fn look_up(&self, node: &NodeView) -> Evidence<Instance>;
 }
 
+#[async_trait]
+impl<L: InstanceLookup + ?Sized> InstanceLookup for Arc<L> {
+    fn claims(&self, node: &NodeView) -> Claim {
+        self.as_ref().claims(node)
+    }
+
+    async fn look_up(&self, node: &NodeView) -> Evidence<Instance> {
+        self.as_ref().look_up(node).await
+    }
+}
+
 /// Puts one-by-one look-ups behind the batch trait, with a limit on how many run at once.
 #[derive(Debug)]
 pub struct OneByOne<L> {

@@ -40,7 +40,10 @@ pub const COMMON: [[&str; 4]; 5] = [
 /// The names of the common controllers.
 #[must_use]
 pub fn common_names() -> Vec<ControllerName> {
-    COMMON.iter().map(|[name, alias, client, component]| ControllerName::new(name, alias, client, component)).collect()
+    COMMON
+        .iter()
+        .map(|[name, alias, client, component]| ControllerName::new(name, alias, client, component))
+        .collect()
 }
 
 #[cfg(test)]

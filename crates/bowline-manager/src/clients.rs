@@ -5,7 +5,7 @@ use kube::Client;
 
 /// A client could not be made.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientError {
+pub(crate) enum ClientError {
     /// The configuration cannot be used.
     #[error("cannot make a client for the API server: {0}")]
     Configuration(#[from] kube::Error),
@@ -13,14 +13,14 @@ pub enum ClientError {
 
 /// Makes clients. Clones share what they need.
 #[derive(Clone)]
-pub struct Clients {
+pub(crate) struct Clients {
     factory: ClientFactory,
 }
 
 impl Clients {
     /// All clients have the identity of the configuration.
     #[must_use]
-    pub fn new(factory: ClientFactory) -> Self {
+    pub(crate) fn new(factory: ClientFactory) -> Self {
         Self { factory }
     }
 
@@ -29,7 +29,7 @@ impl Clients {
     /// # Errors
     ///
     /// If the configuration cannot be used.
-    pub fn root(&self, name: &str) -> Result<Client, ClientError> {
+    pub(crate) fn root(&self, name: &str) -> Result<Client, ClientError> {
         Ok(self.factory.client(name)?)
     }
 
@@ -38,7 +38,7 @@ impl Clients {
     /// # Errors
     ///
     /// If the configuration cannot be used.
-    pub async fn controller(&self, name: &str) -> Result<Client, ClientError> {
+    pub(crate) async fn controller(&self, name: &str) -> Result<Client, ClientError> {
         self.root(name)
     }
 }

@@ -5,7 +5,7 @@ use bowline_controllers::view::{node_reference, service_reference};
 use bowline_kube::events::EventRecorder;
 
 /// The events of a cloud.
-pub struct CloudEvents(pub EventRecorder);
+pub(crate) struct CloudEvents(pub(crate) EventRecorder);
 
 impl EventSink for CloudEvents {
     fn emit(&self, about: About<'_>, kind: EventKind, reason: &str, message: &str) {

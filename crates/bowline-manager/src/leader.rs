@@ -40,20 +40,22 @@ const API_SERVER_DEADLINE: Duration = Duration::from_secs(10);
 /// The pause between two looks at it.
 const API_SERVER_LOOK: Duration = Duration::from_secs(1);
 
+type Controllers = Vec<Arc<dyn Controller>>;
+
 /// What it takes to lead.
-pub struct Leader<'a> {
+pub(crate) struct Leader<'a> {
     /// The flags.
-    pub options: &'a Options,
+    pub(crate) options: &'a Options,
     /// What the work is done with.
-    pub tools: Tools,
+    pub(crate) tools: Tools,
     /// When to end.
-    pub signals: Signals,
+    pub(crate) signals: Signals,
     /// What runs, under whichever lock.
-    pub controllers: Vec<Arc<dyn Controller>>,
+    pub(crate) controllers: Controllers,
     /// Which controllers run under the migration lock, if there is one.
-    pub migration: Option<LeaderMigration>,
+    pub(crate) migration: Option<LeaderMigration>,
     /// The call budget of the cloud.
-    pub budget: Arc<SharedBudget>,
+    pub(crate) budget: Arc<SharedBudget>,
 }
 
 /// Why the work ends.
@@ -91,7 +93,7 @@ struct Held {
 
 impl Leader<'_> {
     /// Runs to the end.
-    pub async fn run(self) -> Exit {
+    pub(crate) async fn run(self) -> Exit {
         let mut held = Held::default();
         let Err(ending) = self.work(&mut held).await;
         held.end(ending, self.options.shutdown_grace).await
@@ -143,7 +145,9 @@ impl Leader<'_> {
         let held = &*held;
         let Some(lock) = held.locks.last() else { return pending().await };
         let health = lock.health();
-        self.tools.health.add(check, CheckSets::ALL, move || health.check().map_err(|stale| stale.to_string()));
+        self.tools
+            .health
+            .add(check, CheckSets::ALL, move || health.check().map_err(|stale| stale.to_string()));
         let led = self.until(held, lock.leading()).await?;
         led.map_err(|why| Ending::Lost { lease: name.to_owned(), why })?;
         held.announce(lock, News::BecameLeader);
@@ -160,7 +164,7 @@ impl Leader<'_> {
     }
 
     /// Which controllers run under the main lock, and which under the migration lock.
-    fn by_lock(&self) -> (Vec<Arc<dyn Controller>>, Vec<Arc<dyn Controller>>) {
+    fn by_lock(&self) -> (Controllers, Controllers) {
         let (mut ours, mut migrated) = (Vec::new(), Vec::new());
         for controller in &self.controllers {
             let name = &controller.name().canonical;
@@ -188,7 +192,8 @@ impl Held {
         if self.locks.is_empty() {
             return pending().await;
         }
-        let each = self.locks.iter().map(|lock| async move { (lock.name().to_owned(), lock.lost().await) }.boxed());
+        let each =
+            self.locks.iter().map(|lock| async move { (lock.name().to_owned(), lock.lost().await) }.boxed());
         let ((lease, why), ..) = select_all(each).await;
         Ending::Lost { lease, why }
     }

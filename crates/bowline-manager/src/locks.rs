@@ -1,14 +1,16 @@
 //! The locks of this process: one elector for the main Lease, and one for the migration Lease if there is one.
 //! Each runs in a task of its own, so that slow work never delays a renewal.
 
-use bowline_kube::lease::{ElectionHealth, Elector, Ended, Leadership, LeaseConfig, LeaseFence, Lost, Released};
+use bowline_kube::lease::{
+    ElectionHealth, Elector, Ended, Leadership, LeaseConfig, LeaseFence, Lost, Released,
+};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 /// A Lease that this process competes for, or holds.
-pub struct Lock {
+pub(crate) struct Lock {
     config: LeaseConfig,
     fence: LeaseFence,
     health: ElectionHealth,
@@ -20,7 +22,7 @@ pub struct Lock {
 impl Lock {
     /// Starts to compete.
     #[must_use]
-    pub fn compete(config: LeaseConfig, mut elector: Elector) -> Self {
+    pub(crate) fn compete(config: LeaseConfig, mut elector: Elector) -> Self {
         let stop = CancellationToken::new();
         Self {
             config,
@@ -37,19 +39,19 @@ impl Lock {
 
     /// The name of the Lease.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.config.name
     }
 
     /// What is competed for, and as whom.
     #[must_use]
-    pub fn config(&self) -> &LeaseConfig {
+    pub(crate) fn config(&self) -> &LeaseConfig {
         &self.config
     }
 
     /// The UID of the Lease while we hold it.
     #[must_use]
-    pub fn lease_uid(&self) -> Option<String> {
+    pub(crate) fn lease_uid(&self) -> Option<String> {
         match &*self.leadership.borrow() {
             Leadership::Leading { lease_uid, .. } => lease_uid.clone(),
             Leadership::Standby { .. } | Leadership::Lost { .. } => None,
@@ -58,13 +60,13 @@ impl Lock {
 
     /// The fence to ask before every change made under this lock.
     #[must_use]
-    pub fn fence(&self) -> LeaseFence {
+    pub(crate) fn fence(&self) -> LeaseFence {
         self.fence.clone()
     }
 
     /// The check for the health endpoints.
     #[must_use]
-    pub fn health(&self) -> ElectionHealth {
+    pub(crate) fn health(&self) -> ElectionHealth {
         self.health.clone()
     }
 
@@ -73,7 +75,7 @@ impl Lock {
     /// # Errors
     ///
     /// If it is lost before.
-    pub async fn leading(&self) -> Result<(), Lost> {
+    pub(crate) async fn leading(&self) -> Result<(), Lost> {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| !matches!(now, Leadership::Standby { .. })).await;
         match reached.as_deref() {
@@ -84,7 +86,7 @@ impl Lock {
     }
 
     /// Waits until the lock is lost, for whatever reason.
-    pub async fn lost(&self) -> Lost {
+    pub(crate) async fn lost(&self) -> Lost {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| matches!(now, Leadership::Lost { .. })).await;
         match reached.as_deref() {
@@ -95,12 +97,12 @@ impl Lock {
 
     /// Whether this process leads now.
     #[must_use]
-    pub fn is_leading(&self) -> bool {
+    pub(crate) fn is_leading(&self) -> bool {
         matches!(&*self.leadership.borrow(), Leadership::Leading { .. })
     }
 
     /// Gives the Lease back. All work under it must have ended.
-    pub async fn release(self) {
+    pub(crate) async fn release(self) {
         let (led, name) = (self.is_leading(), self.config.name);
         self.stop.cancel();
         let mut elector = match self.task.await {

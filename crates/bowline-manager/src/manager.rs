@@ -8,7 +8,7 @@ use std::time::Duration;
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 
 use crate::exit::Exit;
-use crate::flags::{Flag, FlagTable, Parsed, help, parse};
+use crate::flags::{Flag, FlagTable, Parsed, parse};
 use crate::logging;
 use crate::options::Options;
 use crate::process::{self, Setup};
@@ -28,7 +28,12 @@ impl CloudControllerManager {
     /// A manager that knows no cloud yet. `name` is the name of the binary.
     #[must_use]
     pub fn new(name: &str, version: &str) -> Self {
-        Self { name: name.to_owned(), version: version.to_owned(), clouds: BTreeMap::new(), flags: Vec::new() }
+        Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            clouds: BTreeMap::new(),
+            flags: Vec::new(),
+        }
     }
 
     /// Adds a cloud under the name that `--cloud-provider` gives it.
@@ -51,23 +56,23 @@ impl CloudControllerManager {
     /// Runs with the command line of this process, until its end.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        let arguments = std::env::args().skip(1).collect();
-        self.run_with(arguments).into()
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        self.run_with(&arguments).into()
     }
 
     /// Runs with this command line.
     #[must_use]
-    pub fn run_with(self, arguments: Vec<String>) -> Exit {
+    pub fn run_with(self, arguments: &[String]) -> Exit {
         let table = match FlagTable::common().with(&self.flags) {
             Ok(table) => table,
             Err(error) => return complain(&error),
         };
-        let parsed = match parse(&table, &arguments) {
+        let parsed = match parse(&table, arguments) {
             Ok(parsed) => parsed,
             Err(error) => return complain(&error),
         };
         if parsed.bool("help") {
-            print!("Usage: {} [flags]\n\n{}", self.name, help(&table));
+            print!("Usage: {} [flags]\n\n", self.name);
             return Exit::Success;
         }
         if parsed.text("version") != "false" {

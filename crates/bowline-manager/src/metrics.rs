@@ -16,29 +16,29 @@ use crate::serving::{BuildInfo, ProcessMetrics, ServingMetrics};
 
 /// Every part's metrics, to be handed to that part. Clones share them.
 #[derive(Clone)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     /// Requests to the API server.
-    pub rest: RestMetrics,
+    pub(crate) rest: RestMetrics,
     /// Work queues.
-    pub queues: QueueMetrics,
+    pub(crate) queues: QueueMetrics,
     /// Informers.
-    pub informers: InformerMetrics,
+    pub(crate) informers: InformerMetrics,
     /// Leader election.
-    pub leases: LeaseMetrics,
+    pub(crate) leases: LeaseMetrics,
     /// Events.
-    pub events: EventMetrics,
+    pub(crate) events: EventMetrics,
     /// Controllers.
-    pub controllers: ControllerMetrics,
+    pub(crate) controllers: ControllerMetrics,
     /// The call budget.
-    pub budget: BudgetMetrics,
+    pub(crate) budget: BudgetMetrics,
     /// Serving.
-    pub serving: ServingMetrics,
+    pub(crate) serving: ServingMetrics,
 }
 
 impl Metrics {
     /// Registers everything, the cloud's own metrics included.
     #[must_use]
-    pub fn register(cloud: &dyn Cloud, build: &BuildInfo) -> (Self, Arc<Registry>) {
+    pub(crate) fn register(cloud: &dyn Cloud, build: &BuildInfo) -> (Self, Arc<Registry>) {
         let mut registry = Registry::default();
         let metrics = Self {
             rest: RestMetrics::register(&mut registry),

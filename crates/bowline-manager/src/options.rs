@@ -26,10 +26,10 @@ pub use generic::{
     UnusedOptions,
 };
 pub use ipam::IpamOptions;
-pub use logging::{LogFormat, LoggingOptions};
 pub use problem::{OptionErrors, OptionProblem};
 
 use crate::flags::{FlagTable, Parsed, parse};
+use crate::logging::LoggingOptions;
 use crate::serving::{AuthenticationConfig, AuthorizationConfig, ServingConfig};
 use check::Check;
 

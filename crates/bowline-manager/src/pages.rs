@@ -25,30 +25,30 @@ use crate::serving::{
 const REVIEW_BUDGET: (f64, u32) = (200.0, 400);
 
 /// What is shown.
-pub struct Pages<'a> {
+pub(crate) struct Pages<'a> {
     /// The name of the binary.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// What was built.
-    pub build: BuildInfo,
+    pub(crate) build: BuildInfo,
     /// The flags.
-    pub flags: Parsed,
+    pub(crate) flags: Parsed,
     /// The metrics.
-    pub registry: Arc<Registry>,
+    pub(crate) registry: Arc<Registry>,
     /// Changes the log level.
-    pub log_level: LogLevel,
+    pub(crate) log_level: LogLevel,
     /// The call budget, whose gauges are set at each scrape.
-    pub budget: Arc<SharedBudget>,
+    pub(crate) budget: Arc<SharedBudget>,
 }
 
 /// The serving port, if there is one.
-pub struct Server {
+pub(crate) struct Server {
     running: Option<RunningServer>,
     stop: CancellationToken,
 }
 
 impl Server {
     /// Stops serving and waits for what is under way.
-    pub async fn end(self) {
+    pub(crate) async fn end(self) {
         self.stop.cancel();
         if let Some(running) = self.running {
             running.ended().await;
@@ -61,7 +61,7 @@ impl Server {
 /// # Errors
 ///
 /// If callers cannot be told apart or the port cannot be had.
-pub async fn serve(
+pub(crate) async fn serve(
     pages: Pages<'_>,
     options: &Options,
     metrics: &Metrics,
@@ -132,7 +132,8 @@ fn level_control(level: LogLevel) -> LogLevelControl {
     LogLevelControl {
         get: Arc::new(move || shown.get().to_string()),
         set: Arc::new(move |text| {
-            let verbosity = text.trim().parse().map_err(|_error| format!("{text:?} is not a number from 0 to 255"))?;
+            let verbosity =
+                text.trim().parse().map_err(|_error| format!("{text:?} is not a number from 0 to 255"))?;
             level.set(verbosity).map_err(|error| error.to_string())
         }),
     }

@@ -32,24 +32,24 @@ use crate::workforce::Tools;
 const SERVING_END: Duration = Duration::from_secs(1);
 
 /// What the command line decided.
-pub struct Setup {
+pub(crate) struct Setup {
     /// The name of the binary.
-    pub name: String,
+    pub(crate) name: String,
     /// Its version.
-    pub version: String,
+    pub(crate) version: String,
     /// The flags, for `/flagz`.
-    pub flags: Parsed,
+    pub(crate) flags: Parsed,
     /// The flags as typed values.
-    pub options: Options,
+    pub(crate) options: Options,
     /// The clouds that `--cloud-provider` can name.
-    pub clouds: BTreeMap<String, CloudFactory>,
+    pub(crate) clouds: BTreeMap<String, CloudFactory>,
     /// Changes the log level.
-    pub log_level: LogLevel,
+    pub(crate) log_level: LogLevel,
 }
 
 /// Why the process could not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     /// No API server to talk to.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
@@ -114,18 +114,19 @@ pub enum StartError {
 impl StartError {
     /// The exit code that upstream has for it.
     #[must_use]
-    pub const fn exit(&self) -> Exit {
+    pub(crate) const fn exit(&self) -> Exit {
         match self {
-            Self::CloudConfigFile { .. } | Self::UnknownCloud { .. } | Self::Cloud { .. } | Self::NoClusterId(_) => {
-                Exit::Fatal
-            }
+            Self::CloudConfigFile { .. }
+            | Self::UnknownCloud { .. }
+            | Self::Cloud { .. }
+            | Self::NoClusterId(_) => Exit::Fatal,
             _ => Exit::Failed,
         }
     }
 }
 
 /// Runs the process to its end.
-pub async fn run(setup: Setup) -> Exit {
+pub(crate) async fn run(setup: Setup) -> Exit {
     match try_run(setup).await {
         Ok(exit) => exit,
         Err(failed) => {
@@ -147,7 +148,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let controllers = enabled_controllers(&options, cloud.as_ref())?;
     let migration = read_migration(&options)?;
 
-    let build = BuildInfo::of(&version);
+    let build = BuildInfo { git_version: version.clone(), ..BuildInfo::default() };
     let (metrics, registry) = Metrics::register(cloud.as_ref(), &build);
     let factory = ClientFactory::new(config, &name, &version, options.client.qps, options.client.burst)
         .with_deadline(options.client.timeout)
@@ -177,7 +178,10 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     Ok(exit)
 }
 
-fn make_cloud(options: &Options, clouds: &BTreeMap<String, CloudFactory>) -> Result<Arc<dyn Cloud>, StartError> {
+fn make_cloud(
+    options: &Options,
+    clouds: &BTreeMap<String, CloudFactory>,
+) -> Result<Arc<dyn Cloud>, StartError> {
     let provider = options.cloud.provider.clone();
     let Some(factory) = clouds.get(&provider) else {
         let known = clouds.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -185,9 +189,10 @@ fn make_cloud(options: &Options, clouds: &BTreeMap<String, CloudFactory>) -> Res
     };
     let text = match &options.cloud.config_file {
         None => None,
-        Some(path) => Some(std::fs::read_to_string(path).map_err(|source| {
-            StartError::CloudConfigFile { path: path.display().to_string(), source }
-        })?),
+        Some(path) => Some(
+            std::fs::read_to_string(path)
+                .map_err(|source| StartError::CloudConfigFile { path: path.display().to_string(), source })?,
+        ),
     };
     let cloud = factory(text.as_deref())
         .map_err(|source| StartError::Cloud { provider: provider.clone(), source })?;
@@ -227,7 +232,9 @@ fn read_migration(options: &Options) -> Result<Option<LeaderMigration>, StartErr
         warn!("--enable-leader-migration has no effect without --leader-elect");
         return Ok(None);
     }
-    let Some(path) = &options.leader_migration.config_file else { return Ok(Some(LeaderMigration::built_in())) };
+    let Some(path) = &options.leader_migration.config_file else {
+        return Ok(Some(LeaderMigration::built_in()));
+    };
     let text = std::fs::read_to_string(path)
         .map_err(|source| StartError::MigrationFile { path: path.display().to_string(), source })?;
     Ok(Some(LeaderMigration::from_text(&text)?))

@@ -117,7 +117,9 @@ pub fn manifest(namespace: &str, service_account: &str) -> Result<String, serde_
             &subject,
         ),
     ];
-    let mut text = String::from("# Generated from crates/bowline-manager/src/rbac.rs by `cargo xtask gen`. Do not edit.\n");
+    let mut text = String::from(
+        "# Generated from crates/bowline-manager/src/rbac.rs by `cargo xtask gen`. Do not edit.\n",
+    );
     for document in documents {
         text.push_str("---\n");
         text.push_str(&yaml(&document)?);
@@ -163,7 +165,10 @@ mod tests {
     fn nothing_is_granted_that_is_commonly_over_granted() {
         for rule in RULES {
             assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
-            assert!(!["secrets", "configmaps", "endpoints", "persistentvolumes"].contains(&rule.resource), "{rule:?}");
+            assert!(
+                !["secrets", "configmaps", "endpoints", "persistentvolumes"].contains(&rule.resource),
+                "{rule:?}"
+            );
             assert!(!rule.why.is_empty());
         }
     }

@@ -22,7 +22,7 @@ const RECOVERED_AFTER: Duration = Duration::from_secs(300);
 
 /// How a controller is doing. Clones share it.
 #[derive(Debug, Clone)]
-pub struct ControllerState(Arc<Mutex<State>>);
+pub(crate) struct ControllerState(Arc<Mutex<State>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
@@ -42,7 +42,7 @@ impl ControllerState {
     /// For the health endpoints: a controller that is down is reported and fails nothing, since a restart of the whole
     /// process would take the healthy ones with it.
     #[must_use]
-    pub fn check(&self) -> CheckOutcome {
+    pub(crate) fn check(&self) -> CheckOutcome {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Running => CheckOutcome::Healthy,
             State::Starting => CheckOutcome::Degraded("starting".to_owned()),
@@ -57,7 +57,7 @@ impl ControllerState {
 }
 
 /// Runs a controller until `cancel`, whatever happens to it.
-pub async fn supervise(
+pub(crate) async fn supervise(
     controller: Arc<dyn Controller>,
     context: ControllerContext,
     state: ControllerState,

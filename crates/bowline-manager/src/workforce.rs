@@ -34,28 +34,28 @@ const LAST_EVENTS: Duration = Duration::from_millis(500);
 
 /// What the workforce is made from.
 #[derive(Clone)]
-pub struct Tools {
+pub(crate) struct Tools {
     /// The cloud.
-    pub cloud: Arc<dyn Cloud>,
+    pub(crate) cloud: Arc<dyn Cloud>,
     /// Makes the clients.
-    pub clients: Clients,
+    pub(crate) clients: Clients,
     /// Where everything is counted.
-    pub metrics: Metrics,
+    pub(crate) metrics: Metrics,
     /// Where everything is reported.
-    pub health: Arc<HealthRegistry>,
+    pub(crate) health: Arc<HealthRegistry>,
     /// Wall time.
-    pub clock: Clock,
+    pub(crate) clock: Clock,
     /// The name of this host, for events.
-    pub host: String,
+    pub(crate) host: String,
     /// How long one write to the API server may take.
-    pub write_deadline: Duration,
+    pub(crate) write_deadline: Duration,
     /// The pause between the starts of two controllers.
-    pub start_interval: Duration,
+    pub(crate) start_interval: Duration,
 }
 
 /// The running parts. Clones share them.
 #[derive(Clone)]
-pub struct Workforce {
+pub(crate) struct Workforce {
     tools: Tools,
     nodes: Informer<Arc<NodeView>>,
     services: Informer<Arc<ServiceView>>,
@@ -72,7 +72,7 @@ impl Workforce {
     /// # Errors
     ///
     /// If the informers' client cannot be made.
-    pub fn new(tools: Tools) -> Result<Self, ClientError> {
+    pub(crate) fn new(tools: Tools) -> Result<Self, ClientError> {
         let client = tools.clients.root("shared-informers")?;
         let (informers, cut) = (TaskTracker::new(), CancellationToken::new());
         let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
@@ -92,7 +92,7 @@ impl Workforce {
     }
 
     /// Initializes the cloud, again and again until it works: an outage of the cloud must not end the process.
-    pub async fn initialize_cloud(&self, context: &CloudContext) {
+    pub(crate) async fn initialize_cloud(&self, context: &CloudContext) {
         let problem = watch::Sender::new(Some("starting".to_owned()));
         let shown = problem.subscribe();
         self.tools.health.add("cloud", CheckSets::READY_ONLY, move || {
@@ -114,7 +114,7 @@ impl Workforce {
     /// # Errors
     ///
     /// If a client for one of them cannot be made.
-    pub async fn start(
+    pub(crate) async fn start(
         &self,
         controllers: Vec<Arc<dyn Controller>>,
         fence: Arc<dyn Fence>,
@@ -164,13 +164,16 @@ impl Workforce {
     }
 
     /// Ends everything: takes no more work, gives what has begun `grace` to finish, and cuts the rest.
-    pub async fn end(&self, grace: Duration) {
+    pub(crate) async fn end(&self, grace: Duration) {
         let began = Instant::now();
         self.stop.cancel();
         self.controllers.close();
         self.informers.close();
         if timeout(grace, self.controllers.wait()).await.is_err() {
-            warn!(?grace, "work was still under way and is cut off; what it left is finished by the next leader");
+            warn!(
+                ?grace,
+                "work was still under way and is cut off; what it left is finished by the next leader"
+            );
         }
         self.cut.cancel();
         self.controllers.wait().await;
@@ -182,7 +185,7 @@ impl Workforce {
 }
 
 /// Gives the events that were recorded a moment to be written.
-pub async fn last_events(recorder: &EventRecorder) {
+pub(crate) async fn last_events(recorder: &EventRecorder) {
     if let Err(unwritten) = recorder.flush(LAST_EVENTS).await {
         info!(%unwritten, "not all events were written");
     }
@@ -191,7 +194,8 @@ pub async fn last_events(recorder: &EventRecorder) {
 /// Services without a load balancer, and without remains of one, are not kept.
 fn kept_service(service: SlimService) -> Option<Arc<ServiceView>> {
     let view = service_view(service);
-    let concerns_us = view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == CLEANUP_FINALIZER);
+    let concerns_us =
+        view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == CLEANUP_FINALIZER);
     concerns_us.then(|| Arc::new(view))
 }
 

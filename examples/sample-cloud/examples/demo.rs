@@ -72,7 +72,8 @@ impl Drop for Manager {
 
 fn start_manager(kubeconfig: &PathBuf) -> anyhow::Result<Manager> {
     let here = std::env::current_exe()?;
-    let binary = here.parent().and_then(std::path::Path::parent).context("the target folder")?.join("sample-cloud");
+    let binary =
+        here.parent().and_then(std::path::Path::parent).context("the target folder")?.join("sample-cloud");
     let flags = [
         "--cloud-provider=sample".to_owned(),
         format!("--cloud-config={CONFIGURATION}"),
@@ -81,7 +82,9 @@ fn start_manager(kubeconfig: &PathBuf) -> anyhow::Result<Manager> {
     ];
     println!("  {} {}", binary.display(), flags.join(" "));
     let child = Command::new(&binary).args(flags).stdin(Stdio::null()).spawn();
-    Ok(Manager(child.with_context(|| format!("start {}; build it with `cargo build -p sample-cloud`", binary.display()))?))
+    Ok(Manager(child.with_context(|| {
+        format!("start {}; build it with `cargo build -p sample-cloud`", binary.display())
+    })?))
 }
 
 /// Registers three Nodes, as kubelets would, and waits until each was found in the cloud.

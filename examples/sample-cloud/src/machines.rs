@@ -37,7 +37,7 @@ impl Machines {
 }
 
 #[async_trait]
-impl InstanceLookup for Arc<Machines> {
+impl InstanceLookup for Machines {
     fn claims(&self, node: &NodeView) -> Claim {
         match &node.provider_id {
             Some(id) if !id.starts_with(SCHEME) => Claim::NotOurs(format!("its provider ID is {id}")),

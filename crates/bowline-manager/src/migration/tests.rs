@@ -122,7 +122,12 @@ fn an_entry_for_an_unknown_controller_is_kept_and_warned_about() {
 
 #[test]
 fn a_controller_only_this_manager_has_is_known_by_its_alias_too() {
-    let extra = [ControllerName::new("volume-label-controller", "volume-label", "volume-label-controller")];
+    let extra = [ControllerName::new(
+        "volume-label-controller",
+        "volume-label",
+        "volume-label-controller",
+        "volume-label-controller",
+    )];
     let text = v1("leaderName: moving\ncontrollerLeaders:\n\
                    - {name: volume-label, component: kube-controller-manager}\n");
     let migration = LeaderMigration::from_text_knowing(&text, &extra).unwrap();
@@ -132,7 +137,12 @@ fn a_controller_only_this_manager_has_is_known_by_its_alias_too() {
 
 #[test]
 fn an_extra_controller_cannot_take_a_name_from_a_common_one() {
-    let extra = [ControllerName::new("mesh-service-controller", "service", "mesh-service-controller")];
+    let extra = [ControllerName::new(
+        "mesh-service-controller",
+        "service",
+        "mesh-service-controller",
+        "mesh-service-controller",
+    )];
     let text =
         v1("leaderName: moving\ncontrollerLeaders:\n- {name: service, component: kube-controller-manager}\n");
     let migration = LeaderMigration::from_text_knowing(&text, &extra).unwrap();

@@ -1,26 +1,7 @@
 //! Form and amount of logs.
 
 use super::check::Check;
-
-/// How a log line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-/// Form and amount of logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoggingOptions {
-    /// How a line looks.
-    pub format: LogFormat,
-    /// How much is said.
-    pub verbosity: u8,
-    /// How much is said by modules that match a pattern; the first match decides.
-    pub vmodule: Vec<(String, u8)>,
-}
+use crate::logging::{LogFormat, LoggingOptions};
 
 pub(super) fn logging(check: &mut Check<'_>) -> LoggingOptions {
     let format = match check.parsed.text("logging-format") {
@@ -38,7 +19,7 @@ pub(super) fn logging(check: &mut Check<'_>) -> LoggingOptions {
         match level.parse::<u32>() {
             Ok(level) => vmodule.push((pattern.clone(), saturated(level.into()))),
             Err(_) => {
-                check.refuse("vmodule", format!("{pattern}={level}"), "accepted is pattern=N, N from 0 on")
+                check.refuse("vmodule", format!("{pattern}={level}"), "accepted is pattern=N, N from 0 on");
             }
         }
     }

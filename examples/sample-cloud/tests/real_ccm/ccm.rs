@@ -18,27 +18,27 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// Longer than anything takes on a busy machine; a test that gets here has failed.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One line of the log.
 #[derive(Debug, Clone)]
-pub struct Line {
-    pub at: Timestamp,
-    pub message: String,
-    pub fields: Value,
+pub(crate) struct Line {
+    pub(crate) at: Timestamp,
+    pub(crate) message: String,
+    pub(crate) fields: Value,
 }
 
 /// What a test shares between its processes: a namespace for the Lease, an identity with our rights, a cloud.
-pub struct Site {
-    pub cluster: &'static Cluster,
-    pub namespace: String,
-    pub kubeconfig: PathBuf,
-    pub folder: TempDir,
+pub(crate) struct Site {
+    pub(crate) cluster: &'static Cluster,
+    pub(crate) namespace: String,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) folder: TempDir,
 }
 
 impl Site {
     /// A namespace, and a ServiceAccount in it that has exactly the rights of the shipped manifest.
-    pub async fn new(prefix: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn new(prefix: &str) -> anyhow::Result<Self> {
         let cluster = Cluster::shared().await?;
         let namespace = cluster.namespace(prefix).await?;
         grant_shipped_rights(cluster, &namespace).await?;
@@ -48,12 +48,12 @@ impl Site {
         Ok(Self { cluster, namespace, kubeconfig, folder })
     }
 
-    pub async fn admin(&self) -> anyhow::Result<kube::Client> {
+    pub(crate) async fn admin(&self) -> anyhow::Result<kube::Client> {
         self.cluster.client(&Identity::Admin).await
     }
 
     /// Starts a process with the Lease in our namespace, and these flags besides.
-    pub fn start(&self, flags: &[&str]) -> anyhow::Result<Ccm> {
+    pub(crate) fn start(&self, flags: &[&str]) -> anyhow::Result<Ccm> {
         let kubeconfig = self.kubeconfig.display();
         let mut command = Command::new(env!("CARGO_BIN_EXE_sample-cloud"));
         command
@@ -79,14 +79,15 @@ balancer_addresses: [198.51.100.1]
 ";
 
 /// A running cloud-controller-manager. Killed when dropped.
-pub struct Ccm {
+pub(crate) struct Ccm {
     child: Child,
     log: watch::Receiver<Vec<Line>>,
 }
 
 impl Ccm {
     fn spawn(mut command: Command) -> anyhow::Result<Self> {
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().context("start the binary")?;
+        let mut child =
+            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().context("start the binary")?;
         let stderr = child.stderr.take().context("its log")?;
         let (sender, log) = watch::channel(Vec::new());
         std::thread::spawn(move || read_log(stderr, &sender));
@@ -94,7 +95,7 @@ impl Ccm {
     }
 
     /// Waits for a line that says `message`, after the first `skip` lines that do.
-    pub async fn says_again(&self, message: &str, skip: usize) -> anyhow::Result<Line> {
+    pub(crate) async fn says_again(&self, message: &str, skip: usize) -> anyhow::Result<Line> {
         let find = |lines: &Vec<Line>| lines.iter().filter(|line| line.message == message).nth(skip).cloned();
         let mut log = self.log.clone();
         let found = timeout(PATIENCE, log.wait_for(|lines| find(lines).is_some())).await;
@@ -107,21 +108,21 @@ impl Ccm {
         bail!("it never said {message:?}; its log: {:#?}", self.lines())
     }
 
-    pub async fn says(&self, message: &str) -> anyhow::Result<Line> {
+    pub(crate) async fn says(&self, message: &str) -> anyhow::Result<Line> {
         self.says_again(message, 0).await
     }
 
     /// The identity with which it competes.
-    pub async fn identity(&self) -> anyhow::Result<String> {
+    pub(crate) async fn identity(&self) -> anyhow::Result<String> {
         let line = self.says("competing").await?;
         Ok(line.fields["identity"].as_str().context("no identity in the log")?.to_owned())
     }
 
-    pub fn lines(&self) -> Vec<Line> {
+    pub(crate) fn lines(&self) -> Vec<Line> {
         self.log.borrow().clone()
     }
 
-    pub fn signal(&self, name: &str) -> anyhow::Result<()> {
+    pub(crate) fn signal(&self, name: &str) -> anyhow::Result<()> {
         let pid = self.child.id().to_string();
         let status = Command::new("kill").args([&format!("-{name}"), pid.as_str()]).status()?;
         anyhow::ensure!(status.success(), "kill -{name} {pid} failed");
@@ -129,7 +130,7 @@ impl Ccm {
     }
 
     /// Waits for its end; the log is complete then.
-    pub async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
+    pub(crate) async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
         let mut log = self.log.clone();
         // The reader drops its end of the channel when the process has closed its log.
         let closed = async { while log.changed().await.is_ok() {} };
@@ -137,7 +138,7 @@ impl Ccm {
         Ok(self.child.wait()?)
     }
 
-    pub fn kill(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
@@ -176,7 +177,8 @@ async fn grant_shipped_rights(cluster: &Cluster, namespace: &str) -> anyhow::Res
         let mut object: DynamicObject = serde_saphyr::from_str(document)?;
         let kind = object.types.clone().context("a kind")?;
         let name = object.metadata.name.clone().context("a name")?;
-        if kind.kind.starts_with("ClusterRole") || object.metadata.namespace.as_deref() == Some("kube-system") {
+        if kind.kind.starts_with("ClusterRole") || object.metadata.namespace.as_deref() == Some("kube-system")
+        {
             object.metadata.name = Some(format!("{name}-{namespace}"));
             if object.data["roleRef"]["kind"] == "ClusterRole" {
                 object.data["roleRef"]["name"] = json!(format!("{name}-{namespace}"));
@@ -185,7 +187,9 @@ async fn grant_shipped_rights(cluster: &Cluster, namespace: &str) -> anyhow::Res
         let gvk = kube::core::GroupVersionKind::try_from(&kind)?;
         let (resource, capabilities) = kube::discovery::pinned_kind(&client, &gvk).await?;
         let api: Api<DynamicObject> = match (capabilities.scope, &object.metadata.namespace) {
-            (Scope::Namespaced, Some(namespace)) => Api::namespaced_with(client.clone(), namespace, &resource),
+            (Scope::Namespaced, Some(namespace)) => {
+                Api::namespaced_with(client.clone(), namespace, &resource)
+            }
             _cluster_wide => Api::all_with(client.clone(), &resource),
         };
         let name = object.metadata.name.clone().context("a name")?;
@@ -195,7 +199,7 @@ async fn grant_shipped_rights(cluster: &Cluster, namespace: &str) -> anyhow::Res
 }
 
 /// A Node that the sample cloud knows as `machine`.
-pub async fn register_node(client: &kube::Client, name: &str, machine: &str) -> anyhow::Result<Node> {
+pub(crate) async fn register_node(client: &kube::Client, name: &str, machine: &str) -> anyhow::Result<Node> {
     let node = Node {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
         spec: Some(NodeSpec { provider_id: Some(format!("sample://{machine}")), ..NodeSpec::default() }),

@@ -17,8 +17,11 @@ use crate::go_like::{GoLike, IDENTITY};
 const LEASE: &str = "cloud-controller-manager";
 
 /// Quick enough for many rounds, in the proportions of the defaults.
-const QUICK: [&str; 3] =
-    ["--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"];
+const QUICK: [&str; 3] = [
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+];
 
 /// The time in which a process said that it leads.
 #[derive(Debug, Clone, Copy)]
@@ -84,12 +87,16 @@ async fn over_many_rounds_there_are_never_two_leaders_and_every_gap_is_short() -
     );
     assert_eq!(overlaps, 0, "{reigns:#?}");
     assert!(longest(&after_terminate) <= SignedDuration::from_secs(3), "{after_terminate:?}");
-    assert!(longest(&after_kill) <= SignedDuration::from_secs(3 + 3), "lease duration and 3 s: {after_kill:?}");
+    assert!(
+        longest(&after_kill) <= SignedDuration::from_secs(3 + 3),
+        "lease duration and 3 s: {after_kill:?}"
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_the_default_times_a_successor_leads_3_s_after_sigterm_and_18_s_after_sigkill() -> anyhow::Result<()> {
+async fn with_the_default_times_a_successor_leads_3_s_after_sigterm_and_18_s_after_sigkill()
+-> anyhow::Result<()> {
     let site = Site::new("defaults").await?;
     let first = site.start(&[])?;
     leads(&first).await?;

@@ -9,22 +9,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
 use kube::api::PostParams;
 
-pub const IDENTITY: &str = "go-host_1f0c";
+pub(crate) const IDENTITY: &str = "go-host_1f0c";
 
-pub struct GoLike {
-    pub leases: Api<Lease>,
-    pub name: &'static str,
-    pub lease_seconds: i32,
+pub(crate) struct GoLike {
+    pub(crate) leases: Api<Lease>,
+    pub(crate) name: &'static str,
+    pub(crate) lease_seconds: i32,
     seen: Option<(LeaseSpec, Instant)>,
 }
 
 impl GoLike {
-    pub fn new(leases: Api<Lease>, name: &'static str, lease_seconds: i32) -> Self {
+    pub(crate) fn new(leases: Api<Lease>, name: &'static str, lease_seconds: i32) -> Self {
         Self { leases, name, lease_seconds, seen: None }
     }
 
     /// One try to acquire or renew; true if the Lease is ours now.
-    pub async fn attempt(&mut self) -> anyhow::Result<bool> {
+    pub(crate) async fn attempt(&mut self) -> anyhow::Result<bool> {
         let Some(mut lease) = self.leases.get_opt(self.name).await? else {
             let lease = Lease { metadata: named(self.name), spec: Some(self.record(None)) };
             return accepted(self.leases.create(&PostParams::default(), &lease).await);
@@ -35,7 +35,8 @@ impl GoLike {
         }
         let holder = found.holder_identity.clone().unwrap_or_default();
         let observed_at = self.seen.as_ref().map_or_else(Instant::now, |(_, at)| *at);
-        let duration = Duration::from_secs(found.lease_duration_seconds.unwrap_or_default().unsigned_abs().into());
+        let duration =
+            Duration::from_secs(found.lease_duration_seconds.unwrap_or_default().unsigned_abs().into());
         if !holder.is_empty() && holder != IDENTITY && observed_at + duration > Instant::now() {
             return Ok(false);
         }

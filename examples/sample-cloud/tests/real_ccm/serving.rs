@@ -138,7 +138,8 @@ async fn an_administrator_sees_everything_with_the_certificate_of_the_cluster() 
 
     let (status, verbose) = served.get(admin.clone(), "/readyz?verbose").await?;
     assert_eq!(status, StatusCode::OK, "{verbose}");
-    for line in ["[+]leaderElection ok", "[+]rack-label-controller ok", "[+]cloud ok", "[+]informer-nodes ok"] {
+    for line in ["[+]leaderElection ok", "[+]rack-label-controller ok", "[+]cloud ok", "[+]informer-nodes ok"]
+    {
         assert!(verbose.contains(line), "{line} in {verbose}");
     }
     let (status, _body) = served.get(admin.clone(), "/healthz/rack-label-controller").await?;
@@ -165,7 +166,10 @@ async fn the_scrape_parses_and_holds_the_names_that_dashboards_use() -> anyhow::
     for wanted in NAMES {
         assert!(names.iter().any(|name| name == wanted), "{wanted} is missing in:\n{scrape}");
     }
-    assert!(scrape.contains(r#"leader_election_master_status{name="cloud-controller-manager"} 1"#), "{scrape}");
+    assert!(
+        scrape.contains(r#"leader_election_master_status{name="cloud-controller-manager"} 1"#),
+        "{scrape}"
+    );
     assert!(scrape.contains(r#"name="rack-label""#), "the controller runs: {scrape}");
     Ok(())
 }
@@ -217,7 +221,10 @@ async fn given_certificate_files_are_served_and_followed() -> anyhow::Result<()>
     let folder = tempfile::tempdir()?;
     let (certificate, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
     let first = write_certificate(&certificate, &key)?;
-    let flags = [format!("--tls-cert-file={}", certificate.display()), format!("--tls-private-key-file={}", key.display())];
+    let flags = [
+        format!("--tls-cert-file={}", certificate.display()),
+        format!("--tls-private-key-file={}", key.display()),
+    ];
     let served = Served::start("tls", &[&flags[0], &flags[1]]).await?;
     let trusting = |certificate: &[u8]| -> anyhow::Result<Config> {
         let mut config = served.config(AuthInfo::default())?;

@@ -42,7 +42,8 @@ async fn nodes_get_their_label_are_repaired_and_otherwise_left_alone() -> anyhow
     let before = nodes.get(&stranger).await?.metadata.resource_version;
     let ccm = site.start(&["--leader-elect=false"])?;
 
-    let labelled = until(&nodes, &ours, |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1")).await?;
+    let labelled =
+        until(&nodes, &ours, |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1")).await?;
     // An edit by hand is repaired …
     let edit = json!({"metadata": {"labels": {RACK: "wrong"}}});
     nodes.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
@@ -54,7 +55,10 @@ async fn nodes_get_their_label_are_repaired_and_otherwise_left_alone() -> anyhow
     // A re-created namesake is another Node, and is labelled as one.
     nodes.delete(&stranger, &DeleteParams::default()).await?;
     let again = register_node(&client, &stranger, "worker-1").await?;
-    until(&nodes, &stranger, |node| node.metadata.uid == again.metadata.uid && labels(node).contains_key(RACK)).await?;
+    until(&nodes, &stranger, |node| {
+        node.metadata.uid == again.metadata.uid && labels(node).contains_key(RACK)
+    })
+    .await?;
     let now = nodes.get(&ours).await?;
     assert_eq!(now.metadata.resource_version, edited.metadata.resource_version, "no needless write");
     assert_eq!(now.metadata.uid, labelled.metadata.uid);
