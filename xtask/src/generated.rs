@@ -17,7 +17,10 @@ struct Generated {
 }
 
 /// All generated files; add a line for a new one.
-const GENERATED: &[Generated] = &[];
+const GENERATED: &[Generated] = &[Generated {
+    path: "docs/reference/flags.md",
+    cargo: &["run", "--quiet", "--package", "bowline-manager", "--example", "reference", "--", "flags"],
+}];
 
 /// Writes all generated files.
 pub(crate) fn write() -> anyhow::Result<()> {

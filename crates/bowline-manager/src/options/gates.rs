@@ -134,8 +134,8 @@ pub(super) fn feature_gates(check: &mut Check<'_>) -> FeatureGates {
     for (name, value) in check.parsed.map("feature-gates") {
         let pair = format!("{name}={value}");
         match (admit(name), parse_bool(value)) {
-            (Err(problem), _) => check.refuse("feature-gates", pair, problem),
-            (Ok(_), None) => check.refuse("feature-gates", pair, "accepted are true and false"),
+            (Err(problem), _) => check.refuse("feature-gates", &pair, problem),
+            (Ok(_), None) => check.refuse("feature-gates", &pair, "accepted are true and false"),
             (Ok(warning), Some(on)) => {
                 check.warnings.extend(warning.map(|text| format!("--feature-gates={pair}: {text}")));
                 gates.given.insert(name.clone(), on);
