@@ -45,7 +45,8 @@ const KNOWN: [Gate; 10] = [
     gate("RemoteRequestHeaderUID", Stage::Beta, true, "--requestheader-uid-headers alone decides"),
 ];
 
-/// Gates of the upstream libraries: they come with every Go manager, and steer an API server or a Go client.
+/// Gates of the upstream API server and client libraries, which Go managers link and hence accept. Those that have
+/// become fixed upstream stay in the list, so that an old command line still starts.
 const OF_LIBRARIES: &[&str] = &[
     "APIResponseCompression",
     "APIServerIdentity",
@@ -63,19 +64,24 @@ const OF_LIBRARIES: &[&str] = &[
     "ClientsPreferCBOR",
     "ConcurrentWatchObjectDecode",
     "ConsistentListFromCache",
+    "ConsistentListFromCacheSkipTimeoutFallback",
+    "ConstrainedImpersonation",
     "CoordinatedLeaderElection",
     "DeclarativeValidation",
+    "DeclarativeValidationBeta",
     "DeclarativeValidationTakeover",
     "DetectCacheInconsistency",
     "InOrderInformers",
     "InformerResourceVersion",
     "KMSv1",
     "ListFromCacheSnapshot",
+    "ManifestBasedAdmissionControlConfig",
     "MutatingAdmissionPolicy",
     "OpenAPIEnums",
     "ResilientWatchCacheInitialization",
     "RetryGenerateName",
     "SeparateCacheWatchRPC",
+    "ShardedListAndWatch",
     "SizeBasedListCostEstimate",
     "StorageVersionAPI",
     "StorageVersionHash",
@@ -85,9 +91,11 @@ const OF_LIBRARIES: &[&str] = &[
     "StrictCostEnforcementForWebhooks",
     "StructuredAuthenticationConfiguration",
     "StructuredAuthenticationConfigurationEgressSelector",
+    "StructuredAuthenticationConfigurationJWKSMetrics",
     "StructuredAuthorizationConfiguration",
     "TokenRequestServiceAccountUIDValidation",
     "UnauthenticatedHTTP2DOSMitigation",
+    "UnknownVersionInteroperabilityProxy",
     "WatchCacheInitializationPostStartHook",
     "WatchFromStorageWithoutResourceVersion",
     "WatchList",
