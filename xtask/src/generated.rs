@@ -5,22 +5,27 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-use crate::run::{cargo, workspace_root};
+use crate::run::{cargo, run, workspace_root};
 
-/// A file, and the cargo command that prints what belongs into it.
+/// A file, and the word that makes the example `reference` print what belongs into it.
 struct Generated {
     path: &'static str,
-    cargo: &'static [&'static str],
+    word: &'static str,
 }
 
 /// All generated files; add a line for a new one.
-const GENERATED: &[Generated] = &[];
+const GENERATED: &[Generated] = &[
+    Generated { path: "docs/reference/flags.md", word: "flags" },
+    Generated { path: "deploy/rbac.yaml", word: "rbac" },
+];
 
 /// Writes all generated files.
 pub(crate) fn write() -> anyhow::Result<()> {
+    build()?;
     for file in GENERATED {
         let path = workspace_root().join(file.path);
         if let Some(folder) = path.parent() {
@@ -34,6 +39,7 @@ pub(crate) fn write() -> anyhow::Result<()> {
 
 /// Fails if a generated file is not what the code says.
 pub(crate) fn check() -> anyhow::Result<()> {
+    build()?;
     let mut stale = Vec::new();
     for file in GENERATED {
         if !is_current(&workspace_root().join(file.path), &print(file)?) {
@@ -47,11 +53,23 @@ pub(crate) fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
+fn build() -> anyhow::Result<()> {
+    run(&mut cargo(&["build", "--workspace", "--locked", "--example", "reference"]))
+}
+
 fn print(file: &Generated) -> anyhow::Result<Vec<u8>> {
-    let mut command = cargo(file.cargo);
-    let output = command.stderr(std::process::Stdio::inherit()).output()?;
+    let here = std::env::current_exe()?;
+    let program = here.parent().context("the folder of this program")?.join("examples/reference");
+    let output = Command::new(&program).arg(file.word).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
-        bail!("`cargo {}` failed ({}), so {} is unknown", file.cargo.join(" "), output.status, file.path);
+        bail!(
+            "`{} {}` failed ({}), so {} is unknown",
+            program.display(),
+            file.word,
+            output.status,
+            file.path
+        );
     }
     Ok(output.stdout)
 }

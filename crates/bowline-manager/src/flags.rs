@@ -8,10 +8,14 @@ mod parsed;
 mod rows;
 pub(crate) mod suggest;
 mod table;
+mod text;
+#[cfg(test)]
+mod upstream;
 mod value;
 
 pub use go::{GoDuration, GoDurationError, parse_bool};
 pub use parse::{FlagErrors, FlagProblem, parse};
 pub use parsed::Parsed;
 pub use table::{Flag, FlagTable, Kind, Section, TableError};
+pub use text::{help, reference_markdown};
 pub use value::Value;

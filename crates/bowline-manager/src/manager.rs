@@ -8,7 +8,7 @@ use std::time::Duration;
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 
 use crate::exit::Exit;
-use crate::flags::{Flag, FlagTable, Parsed, parse};
+use crate::flags::{Flag, FlagTable, Parsed, help, parse};
 use crate::logging;
 use crate::options::Options;
 use crate::process::{self, Setup};
@@ -72,7 +72,7 @@ impl CloudControllerManager {
             Err(error) => return complain(&error),
         };
         if parsed.bool("help") {
-            print!("Usage: {} [flags]\n\n", self.name);
+            print!("Usage: {} [flags]\n\n{}", self.name, help(&table));
             return Exit::Success;
         }
         if parsed.text("version") != "false" {

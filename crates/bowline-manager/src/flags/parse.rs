@@ -171,6 +171,7 @@ impl<'a, I: Iterator<Item = OsString>> Reader<'a, I> {
                 let long_form = letters.split('=').next().unwrap_or(letters).replace('_', "-");
                 let hint = hint(&long_form, "--", self.table.rows().iter().map(|row| row.name));
                 self.problems.push(FlagProblem::Unknown { flag: format!("-{letter} in -{letters}"), hint });
+                self.after_unknown = !letters.contains('=');
                 return;
             };
             if let Some(value) = rest.strip_prefix('=') {

@@ -1,5 +1,6 @@
 //! Takes values out of a command line and notes what is wrong with them, so that all problems are told at once.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,7 +24,7 @@ impl<'a> Check<'a> {
     }
 
     /// Notes that a flag's value cannot be used.
-    pub(super) fn refuse(&mut self, flag: &'static str, value: impl ToString, wanted: impl Into<String>) {
+    pub(super) fn refuse(&mut self, flag: &'static str, value: &dyn Display, wanted: impl Into<String>) {
         self.problems.push(OptionProblem::Value { flag, value: value.to_string(), wanted: wanted.into() });
     }
 
@@ -39,7 +40,7 @@ impl<'a> Check<'a> {
     pub(super) fn duration(&mut self, flag: &'static str) -> Duration {
         let given = self.parsed.duration(flag);
         given.to_std().unwrap_or_else(|| {
-            self.refuse(flag, given, "must not be negative");
+            self.refuse(flag, &given, "must not be negative");
             Duration::ZERO
         })
     }
@@ -48,7 +49,7 @@ impl<'a> Check<'a> {
     pub(super) fn period(&mut self, flag: &'static str) -> Duration {
         let given = self.parsed.duration(flag);
         given.to_std().filter(|period| !period.is_zero()).unwrap_or_else(|| {
-            self.refuse(flag, given, "must be more than 0s");
+            self.refuse(flag, &given, "must be more than 0s");
             Duration::from_secs(1)
         })
     }
@@ -61,7 +62,7 @@ impl<'a> Check<'a> {
     ) -> T {
         let given = self.parsed.int(flag);
         if !range.contains(&given) {
-            self.refuse(flag, given, format!("must be between {} and {}", range.start(), range.end()));
+            self.refuse(flag, &given, format!("must be between {} and {}", range.start(), range.end()));
         }
         T::try_from(given.clamp(*range.start(), *range.end())).unwrap_or_default()
     }
@@ -80,13 +81,19 @@ impl<'a> Check<'a> {
         self.int(flag, 1..=1_000_000)
     }
 
-    /// Requests per second.
+    /// Requests per second to the API server, as client-go reads it: 0 is its own default of 5, less is no limit.
+    pub(super) fn kube_qps(&mut self, flag: &'static str) -> f64 {
+        let given = self.parsed.float(flag);
+        if given == 0.0 { 5.0 } else { given }
+    }
+
+    /// Requests per second, always limited.
     pub(super) fn qps(&mut self, flag: &'static str) -> f64 {
         let given = self.parsed.float(flag);
         if given > 0.0 && given <= 1e6 {
             return given;
         }
-        self.refuse(flag, given, "must be more than 0 and at most 1000000 requests per second");
+        self.refuse(flag, &given, "must be more than 0 and at most 1000000 requests per second");
         1.0
     }
 }

@@ -13,6 +13,8 @@ pub fn configz(options: &Options) -> Value {
     let node = &options.node;
     json!({
         "cloudcontrollermanager.config.k8s.io": {
+            "kind": "CloudControllerManagerConfiguration",
+            "apiVersion": "cloudcontrollermanager.config.k8s.io/v1alpha1",
             "Generic": generic(options),
             "KubeCloudShared": cloud(options),
             "NodeController": {

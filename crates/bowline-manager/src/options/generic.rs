@@ -143,7 +143,7 @@ pub(super) fn leader_election(check: &mut Check<'_>) -> LeaderElectionOptions {
     if options.enabled {
         let lock = parsed.text("leader-elect-resource-lock");
         if lock != "leases" {
-            check.refuse("leader-elect-resource-lock", lock, "only \"leases\" is accepted");
+            check.refuse("leader-elect-resource-lock", &lock, "only \"leases\" is accepted");
         }
         check.problems.extend(options.lease_config("x").validate().err().map(Into::into));
     }
@@ -177,7 +177,7 @@ pub(super) fn client(check: &mut Check<'_>) -> ClientOptions {
     ClientOptions {
         kubeconfig: check.path("kubeconfig"),
         master: Some(check.parsed.text("master").to_owned()).filter(|master| !master.is_empty()),
-        qps: check.qps("kube-api-qps"),
+        qps: check.kube_qps("kube-api-qps"),
         burst: check.burst("kube-api-burst"),
         timeout: check.period("kube-api-timeout"),
     }
@@ -187,7 +187,7 @@ pub(super) fn cloud(check: &mut Check<'_>) -> CloudOptions {
     let parsed = check.parsed;
     let provider = parsed.text("cloud-provider").to_owned();
     if provider.is_empty() {
-        check.refuse("cloud-provider", "", "must not be empty; give the name of the cloud provider");
+        check.refuse("cloud-provider", &"", "must not be empty; give the name of the cloud provider");
     }
     CloudOptions {
         provider,

@@ -55,7 +55,7 @@ pub(super) fn ipam(check: &mut Check<'_>) -> IpamOptions {
 /// What only matters when ranges are handed out.
 fn check_allocation(check: &mut Check<'_>, options: &IpamOptions, any: bool, v4: bool, v6: bool) {
     if options.allocator_type != "RangeAllocator" {
-        check.refuse("cidr-allocator-type", &options.allocator_type, "only \"RangeAllocator\" is accepted");
+        check.refuse("cidr-allocator-type", &&options.allocator_type, "only \"RangeAllocator\" is accepted");
     }
     let cluster: Vec<IpNet> = read_ranges(check.parsed.text("cluster-cidr")).unwrap_or_default();
     if cluster.is_empty() && check.parsed.text("cluster-cidr").is_empty() {
@@ -68,6 +68,7 @@ fn check_allocation(check: &mut Check<'_>, options: &IpamOptions, any: bool, v4:
         check.combination(format!(
             "--{MASK} is for one address family; with two use --{MASK_V4} and --{MASK_V6}"
         ));
+        return; // the one size says nothing about either range
     }
     for (given, flag, family) in
         [(v4, MASK_V4, is_v4 as fn(&IpNet) -> bool), (v6, MASK_V6, |net| !is_v4(net))]
@@ -105,7 +106,7 @@ fn is_v4(range: &IpNet) -> bool {
 pub(super) fn ranges(check: &mut Check<'_>, flag: &'static str) -> Vec<IpNet> {
     let text = check.parsed.text(flag);
     read_ranges(text).unwrap_or_else(|wanted| {
-        check.refuse(flag, text, wanted);
+        check.refuse(flag, &text, wanted);
         Vec::new()
     })
 }

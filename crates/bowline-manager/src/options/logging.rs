@@ -8,7 +8,7 @@ pub(super) fn logging(check: &mut Check<'_>) -> LoggingOptions {
         "text" => LogFormat::Text,
         "json" => LogFormat::Json,
         other => {
-            check.refuse("logging-format", other, "accepted are text and json");
+            check.refuse("logging-format", &other, "accepted are text and json");
             LogFormat::Text
         }
     };
@@ -19,7 +19,7 @@ pub(super) fn logging(check: &mut Check<'_>) -> LoggingOptions {
         match level.parse::<u32>() {
             Ok(level) => vmodule.push((pattern.clone(), saturated(level.into()))),
             Err(_) => {
-                check.refuse("vmodule", format!("{pattern}={level}"), "accepted is pattern=N, N from 0 on");
+                check.refuse("vmodule", &format!("{pattern}={level}"), "accepted is pattern=N, N from 0 on");
             }
         }
     }

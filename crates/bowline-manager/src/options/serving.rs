@@ -34,7 +34,7 @@ fn sni(check: &mut Check<'_>, flag: &'static str) -> Vec<SniCertKey> {
     for text in check.parsed.list(flag) {
         match text.parse() {
             Ok(pair) => pairs.push(pair),
-            Err(_) => check.refuse(flag, text, "accepted is CERTFILE,KEYFILE[:name,name...]"),
+            Err(_) => check.refuse(flag, &text, "accepted is CERTFILE,KEYFILE[:name,name...]"),
         }
     }
     pairs
@@ -45,7 +45,7 @@ fn curves(check: &mut Check<'_>, flag: &'static str) -> Vec<i32> {
     for text in check.parsed.list(flag) {
         match text.trim().parse() {
             Ok(number) => numbers.push(number),
-            Err(_) => check.refuse(flag, text, "accepted are numbers of TLS groups, such as 29"),
+            Err(_) => check.refuse(flag, &text, "accepted are numbers of TLS groups, such as 29"),
         }
     }
     numbers
@@ -55,7 +55,7 @@ fn curves(check: &mut Check<'_>, flag: &'static str) -> Vec<i32> {
 pub(super) fn webhooks(check: &mut Check<'_>) {
     let parsed = check.parsed;
     for name in parsed.list("webhooks").iter().filter(|name| *name != "*") {
-        check.refuse("webhooks", name, "this manager has no admission webhooks; only * is accepted");
+        check.refuse("webhooks", &name, "this manager has no admission webhooks; only * is accepted");
     }
     let port: u16 = check.int("webhook-secure-port", PORTS);
     if port != 0 && i64::from(port) == parsed.int("secure-port") {
@@ -79,7 +79,7 @@ pub(super) fn authentication(check: &mut Check<'_>) -> AuthenticationConfig {
     if request_header_client_ca_file.is_some() && request_header.username_headers.is_empty() {
         check.refuse(
             "requestheader-username-headers",
-            "",
+            &"",
             "must name a header with --requestheader-client-ca-file",
         );
     }
@@ -97,7 +97,7 @@ pub(super) fn authentication(check: &mut Check<'_>) -> AuthenticationConfig {
 fn headers(check: &mut Check<'_>, flag: &'static str) -> Vec<String> {
     let names = check.parsed.list(flag);
     if names.iter().any(|name| name.trim().is_empty()) {
-        check.refuse(flag, names.join(","), "a header name must not be blank");
+        check.refuse(flag, &names.join(","), "a header name must not be blank");
     }
     names.iter().map(|name| name.trim().to_owned()).collect()
 }
@@ -106,7 +106,7 @@ pub(super) fn authorization(check: &mut Check<'_>) -> AuthorizationConfig {
     let paths = check.parsed.list("authorization-always-allow-paths");
     for path in paths {
         if path.strip_suffix('*').unwrap_or(path).contains('*') {
-            check.refuse("authorization-always-allow-paths", path, "a * is accepted at the end only");
+            check.refuse("authorization-always-allow-paths", &path, "a * is accepted at the end only");
         }
     }
     AuthorizationConfig {

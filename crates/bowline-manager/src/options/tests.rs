@@ -1,1 +1,490 @@
-//! x
+//! Options as operators give them: defaults, full command lines, and everything that is refused.
+
+use ipnet::IpNet;
+use serde_json::json;
+
+use super::*;
+use crate::flags::FlagProblem;
+
+fn parsed(line: &[&str]) -> Parsed {
+    parse(&FlagTable::common(), line).unwrap_or_else(|errors| panic!("{line:?}: {errors}"))
+}
+
+/// Options of a command line that also names a provider.
+fn options(line: &[&str]) -> Options {
+    let line = [line, &["--cloud-provider=fake"]].concat();
+    Options::from_parsed(&parsed(&line)).unwrap_or_else(|errors| panic!("{line:?}: {errors}"))
+}
+
+fn refused(line: &[&str]) -> Vec<String> {
+    let line = [&["--cloud-provider=fake"], line].concat();
+    match Options::from_parsed(&parsed(&line)) {
+        Ok(_) => panic!("{line:?} was accepted"),
+        Err(errors) => errors.0.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn without_flags_everything_is_as_upstream_has_it() {
+    let options = Options::default();
+    assert_eq!(
+        options,
+        Options {
+            leader_election: LeaderElectionOptions {
+                enabled: true,
+                lease_duration: seconds(15),
+                renew_deadline: seconds(10),
+                retry_period: seconds(2),
+                resource_name: "cloud-controller-manager".into(),
+                resource_namespace: "kube-system".into(),
+            },
+            leader_migration: LeaderMigrationOptions { enabled: false, config_file: None },
+            client: ClientOptions {
+                kubeconfig: None,
+                master: None,
+                qps: 20.0,
+                burst: 30,
+                timeout: seconds(30)
+            },
+            controllers: vec!["*".into()],
+            controller_start_interval: Duration::ZERO,
+            cloud: CloudOptions {
+                provider: String::new(),
+                config_file: None,
+                cluster_name: "kubernetes".into(),
+                allow_untagged: false,
+                api_qps: 10.0,
+                api_burst: 20,
+                configure_routes: true,
+                cluster_cidrs: Vec::new(),
+                route_reconciliation_period: seconds(10),
+            },
+            use_service_account_credentials: false,
+            serving: ServingConfig::default(),
+            authentication: AuthenticationConfig::default(),
+            authentication_kubeconfig: None,
+            authorization: AuthorizationConfig::default(),
+            authorization_kubeconfig: None,
+            profiling: true,
+            node: NodeOptions {
+                concurrent_syncs: 1,
+                concurrent_status_updates: 0,
+                monitor_period: seconds(5),
+                status_update_frequency: seconds(300),
+                concurrent_lifecycle_syncs: 1,
+            },
+            service: ServiceOptions { concurrent_syncs: 1 },
+            ipam: IpamOptions {
+                allocate_node_cidrs: false,
+                allocator_type: "RangeAllocator".into(),
+                service_cidrs: Vec::new(),
+                node_mask_v4: 24,
+                node_mask_v6: 64,
+            },
+            logging: LoggingOptions { format: LogFormat::Text, verbosity: 0, vmodule: Vec::new() },
+            shutdown_grace: seconds(2),
+            feature_gates: FeatureGates::default(),
+            unused: UnusedOptions {
+                min_resync_period: seconds(12 * 3600),
+                kube_api_content_type: "application/vnd.kubernetes.protobuf".into(),
+                contention_profiling: false,
+                external_cloud_volume_plugin: String::new(),
+                node_sync_period: crate::flags::GoDuration::default(),
+                webhooks: Vec::new(),
+                resource_lock: "leases".into(),
+                cluster_cidr: String::new(),
+            },
+            warnings: Vec::new(),
+        }
+    );
+}
+
+#[test]
+fn a_full_command_line_reaches_every_option() {
+    let options = options(&[
+        "--allocate-node-cidrs=true",
+        "--authorization-always-allow-paths=",
+        "--authentication-kubeconfig=/authn",
+        "--authorization-kubeconfig=/authz",
+        "--authentication-skip-lookup",
+        "--authentication-token-webhook-cache-ttl=1m",
+        "--bind-address=192.168.4.21",
+        "--cert-dir=/a/b/c",
+        "--client-ca-file=/ca",
+        "--cloud-api-burst=5",
+        "--cloud-api-qps=2.5",
+        "--cloud-config=/cloud-config",
+        "--cluster-cidr=1.2.3.4/16,fd00::/56",
+        "--cluster-name=k8s",
+        "--concurrent-node-lifecycle-syncs=3",
+        "--concurrent-node-status-updates=4",
+        "--concurrent-node-syncs=2",
+        "--concurrent-service-syncs=5",
+        "--configure-cloud-routes=false",
+        "--controller-start-interval=2m",
+        "--controllers=foo,bar",
+        "--disable-http2-serving",
+        "--enable-leader-migration",
+        "--leader-migration-config=/migration",
+        "--feature-gates=CloudControllerManagerWatchBasedRoutesReconciliation=true",
+        "--http2-max-streams-per-connection=47",
+        "--kube-api-burst=100",
+        "--kube-api-qps=50.0",
+        "--kube-api-timeout=1m",
+        "--kubeconfig=/kubeconfig",
+        "--leader-elect-lease-duration=30s",
+        "--leader-elect-renew-deadline=15s",
+        "--leader-elect-resource-name=ccm",
+        "--leader-elect-resource-namespace=other",
+        "--leader-elect-retry-period=5s",
+        "--logging-format=json",
+        "--master=192.168.4.20",
+        "--node-monitor-period=7s",
+        "--node-status-update-frequency=10m",
+        "--profiling=false",
+        "--route-reconciliation-period=30s",
+        "--secure-port=10001",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        "--shutdown-grace-period=9s",
+        "--tls-curve-preferences=29,23",
+        "--tls-sni-cert-key=/crt,/key:name",
+        "--use-service-account-credentials=false",
+        "--vmodule=lease=4,serving*=99999",
+        "-v=300",
+    ]);
+    assert_eq!(options.authorization.always_allow_paths, Vec::<String>::new());
+    assert_eq!(options.authentication_kubeconfig, Some("/authn".into()));
+    assert_eq!(options.authorization_kubeconfig, Some("/authz".into()));
+    assert!(options.authentication.skip_lookup && options.authentication.token_cache_ttl == seconds(60));
+    assert_eq!(options.authentication.client_ca_file, Some("/ca".into()));
+    let serving = &options.serving;
+    assert_eq!((serving.bind_address.to_string(), serving.port), ("192.168.4.21".to_owned(), 10001));
+    assert_eq!((&serving.cert_dir, serving.http2_max_streams), (&Some("/a/b/c".into()), 47));
+    assert!(serving.disable_http2 && serving.curve_preferences == [29, 23]);
+    assert_eq!(serving.sni_cert_keys[0].names, ["name"]);
+    let cloud = &options.cloud;
+    assert!((cloud.api_qps, cloud.api_burst) == (2.5, 5) && !cloud.configure_routes);
+    assert_eq!((cloud.provider.as_str(), cloud.cluster_name.as_str()), ("fake", "k8s"));
+    assert_eq!(
+        (&cloud.config_file, cloud.route_reconciliation_period),
+        (&Some("/cloud-config".into()), seconds(30))
+    );
+    let ranges: Vec<IpNet> = vec!["1.2.0.0/16".parse().unwrap(), "fd00::/56".parse().unwrap()];
+    assert_eq!(cloud.cluster_cidrs, ranges);
+    let node = &options.node;
+    assert_eq!(
+        (node.concurrent_syncs, node.status_update_workers(), node.concurrent_lifecycle_syncs),
+        (2, 4, 3)
+    );
+    assert_eq!((node.monitor_period, node.status_update_frequency), (seconds(7), seconds(600)));
+    assert_eq!(options.service.concurrent_syncs, 5);
+    assert_eq!((options.controller_start_interval, options.shutdown_grace), (seconds(120), seconds(9)));
+    assert_eq!(options.controllers, ["foo", "bar"]);
+    let migration = LeaderMigrationOptions { enabled: true, config_file: Some("/migration".into()) };
+    assert_eq!(options.leader_migration, migration);
+    assert!(options.feature_gates.is_enabled("CloudControllerManagerWatchBasedRoutesReconciliation"));
+    let client = &options.client;
+    assert!((client.qps, client.burst, client.timeout) == (50.0, 100, seconds(60)));
+    assert_eq!(
+        (&client.kubeconfig, client.master.as_deref()),
+        (&Some("/kubeconfig".into()), Some("192.168.4.20"))
+    );
+    let election = &options.leader_election;
+    assert_eq!(
+        (election.lease_duration, election.renew_deadline, election.retry_period),
+        (seconds(30), seconds(15), seconds(5))
+    );
+    assert_eq!((election.resource_name.as_str(), election.resource_namespace.as_str()), ("ccm", "other"));
+    assert!(!options.profiling && options.ipam.allocate_node_cidrs);
+    let vmodule = vec![("lease".to_owned(), 4), ("serving*".to_owned(), 255)];
+    assert_eq!(options.logging, LoggingOptions { format: LogFormat::Json, verbosity: 255, vmodule });
+}
+
+#[test]
+fn the_election_is_checked_only_if_there_is_one() {
+    let wrong = ["--leader-elect-resource-lock=endpoints", "--leader-elect-lease-duration=5s"];
+    let problems = refused(&wrong);
+    assert_eq!(problems[0], "--leader-elect-resource-lock=endpoints: only \"leases\" is accepted");
+    assert!(problems[1].contains("--leader-elect-renew-deadline"), "{problems:?}");
+    options(&[&wrong[..], &["--leader-elect=false"]].concat());
+    for wrong in [
+        "--leader-elect-renew-deadline=2s",
+        "--leader-elect-resource-name=",
+        "--leader-elect-retry-period=-1s",
+    ] {
+        assert!(!refused(&[wrong]).is_empty(), "{wrong}");
+    }
+}
+
+#[test]
+fn migration_without_election_is_off_with_a_warning() {
+    let options = options(&["--enable-leader-migration", "--leader-elect=false"]);
+    assert!(!options.leader_migration.enabled);
+    assert_eq!(options.warnings, ["--enable-leader-migration does nothing without --leader-elect"]);
+}
+
+#[test]
+fn every_problem_is_told_at_once() {
+    let no_provider = Options::from_parsed(&parsed(&["--concurrent-service-syncs=0", "--secure-port=65536"]));
+    assert_eq!(
+        no_provider.unwrap_err().to_string(),
+        "--cloud-provider=: must not be empty; give the name of the cloud provider\n\
+         --secure-port=65536: must be between 0 and 65535\n\
+         --concurrent-service-syncs=0: must be between 1 and 1000"
+    );
+}
+
+#[test]
+fn node_workers_are_at_least_one_and_status_workers_may_follow_them() {
+    for (line, accepted) in [
+        (["--concurrent-node-syncs=1", "--concurrent-node-status-updates=0"], true),
+        (["--concurrent-node-syncs=10", "--concurrent-node-status-updates=5"], true),
+        (["--concurrent-node-syncs=0", "--concurrent-node-status-updates=0"], false),
+        (["--concurrent-node-syncs=-1", "--concurrent-node-status-updates=1"], false),
+        (["--concurrent-node-syncs=1", "--concurrent-node-status-updates=-1"], false),
+        (["--concurrent-node-syncs=-1", "--concurrent-node-status-updates=-1"], false),
+    ] {
+        let line = [&line[..], &["--cloud-provider=fake"]].concat();
+        assert_eq!(Options::from_parsed(&parsed(&line)).is_ok(), accepted, "{line:?}");
+    }
+    assert_eq!(options(&["--concurrent-node-syncs=7"]).node.status_update_workers(), 7);
+}
+
+#[test]
+fn values_that_would_stop_or_spin_the_manager_are_refused() {
+    for wrong in [
+        "--kube-api-qps=0",
+        "--kube-api-qps=-1",
+        "--kube-api-burst=0",
+        "--cloud-api-qps=0",
+        "--cloud-api-burst=-3",
+        "--kube-api-timeout=0",
+        "--node-monitor-period=0s",
+        "--route-reconciliation-period=-1s",
+        "--node-status-update-frequency=0",
+        "--shutdown-grace-period=-1s",
+        "--concurrent-node-lifecycle-syncs=0",
+        "--concurrent-node-syncs=1001",
+        "--webhook-secure-port=-1",
+        "--logging-format=xml",
+        "--v=-1",
+        "--vmodule=a=b",
+        "--tls-cert-file=/only-one",
+        "--tls-sni-cert-key=/only-one",
+        "--tls-curve-preferences=X25519",
+        "--http2-max-streams-per-connection=-1",
+        "--requestheader-username-headers= ",
+        "--authorization-always-allow-paths=/a*b",
+        "--cluster-cidr=10.0.0.0",
+        "--cluster-cidr=10.0.0.0/8,11.0.0.0/8",
+        "--cluster-cidr=10.0.0.0/8,fd00::/64,fd01::/64",
+        "--webhooks=foo",
+        "--webhooks=-foo",
+    ] {
+        let problems = refused(&[wrong]);
+        assert_eq!(problems.len(), 1, "{wrong}: {problems:?}");
+    }
+    options(&["--webhooks=*", "--shutdown-grace-period=0"]);
+}
+
+#[test]
+fn the_two_ports_must_differ_unless_serving_webhooks_is_off() {
+    assert_eq!(
+        refused(&["--secure-port=10260"]),
+        ["--webhook-secure-port and --secure-port are both 10260, but must differ"]
+    );
+    options(&["--secure-port=0", "--webhook-secure-port=0"]);
+}
+
+#[test]
+fn a_front_proxy_needs_a_header_for_the_user() {
+    let line = ["--requestheader-client-ca-file=/ca", "--requestheader-username-headers="];
+    assert_eq!(refused(&line).len(), 1);
+    options(&line[1..]);
+}
+
+#[test]
+fn pod_ranges_are_checked_when_they_are_handed_out() {
+    let on = "--allocate-node-cidrs";
+    for wrong in [
+        &[on][..],
+        &[on, "--cluster-cidr=10.0.0.0/16", "--cidr-allocator-type=CloudAllocator"],
+        &[on, "--cluster-cidr=10.0.0.0/16", "--node-cidr-mask-size=24", "--node-cidr-mask-size-ipv4=24"],
+        &[on, "--cluster-cidr=10.0.0.0/16,fd00::/56", "--node-cidr-mask-size=24"],
+        &[on, "--cluster-cidr=10.0.0.0/16", "--node-cidr-mask-size-ipv6=64"],
+        &[on, "--cluster-cidr=fd00::/56", "--node-cidr-mask-size-ipv4=24"],
+        &[on, "--cluster-cidr=10.0.0.0/16", "--node-cidr-mask-size=15"],
+        &[on, "--cluster-cidr=fd00::/40"],
+    ] {
+        let problems = refused(wrong);
+        assert_eq!(problems.len(), 1, "{wrong:?}: {problems:?}");
+        if wrong.len() > 2 {
+            options(&wrong[1..]);
+        }
+    }
+    let dual = options(&[on, "--cluster-cidr=010.0.0.0/16, fd00::/56", "--node-cidr-mask-size-ipv4=25"]);
+    assert_eq!((dual.ipam.node_mask_v4, dual.ipam.node_mask_v6), (25, 64));
+    assert_eq!(dual.cloud.cluster_cidrs[0].to_string(), "10.0.0.0/16", "leading zeros are decimal, as in Go");
+    assert_eq!(options(&[on, "--cluster-cidr=10.0.0.0/8", "--node-cidr-mask-size=20"]).ipam.node_mask_v4, 20);
+}
+
+#[test]
+fn flags_that_do_nothing_are_accepted_with_a_warning() {
+    let warnings =
+        options(&["--node-sync-period=5s", "--allow-untagged-cloud", "--min-resync-period=1h"]).warnings;
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings[0].starts_with("--allow-untagged-cloud: Deprecated"), "{warnings:?}");
+}
+
+#[test]
+fn feature_gates_are_known_removed_or_unknown() {
+    let gates = |value: &str| options(&[&format!("--feature-gates={value}")]);
+    assert_eq!(
+        gates("CloudControllerManagerWatchBasedRoutesReconciliation=true").warnings,
+        Vec::<String>::new()
+    );
+    for quiet in [
+        "CloudDualStackNodeIPs=true",
+        "StableLoadBalancerNodeSet=false",
+        "WatchListClient=true",
+        "ContextualLogging=true",
+    ] {
+        assert_eq!(gates(quiet).warnings.len(), 1, "{quiet}");
+    }
+    assert_eq!(
+        refused(&["--feature-gates=CloudControllerManagerWebhok=true,ContextualLogging=yes,Nonsense=true"]),
+        [
+            "--feature-gates=CloudControllerManagerWebhok=true: unknown feature gate; did you mean CloudControllerManagerWebhook?",
+            "--feature-gates=ContextualLogging=yes: accepted are true and false",
+            "--feature-gates=Nonsense=true: unknown feature gate",
+        ]
+    );
+    let routes = "CloudControllerManagerWatchBasedRoutesReconciliation";
+    assert!(gates("AllAlpha=true").feature_gates.is_enabled(routes));
+    assert!(!gates(&format!("AllAlpha=true,{routes}=false")).feature_gates.is_enabled(routes));
+    assert!(!gates("AllBeta=true").feature_gates.is_enabled(routes));
+    assert!(gates("AllBeta=true").feature_gates.is_enabled("ContextualLogging"));
+}
+
+fn known() -> Vec<(String, String)> {
+    [
+        ("cloud-node-controller", "cloud-node"),
+        ("cloud-node-lifecycle-controller", "cloud-node-lifecycle"),
+        ("service-lb-controller", "service"),
+        ("node-route-controller", "route"),
+    ]
+    .map(|(canonical, alias)| (canonical.to_owned(), alias.to_owned()))
+    .to_vec()
+}
+
+fn select(items: &[&str]) -> Result<ControllerSelection, OptionErrors> {
+    let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
+    ControllerSelection::parse(&items, &known())
+}
+
+#[test]
+fn the_first_item_that_mentions_a_controller_decides() {
+    let service = "service-lb-controller";
+    for (items, enabled) in [
+        (&["service-lb-controller"][..], true),
+        (&["-service-lb-controller"], false),
+        (&["*"], true),
+        (&["*", "-service-lb-controller"], false),
+        (&["-service-lb-controller", "*"], false),
+        (&["service-lb-controller", "-service-lb-controller"], true),
+        (&["-service-lb-controller", "service-lb-controller", "*"], false),
+        (&["cloud-node-controller"], false),
+        (&["-cloud-node-controller"], false),
+        (&[], false),
+    ] {
+        assert_eq!(select(items).unwrap().is_enabled(service), enabled, "{items:?}");
+    }
+    assert!(!select(&["*"]).unwrap().is_enabled("unheard-of-controller"));
+}
+
+#[test]
+fn aliases_mean_their_controller_in_both_signs() {
+    let all = |items: &[&str]| {
+        let selection = select(items).unwrap();
+        known()
+            .iter()
+            .filter(|(name, _)| selection.is_enabled(name))
+            .map(|(_, alias)| alias.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(all(&["service"]), ["service"]);
+    assert_eq!(all(&["*", "-service"]), ["cloud-node", "cloud-node-lifecycle", "route"]);
+    assert_eq!(all(&["route", "-node-route-controller"]), ["route"], "name and alias are one controller");
+    assert_eq!(all(&["*", "-cloud-node-lifecycle-controller"]), ["cloud-node", "service", "route"]);
+}
+
+#[test]
+fn unknown_controllers_are_all_named_with_what_is_known() {
+    let errors = select(&["*", "-servce", "zzz", "-*", ""]).unwrap_err();
+    assert_eq!(errors.0.len(), 4);
+    let text = errors.0[0].to_string();
+    assert!(
+        text.starts_with(
+            "--controllers=-servce: no controller has this name; known are cloud-node-controller,"
+        ),
+        "{text}"
+    );
+    assert!(text.ends_with("did you mean service?"), "{text}");
+}
+
+#[test]
+fn configz_has_the_shape_and_the_defaults_of_upstream() {
+    assert_eq!(
+        configz(&options(&["--cloud-config=/etc/cloud.conf", "--kube-api-qps=12.5"])),
+        json!({"cloudcontrollermanager.config.k8s.io": {
+            "Generic": {
+                "Port": 0, "Address": "0.0.0.0", "MinResyncPeriod": "12h0m0s",
+                "ClientConnection": {
+                    "kubeconfig": "", "acceptContentTypes": "", "contentType": "application/vnd.kubernetes.protobuf",
+                    "qps": 12.5, "burst": 30,
+                },
+                "ControllerStartInterval": "0s",
+                "LeaderElection": {
+                    "leaderElect": true, "leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s",
+                    "resourceLock": "leases", "resourceName": "cloud-controller-manager",
+                    "resourceNamespace": "kube-system",
+                },
+                "Controllers": ["*"],
+                "Debugging": {"enableProfiling": true, "enableContentionProfiling": false},
+                "LeaderMigrationEnabled": false,
+                "LeaderMigration": {"leaderName": "", "resourceLock": "", "controllerLeaders": null},
+            },
+            "KubeCloudShared": {
+                "CloudProvider": {"Name": "fake", "CloudConfigFile": "/etc/cloud.conf"},
+                "ExternalCloudVolumePlugin": "", "UseServiceAccountCredentials": false, "AllowUntaggedCloud": false,
+                "RouteReconciliationPeriod": "10s", "ClusterName": "kubernetes", "ClusterCIDR": "",
+                "AllocateNodeCIDRs": false, "CIDRAllocatorType": "RangeAllocator", "ConfigureCloudRoutes": true,
+                "NodeSyncPeriod": "0s",
+            },
+            "NodeController": {"ConcurrentNodeSyncs": 1, "ConcurrentNodeStatusUpdates": 0},
+            "NodeLifecycleController": {"NodeMonitorPeriod": "5s", "ConcurrentNodeLifecycleSyncs": 1},
+            "ServiceController": {"ConcurrentServiceSyncs": 1},
+            "NodeStatusUpdateFrequency": "5m0s",
+            "Webhook": {"Webhooks": []},
+        }})
+    );
+    let whole = configz(&Options::default()).to_string();
+    assert!(whole.contains("\"qps\":20}"), "as Go prints 20: {whole}");
+}
+
+#[test]
+fn flagz_shows_given_and_default_values() {
+    let shown = flagz(&parsed(&["--controllers=a,b"]));
+    assert!(shown.contains(&("controllers".into(), "[a,b]".into())));
+    assert!(shown.contains(&("node-status-update-frequency".into(), "5m0s".into())));
+}
+
+#[test]
+fn a_whole_manifest_of_mistakes_is_told_by_the_parser_first() {
+    let errors = parse(&FlagTable::common(), ["--leader-elec=true", "--secure-port=x"]).unwrap_err();
+    assert!(matches!(errors.0.as_slice(), [FlagProblem::Unknown { .. }, FlagProblem::Value { .. }]));
+}

@@ -110,6 +110,7 @@ fn an_unknown_name_is_answered_with_the_nearest() {
         ["unknown flag --cloud_configg; did you mean --cloud-config?"]
     );
     assert_eq!(refused(&["-kubeconfig=x"]), ["unknown flag -k in -kubeconfig=x; did you mean --kubeconfig?"]);
+    assert_eq!(refused(&["-kubeconfig", "x"]).len(), 1, "its value is not blamed too");
     assert_eq!(refused(&["--frobnicate"]), ["unknown flag --frobnicate"]);
     assert_eq!(
         refused(&["---v", "--=1"]),
