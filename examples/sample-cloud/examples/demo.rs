@@ -2,7 +2,7 @@
 //!
 //! With `--once` it ends by itself when everything was seen; else it stays until Ctrl-C, for a person with kubectl.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -70,10 +70,9 @@ impl Drop for Manager {
     }
 }
 
-fn start_manager(kubeconfig: &PathBuf) -> anyhow::Result<Manager> {
+fn start_manager(kubeconfig: &Path) -> anyhow::Result<Manager> {
     let here = std::env::current_exe()?;
-    let binary =
-        here.parent().and_then(std::path::Path::parent).context("the target folder")?.join("sample-cloud");
+    let binary = here.parent().and_then(Path::parent).context("the target folder")?.join("sample-cloud");
     let flags = [
         "--cloud-provider=sample".to_owned(),
         format!("--cloud-config={CONFIGURATION}"),

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::flags::FlagProblem;
+use crate::logging::LogFormat;
 
 fn parsed(line: &[&str]) -> Parsed {
     parse(&FlagTable::common(), line).unwrap_or_else(|errors| panic!("{line:?}: {errors}"))
@@ -257,8 +258,6 @@ fn node_workers_are_at_least_one_and_status_workers_may_follow_them() {
 #[test]
 fn values_that_would_stop_or_spin_the_manager_are_refused() {
     for wrong in [
-        "--kube-api-qps=0",
-        "--kube-api-qps=-1",
         "--kube-api-burst=0",
         "--cloud-api-qps=0",
         "--cloud-api-burst=-3",
@@ -289,6 +288,22 @@ fn values_that_would_stop_or_spin_the_manager_are_refused() {
         assert_eq!(problems.len(), 1, "{wrong}: {problems:?}");
     }
     options(&["--webhooks=*", "--shutdown-grace-period=0"]);
+}
+
+#[test]
+fn the_api_servers_qps_is_read_as_client_go_reads_it() {
+    for (given, means) in [("20", 20.0), ("0", 5.0), ("-1", -1.0)] {
+        let flag = format!("--kube-api-qps={given}");
+        let qps = options(&[&flag]).client.qps;
+        assert!((qps - means).abs() < f64::EPSILON, "{flag} means {qps}");
+    }
+}
+
+#[test]
+fn a_list_of_gates_made_for_all_components_is_accepted_with_warnings() {
+    let warned = options(&["--feature-gates=SidecarContainers=true,CloudDualStackNodeIPs=true"]).warnings;
+    assert_eq!(warned.len(), 2, "{warned:?}");
+    assert_eq!(refused(&["--feature-gates=SidecarContainer=true"]).len(), 1, "but a typo is not");
 }
 
 #[test]
@@ -441,6 +456,8 @@ fn configz_has_the_shape_and_the_defaults_of_upstream() {
     assert_eq!(
         configz(&options(&["--cloud-config=/etc/cloud.conf", "--kube-api-qps=12.5"])),
         json!({"cloudcontrollermanager.config.k8s.io": {
+            "kind": "CloudControllerManagerConfiguration",
+            "apiVersion": "cloudcontrollermanager.config.k8s.io/v1alpha1",
             "Generic": {
                 "Port": 0, "Address": "0.0.0.0", "MinResyncPeriod": "12h0m0s",
                 "ClientConnection": {
