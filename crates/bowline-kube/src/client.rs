@@ -8,8 +8,6 @@ mod deadline;
 mod load;
 mod measure;
 #[cfg(test)]
-pub(crate) mod scripted;
-#[cfg(test)]
 mod tests;
 mod throttle;
 

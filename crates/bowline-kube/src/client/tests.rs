@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::join_all};
+use futures::{Stream, StreamExt, TryStreamExt, future::join_all};
 use http_body_util::{Full, StreamBody};
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, Config, api::WatchParams};
@@ -10,7 +10,8 @@ use prometheus_client::{encoding::text::encode, registry::Registry};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::{scripted, *};
+use super::*;
+use crate::scripted_api::{Answer, service};
 
 fn factory(qps: f64, burst: u32) -> ClientFactory {
     let config = Config::new("https://api.example:6443".parse().unwrap());
@@ -23,7 +24,7 @@ fn node() -> serde_json::Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_get_on_a_silent_server_fails_at_its_deadline() {
-    let (silent, _) = scripted::service(|_| futures::future::pending().boxed());
+    let (silent, _) = service(|_| Answer::Silence);
     let nodes: Api<Node> = Api::all(factory(0.0, 0).with_deadline(Duration::from_secs(7)).wrap("t", silent));
     let start = Instant::now();
     let error = nodes.get("n").await.unwrap_err();
@@ -67,7 +68,7 @@ async fn a_watch_is_not_cut_by_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_beyond_the_burst_wait_and_other_clients_do_not() {
-    let answering = || scripted::service(|_| async { scripted::ok(&node()) }.boxed()).0;
+    let answering = || service(|_| Answer::ok(node())).0;
     let factory = factory(10.0, 5);
     let busy: Api<Node> = Api::all(factory.wrap("busy", answering()));
     let idle: Api<Node> = Api::all(factory.wrap("idle", answering()));
@@ -81,7 +82,7 @@ async fn requests_beyond_the_burst_wait_and_other_clients_do_not() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_for_the_budget_does_not_eat_the_deadline() {
-    let (quick, journal) = scripted::service(|_| async { scripted::ok(&node()) }.boxed());
+    let (quick, journal) = service(|_| Answer::ok(node()));
     let client = factory(0.1, 1).with_deadline(Duration::from_secs(1)).wrap("t", quick);
     let nodes: Api<Node> = Api::all(client);
     join_all((0..3).map(|_| nodes.get("n"))).await.into_iter().for_each(|got| drop(got.unwrap()));
@@ -92,11 +93,11 @@ async fn waiting_for_the_budget_does_not_eat_the_deadline() {
 async fn requests_are_counted_under_the_names_of_client_go() {
     let mut registry = Registry::default();
     let metrics = RestMetrics::register(&mut registry);
-    let (service, _) = scripted::service(|seen| match seen.path.rsplit('/').next() {
-        Some("there") => async { scripted::ok(&node()) }.boxed(),
-        Some("absent") => async { scripted::failure(404, "NotFound", "no") }.boxed(),
-        Some("broken") => async { Err("connection reset".into()) }.boxed(),
-        _ => futures::future::pending().boxed(),
+    let (service, _) = service(|asked| match asked.path.rsplit('/').next() {
+        Some("there") => Answer::ok(node()),
+        Some("absent") => Answer::status(404, "NotFound", "no"),
+        Some("broken") => Answer::Refused,
+        _ => Answer::Silence,
     });
     let nodes: Api<Node> = Api::all(factory(1.0, 1).with_metrics(metrics).wrap("t", service));
     nodes.get("there").await.unwrap();
@@ -118,8 +119,7 @@ async fn requests_are_counted_under_the_names_of_client_go() {
 
 #[tokio::test(start_paused = true)]
 async fn the_user_agent_names_the_client_and_the_server_is_asked_once() {
-    let (overloaded, journal) =
-        scripted::service(|_| async { scripted::failure(503, "ServiceUnavailable", "later") }.boxed());
+    let (overloaded, journal) = service(|_| Answer::status(503, "ServiceUnavailable", "later"));
     let nodes: Api<Node> = Api::all(factory(0.0, 0).wrap("leader-election", overloaded));
     nodes.get("n").await.unwrap_err();
     let seen = journal.all();
