@@ -7,6 +7,7 @@ mod collection;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -19,7 +20,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
-use tower::{BoxError, Service, service_fn};
+use tower::{BoxError, Service};
 
 pub(crate) use collection::{Collection, Fault};
 
@@ -115,31 +116,36 @@ pub(crate) fn client(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) 
 }
 
 /// The server alone, for a test that puts layers on it.
-pub(crate) fn service(
-    answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static,
-) -> (
-    impl Service<
-        Request<Body>,
-        Response = Response<UnsyncBoxBody<Bytes, BoxError>>,
-        Error = BoxError,
-        Future = BoxFuture<'static, Reply>,
-    > + Clone
-    + Send
-    + 'static,
-    Log,
-) {
+pub(crate) fn service(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Server, Log) {
     let log = Log::default();
-    let (answer, kept) = (Arc::new(answer), log.clone());
-    let service = service_fn(move |request: Request<Body>| {
-        let (answer, log) = (Arc::clone(&answer), kept.clone());
+    (Server { answer: Arc::new(answer), log: log.clone() }, log)
+}
+
+/// A server without a network. Its clones are the same server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    answer: Arc<dyn Fn(&Asked) -> Answer + Send + Sync>,
+    log: Log,
+}
+
+impl Service<Request<Body>> for Server {
+    type Response = Response<UnsyncBoxBody<Bytes, BoxError>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Reply>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let Self { answer, log } = self.clone();
         async move {
             let asked = read(request).await?;
             log.push(asked.clone());
             respond(answer(&asked)).await
         }
         .boxed()
-    });
-    (service, log)
+    }
 }
 
 async fn read(request: Request<Body>) -> Result<Asked, BoxError> {
