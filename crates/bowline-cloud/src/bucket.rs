@@ -35,6 +35,16 @@ impl TokenBucket {
         self.wait_for(0.0)
     }
 
+    /// Gives a token back that was taken and is not going to be used, as by a caller that stopped waiting for it.
+    ///
+    /// Those who wait already keep the moment they were told; who asks next waits less.
+    pub fn give_back(&mut self, now: Duration) {
+        if self.limits() {
+            self.refill(now);
+            self.tokens = (self.tokens + 1.0).min(self.burst);
+        }
+    }
+
     /// Takes one token at `now` only if none has to be waited for.
     pub fn try_take(&mut self, now: Duration) -> bool {
         if !self.limits() {
@@ -113,6 +123,27 @@ mod tests {
         assert!(!bucket.try_take(at(500)));
         assert_eq!(bucket.ready_in(at(500)), at(500));
         assert!(bucket.try_take(at(1_000)));
+    }
+
+    #[test]
+    fn a_token_that_is_given_back_shortens_the_wait_of_the_next() {
+        let mut bucket = TokenBucket::new(10.0, 1);
+        assert_eq!(bucket.take(at(0)), Duration::ZERO);
+        assert_eq!(bucket.take(at(0)), at(100));
+        assert_eq!(bucket.take(at(0)), at(200));
+        bucket.give_back(at(50));
+        assert_eq!(bucket.take(at(50)), at(150), "one of two waiters is left before it");
+    }
+
+    #[test]
+    fn giving_back_never_fills_a_bucket_beyond_its_burst() {
+        let mut bucket = TokenBucket::new(10.0, 2);
+        assert!(bucket.try_take(at(0)));
+        bucket.give_back(at(3_600_000));
+        assert_eq!(bucket.remaining(at(3_600_000)), Some(2.0), "it was full again by itself");
+        let mut unlimited = TokenBucket::new(0.0, 2);
+        unlimited.give_back(at(0));
+        assert_eq!(unlimited.remaining(at(0)), None);
     }
 
     #[test]

@@ -7,8 +7,7 @@
 mod deadline;
 mod load;
 mod measure;
-#[cfg(test)]
-pub(crate) mod scripted;
+pub mod service_account;
 #[cfg(test)]
 mod tests;
 mod throttle;
@@ -28,6 +27,7 @@ pub use self::{
     deadline::{DeadlineExceeded, DeadlineLayer, is_deadline},
     load::{ConfigError, load_config},
     measure::{MeasureLayer, RestMetrics},
+    service_account::{ServiceAccountClients, ServiceAccountError},
     throttle::ThrottleLayer,
 };
 

@@ -1,15 +1,18 @@
 //! An API server in memory for the tests of this crate: a tower service whose answers are a closure.
 //!
-//! It keeps every request for counting. `collection` is one such closure: a list-and-watch server with faults.
+//! It keeps every request for counting. `collection` is one such closure: a list-and-watch server with faults. There
+//! is no second server of this kind; what a test lacks is added here.
 
 mod collection;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures::{StreamExt, stream};
-use http::{Method, Request, Response};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use kube::Client;
@@ -17,7 +20,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
-use tower::{BoxError, service_fn};
+use tower::{BoxError, Service};
 
 pub(crate) use collection::{Collection, Fault};
 
@@ -27,6 +30,7 @@ pub(crate) struct Asked {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) query: BTreeMap<String, String>,
+    pub(crate) headers: HeaderMap,
     /// `Null` without a body.
     pub(crate) body: Value,
 }
@@ -45,6 +49,10 @@ impl Asked {
 pub(crate) enum Answer {
     /// A status and a body.
     Json(u16, Value),
+    /// A whole response, where its headers matter.
+    Whole(Response<Full<Bytes>>),
+    /// An answer that takes its time.
+    Later(BoxFuture<'static, Answer>),
     /// Lines as they come, until the channel or the time ends. An error breaks the connection.
     Lines { lines: UnboundedReceiver<Result<Value, BoxError>>, until: Option<Instant> },
     /// The connection is refused.
@@ -54,6 +62,14 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
+    pub(crate) fn ok(body: Value) -> Self {
+        Self::Json(200, body)
+    }
+
+    pub(crate) fn later(answer: impl Future<Output = Self> + Send + 'static) -> Self {
+        Self::Later(answer.boxed())
+    }
+
     /// An error as the API server words it.
     pub(crate) fn status(code: u16, reason: &str, message: &str) -> Self {
         Self::Json(code, status(code, reason, message))
@@ -74,6 +90,10 @@ impl Log {
         self.0.lock().unwrap().clone()
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
     pub(crate) fn lists(&self) -> Vec<Asked> {
         self.all().into_iter().filter(|asked| !asked.is_watch()).collect()
     }
@@ -87,19 +107,45 @@ impl Log {
     }
 }
 
-/// A client whose server is `answer`, and the log of what it was asked.
+type Reply = Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError>;
+
+/// A bare client (no layers) whose server is `answer`, and the log of what it was asked.
 pub(crate) fn client(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Client, Log) {
+    let (service, log) = service(answer);
+    (Client::new(service, "default"), log)
+}
+
+/// The server alone, for a test that puts layers on it.
+pub(crate) fn service(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Server, Log) {
     let log = Log::default();
-    let (answer, kept) = (Arc::new(answer), log.clone());
-    let service = service_fn(move |request: Request<Body>| {
-        let (answer, log) = (Arc::clone(&answer), kept.clone());
+    (Server { answer: Arc::new(answer), log: log.clone() }, log)
+}
+
+/// A server without a network. Its clones are the same server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    answer: Arc<dyn Fn(&Asked) -> Answer + Send + Sync>,
+    log: Log,
+}
+
+impl Service<Request<Body>> for Server {
+    type Response = Response<UnsyncBoxBody<Bytes, BoxError>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Reply>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let Self { answer, log } = self.clone();
         async move {
             let asked = read(request).await?;
             log.push(asked.clone());
             respond(answer(&asked)).await
         }
-    });
-    (Client::new(service, "default"), log)
+        .boxed()
+    }
 }
 
 async fn read(request: Request<Body>) -> Result<Asked, BoxError> {
@@ -111,21 +157,27 @@ async fn read(request: Request<Body>) -> Result<Asked, BoxError> {
         path: parts.uri.path().to_owned(),
         // Enough for what tests ask; percent signs stay as they are.
         query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        headers: parts.headers,
         body: if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? },
     })
 }
 
-async fn respond(answer: Answer) -> Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError> {
+async fn respond(mut answer: Answer) -> Reply {
+    while let Answer::Later(coming) = answer {
+        answer = coming.await;
+    }
     let (code, body) = match answer {
-        Answer::Json(code, value) => {
-            let whole = Full::new(Bytes::from(value.to_string()));
-            (code, whole.map_err(BoxError::from).boxed_unsync())
-        }
+        Answer::Json(code, value) => (code, whole(Full::new(Bytes::from(value.to_string())))),
+        Answer::Whole(response) => return Ok(response.map(whole)),
         Answer::Lines { lines, until } => (200, stream_of(lines, until)),
         Answer::Refused => return Err("connection refused".into()),
-        Answer::Silence => std::future::pending().await,
+        Answer::Silence | Answer::Later(_) => std::future::pending().await,
     };
     Ok(Response::builder().status(code).body(body)?)
+}
+
+fn whole(body: Full<Bytes>) -> UnsyncBoxBody<Bytes, BoxError> {
+    body.map_err(BoxError::from).boxed_unsync()
 }
 
 fn stream_of(

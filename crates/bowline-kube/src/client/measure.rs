@@ -7,6 +7,7 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 use http::{Method, Request, Response};
+use http_body_util::BodyExt;
 use kube::client::Body;
 use prometheus_client::{
     encoding::EncodeLabelSet,
@@ -22,6 +23,20 @@ use super::is_watch;
 const NO_ANSWER: &str = "<error>";
 const SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
 
+const BYTES: [f64; 11] = [
+    64.0,
+    256.0,
+    512.0,
+    1_024.0,
+    4_096.0,
+    16_384.0,
+    65_536.0,
+    262_144.0,
+    1_048_576.0,
+    4_194_304.0,
+    16_777_216.0,
+];
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ResultLabels {
     code: String,
@@ -35,20 +50,29 @@ struct VerbLabels {
     host: String,
 }
 
-type Durations = Family<VerbLabels, Histogram, fn() -> Histogram>;
+type Histograms = Family<VerbLabels, Histogram, fn() -> Histogram>;
 
 /// Counts and times the requests of all clients that share it.
 #[derive(Debug, Clone)]
 pub struct RestMetrics {
     requests: Family<ResultLabels, Counter>,
-    durations: Durations,
-    throttling: Durations,
+    durations: Histograms,
+    throttling: Histograms,
+    request_sizes: Histograms,
+    response_sizes: Histograms,
 }
 
 impl Default for RestMetrics {
     fn default() -> Self {
         let durations = || Family::new_with_constructor((|| Histogram::new(SECONDS)) as fn() -> Histogram);
-        Self { requests: Family::default(), durations: durations(), throttling: durations() }
+        let sizes = || Family::new_with_constructor((|| Histogram::new(BYTES)) as fn() -> Histogram);
+        Self {
+            requests: Family::default(),
+            durations: durations(),
+            throttling: durations(),
+            request_sizes: sizes(),
+            response_sizes: sizes(),
+        }
     }
 }
 
@@ -70,6 +94,16 @@ impl RestMetrics {
             "rest_client_rate_limiter_duration_seconds",
             "Time spent waiting for the client's request budget, in seconds, by verb and host",
             metrics.throttling.clone(),
+        );
+        registry.register(
+            "rest_client_request_size_bytes",
+            "Size of the request's body in bytes, by verb and host",
+            metrics.request_sizes.clone(),
+        );
+        registry.register(
+            "rest_client_response_size_bytes",
+            "Size of the answer's body in bytes, by verb and host; a watch has no size",
+            metrics.response_sizes.clone(),
         );
         metrics
     }
@@ -114,6 +148,7 @@ impl<S, B> Service<Request<Body>> for Measure<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
     S::Future: Send + 'static,
+    B: BodyExt,
 {
     type Response = Response<B>;
     type Error = S::Error;
@@ -130,13 +165,18 @@ where
             timed: !is_watch(&request),
             since: Instant::now(),
             code: None,
+            request_size: size(request.body()),
+            response_size: None,
         };
         let answer = self.inner.call(request);
         async move {
             // Naming it whole moves it in here; its field alone would be copied, and it would drop too early.
             let mut pending = pending;
             let answer = answer.await;
-            pending.code = answer.as_ref().ok().map(|response| response.status().as_u16());
+            if let Ok(response) = &answer {
+                pending.code = Some(response.status().as_u16());
+                pending.response_size = size(response.body());
+            }
             answer
         }
         .boxed()
@@ -150,6 +190,8 @@ struct Pending {
     timed: bool,
     since: Instant,
     code: Option<u16>,
+    request_size: Option<f64>,
+    response_size: Option<f64>,
 }
 
 impl Drop for Pending {
@@ -158,9 +200,22 @@ impl Drop for Pending {
         let code = self.code.map_or_else(|| NO_ANSWER.to_owned(), |code| code.to_string());
         let labels = ResultLabels { code, method: self.method.clone(), host: host.clone() };
         metrics.requests.get_or_create(&labels).inc();
+        let labels = VerbLabels { verb: self.method.clone(), host: host.clone() };
+        if let Some(size) = self.request_size {
+            metrics.request_sizes.get_or_create(&labels).observe(size);
+        }
+        if let Some(size) = self.response_size.filter(|_| self.timed) {
+            metrics.response_sizes.get_or_create(&labels).observe(size);
+        }
         if self.timed {
-            let labels = VerbLabels { verb: self.method.clone(), host: host.clone() };
             metrics.durations.get_or_create(&labels).observe(self.since.elapsed().as_secs_f64());
         }
     }
+}
+
+/// The size of a body that is there as a whole; none of one that comes bit by bit.
+fn size<B: BodyExt>(body: &B) -> Option<f64> {
+    let bytes = body.size_hint().exact()?;
+    // A body of more than 4 GiB is in the last bucket either way.
+    Some(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)))
 }

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use futures::{FutureExt, Stream, StreamExt, TryStreamExt, future::join_all};
+use futures::{Stream, StreamExt, TryStreamExt, future::join_all};
 use http_body_util::{Full, StreamBody};
 use k8s_openapi::api::core::v1::Node;
-use kube::{Api, Config, api::WatchParams};
+use kube::{
+    Api, Config,
+    api::{Patch, PatchParams, WatchParams},
+};
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::{scripted, *};
+use super::*;
+use crate::scripted_api::{Answer, service};
 
 fn factory(qps: f64, burst: u32) -> ClientFactory {
     let config = Config::new("https://api.example:6443".parse().unwrap());
@@ -23,7 +27,7 @@ fn node() -> serde_json::Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_get_on_a_silent_server_fails_at_its_deadline() {
-    let (silent, _) = scripted::service(|_| futures::future::pending().boxed());
+    let (silent, _) = service(|_| Answer::Silence);
     let nodes: Api<Node> = Api::all(factory(0.0, 0).with_deadline(Duration::from_secs(7)).wrap("t", silent));
     let start = Instant::now();
     let error = nodes.get("n").await.unwrap_err();
@@ -67,7 +71,7 @@ async fn a_watch_is_not_cut_by_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_beyond_the_burst_wait_and_other_clients_do_not() {
-    let answering = || scripted::service(|_| async { scripted::ok(&node()) }.boxed()).0;
+    let answering = || service(|_| Answer::ok(node())).0;
     let factory = factory(10.0, 5);
     let busy: Api<Node> = Api::all(factory.wrap("busy", answering()));
     let idle: Api<Node> = Api::all(factory.wrap("idle", answering()));
@@ -81,7 +85,7 @@ async fn requests_beyond_the_burst_wait_and_other_clients_do_not() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_for_the_budget_does_not_eat_the_deadline() {
-    let (quick, journal) = scripted::service(|_| async { scripted::ok(&node()) }.boxed());
+    let (quick, journal) = service(|_| Answer::ok(node()));
     let client = factory(0.1, 1).with_deadline(Duration::from_secs(1)).wrap("t", quick);
     let nodes: Api<Node> = Api::all(client);
     join_all((0..3).map(|_| nodes.get("n"))).await.into_iter().for_each(|got| drop(got.unwrap()));
@@ -92,11 +96,11 @@ async fn waiting_for_the_budget_does_not_eat_the_deadline() {
 async fn requests_are_counted_under_the_names_of_client_go() {
     let mut registry = Registry::default();
     let metrics = RestMetrics::register(&mut registry);
-    let (service, _) = scripted::service(|seen| match seen.path.rsplit('/').next() {
-        Some("there") => async { scripted::ok(&node()) }.boxed(),
-        Some("absent") => async { scripted::failure(404, "NotFound", "no") }.boxed(),
-        Some("broken") => async { Err("connection reset".into()) }.boxed(),
-        _ => futures::future::pending().boxed(),
+    let (service, _) = service(|asked| match asked.path.rsplit('/').next() {
+        Some("there") => Answer::ok(node()),
+        Some("absent") => Answer::status(404, "NotFound", "no"),
+        Some("broken") => Answer::Refused,
+        _ => Answer::Silence,
     });
     let nodes: Api<Node> = Api::all(factory(1.0, 1).with_metrics(metrics).wrap("t", service));
     nodes.get("there").await.unwrap();
@@ -117,9 +121,61 @@ async fn requests_are_counted_under_the_names_of_client_go() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_sizes_of_plain_requests_and_answers_are_measured() {
+    let mut registry = Registry::default();
+    let metrics = RestMetrics::register(&mut registry);
+    let (server, _) = service(|asked| match asked.is_watch() {
+        true => Answer::Lines { lines: tokio::sync::mpsc::unbounded_channel().1, until: None },
+        false => Answer::ok(node()),
+    });
+    let nodes: Api<Node> = Api::all(factory(0.0, 0).with_metrics(metrics).wrap("t", server));
+    nodes.get("n").await.unwrap();
+    let sent = json!({"metadata": {"labels": {"a": "b".repeat(300)}}});
+    nodes.patch("n", &PatchParams::default(), &Patch::Merge(&sent)).await.unwrap();
+    drop(nodes.watch(&WatchParams::default(), "0").await.unwrap().boxed().try_collect::<Vec<_>>().await);
+    let mut text = String::new();
+    encode(&mut text, &registry).unwrap();
+    let labels = |verb| format!(r#"{{verb="{verb}",host="api.example:6443"}}"#);
+    let (request, response) = (sent.to_string().len(), node().to_string().len());
+    for line in [
+        format!("rest_client_request_size_bytes_sum{} 0.0", labels("GET")),
+        format!("rest_client_request_size_bytes_count{} 2", labels("GET")),
+        format!("rest_client_request_size_bytes_sum{} {request}.0", labels("PATCH")),
+        format!("rest_client_response_size_bytes_sum{} {response}.0", labels("GET")),
+        format!("rest_client_response_size_bytes_count{} 1\n", labels("GET")),
+        format!("rest_client_response_size_bytes_sum{} {response}.0", labels("PATCH")),
+    ] {
+        assert!(text.contains(&line), "{line} is missing in\n{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_while_it_waits_costs_nothing_of_the_budget() {
+    let (server, log) = service(|_| Answer::ok(node()));
+    let nodes: Api<Node> = Api::all(factory(1.0, 1).wrap("t", server));
+    let start = Instant::now();
+    nodes.get("n").await.unwrap();
+    let impatient = join_all((0..50).map(|_| timeout(Duration::from_millis(500), nodes.get("n")))).await;
+    assert!(impatient.iter().all(Result::is_err), "none of them is sent within half a second");
+    nodes.get("n").await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 1, "not behind fifty who left");
+    nodes.get("n").await.unwrap();
+    assert_eq!((start.elapsed().as_secs(), log.count()), (2, 3), "what was sent is paid for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_after_it_was_sent_stays_paid_for() {
+    let (server, log) = service(|_| Answer::Silence);
+    let nodes: Api<Node> = Api::all(factory(1.0, 1).wrap("t", server));
+    for _ in 0..3 {
+        timeout(Duration::from_millis(10), nodes.get("n")).await.unwrap_err();
+    }
+    assert_eq!(log.count(), 1, "the second and third still wait for the budget that the first used");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_user_agent_names_the_client_and_the_server_is_asked_once() {
-    let (overloaded, journal) =
-        scripted::service(|_| async { scripted::failure(503, "ServiceUnavailable", "later") }.boxed());
+    let (overloaded, journal) = service(|_| Answer::status(503, "ServiceUnavailable", "later"));
     let nodes: Api<Node> = Api::all(factory(0.0, 0).wrap("leader-election", overloaded));
     nodes.get("n").await.unwrap_err();
     let seen = journal.all();

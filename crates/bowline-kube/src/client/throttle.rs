@@ -1,4 +1,5 @@
-//! The request budget of one client: a layer that waits for a token before it sends. It never refuses a request.
+//! The request budget of one client: a layer that waits for a token before it sends. It never refuses a request, and a
+//! request that its caller gave up before it was sent costs nothing.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -37,6 +38,25 @@ impl Budget {
     fn take(&self) -> Duration {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         bucket.take(self.since.elapsed())
+    }
+
+    fn give_back(&self) {
+        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.give_back(self.since.elapsed());
+    }
+}
+
+/// A token that was taken. It goes back when this is dropped before the request was sent.
+struct Reservation {
+    budget: Arc<Budget>,
+    used: bool,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.used {
+            self.budget.give_back();
+        }
     }
 }
 
@@ -83,9 +103,12 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let wait = self.layer.budget.take();
+        let reservation = Reservation { budget: Arc::clone(&self.layer.budget), used: false };
         self.layer.metrics.throttled(request.method(), &self.layer.host, wait);
         let inner = Arc::clone(&self.inner);
         async move {
+            // Naming it whole moves it in here; its field alone would be copied, and it would drop too early.
+            let mut reservation = reservation;
             if !wait.is_zero() {
                 tracing::debug!(
                     path = request.uri().path(),
@@ -95,6 +118,7 @@ where
                 sleep(wait).await;
             }
             let answer = inner.lock().await.ready().await?.call(request);
+            reservation.used = true;
             answer.await
         }
         .boxed()

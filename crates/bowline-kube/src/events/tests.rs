@@ -2,13 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures::FutureExt;
 use http::Method;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::*;
-use crate::client::scripted::{self, Journal, Seen};
+use crate::scripted_api::{self, Answer, Asked, Log};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -127,27 +126,25 @@ fn a_long_message_or_name_is_cut_between_characters() {
     assert!(event.metadata.name.unwrap().len() <= 253);
 }
 
-type Handler = fn(&Seen, usize) -> scripted::Answer;
+type Handler = fn(&Asked, usize) -> Answer;
 
 /// A recorder on a server that answers as `handler` says; it is told how many requests came before.
-fn recorder(handler: Handler) -> (EventRecorder, Journal, EventMetrics) {
+fn recorder(handler: Handler) -> (EventRecorder, Log, EventMetrics) {
     let requests = AtomicUsize::new(0);
-    let (client, journal) = scripted::client(move |seen| {
-        let answer = handler(&seen, requests.fetch_add(1, Ordering::SeqCst));
-        async { answer }.boxed()
-    });
+    let (client, journal) =
+        scripted_api::client(move |asked| handler(asked, requests.fetch_add(1, Ordering::SeqCst)));
     let clock = Clock::simulated("2026-11-02T08:00:00Z".parse().unwrap());
     let metrics = EventMetrics::default();
     (EventRecorder::new(client, "node-controller", "", clock, metrics.clone()), journal, metrics)
 }
 
-fn echo(seen: &Seen, _: usize) -> scripted::Answer {
+fn echo(seen: &Asked, _: usize) -> Answer {
     let mut body = seen.body.clone();
     if seen.method == Method::PATCH {
         body["involvedObject"] = json!({});
         body["metadata"] = json!({});
     }
-    scripted::ok(&body)
+    Answer::ok(body)
 }
 
 #[tokio::test(start_paused = true)]
@@ -173,7 +170,7 @@ async fn a_repeat_is_sent_as_a_patch_of_count_time_and_message() {
 #[tokio::test(start_paused = true)]
 async fn a_patch_that_finds_nothing_becomes_a_new_event() {
     let (recorder, journal, metrics) = recorder(|seen, n| match seen.method {
-        Method::PATCH => scripted::failure(404, "NotFound", "gone"),
+        Method::PATCH => Answer::status(404, "NotFound", "gone"),
         _ => echo(seen, n),
     });
     recorder.event(&node("n1"), EventKind::Normal, "A", "a");
@@ -188,7 +185,7 @@ async fn a_patch_that_finds_nothing_becomes_a_new_event() {
 
 #[tokio::test(start_paused = true)]
 async fn delivery_is_tried_twelve_times_ten_seconds_apart() {
-    let (recorder, journal, metrics) = recorder(|_, _| scripted::failure(503, "ServiceUnavailable", "down"));
+    let (recorder, journal, metrics) = recorder(|_, _| Answer::status(503, "ServiceUnavailable", "down"));
     let start = Instant::now();
     recorder.event(&node("n1"), EventKind::Normal, "A", "a");
     assert!(recorder.flush(SECOND).await.is_err(), "a flush is bounded");
@@ -200,8 +197,8 @@ async fn delivery_is_tried_twelve_times_ten_seconds_apart() {
 #[tokio::test(start_paused = true)]
 async fn an_event_survives_a_short_outage_and_a_lost_reply() {
     let (recorder, journal, metrics) = recorder(|seen, n| match n {
-        0 => Err("connection reset".into()),
-        1 => scripted::failure(409, "AlreadyExists", "it is there: the first try did arrive"),
+        0 => Answer::Refused,
+        1 => Answer::status(409, "AlreadyExists", "it is there: the first try did arrive"),
         _ => echo(seen, n),
     });
     recorder.event(&node("n1"), EventKind::Normal, "A", "a");
@@ -212,7 +209,7 @@ async fn an_event_survives_a_short_outage_and_a_lost_reply() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_server_rejects_is_not_sent_again() {
-    let (recorder, journal, metrics) = recorder(|_, _| scripted::failure(403, "Forbidden", "no"));
+    let (recorder, journal, metrics) = recorder(|_, _| Answer::status(403, "Forbidden", "no"));
     recorder.event(&node("n1"), EventKind::Normal, "A", "a");
     recorder.flush(SECOND * 60).await.unwrap();
     assert_eq!(journal.count(), 1);
@@ -221,7 +218,7 @@ async fn what_the_server_rejects_is_not_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn recording_never_blocks_and_drops_beyond_the_buffer() {
-    let (client, _) = scripted::client(|_| futures::future::pending().boxed());
+    let (client, _) = scripted_api::client(|_| Answer::Silence);
     let (clock, metrics) = (Clock::system(), EventMetrics::default());
     let recorder = EventRecorder::new(client, "c", "", clock, metrics.clone());
     for n in 0..BUFFER + 7 {

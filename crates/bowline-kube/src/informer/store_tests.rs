@@ -83,8 +83,6 @@ fn by_hand(store: &Store<View>, view: View) -> Vec<ObjectKey> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn every_subscriber_ends_up_believing_the_truth_and_indexes_agree(steps in prop::collection::vec(step(), 0..80)) {
         let mut store = store();

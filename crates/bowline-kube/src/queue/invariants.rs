@@ -171,8 +171,6 @@ impl Witness {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn no_key_runs_twice_at_once_or_early_or_gets_lost(steps in prop::collection::vec(step(), 0..120)) {
         let mut witness = Witness::new();

@@ -3,27 +3,28 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use bowline_cloud::{Fenced, Unfenced};
-use futures::FutureExt;
-use http::{Method, StatusCode};
+use bytes::Bytes;
+use http::{Method, Response};
+use http_body_util::Full;
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Service};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::*;
-use crate::client::scripted::{self, Journal};
+use crate::scripted_api::{self, Answer, Log};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
-fn writer(answer: fn() -> scripted::Answer) -> (Writer, Journal) {
-    let (client, journal) = scripted::client(move |_| async move { answer() }.boxed());
+fn writer(answer: fn() -> Answer) -> (Writer, Log) {
+    let (client, journal) = scripted_api::client(move |_| answer());
     (Writer::new(client, Arc::new(Unfenced), DEADLINE), journal)
 }
 
-fn failing(code: u16, reason: &'static str, message: &'static str, causes: Value) -> (Writer, Journal) {
-    let (client, journal) = scripted::client(move |_| {
+fn failing(code: u16, reason: &'static str, message: &'static str, causes: Value) -> (Writer, Log) {
+    let (client, journal) = scripted_api::client(move |_| {
         let body = json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason,
             "message": message, "details": {"causes": causes}});
-        async move { scripted::answer(StatusCode::from_u16(code)?, &body) }.boxed()
+        Answer::Json(code, body)
     });
     (Writer::new(client, Arc::new(Unfenced), DEADLINE), journal)
 }
@@ -47,7 +48,7 @@ impl Fence for Switch {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_while_the_fence_is_closed() {
-    let (client, journal) = scripted::client(|seen| async move { scripted::ok(&seen.body) }.boxed());
+    let (client, journal) = scripted_api::client(|asked| Answer::ok(asked.body.clone()));
     let fence = Arc::new(Switch::default());
     let writer = Writer::new(client, fence.clone(), DEADLINE);
     let closed = [
@@ -66,7 +67,7 @@ async fn nothing_is_sent_while_the_fence_is_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_is_deleted_by_name_and_uid() {
-    let (writer, journal) = writer(|| scripted::ok(&json!({"kind": "Status", "status": "Success"})));
+    let (writer, journal) = writer(|| Answer::ok(json!({"kind": "Status", "status": "Success"})));
     assert_eq!(writer.delete_node("n1", "u-1").await, Ok(Deletion::Deleted));
     let seen = &journal.all()[0];
     assert_eq!((&seen.method, seen.path.as_str()), (&Method::DELETE, "/api/v1/nodes/n1"));
@@ -75,7 +76,7 @@ async fn a_node_is_deleted_by_name_and_uid() {
 
 #[tokio::test(start_paused = true)]
 async fn a_deletion_without_a_uid_is_refused_here() {
-    let (writer, journal) = writer(|| scripted::ok(&json!({})));
+    let (writer, journal) = writer(|| Answer::ok(json!({})));
     assert_eq!(writer.delete_node("n1", "").await.unwrap_err().class(), WriteClass::Invalid);
     assert_eq!(journal.count(), 0);
 }
@@ -115,7 +116,7 @@ async fn a_patch_of_a_replaced_object_is_not_an_invalid_patch() {
 #[tokio::test(start_paused = true)]
 async fn a_patch_carries_its_version_and_returns_the_new_one() {
     let (writer, journal) = writer(|| {
-        scripted::ok(&json!({"apiVersion": "v1", "kind": "Node", "metadata": {"resourceVersion": "8"}}))
+        Answer::ok(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"resourceVersion": "8"}}))
     });
     let guard = Guard::ResourceVersion("7".into());
     let change = Change::Strategic(json!({"spec": {"taints": null}}));
@@ -131,7 +132,7 @@ async fn a_patch_carries_its_version_and_returns_the_new_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_status_is_patched_through_its_subresource() {
-    let (writer, journal) = writer(|| scripted::ok(&json!({"metadata": {}})));
+    let (writer, journal) = writer(|| Answer::ok(json!({"metadata": {}})));
     let change = Change::Merge(json!({"status": {"loadBalancer": {"ingress": null}}}));
     writer.patch_status::<Service>(Some("shop"), "web", &uid(), change).await.unwrap();
     let seen = &journal.all()[0];
@@ -141,7 +142,7 @@ async fn a_status_is_patched_through_its_subresource() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_patch_is_not_sent() {
-    let (writer, journal) = writer(|| scripted::ok(&json!({})));
+    let (writer, journal) = writer(|| Answer::ok(json!({})));
     let hollow = Change::Strategic(json!({"metadata": {"labels": {}}}));
     assert_eq!(writer.patch::<Node>(None, "n", &uid(), hollow).await, Ok(Written::Unchanged));
     assert_eq!(
@@ -153,7 +154,7 @@ async fn an_empty_patch_is_not_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_is_given_up_at_the_deadline_after_one_request() {
-    let (client, journal) = scripted::client(|_| futures::future::pending().boxed());
+    let (client, journal) = scripted_api::client(|_| Answer::Silence);
     let writer = Writer::new(client, Arc::new(Unfenced), DEADLINE);
     let start = Instant::now();
     let error = writer.delete_node("n", "u-1").await.unwrap_err();
@@ -164,13 +165,9 @@ async fn a_silent_server_is_given_up_at_the_deadline_after_one_request() {
 
 #[tokio::test(start_paused = true)]
 async fn overload_and_failure_are_transient_and_say_when_to_come_back() {
-    let (client, _) = scripted::client(|_| {
-        async {
-            let mut answer = scripted::answer(StatusCode::TOO_MANY_REQUESTS, &json!("Too many requests"))?;
-            answer.headers_mut().insert("retry-after", "3".parse()?);
-            Ok(answer)
-        }
-        .boxed()
+    let (client, _) = scripted_api::client(|_| {
+        let response = Response::builder().status(429).header("retry-after", "3");
+        Answer::Whole(response.body(Full::new(Bytes::from_static(b"\"Too many requests\""))).unwrap())
     });
     let writer = Writer::new(client, Arc::new(Unfenced), DEADLINE);
     let error = writer.delete_node("n", "u-1").await.unwrap_err();
@@ -183,7 +180,7 @@ async fn overload_and_failure_are_transient_and_say_when_to_come_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_404_that_is_not_from_the_api_server_does_not_mean_gone() {
-    let (proxy, _) = writer(|| scripted::answer(StatusCode::NOT_FOUND, &json!("<html>no backend</html>")));
+    let (proxy, _) = writer(|| Answer::Json(404, json!("<html>no backend</html>")));
     assert_eq!(proxy.delete_node("n", "u-1").await.unwrap_err().class(), WriteClass::Transient);
 }
 

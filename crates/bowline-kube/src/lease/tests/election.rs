@@ -6,7 +6,6 @@ use std::sync::{
 };
 
 use bowline_cloud::Fence;
-use futures::FutureExt;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -17,8 +16,8 @@ use super::{
     *,
 };
 use crate::{
-    client::scripted,
     events::{EventMetrics, EventRecorder},
+    scripted_api::{self, Answer},
 };
 
 fn number(lease: &Value, field: &str) -> i64 {
@@ -296,7 +295,7 @@ async fn the_gauge_shows_who_leads() {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_of_leader_is_an_event_on_the_lease() {
-    let (client, journal) = scripted::client(|seen| async move { scripted::ok(&seen.body) }.boxed());
+    let (client, journal) = scripted_api::client(|asked| Answer::ok(asked.body.clone()));
     let recorder = EventRecorder::new(client, "ccm", "", Clock::system(), EventMetrics::default());
     announce(&recorder, &config("host_1"), Some("lease-uid"), News::BecameLeader);
     announce(&recorder, &config("host_1"), Some("lease-uid"), News::StoppedLeading);

@@ -110,6 +110,7 @@ async fn after_a_release_the_next_one_leads_within_one_retry() {
         a.release().await.unwrap();
         let took = b.until_leading().await;
         assert!(took <= Duration::from_millis(4_400), "{took:?}");
+        b.stop().await;
     }
 }
 
@@ -127,5 +128,6 @@ async fn after_a_crash_the_next_one_leads_within_the_lease_and_two_retries() {
         assert!(a.fence.check().is_err(), "the dead leader's fence closed before");
         // The last renewal is seen up to one retry late, and the end of the lease likewise.
         assert!(took > 10 * SECOND && took <= Duration::from_millis(15_000 + 2 * 4_400), "{took:?}");
+        b.stop().await;
     }
 }

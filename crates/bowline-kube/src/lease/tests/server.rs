@@ -5,13 +5,12 @@ use std::{
     time::Duration,
 };
 
-use futures::FutureExt;
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, time::sleep};
 
-use crate::client::scripted::{self, Answer, Journal, Seen};
+use crate::scripted_api::{self, Answer, Asked, Log};
 
 /// What happens to one request.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,8 +39,8 @@ impl From<Loss> for Fate {
 }
 
 /// Whether a standby asks to be told when the lease becomes free.
-pub(super) fn is_watch(seen: &Seen) -> bool {
-    seen.method == Method::GET && seen.path.ends_with("/leases")
+pub(super) fn is_watch(asked: &Asked) -> bool {
+    asked.method == Method::GET && asked.path.ends_with("/leases")
 }
 
 #[derive(Clone, Default)]
@@ -55,18 +54,18 @@ struct State {
 
 impl LeaseServer {
     /// A client whose requests meet the fates that `fate` hands out.
-    pub(super) fn link(&self, fate: impl Fn(&Seen) -> Fate + Send + Sync + 'static) -> (Client, Journal) {
+    pub(super) fn link(&self, fate: impl Fn(&Asked) -> Fate + Send + Sync + 'static) -> (Client, Log) {
         let server = self.clone();
-        scripted::client(move |seen| {
-            let (fate, server) = (fate(&seen), server.clone());
+        scripted_api::client(move |asked| {
+            let (fate, server, asked) = (fate(asked), server.clone(), asked.clone());
             let (reply, wait) = oneshot::channel();
             // On its own, because a request that its sender gave up may still arrive.
             tokio::spawn(async move {
                 sleep(fate.there).await;
                 let answer = match fate.loss {
                     Loss::Request => futures::future::pending().await,
-                    Loss::Failure(code) => scripted::failure(code, "InternalError", "injected"),
-                    Loss::Nothing | Loss::Reply => server.serve(&seen),
+                    Loss::Failure(code) => Answer::status(code, "InternalError", "injected"),
+                    Loss::Nothing | Loss::Reply => server.serve(&asked),
                 };
                 if fate.loss == Loss::Reply {
                     futures::future::pending::<()>().await;
@@ -74,12 +73,12 @@ impl LeaseServer {
                 sleep(fate.back).await;
                 drop(reply.send(answer));
             });
-            async { wait.await.unwrap() }.boxed()
+            Answer::later(async { wait.await.unwrap() })
         })
     }
 
     /// A client on a perfect network.
-    pub(super) fn good_link(&self) -> (Client, Journal) {
+    pub(super) fn good_link(&self) -> (Client, Log) {
         self.link(|_| Fate::default())
     }
 
@@ -118,39 +117,39 @@ impl LeaseServer {
         self.0.lock().unwrap().lease = None;
     }
 
-    fn serve(&self, seen: &Seen) -> Answer {
-        if is_watch(seen) {
-            return scripted::failure(
+    fn serve(&self, asked: &Asked) -> Answer {
+        if is_watch(asked) {
+            return Answer::status(
                 403,
                 "Forbidden",
                 "as with a role made for client-go, which never watches",
             );
         }
         let mut state = self.0.lock().unwrap();
-        match (&seen.method, &state.lease) {
-            (&Method::POST, Some(_)) => scripted::failure(409, "AlreadyExists", "it is there"),
+        match (&asked.method, &state.lease) {
+            (&Method::POST, Some(_)) => Answer::status(409, "AlreadyExists", "it is there"),
             (&Method::POST, None) => {
-                let mut lease = seen.body.clone();
+                let mut lease = asked.body.clone();
                 lease["metadata"]["uid"] = json!("lease-uid");
-                scripted::ok(state.store(lease))
+                Answer::ok(state.store(lease))
             }
-            (_, None) => scripted::failure(404, "NotFound", "no such lease"),
-            (&Method::GET, Some(lease)) => scripted::ok(lease),
+            (_, None) => Answer::status(404, "NotFound", "no such lease"),
+            (&Method::GET, Some(lease)) => Answer::ok(lease.clone()),
             (&Method::PUT, Some(lease)) => {
-                if seen.body["metadata"]["resourceVersion"] != lease["metadata"]["resourceVersion"] {
-                    return scripted::failure(409, "Conflict", "the object has been modified");
+                if asked.body["metadata"]["resourceVersion"] != lease["metadata"]["resourceVersion"] {
+                    return Answer::status(409, "Conflict", "the object has been modified");
                 }
-                scripted::ok(state.store(seen.body.clone()))
+                Answer::ok(state.store(asked.body.clone()))
             }
-            _ => scripted::failure(405, "MethodNotAllowed", "?"),
+            _ => Answer::status(405, "MethodNotAllowed", "?"),
         }
     }
 }
 
 impl State {
-    fn store(&mut self, mut lease: Value) -> &Value {
+    fn store(&mut self, mut lease: Value) -> Value {
         self.version += 1;
         lease["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.lease.insert(lease)
+        self.lease.insert(lease).clone()
     }
 }
