@@ -1,6 +1,8 @@
-//! The clients of the process: each with a name of its own in the user-agent and a request budget of its own.
+//! The clients of the process: each with a name of its own in the user-agent and a request budget of its own, and with
+//! `--use-service-account-credentials`, each controller's with an identity of its own.
 
-use bowline_kube::client::ClientFactory;
+use bowline_kube::client::{ClientFactory, ServiceAccountClients, ServiceAccountError};
+use bowline_kube::clock::Clock;
 use kube::Client;
 
 /// A client could not be made.
@@ -9,19 +11,31 @@ pub(crate) enum ClientError {
     /// The configuration cannot be used.
     #[error("cannot make a client for the API server: {0}")]
     Configuration(#[from] kube::Error),
+    /// A controller's own identity cannot be had.
+    #[error(transparent)]
+    ServiceAccount(#[from] ServiceAccountError),
 }
 
 /// Makes clients. Clones share what they need.
 #[derive(Clone)]
 pub(crate) struct Clients {
     factory: ClientFactory,
+    /// Present if controllers have identities of their own.
+    accounts: Option<ServiceAccountClients>,
 }
 
 impl Clients {
-    /// All clients have the identity of the configuration.
-    #[must_use]
-    pub(crate) fn new(factory: ClientFactory) -> Self {
-        Self { factory }
+    /// Clients of `factory`; with `own_accounts`, controllers act as ServiceAccounts of their own.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration cannot be used.
+    pub(crate) fn new(factory: ClientFactory, own_accounts: bool, clock: Clock) -> Result<Self, ClientError> {
+        let accounts = match own_accounts {
+            true => Some(ServiceAccountClients::new(factory.clone(), factory.client("service-accounts")?, clock)),
+            false => None,
+        };
+        Ok(Self { factory, accounts })
     }
 
     /// A client with the process's own identity.
@@ -37,8 +51,11 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// If the configuration cannot be used.
+    /// If the configuration cannot be used, or the controller's identity cannot be had.
     pub(crate) async fn controller(&self, name: &str) -> Result<Client, ClientError> {
-        self.root(name)
+        match &self.accounts {
+            Some(accounts) => Ok(accounts.client(name).await?),
+            None => self.root(name),
+        }
     }
 }

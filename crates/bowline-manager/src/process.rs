@@ -148,12 +148,13 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let controllers = enabled_controllers(&options, cloud.as_ref())?;
     let migration = read_migration(&options)?;
 
+    let clock = Clock::system();
     let build = BuildInfo { git_version: version.clone(), ..BuildInfo::default() };
     let (metrics, registry) = Metrics::register(cloud.as_ref(), &build);
     let factory = ClientFactory::new(config, &name, &version, options.client.qps, options.client.burst)
         .with_deadline(options.client.timeout)
         .with_metrics(metrics.rest.clone());
-    let clients = Clients::new(factory);
+    let clients = Clients::new(factory, options.use_service_account_credentials, clock.clone())?;
     let budget = SharedBudget::new(options.cloud.api_qps, options.cloud.api_burst, metrics.budget.clone());
     let budget = Arc::new(budget);
     let health = Arc::new(HealthRegistry::new());
@@ -165,7 +166,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
         clients,
         metrics,
         health,
-        clock: Clock::system(),
+        clock,
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         write_deadline: options.client.timeout,
         start_interval: options.controller_start_interval,

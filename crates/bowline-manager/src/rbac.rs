@@ -91,6 +91,27 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
+/// What the process needs besides with `--use-service-account-credentials`: the rights of the controllers then go to
+/// their ServiceAccounts in `kube-system`.
+pub const SERVICE_ACCOUNT_CREDENTIALS: &[Rule] = &[
+    Rule {
+        scope: Scope::Cluster,
+        group: "",
+        resource: "serviceaccounts",
+        names: &[],
+        verbs: &["get", "create"],
+        why: "find or make the ServiceAccount of each controller",
+    },
+    Rule {
+        scope: Scope::Cluster,
+        group: "",
+        resource: "serviceaccounts/token",
+        names: &[],
+        verbs: &["create"],
+        why: "ask for their tokens",
+    },
+];
+
 /// The name of the roles and bindings.
 const NAME: &str = "bowline-cloud-controller-manager";
 
