@@ -32,7 +32,9 @@ impl Clients {
     /// If the configuration cannot be used.
     pub(crate) fn new(factory: ClientFactory, own_accounts: bool, clock: Clock) -> Result<Self, ClientError> {
         let accounts = match own_accounts {
-            true => Some(ServiceAccountClients::new(factory.clone(), factory.client("service-accounts")?, clock)),
+            true => {
+                Some(ServiceAccountClients::new(factory.clone(), factory.client("service-accounts")?, clock))
+            }
             false => None,
         };
         Ok(Self { factory, accounts })

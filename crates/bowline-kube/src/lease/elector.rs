@@ -216,7 +216,11 @@ impl Elector {
         };
         let now = self.started.elapsed();
         let last = self.seen.take().map(|(observed, _)| observed);
-        self.seen = found.map(|lease| (Observed::look(last, LeaseRecord::from_lease(&lease), now), lease));
+        self.seen = found.map(|lease| {
+            let (record, version) =
+                (LeaseRecord::from_lease(&lease), lease.metadata.resource_version.clone());
+            (Observed::look(last, record, version, now), lease)
+        });
         let observed = self.seen.as_ref().map(|(observed, _)| observed);
         match plan(observed, &self.me(), now, self.clock.now()) {
             Step::Standby { holder, .. } => Attempt::HeldBy(holder),
@@ -270,7 +274,8 @@ impl Elector {
         }
         self.fence.extend(sent.at, sent.wall, self.config.fence_span());
         self.lead(sent.at, lease.metadata.uid.clone());
-        self.seen = Some((Observed { record, at: self.started.elapsed() }, lease));
+        let version = lease.metadata.resource_version.clone();
+        self.seen = Some((Observed { record, version, at: self.started.elapsed() }, lease));
         Attempt::Held(sent)
     }
 

@@ -29,7 +29,9 @@ pub struct Candidate {
 pub struct Observed {
     /// What the Lease said.
     pub record: LeaseRecord,
-    /// When we first saw it say so.
+    /// In which version of it.
+    pub version: Option<String>,
+    /// When we first saw this version.
     pub at: Duration,
 }
 
@@ -52,12 +54,16 @@ pub enum Step {
 }
 
 impl Observed {
-    /// Takes in what a look at the Lease showed. An unchanged record keeps the time at which it was first seen.
+    /// Takes in what a look at the Lease showed. An unchanged Lease keeps the time at which it was first seen.
+    ///
+    /// client-go compares the record alone. But it takes its renew time once for two tries, so a leader whose first
+    /// answer was lost renews with the very same record: only the version moves, and a standby that ignored that would
+    /// lead before the other has given up. Any write of the Lease therefore counts as a sign of life.
     #[must_use]
-    pub fn look(last: Option<Self>, record: LeaseRecord, now: Duration) -> Self {
+    pub fn look(last: Option<Self>, record: LeaseRecord, version: Option<String>, now: Duration) -> Self {
         match last {
-            Some(last) if last.record == record => last,
-            _ => Self { record, at: now },
+            Some(last) if last.record == record && last.version == version => last,
+            _ => Self { record, version, at: now },
         }
     }
 
@@ -152,7 +158,7 @@ mod tests {
             transitions: 4,
             ..LeaseRecord::default()
         };
-        Observed { record, at: Duration::from_secs(at) }
+        Observed { record, version: Some("1".to_owned()), at: Duration::from_secs(at) }
     }
 
     fn at(observed: &Observed, seconds: u64) -> Step {
@@ -215,14 +221,19 @@ mod tests {
     }
 
     #[test]
-    fn only_a_change_of_the_record_restarts_the_wait() {
+    fn only_a_write_of_the_lease_restarts_the_wait() {
         let first = seen("other", 100);
-        let same = Observed::look(Some(first.clone()), first.record.clone(), Duration::from_secs(105));
-        assert_eq!(same.at, Duration::from_secs(100));
+        let look = |record: &LeaseRecord, version: &str| {
+            let version = Some(version.to_owned());
+            Observed::look(Some(first.clone()), record.clone(), version, Duration::from_secs(105)).at
+        };
         let renewed = LeaseRecord { renew_time: Some(wall()), ..first.record.clone() };
+        assert_eq!(look(&first.record, "1"), Duration::from_secs(100));
+        assert_eq!(look(&renewed, "2"), Duration::from_secs(105));
         assert_eq!(
-            Observed::look(Some(first), renewed, Duration::from_secs(105)).at,
-            Duration::from_secs(105)
+            look(&first.record, "2"),
+            Duration::from_secs(105),
+            "a renewal that repeats its renew time"
         );
     }
 }
