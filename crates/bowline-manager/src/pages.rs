@@ -1,12 +1,12 @@
 //! Connects the serving port with the parts of the process that it shows.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bowline_kube::client::{ClientFactory, load_config};
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::budget::SharedBudget;
 use crate::clients::ClientError;
@@ -68,8 +68,14 @@ pub(crate) async fn serve(
     health: &Arc<HealthRegistry>,
 ) -> Result<Server, StartError> {
     let stop = CancellationToken::new();
-    let authn = reviews(options.authentication_kubeconfig.as_deref(), &pages, metrics).await?;
-    let authz = reviews(options.authorization_kubeconfig.as_deref(), &pages, metrics).await?;
+    if options.serving.port == 0 {
+        info!("serving is off (--secure-port=0)");
+        return Ok(Server { running: None, stop });
+    }
+    let authn =
+        reviews("--authentication-kubeconfig", &options.authentication_kubeconfig, &pages, metrics).await?;
+    let authz =
+        reviews("--authorization-kubeconfig", &options.authorization_kubeconfig, &pages, metrics).await?;
     let authenticator = Authenticator::open(
         options.authentication.clone(),
         authn.clone().map(|reviews| -> Arc<dyn TokenReviewer> { reviews }),
@@ -92,17 +98,18 @@ pub(crate) async fn serve(
 
 /// Who is asked about callers: the API server of this kubeconfig, or of the pod. Neither: nobody, as upstream has it.
 async fn reviews(
-    kubeconfig: Option<&Path>,
+    flag: &str,
+    kubeconfig: &Option<PathBuf>,
     pages: &Pages<'_>,
     metrics: &Metrics,
 ) -> Result<Option<Arc<KubeReviews>>, StartError> {
-    let config = match load_config(kubeconfig, None).await {
+    let config = match load_config(kubeconfig.as_deref(), None).await {
         Ok(config) => config,
         Err(error) if kubeconfig.is_some() => return Err(error.into()),
         Err(_not_in_a_cluster) => {
             warn!(
-                "no --authentication-kubeconfig or --authorization-kubeconfig and not in a cluster: callers of the \
-                 serving port may only see what --authorization-always-allow-paths names"
+                "no {flag} and not in a cluster: callers of the serving port may only see what \
+                 --authorization-always-allow-paths names"
             );
             return Ok(None);
         }

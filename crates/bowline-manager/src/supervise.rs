@@ -100,3 +100,6 @@ pub(crate) async fn supervise(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

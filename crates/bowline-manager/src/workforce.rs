@@ -208,3 +208,8 @@ fn report<P: PartialEq + Send + Sync + 'static>(health: &HealthRegistry, informe
         shown.health().problem(Instant::now()).map_or(CheckOutcome::Healthy, CheckOutcome::Degraded)
     });
 }
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Tools for tests: an API server that knows no objects, and a cloud that fails as often as it is told.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bowline_cloud::{CloudError, Unfenced, async_trait};
+use bowline_controllers::controller::ControllerContext;
+use bowline_kube::client::ClientFactory;
+use http::Response;
+use kube::client::Body;
+use prometheus_client::registry::Registry;
+
+use super::*;
+use crate::serving::BuildInfo;
+
+/// A cloud whose initialization fails this many times.
+pub(crate) struct Flaky(pub(crate) AtomicU32);
+
+#[async_trait]
+impl Cloud for Flaky {
+    fn name(&self) -> &str {
+        "flaky"
+    }
+
+    async fn initialize(&self, _: &CloudContext) -> Result<(), CloudError> {
+        let fails = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        match fails {
+            Ok(_left) => Err(CloudError::transient("the identity service does not answer")),
+            Err(_none_left) => Ok(()),
+        }
+    }
+}
+
+/// Answers every request with an empty list.
+fn empty_api_server() -> Client {
+    let answer = r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
+    let service = tower::service_fn(move |_request: http::Request<Body>| async move {
+        Ok::<_, Infallible>(Response::new(Body::from(answer.as_bytes().to_vec())))
+    });
+    Client::new(service, "default")
+}
+
+pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
+    let (metrics, registry) = Metrics::register(cloud.as_ref(), &BuildInfo::default());
+    // Nobody listens there: whoever connects fails, which is none of these tests' business.
+    let config = kube::Config::new(http::Uri::from_static("http://127.0.0.1:9"));
+    let factory = ClientFactory::new(config, "test", "0", 20.0, 30);
+    let clock = Clock::system();
+    let tools = Tools {
+        cloud,
+        clients: Clients::new(factory, false, clock.clone()).expect("a client"),
+        metrics,
+        health: Arc::new(HealthRegistry::new()),
+        clock,
+        host: "test".to_owned(),
+        write_deadline: Duration::from_secs(1),
+        start_interval: Duration::ZERO,
+    };
+    (tools, registry)
+}
+
+/// A context whose informers nobody feeds.
+pub(crate) fn context() -> (ControllerContext, Arc<Registry>) {
+    let (tools, registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
+    let client = empty_api_server();
+    let (nodes, _task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
+        .build(client.clone(), Api::all);
+    let (services, _task) = InformerSpec::new("services", kept_service).build(client.clone(), Api::all);
+    let fence: Arc<dyn Fence> = Arc::new(Unfenced);
+    let events =
+        EventRecorder::new(client.clone(), "test", "", tools.clock.clone(), tools.metrics.events.clone());
+    let context = ControllerContext {
+        cloud: tools.cloud,
+        nodes,
+        services,
+        writer: Writer::new(client, fence.clone(), Duration::from_secs(1)),
+        events,
+        fence,
+        clock: tools.clock,
+        queues: tools.metrics.queues,
+        metrics: tools.metrics.controllers,
+    };
+    (context, registry)
+}

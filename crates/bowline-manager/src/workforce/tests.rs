@@ -1,0 +1,88 @@
+//! The start and the end of work, under virtual time.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use bowline_cloud::{NoEvents, Unfenced, Unlimited};
+use bowline_controllers::controller::Stopped;
+use bowline_controllers::registry::ControllerName;
+
+use super::fixture::{Flaky, tools};
+use super::*;
+use crate::serving::health::{Endpoint, HealthQuery};
+
+/// A controller with one piece of work under way that takes this long.
+struct Busy {
+    name: ControllerName,
+    takes: Duration,
+    began: AtomicBool,
+    finished: AtomicBool,
+}
+
+impl Busy {
+    fn new(takes: Duration) -> Arc<Self> {
+        let name = ControllerName::new("busy-controller", "busy", "busy", "busy");
+        Arc::new(Self { name, takes, began: AtomicBool::new(false), finished: AtomicBool::new(false) })
+    }
+}
+
+#[async_trait]
+impl Controller for Busy {
+    fn name(&self) -> &ControllerName {
+        &self.name
+    }
+
+    async fn run(&self, _: ControllerContext, _cancel: CancellationToken) -> Result<(), Stopped> {
+        self.began.store(true, Ordering::Relaxed);
+        sleep(self.takes).await;
+        self.finished.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+async fn end_while_busy(takes: Duration, grace: Duration) -> (bool, Duration) {
+    let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
+    let workforce = Workforce::new(tools).expect("a workforce");
+    let busy = Busy::new(takes);
+    workforce.start(vec![busy.clone()], Arc::new(Unfenced)).await.expect("started");
+    while !busy.began.load(Ordering::Relaxed) {
+        tokio::task::yield_now().await;
+    }
+    let began = Instant::now();
+    workforce.end(grace).await;
+    (busy.finished.load(Ordering::Relaxed), began.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_under_way_is_finished_within_the_grace_period() {
+    let (finished, took) = end_while_busy(Duration::from_secs(1), Duration::from_secs(2)).await;
+    assert!(finished);
+    assert!(took < Duration::from_secs(2), "no longer than the work takes, but it took {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_takes_longer_is_cut_so_that_the_lease_can_be_given_back() {
+    let (finished, took) = end_while_busy(Duration::from_secs(60), Duration::from_secs(2)).await;
+    assert!(!finished);
+    assert!(took < Duration::from_secs(3), "it took {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cloud_that_cannot_be_initialized_is_reported_and_tried_again() {
+    let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(3))));
+    let health = tools.health.clone();
+    let ready = move || {
+        let query = HealthQuery { verbose: true, ..HealthQuery::default() };
+        health.respond(Endpoint::Readyz, &query).body
+    };
+    let workforce = Workforce::new(tools).expect("a workforce");
+    let context = CloudContext::new("c", Arc::new(Unfenced), Arc::new(Unlimited), Arc::new(NoEvents));
+    let began = Instant::now();
+    let look = async {
+        sleep(Duration::from_secs(2)).await;
+        assert!(ready().contains("[!]cloud degraded: the identity service does not answer"), "{}", ready());
+    };
+    tokio::join!(workforce.initialize_cloud(&context), look);
+    assert_eq!(began.elapsed(), Duration::from_secs(1 + 2 + 4));
+    assert!(ready().contains("[+]cloud ok"), "{}", ready());
+}
