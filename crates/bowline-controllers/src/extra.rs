@@ -150,3 +150,6 @@ impl Work {
         Ok(answer.again_after.map_or(Outcome::Done, Outcome::RetryAfter))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! An extra controller on an API server in memory, under virtual time.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+
+use bowline_cloud::{Answer, Capability, Cloud, Fence, Fenced, Instances, NodeView, Unfenced};
+use bowline_kube::clock::Clock;
+use bowline_kube::events::{EventMetrics, EventRecorder};
+use bowline_kube::informer::InformerSpec;
+use bowline_kube::queue::QueueMetrics;
+use bowline_kube::write::Writer;
+use bytes::Bytes;
+use futures::stream;
+use http::{Method, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::Frame;
+use kube::client::Body;
+use kube::{Api, Client};
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::metrics::ControllerMetrics;
+use crate::view::{SlimNode, SlimService, node_view, service_view};
+
+type Reply = UnsyncBoxBody<Bytes, Infallible>;
+
+fn whole(answer: &Value) -> Response<Reply> {
+    Response::new(Full::new(Bytes::from(answer.to_string())).boxed_unsync())
+}
+
+/// An API server with these nodes, which writes down what is written to it and tells watchers what `tell` is told.
+#[derive(Clone)]
+struct Server {
+    nodes: Vec<Value>,
+    writes: Arc<Mutex<Vec<(String, Value)>>>,
+    watchers: Arc<Mutex<Vec<mpsc::UnboundedSender<Value>>>>,
+}
+
+impl Server {
+    fn new(nodes: Vec<Value>) -> Self {
+        Self { nodes, writes: Arc::default(), watchers: Arc::default() }
+    }
+
+    fn client(&self) -> Client {
+        let server = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response<Reply> {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path().to_owned();
+        let is_node = path.ends_with("/nodes");
+        if head.method != Method::GET {
+            let body = body.collect().await.unwrap().to_bytes();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            self.writes.lock().unwrap().push((format!("{} {path}", head.method), body.clone()));
+            return whole(&body);
+        }
+        if head.uri.query().unwrap_or_default().contains("watch=true") {
+            let (sender, mut told) = mpsc::unbounded_channel::<Value>();
+            if is_node {
+                self.watchers.lock().unwrap().push(sender);
+            }
+            let lines = stream::poll_fn(move |cx| told.poll_recv(cx));
+            let frames = futures::StreamExt::map(lines, |line| {
+                Ok::<_, Infallible>(Frame::data(Bytes::from(format!("{line}\n"))))
+            });
+            return Response::new(StreamBody::new(frames).boxed_unsync());
+        }
+        let items = if is_node { self.nodes.clone() } else { Vec::new() };
+        let list =
+            json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items});
+        whole(&list)
+    }
+
+    fn tell(&self, kind: &str, node: &Value) {
+        let line = json!({"type": kind, "object": node});
+        for watcher in self.watchers.lock().unwrap().iter() {
+            watcher.send(line.clone()).unwrap();
+        }
+    }
+
+    fn patches(&self) -> Vec<Value> {
+        let writes = self.writes.lock().unwrap();
+        writes.iter().filter(|(what, _)| what.starts_with("PATCH /api/v1/nodes/")).map(|(_, body)| body.clone()).collect()
+    }
+}
+
+fn node(uid: &str, labels: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node",
+           "metadata": {"name": "worker", "uid": uid, "resourceVersion": "7", "labels": labels}})
+}
+
+/// Wants the label `rack=r1`, and fails as often as it is told.
+#[derive(Default)]
+struct Rack {
+    failures: Mutex<u32>,
+    removed: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl ExtraController for Rack {
+    fn name(&self) -> &str {
+        "rack-controller"
+    }
+    fn watches(&self) -> Watches {
+        Watches::Nodes
+    }
+    async fn reconcile(&self, _: &Watched, _: &dyn Fence) -> Result<Answer, CloudError> {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if *failures > 0 {
+            *failures -= 1;
+            return Err(CloudError::transient("the racks are being moved"));
+        }
+        let labels = BTreeMap::from([("rack".to_owned(), Some("r1".to_owned()))]);
+        Ok(Answer { labels, ..Answer::default() })
+    }
+    async fn removed(&self, object: &Watched, _: &dyn Fence) -> Result<(), CloudError> {
+        let Watched::Node(node) = object else { return Ok(()) };
+        self.removed.lock().unwrap().push(node.uid.clone());
+        Ok(())
+    }
+}
+
+struct NoCloud;
+
+#[async_trait]
+impl Cloud for NoCloud {
+    fn name(&self) -> &str {
+        "none"
+    }
+    fn instances(&self) -> Capability<Arc<dyn Instances>> {
+        Capability::Unsupported
+    }
+}
+
+/// Runs the controller on `server` while `meanwhile` does something, and stops it then.
+async fn run(server: &Server, rack: &Arc<Rack>, fence: Arc<dyn Fence>, meanwhile: impl Future<Output = ()>) {
+    let (client, cancel) = (server.client(), CancellationToken::new());
+    let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
+        .build(client.clone(), Api::all);
+    let (services, service_task) =
+        InformerSpec::new("services", |service: SlimService| Some(Arc::new(service_view(service))))
+            .build(client.clone(), Api::all);
+    let mut registry = Registry::default();
+    let context = ControllerContext {
+        cloud: Arc::new(NoCloud),
+        nodes,
+        services,
+        writer: Writer::new(client.clone(), fence.clone(), Duration::from_secs(5)),
+        events: EventRecorder::new(client, "rack-controller", "", Clock::system(), EventMetrics::default()),
+        fence,
+        clock: Clock::system(),
+        queues: QueueMetrics::register(&mut registry),
+        metrics: ControllerMetrics::register(&mut registry),
+    };
+    let extra = Extra::new(rack.clone());
+    let stop = async {
+        meanwhile.await;
+        cancel.cancel();
+    };
+    let (ended, ..) = tokio::join!(
+        extra.run(context, cancel.clone()),
+        node_task.run(cancel.clone()),
+        service_task.run(cancel.clone()),
+        stop
+    );
+    ended.unwrap();
+}
+
+async fn a_minute() {
+    sleep(Duration::from_secs(60)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_missing_is_written_once_on_exactly_that_object() {
+    let server = Server::new(vec![node("u-1", &json!({"own": "1"}))]);
+    run(&server, &Arc::default(), Arc::new(Unfenced), a_minute()).await;
+    assert_eq!(server.patches(), [json!({"metadata": {"labels": {"rack": "r1"}, "uid": "u-1"}})]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_as_wanted_is_not_written() {
+    let server = Server::new(vec![node("u-1", &json!({"rack": "r1"}))]);
+    run(&server, &Arc::default(), Arc::new(Unfenced), a_minute()).await;
+    assert!(server.writes.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_an_event_and_is_tried_again() {
+    let server = Server::new(vec![node("u-1", &json!({}))]);
+    let rack = Arc::new(Rack { failures: Mutex::new(3), ..Rack::default() });
+    let began = Instant::now();
+    let until_written = async {
+        while server.patches().is_empty() {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    run(&server, &rack, Arc::new(Unfenced), until_written).await;
+    assert!(
+        (7..8).contains(&began.elapsed().as_secs()),
+        "1 + 2 + 4 s of back-off, not {:?}",
+        began.elapsed()
+    );
+    let writes = server.writes.lock().unwrap();
+    let events: Vec<_> = writes.iter().filter(|(what, _)| what.starts_with("POST")).collect();
+    assert_eq!(events.len(), 1, "repeats are counted, not posted: {writes:#?}");
+    assert_eq!(events[0].1["reason"], "ReconcileFailed");
+    assert_eq!(events[0].1["message"], "rack-controller: the racks are being moved");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_object_and_a_namesake_are_told_apart() {
+    let old = node("u-1", &json!({"rack": "r1"}));
+    let server = Server::new(vec![old.clone()]);
+    let rack = Arc::<Rack>::default();
+    let replace = async {
+        a_minute().await;
+        server.tell("DELETED", &old);
+        server.tell("ADDED", &node("u-2", &json!({})));
+        a_minute().await;
+    };
+    run(&server, &rack, Arc::new(Unfenced), replace).await;
+    assert_eq!(*rack.removed.lock().unwrap(), ["u-1"]);
+    assert_eq!(server.patches(), [json!({"metadata": {"labels": {"rack": "r1"}, "uid": "u-2"}})]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_lease_nothing_is_written() {
+    #[derive(Debug)]
+    struct Closed;
+    impl Fence for Closed {
+        fn check(&self) -> Result<(), Fenced> {
+            Err(Fenced { why: "the lease ran out".to_owned() })
+        }
+    }
+    let server = Server::new(vec![node("u-1", &json!({}))]);
+    run(&server, &Arc::default(), Arc::new(Closed), a_minute()).await;
+    assert!(server.patches().is_empty());
+}
+
+#[test]
+fn a_view_that_only_differs_in_version_is_the_same_view() {
+    let view = |version: &str| -> NodeView {
+        let mut node = node("u-1", &json!({}));
+        node["metadata"]["resourceVersion"] = json!(version);
+        node_view(serde_json::from_value(node).unwrap())
+    };
+    assert_eq!(view("7"), view("8"), "a heartbeat is no change");
+}
