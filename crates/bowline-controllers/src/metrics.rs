@@ -2,6 +2,8 @@
 //!
 //! prometheus-client appends `_total` to counters by itself, so it is left out of their names here.
 
+use std::sync::atomic::AtomicU64;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -33,9 +35,63 @@ pub struct ControllerMetrics {
     pub update_host_latency_seconds: Histogram,
     /// How often the routes were compared, and with what result.
     pub route_syncs: Family<RouteSyncLabels, Counter>,
+    /// The metrics of each pod range.
+    pub ipam: IpamMetrics,
     running: Family<RunningLabels, Gauge>,
     unavailable: Family<ControllerLabels, Gauge>,
     restarts: Family<ControllerLabels, Counter>,
+}
+
+/// The metrics of the node IPAM controller, one set for each cluster CIDR.
+#[derive(Debug, Clone)]
+pub struct IpamMetrics {
+    /// Ranges handed out.
+    pub allocations: Family<CidrLabel, Counter>,
+    /// Ranges taken back.
+    pub releases: Family<CidrLabel, Counter>,
+    /// How many ranges there are.
+    pub max_cidrs: Family<CidrLabel, Gauge>,
+    /// Which part of them is in use, from 0 to 1.
+    pub usage: Family<CidrLabel, Gauge<f64, AtomicU64>>,
+    /// How many tries it took to find a free one.
+    pub tries: Family<CidrLabel, Histogram>,
+}
+
+/// A cluster CIDR. The label is spelled as upstream spells it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct CidrLabel {
+    /// The CIDR.
+    pub clusterCIDR: String,
+}
+
+impl IpamMetrics {
+    fn new() -> Self {
+        Self {
+            allocations: Family::default(),
+            releases: Family::default(),
+            max_cidrs: Family::default(),
+            usage: Family::default(),
+            tries: Family::new_with_constructor(|| Histogram::new(exponential_buckets(1.0, 5.0, 5))),
+        }
+    }
+
+    fn register(&self, registry: &mut Registry) {
+        let name = |metric: &str| format!("node_ipam_controller_{metric}");
+        registry.register(
+            name("cidrset_cidrs_allocations"),
+            "Pod ranges handed out",
+            self.allocations.clone(),
+        );
+        registry.register(name("cidrset_cidrs_releases"), "Pod ranges taken back", self.releases.clone());
+        // Not our typing mistake: the name on the wire.
+        registry.register(name("cirdset_max_cidrs"), "Pod ranges there are", self.max_cidrs.clone());
+        registry.register(name("cidrset_usage_cidrs"), "Part of the pod ranges in use", self.usage.clone());
+        registry.register(
+            name("cidrset_allocation_tries_per_request"),
+            "Tries until a free pod range was found",
+            self.tries.clone(),
+        );
+    }
 }
 
 /// What was asked of the cloud.
@@ -73,6 +129,7 @@ impl ControllerMetrics {
         let metrics = Self::new();
         metrics.register_node(registry);
         metrics.register_service_and_route(registry);
+        metrics.ipam.register(registry);
         registry.register(
             "running_managed_controllers",
             "Whether a controller runs",
@@ -104,6 +161,7 @@ impl ControllerMetrics {
             node_sync_latency_seconds: service_latency(),
             update_host_latency_seconds: service_latency(),
             route_syncs: Family::default(),
+            ipam: IpamMetrics::new(),
             running: Family::default(),
             unavailable: Family::default(),
             restarts: Family::default(),
@@ -176,5 +234,49 @@ impl ControllerMetrics {
     /// Counts a controller that is started again.
     pub fn restarted(&self, controller: &str) {
         self.restarts.get_or_create(&ControllerLabels { controller: controller.to_owned() }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_framework_metric_of_upstream_has_its_name_and_its_labels() {
+        let mut registry = Registry::default();
+        let metrics = ControllerMetrics::register(&mut registry);
+        metrics.set_running("service", true);
+        metrics
+            .lifecycle_cloud_calls
+            .get_or_create(&CloudCallLabels { operation: "instance_exists", result: "error" })
+            .inc();
+        metrics.route_syncs.get_or_create(&RouteSyncLabels { outcome: "noop", trigger: "periodic" }).inc();
+        let cidr = CidrLabel { clusterCIDR: "10.0.0.0/16".to_owned() };
+        metrics.ipam.allocations.get_or_create(&cidr).inc();
+        metrics.ipam.releases.get_or_create(&cidr).inc();
+        metrics.ipam.max_cidrs.get_or_create(&cidr).set(256);
+        metrics.ipam.usage.get_or_create(&cidr).set(0.5);
+        metrics.ipam.tries.get_or_create(&cidr).observe(1.0);
+        let mut scrape = String::new();
+        prometheus_client::encoding::text::encode(&mut scrape, &registry).unwrap();
+        for wanted in [
+            r#"node_controller_cloud_provider_taint_removal_delay_seconds_bucket{le="1024.0"}"#,
+            r#"node_controller_initial_node_sync_delay_seconds_bucket{le="256.0"}"#,
+            r#"cloud_node_lifecycle_controller_monitor_nodes_duration_seconds_bucket{le="0.001"}"#,
+            r#"cloud_node_lifecycle_controller_cloud_provider_calls_total{operation="instance_exists",result="error"}"#,
+            "service_controller_loadbalancer_sync_total",
+            "service_controller_nodesync_error_total",
+            r#"service_controller_nodesync_latency_seconds_bucket{le="16384.0"}"#,
+            r#"service_controller_update_loadbalancer_host_latency_seconds_bucket{le="1.0"}"#,
+            r#"route_controller_route_sync_total{outcome="noop",trigger="periodic"}"#,
+            r#"running_managed_controllers{name="service",manager="cloud-controller-manager"} 1"#,
+            r#"node_ipam_controller_cidrset_cidrs_allocations_total{clusterCIDR="10.0.0.0/16"}"#,
+            r#"node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.0.0.0/16"}"#,
+            r#"node_ipam_controller_cirdset_max_cidrs{clusterCIDR="10.0.0.0/16"}"#,
+            r#"node_ipam_controller_cidrset_usage_cidrs{clusterCIDR="10.0.0.0/16"}"#,
+            r#"node_ipam_controller_cidrset_allocation_tries_per_request_bucket{le="625.0",clusterCIDR="10.0.0.0/16"}"#,
+        ] {
+            assert!(scrape.contains(wanted), "{wanted} is missing in\n{scrape}");
+        }
     }
 }

@@ -91,7 +91,11 @@ impl Server {
 
     fn patches(&self) -> Vec<Value> {
         let writes = self.writes.lock().unwrap();
-        writes.iter().filter(|(what, _)| what.starts_with("PATCH /api/v1/nodes/")).map(|(_, body)| body.clone()).collect()
+        writes
+            .iter()
+            .filter(|(what, _)| what.starts_with("PATCH /api/v1/nodes/"))
+            .map(|(_, body)| body.clone())
+            .collect()
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
-use k8s_openapi::api::core::v1::Node;
+use bowline_manager::rbac::{Rule, SERVICE_ACCOUNT_CREDENTIALS};
+use k8s_openapi::api::core::v1::{Node, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -84,5 +86,96 @@ async fn what_cannot_start_says_why_and_with_which_code() -> anyhow::Result<()> 
         assert_eq!(status.code(), Some(code), "{flags:?}: {:#?}", ccm.lines());
         assert!(ccm.lines().iter().any(|line| line.message.contains(says)), "{flags:?}: {:#?}", ccm.lines());
     }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_an_identity_of_its_own_a_controller_works_with_its_own_rights() -> anyhow::Result<()> {
+    let site = Site::new("accounts").await?;
+    let client = site.admin().await?;
+    let nodes = Api::<Node>::all(client.clone());
+    // The process itself may not write to nodes; the controller's ServiceAccount may.
+    let roles = Api::<ClusterRole>::all(client.clone());
+    let name = format!("bowline-cloud-controller-manager-{}", site.namespace);
+    let mut role = roles.get(&name).await?;
+    let rules = role.rules.get_or_insert_default();
+    for rule in rules.iter_mut() {
+        rule.verbs.retain(|verb| verb != "patch");
+    }
+    rules.extend(SERVICE_ACCOUNT_CREDENTIALS.iter().map(policy_rule));
+    roles.replace(&name, &PostParams::default(), &role).await?;
+    let of_the_controller = format!("rack-label-{}", site.namespace);
+    let grants = [rule(&["nodes"], &["patch"]), rule(&["events"], &["create", "patch"])];
+    grant(&client, &of_the_controller, "rack-label-controller", grants.to_vec()).await?;
+
+    let ours = site.cluster.unique_name("account");
+    register_node(&client, &ours, "worker-1").await?;
+    let ccm = site.start(&["--use-service-account-credentials"])?;
+    until(&nodes, &ours, |node| labels(node).contains_key(RACK)).await?;
+    let account =
+        Api::<ServiceAccount>::namespaced(client, "kube-system").get("rack-label-controller").await?;
+    assert!(account.metadata.uid.is_some(), "made by the process");
+    drop(ccm);
+    nodes.delete(&ours, &DeleteParams::default()).await?;
+    Ok(())
+}
+
+fn rule(resources: &[&str], verbs: &[&str]) -> PolicyRule {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        resources: Some(owned(resources)),
+        verbs: owned(verbs),
+        ..PolicyRule::default()
+    }
+}
+
+fn policy_rule(wanted: &Rule) -> PolicyRule {
+    rule(&[wanted.resource], wanted.verbs)
+}
+
+/// Gives a ServiceAccount in kube-system these rights.
+async fn grant(
+    client: &kube::Client,
+    name: &str,
+    account: &str,
+    rules: Vec<PolicyRule>,
+) -> anyhow::Result<()> {
+    let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+    let role = ClusterRole { metadata: metadata.clone(), rules: Some(rules), ..ClusterRole::default() };
+    Api::all(client.clone()).create(&PostParams::default(), &role).await?;
+    let role_ref = RoleRef {
+        api_group: "rbac.authorization.k8s.io".to_owned(),
+        kind: "ClusterRole".to_owned(),
+        name: name.to_owned(),
+    };
+    let subject = Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: account.to_owned(),
+        namespace: Some("kube-system".to_owned()),
+        ..Subject::default()
+    };
+    let binding = ClusterRoleBinding { metadata, role_ref, subjects: Some(vec![subject]) };
+    Api::all(client.clone()).create(&PostParams::default(), &binding).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_secret_is_in_the_log_even_at_the_highest_verbosity() -> anyhow::Result<()> {
+    let site = Site::new("secrets").await?;
+    let kubeconfig = std::fs::read_to_string(&site.kubeconfig)?;
+    let token =
+        kubeconfig.split('"').find(|word| word.starts_with("ey")).context("a token in the kubeconfig")?;
+    let client = site.admin().await?;
+    let ours = site.cluster.unique_name("secret");
+    register_node(&client, &ours, "worker-1").await?;
+    let mut ccm = site.start(&["--v=10"])?;
+    until(&Api::all(client.clone()), &ours, |node| labels(node).contains_key(RACK)).await?;
+    ccm.signal("TERM")?;
+    ccm.ended().await?;
+    let log = format!("{:?}", ccm.lines());
+    assert!(log.contains("became leader") && ccm.lines().len() > 20, "there is a log to look through");
+    assert!(!log.contains(token), "the bearer token is in the log");
+    Api::<Node>::all(client).delete(&ours, &DeleteParams::default()).await?;
     Ok(())
 }
