@@ -1,18 +1,22 @@
 //! A cloud: the root of the interface. What it supports, and what it is given to work with.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::future::{Future, pending};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
 use prometheus_client::registry::Registry;
 
-use crate::budget::CallBudget;
-use crate::events::EventSink;
+use crate::CloudError;
+use crate::budget::{CallBudget, Unlimited};
+use crate::events::{EventSink, NoEvents};
 use crate::extra::ExtraController;
 use crate::instances::Instances;
 use crate::loadbalancer::AnyLoadBalancers;
 use crate::routes::Routes;
-use crate::{CloudError, Fence};
 
 /// A cloud. Accessors are called often and must be cheap.
 #[async_trait]
@@ -67,30 +71,56 @@ pub enum Capability<T> {
     Unavailable(String),
 }
 
-/// What a cloud is given to work with.
+/// What a cloud is given to work with. It holds no fence on purpose: whoever asks the cloud for a change hands over the
+/// fence of the lock it works under. Work of the cloud's own that changes things belongs into an [`ExtraController`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CloudContext {
     /// `--cluster-name`.
     pub cluster_name: Arc<str>,
-    /// Asked right before every mutating call.
-    pub fence: Arc<dyn Fence>,
     /// Asked before every call.
     pub budget: Arc<dyn CallBudget>,
     /// For events on Nodes and Services.
     pub events: Arc<dyn EventSink>,
+    stop: Shared<BoxFuture<'static, ()>>,
 }
 
 impl CloudContext {
-    /// What the manager hands to a cloud; tests of a provider make their own.
+    /// A context without a limit, without events and without an end: what a test of a provider needs.
     #[must_use]
-    pub fn new(
-        cluster_name: impl Into<Arc<str>>,
-        fence: Arc<dyn Fence>,
-        budget: Arc<dyn CallBudget>,
-        events: Arc<dyn EventSink>,
-    ) -> Self {
-        Self { cluster_name: cluster_name.into(), fence, budget, events }
+    pub fn new(cluster_name: impl Into<Arc<str>>) -> Self {
+        Self {
+            cluster_name: cluster_name.into(),
+            budget: Arc::new(Unlimited),
+            events: Arc::new(NoEvents),
+            stop: pending().boxed().shared(),
+        }
+    }
+
+    /// With this call budget.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Arc<dyn CallBudget>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// With these events.
+    #[must_use]
+    pub fn with_events(mut self, events: Arc<dyn EventSink>) -> Self {
+        self.events = events;
+        self
+    }
+
+    /// Ending when `stop` does.
+    #[must_use]
+    pub fn with_stop(mut self, stop: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.stop = stop.boxed().shared();
+        self
+    }
+
+    /// Returns when the process stops working: what the cloud runs in the background must end then.
+    pub async fn stopped(&self) {
+        self.stop.clone().await;
     }
 }
 
@@ -100,9 +130,32 @@ impl fmt::Debug for CloudContext {
     }
 }
 
-/// The contents of the `--cloud-config` file; `None` if the flag was not given, which is not the same as an empty file.
-pub type CloudConfig<'a> = Option<&'a str>;
+/// What a cloud is made from.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CloudConfig {
+    /// The contents of the `--cloud-config` file; `None` if the flag was not given, which is not the same as an empty
+    /// file. May hold secrets: no error message may quote it.
+    pub text: Option<String>,
+    /// The provider's own flags by name, as text.
+    pub flags: BTreeMap<String, String>,
+}
+
+impl CloudConfig {
+    /// A configuration with this text and no flags.
+    #[must_use]
+    pub fn new(text: Option<String>) -> Self {
+        Self { text, flags: BTreeMap::new() }
+    }
+
+    /// With these flags.
+    #[must_use]
+    pub fn with_flags(mut self, flags: BTreeMap<String, String>) -> Self {
+        self.flags = flags;
+        self
+    }
+}
 
 /// Makes a cloud from its configuration. It may read files the configuration names, but makes no call to the cloud:
 /// every replica makes one, leader or not.
-pub type CloudFactory = Box<dyn Fn(CloudConfig<'_>) -> Result<Arc<dyn Cloud>, CloudError> + Send + Sync>;
+pub type CloudFactory = Box<dyn Fn(&CloudConfig) -> Result<Arc<dyn Cloud>, CloudError> + Send + Sync>;

@@ -12,9 +12,12 @@ use jiff::Timestamp;
 
 use crate::loadbalancer::{LoadBalancerRequest, LoadBalancers, Purpose};
 use crate::plan::{Plan, Planned, Step, StepFacts, Verb};
-use crate::{CloudError, Evidence, Fence, LoadBalancerStatus, ServiceView};
+use crate::{CloudError, Evidence, Fence, LoadBalancerStatus, NodeSet, ServiceView, SetChange};
 
 /// A cloud whose client converges a load balancer in one call. Every call must be idempotent.
+///
+/// One call here may be many to the cloud, over minutes: before each that changes something, wait for the budget, then ask
+/// `fence`, then call.
 #[async_trait]
 pub trait EnsureLoadBalancer: Send + Sync + 'static {
     /// As [`LoadBalancers::name`].
@@ -24,11 +27,15 @@ pub trait EnsureLoadBalancer: Send + Sync + 'static {
     /// Whether the load balancer is there, and its status.
     async fn get(&self, request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus>;
     /// Creates or converges it.
-    async fn ensure(&self, request: &LoadBalancerRequest) -> Result<EnsureOutcome, CloudError>;
+    async fn ensure(
+        &self,
+        request: &LoadBalancerRequest,
+        fence: &dyn Fence,
+    ) -> Result<EnsureOutcome, CloudError>;
     /// Gives it another set of nodes.
-    async fn update(&self, request: &LoadBalancerRequest) -> Result<(), CloudError>;
+    async fn update(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError>;
     /// Removes it with every remain; succeeds when nothing is left.
-    async fn delete(&self, request: &LoadBalancerRequest) -> Result<(), CloudError>;
+    async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError>;
 }
 
 /// What a call to [`EnsureLoadBalancer::ensure`] came to.
@@ -51,7 +58,7 @@ pub struct Ensured<C> {
 /// What the last successful call for a Service was made for, and what it came to.
 #[derive(Debug, Clone)]
 enum LastCall {
-    Ensure { service: Arc<ServiceView>, node_epoch: u64, outcome: EnsureOutcome },
+    Ensure { service: Arc<ServiceView>, nodes: NodeSet, outcome: EnsureOutcome },
     Delete,
 }
 
@@ -68,6 +75,7 @@ pub struct EnsureStep {
     call: Call,
     request: LoadBalancerRequest,
     name: String,
+    nodes: Option<SetChange>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +125,7 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
         request: &LoadBalancerRequest,
         reason: &str,
     ) -> Plan<EnsureStep, LoadBalancerStatus> {
-        let step = EnsureStep { call, request: request.clone(), name: self.cloud.name(request) };
+        let step = EnsureStep { call, request: request.clone(), name: self.cloud.name(request), nodes: None };
         Plan::Act(vec![Planned::new(step, reason)])
     }
 }
@@ -161,19 +169,19 @@ impl<C: EnsureLoadBalancer> LoadBalancers for Ensured<C> {
         let uid = &request.service.uid;
         match step.call {
             Call::Create | Call::Converge => {
-                let outcome = self.cloud.ensure(request).await?;
+                let outcome = self.cloud.ensure(request, fence).await?;
                 let service = request.service.clone();
-                let done = LastCall::Ensure { service, node_epoch: request.nodes.epoch, outcome };
+                let done = LastCall::Ensure { service, nodes: request.nodes.clone(), outcome };
                 self.calls().insert(uid.clone(), done);
             }
             Call::UpdateNodes => {
-                self.cloud.update(request).await?;
-                if let Some(LastCall::Ensure { node_epoch, .. }) = self.calls().get_mut(uid) {
-                    *node_epoch = request.nodes.epoch;
+                self.cloud.update(request, fence).await?;
+                if let Some(LastCall::Ensure { nodes, .. }) = self.calls().get_mut(uid) {
+                    *nodes = request.nodes.clone();
                 }
             }
             Call::Delete => {
-                self.cloud.delete(request).await?;
+                self.cloud.delete(request, fence).await?;
                 self.calls().insert(uid.clone(), LastCall::Delete);
             }
         }
@@ -187,7 +195,7 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
         request: &LoadBalancerRequest,
         view: &EnsuredView,
     ) -> Plan<EnsureStep, LoadBalancerStatus> {
-        let Some(LastCall::Ensure { service, node_epoch, outcome }) = &view.last_call else {
+        let Some(LastCall::Ensure { service, nodes, outcome }) = &view.last_call else {
             return self.step(
                 Call::Converge,
                 request,
@@ -195,18 +203,30 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
             );
         };
         if !same_wish(service, &request.service) {
-            return self.step(Call::Converge, request, "the Service was changed");
+            return self.step(Call::Converge, request, "the Service was changed").replacing(nodes, request);
         }
         match (outcome, &view.status) {
             (EnsureOutcome::Elsewhere, _) => Plan::Elsewhere,
-            (EnsureOutcome::Ready(_), None) => {
-                self.step(Call::Converge, request, "it vanished from the cloud")
+            (EnsureOutcome::Ready(_), Some(status)) if nodes.epoch == request.nodes.epoch => {
+                Plan::Settled(status.clone())
             }
-            (EnsureOutcome::Ready(_), Some(_)) if *node_epoch != request.nodes.epoch => {
-                self.step(Call::UpdateNodes, request, "the set of nodes changed")
+            (EnsureOutcome::Ready(_), _) => {
+                self.step(Call::UpdateNodes, request, "the set of nodes changed").replacing(nodes, request)
             }
-            (EnsureOutcome::Ready(_), Some(status)) => Plan::Settled(status.clone()),
         }
+    }
+}
+
+impl Plan<EnsureStep, LoadBalancerStatus> {
+    /// Says how the set of nodes changes, so that the rail against emptying it can judge the step.
+    fn replacing(mut self, before: &NodeSet, request: &LoadBalancerRequest) -> Self {
+        if let Self::Act(steps) = &mut self {
+            let removed = before.nodes.keys().filter(|name| !request.nodes.nodes.contains_key(*name)).count();
+            for planned in steps {
+                planned.step.nodes = Some(SetChange { before: before.nodes.len(), removed });
+            }
+        }
+        self
     }
 }
 
@@ -239,7 +259,11 @@ impl Step for EnsureStep {
             Call::Converge | Call::UpdateNodes => Verb::Update,
             Call::Delete => Verb::Delete,
         };
-        StepFacts::new(verb, "load balancer", &self.name)
+        let facts = StepFacts::new(verb, "load balancer", &self.name);
+        match self.nodes {
+            Some(change) => facts.replacing(change),
+            None => facts,
+        }
     }
 }
 

@@ -26,6 +26,9 @@ pub enum ErrorClass {
     Forbidden,
     /// The provider cannot go on at all.
     Fatal,
+    /// This process may not change anything right now. Either another leads and this one is about to end, or the fence
+    /// opens again with the next renewal; nobody needs to be told.
+    Fenced,
 }
 
 /// What to do after a failure of some class.
@@ -44,7 +47,7 @@ impl ErrorClass {
     #[must_use]
     pub const fn retry(self) -> Retry {
         match self {
-            Self::Transient | Self::Throttled => Retry::BackOff,
+            Self::Transient | Self::Throttled | Self::Fenced => Retry::BackOff,
             Self::Conflict | Self::NotFound => Retry::ObserveAgain,
             Self::Invalid | Self::Unauthenticated | Self::Forbidden | Self::Fatal => Retry::AfterChange,
         }
@@ -62,6 +65,7 @@ impl ErrorClass {
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden => "forbidden",
             Self::Fatal => "fatal",
+            Self::Fenced => "fenced",
         }
     }
 }
@@ -152,9 +156,8 @@ impl Error for CloudError {
 }
 
 impl From<crate::Fenced> for CloudError {
-    /// A closed fence ends the work; the next leader does it.
     fn from(fenced: crate::Fenced) -> Self {
-        Self::new(ErrorClass::Conflict, fenced.to_string()).caused_by(fenced)
+        Self::new(ErrorClass::Fenced, fenced.to_string()).caused_by(fenced)
     }
 }
 

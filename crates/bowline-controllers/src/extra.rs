@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bowline_cloud::{CloudError, EventKind, ExtraController, Watched, Watches};
+use bowline_cloud::{CloudError, ErrorClass, EventKind, ExtraController, Watched, Watches};
 use bowline_kube::informer::{Change, Informer, ObjectKey};
 use bowline_kube::queue::{Backoff, KeyedQueue, Outcome, Picked, Priority, QueueSettings, run_workers};
 use tokio_util::sync::CancellationToken;
@@ -114,6 +114,8 @@ impl Work {
         };
         match tried.await {
             Ok(outcome) => outcome,
+            // Not now: nothing failed that a person could mend.
+            Err(error) if error.class() == ErrorClass::Fenced => Outcome::Failed,
             Err(error) => {
                 warn!(controller = self.controller.name(), object = %key, %error, "failed, will be tried again");
                 if let Some(object) = &object {

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -58,10 +58,13 @@ pub struct IpamMetrics {
 }
 
 /// A cluster CIDR. The label is spelled as upstream spells it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct CidrLabel {
-    /// The CIDR.
-    pub clusterCIDR: String,
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CidrLabel(pub String);
+
+impl EncodeLabelSet for CidrLabel {
+    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> Result<(), std::fmt::Error> {
+        ("clusterCIDR", self.0.as_str()).encode(encoder.encode_label())
+    }
 }
 
 impl IpamMetrics {
@@ -251,7 +254,7 @@ mod tests {
             .get_or_create(&CloudCallLabels { operation: "instance_exists", result: "error" })
             .inc();
         metrics.route_syncs.get_or_create(&RouteSyncLabels { outcome: "noop", trigger: "periodic" }).inc();
-        let cidr = CidrLabel { clusterCIDR: "10.0.0.0/16".to_owned() };
+        let cidr = CidrLabel("10.0.0.0/16".to_owned());
         metrics.ipam.allocations.get_or_create(&cidr).inc();
         metrics.ipam.releases.get_or_create(&cidr).inc();
         metrics.ipam.max_cidrs.get_or_create(&cidr).set(256);

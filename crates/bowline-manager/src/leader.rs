@@ -18,7 +18,6 @@ use http::Request;
 use kube::Client;
 use tokio::time::{sleep, timeout};
 use tracing::{error, info};
-use uuid::Uuid;
 
 use crate::budget::SharedBudget;
 use crate::clients::ClientError;
@@ -29,7 +28,7 @@ use crate::migration::{Component, LeaderMigration, Placement};
 use crate::options::Options;
 use crate::serving::CheckSets;
 use crate::signals::Signals;
-use crate::workforce::{Tools, Workforce};
+use crate::workforce::{Tools, Workforce, last_events};
 
 /// The component that events of the process itself name as their source.
 const COMPONENT: &str = "cloud-controller-manager";
@@ -56,6 +55,8 @@ pub(crate) struct Leader<'a> {
     pub(crate) migration: Option<LeaderMigration>,
     /// The call budget of the cloud.
     pub(crate) budget: Arc<SharedBudget>,
+    /// Who we are to the other replicas, under every lock.
+    pub(crate) identity: String,
 }
 
 /// Why the work ends.
@@ -114,12 +115,10 @@ impl Leader<'_> {
 
         let workforce = Workforce::new(self.tools.clone())?;
         held.workforce = Some(workforce.clone());
-        let context = CloudContext::new(
-            self.options.cloud.cluster_name.as_str(),
-            fence.clone(),
-            self.budget.clone(),
-            Arc::new(CloudEvents(recorder)),
-        );
+        let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
+            .with_budget(self.budget.clone())
+            .with_events(Arc::new(CloudEvents(recorder)))
+            .with_stop(workforce.stopping());
         self.until(held, workforce.initialize_cloud(&context)).await?;
         let (ours, migrated) = self.by_lock();
         self.until(held, workforce.start(ours, fence)).await??;
@@ -135,8 +134,7 @@ impl Leader<'_> {
     /// Competes for a Lease until we hold it, and gives its fence.
     async fn take(&self, name: &str, check: &str, held: &mut Held) -> Result<Arc<dyn Fence>, Ending> {
         let election = &self.options.leader_election;
-        let identity = format!("{}_{}", self.tools.host, Uuid::new_v4());
-        let config = LeaseConfig { name: name.to_owned(), ..election.lease_config(&identity) };
+        let config = LeaseConfig { name: name.to_owned(), ..election.lease_config(&self.identity) };
         let client = self.tools.clients.root("leader-election")?;
         let (clock, metrics) = (self.tools.clock.clone(), self.tools.metrics.leases.clone());
         let elector = Elector::new(client, config.clone(), clock, metrics, rand::random())?;
@@ -158,8 +156,7 @@ impl Leader<'_> {
     async fn until<T>(&self, held: &Held, work: impl Future<Output = T>) -> Result<T, Ending> {
         tokio::select! {
             signal = self.signals.received() => Err(Ending::Signal(signal)),
-            lost = held.lost() => Err(lost),
-            done = work => Ok(done),
+            done = held.unless_lost(work) => done,
         }
     }
 
@@ -205,33 +202,47 @@ impl Held {
     }
 
     async fn end(self, ending: Ending, grace: Duration) -> Exit {
-        let (exit, grace, release) = match &ending {
-            Ending::Signal(signal) => (Exit::Signal(*signal), grace, true),
+        // A lease that is lost while work is being finished ends that work at once.
+        let ending = match ending {
+            lost @ Ending::Lost { .. } => lost,
+            other => self.unless_lost(self.finish_work(grace)).await.err().unwrap_or(other),
+        };
+        let exit = match &ending {
+            Ending::Signal(signal) => Exit::Signal(*signal),
             Ending::Failed(why) => {
                 error!("{why}");
-                (Exit::Fatal, grace, true)
+                Exit::Fatal
             }
             // Others may already lead: nothing of ours may go on, not even for a moment.
             Ending::Lost { lease, why } => {
                 error!(lease, %why, "leader election lost");
-                (Exit::Failed, Duration::ZERO, false)
+                self.finish_work(Duration::ZERO).await;
+                Exit::Failed
             }
         };
-        if let Some(workforce) = &self.workforce {
-            workforce.end(grace).await;
-        }
-        for lock in self.locks.iter().rev().filter(|lock| lock.is_leading()) {
+        for lock in self.locks.iter().rev().filter(|lock| lock.has_led()) {
             self.announce(lock, News::StoppedLeading);
         }
         if let Some(recorder) = &self.recorder {
-            crate::workforce::last_events(recorder).await;
+            last_events(recorder).await;
         }
-        if release {
-            for lock in self.locks.into_iter().rev() {
-                lock.release().await;
-            }
+        for lock in self.locks.into_iter().rev() {
+            lock.release().await;
         }
         exit
+    }
+
+    async fn finish_work(&self, grace: Duration) {
+        if let Some(workforce) = &self.workforce {
+            workforce.end(grace).await;
+        }
+    }
+
+    async fn unless_lost<T>(&self, work: impl Future<Output = T>) -> Result<T, Ending> {
+        tokio::select! {
+            done = work => Ok(done),
+            lost = self.lost() => Err(lost),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The locks of this process: one elector for the main Lease, and one for the migration Lease if there is one.
 //! Each runs in a task of its own, so that slow work never delays a renewal.
 
+use std::sync::OnceLock;
+
 use bowline_kube::lease::{
     ElectionHealth, Elector, Ended, Leadership, LeaseConfig, LeaseFence, Lost, Released,
 };
@@ -15,6 +17,8 @@ pub(crate) struct Lock {
     fence: LeaseFence,
     health: ElectionHealth,
     leadership: watch::Receiver<Leadership>,
+    /// Set once we lead, to the UID of the Lease.
+    led: OnceLock<Option<String>>,
     stop: CancellationToken,
     task: JoinHandle<(Elector, Ended)>,
 }
@@ -29,6 +33,7 @@ impl Lock {
             fence: elector.fence(),
             health: elector.health(),
             leadership: elector.leadership(),
+            led: OnceLock::new(),
             stop: stop.clone(),
             task: tokio::spawn(async move {
                 let ended = elector.run(&stop).await;
@@ -49,13 +54,16 @@ impl Lock {
         &self.config
     }
 
-    /// The UID of the Lease while we hold it.
+    /// The UID of the Lease, if we ever held it.
     #[must_use]
     pub(crate) fn lease_uid(&self) -> Option<String> {
-        match &*self.leadership.borrow() {
-            Leadership::Leading { lease_uid, .. } => lease_uid.clone(),
-            Leadership::Standby { .. } | Leadership::Lost { .. } => None,
-        }
+        self.led.get().cloned().flatten()
+    }
+
+    /// Whether we ever held it.
+    #[must_use]
+    pub(crate) fn has_led(&self) -> bool {
+        self.led.get().is_some()
     }
 
     /// The fence to ask before every change made under this lock.
@@ -79,7 +87,10 @@ impl Lock {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| !matches!(now, Leadership::Standby { .. })).await;
         match reached.as_deref() {
-            Ok(Leadership::Leading { .. }) => Ok(()),
+            Ok(Leadership::Leading { lease_uid, .. }) => {
+                self.led.get_or_init(|| lease_uid.clone());
+                Ok(())
+            }
             Ok(Leadership::Lost { why }) => Err(why.clone()),
             Ok(Leadership::Standby { .. }) | Err(_) => Err(elector_gone(self.name())),
         }
@@ -95,19 +106,14 @@ impl Lock {
         }
     }
 
-    /// Whether this process leads now.
-    #[must_use]
-    pub(crate) fn is_leading(&self) -> bool {
-        matches!(&*self.leadership.borrow(), Leadership::Leading { .. })
-    }
-
-    /// Gives the Lease back. All work under it must have ended.
+    /// Gives the Lease back, if it is ours. All work under it must have ended.
     pub(crate) async fn release(self) {
-        let (led, name) = (self.is_leading(), self.config.name);
+        let name = self.config.name;
         self.stop.cancel();
         let mut elector = match self.task.await {
-            Ok((elector, Ended::Cancelled)) if led => elector,
-            Ok(_not_ours) => return,
+            // Also for one that only stood by: it may have been cancelled in the middle of its first write.
+            Ok((elector, Ended::Cancelled)) => elector,
+            Ok((_elector, Ended::Lost(_))) => return,
             Err(error) => {
                 error!(lease = name, %error, "the elector failed; the lease runs out by itself");
                 return;

@@ -40,7 +40,7 @@ impl CloudControllerManager {
     #[must_use]
     pub fn cloud<F>(mut self, name: &str, factory: F) -> Self
     where
-        F: Fn(CloudConfig<'_>) -> Result<Arc<dyn Cloud>, CloudError> + Send + Sync + 'static,
+        F: Fn(&CloudConfig) -> Result<Arc<dyn Cloud>, CloudError> + Send + Sync + 'static,
     {
         self.clouds.insert(name.to_owned(), Box::new(factory));
         self
@@ -95,8 +95,9 @@ impl CloudControllerManager {
             Ok(runtime) => runtime,
             Err(error) => return complain(&error),
         };
-        let Self { name, version, clouds, .. } = self;
-        let setup = Setup { name, version, flags, options, clouds, log_level };
+        let Self { name, version, clouds, flags: own_flags } = self;
+        let own_flags = own_flags.iter().map(|flag| flag.name).collect();
+        let setup = Setup { name, version, flags, own_flags, options, clouds, log_level };
         let exit = runtime.block_on(process::run(setup));
         runtime.shutdown_timeout(RUNTIME_END);
         exit

@@ -2,17 +2,18 @@
 //!
 //! Reads like a list on purpose. What each step does is in the module it calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Cloud, CloudError, CloudFactory};
+use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 use bowline_controllers::controller::Controller;
 use bowline_controllers::extra::Extra;
 use bowline_controllers::registry::{ControllerName, common_names};
 use bowline_kube::client::{ClientFactory, ConfigError, load_config};
 use bowline_kube::clock::Clock;
 use tracing::{error, info, warn};
+use uuid::Uuid;
 
 use crate::budget::SharedBudget;
 use crate::clients::{ClientError, Clients};
@@ -39,6 +40,8 @@ pub(crate) struct Setup {
     pub(crate) version: String,
     /// The flags, for `/flagz`.
     pub(crate) flags: Parsed,
+    /// Which of them are the provider's own.
+    pub(crate) own_flags: BTreeSet<&'static str>,
     /// The flags as typed values.
     pub(crate) options: Options,
     /// The clouds that `--cloud-provider` can name.
@@ -137,19 +140,21 @@ pub(crate) async fn run(setup: Setup) -> Exit {
 }
 
 async fn try_run(setup: Setup) -> Result<Exit, StartError> {
-    let Setup { name, version, flags, options, clouds, log_level } = setup;
+    let Setup { name, version, flags, own_flags, options, clouds, log_level } = setup;
     info!(name, version, "starting");
     for warning in &options.warnings {
         warn!("{warning}");
     }
     let signals = Signals::listen().map_err(StartError::Signals)?;
     let config = load_config(options.client.kubeconfig.as_deref(), options.client.master.as_deref()).await?;
-    let cloud = make_cloud(&options, &clouds)?;
+    let own_flags =
+        flags.listing().into_iter().filter(|(name, _)| own_flags.contains(name.as_str())).collect();
+    let cloud = make_cloud(&options, &clouds, own_flags)?;
     let controllers = enabled_controllers(&options, cloud.as_ref())?;
-    let migration = read_migration(&options)?;
+    let migration = read_migration(&options, &controllers)?;
 
     let clock = Clock::system();
-    let build = BuildInfo { git_version: version.clone(), ..BuildInfo::default() };
+    let build = BuildInfo::of(&version);
     let (metrics, registry) = Metrics::register(cloud.as_ref(), &build);
     let factory = ClientFactory::new(config, &name, &version, options.client.qps, options.client.burst)
         .with_deadline(options.client.timeout)
@@ -159,19 +164,25 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let budget = Arc::new(budget);
     let health = Arc::new(HealthRegistry::new());
     let pages = pages::Pages { name: &name, build, flags, registry, log_level, budget: budget.clone() };
-    let server = pages::serve(pages, &options, &metrics, &health).await?;
+    let server = tokio::select! {
+        server = pages::serve(pages, &options, &metrics, &health) => server?,
+        signal = signals.received() => return Ok(Exit::Signal(signal)),
+    };
 
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let identity = format!("{host}_{}", Uuid::new_v4());
     let tools = Tools {
         cloud,
         clients,
         metrics,
         health,
         clock,
-        host: gethostname::gethostname().to_string_lossy().into_owned(),
+        host,
         write_deadline: options.client.timeout,
         start_interval: options.controller_start_interval,
     };
-    let exit = Leader { options: &options, tools, signals, controllers, migration, budget }.run().await;
+    let exit =
+        Leader { options: &options, tools, signals, controllers, migration, budget, identity }.run().await;
     if tokio::time::timeout(SERVING_END, server.end()).await.is_err() {
         info!("connections to the serving port were cut");
     }
@@ -182,6 +193,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
 fn make_cloud(
     options: &Options,
     clouds: &BTreeMap<String, CloudFactory>,
+    own_flags: BTreeMap<String, String>,
 ) -> Result<Arc<dyn Cloud>, StartError> {
     let provider = options.cloud.provider.clone();
     let Some(factory) = clouds.get(&provider) else {
@@ -195,8 +207,9 @@ fn make_cloud(
                 .map_err(|source| StartError::CloudConfigFile { path: path.display().to_string(), source })?,
         ),
     };
-    let cloud = factory(text.as_deref())
-        .map_err(|source| StartError::Cloud { provider: provider.clone(), source })?;
+    let config = CloudConfig::new(text).with_flags(own_flags);
+    let cloud =
+        factory(&config).map_err(|source| StartError::Cloud { provider: provider.clone(), source })?;
     if !cloud.has_cluster_id() {
         if !options.cloud.allow_untagged {
             return Err(StartError::NoClusterId(provider));
@@ -213,9 +226,8 @@ fn enabled_controllers(options: &Options, cloud: &dyn Cloud) -> Result<Vec<Arc<d
         .into_iter()
         .map(|extra| -> Arc<dyn Controller> { Arc::new(Extra::new(extra)) })
         .collect();
-    let mut known: Vec<ControllerName> = common_names();
-    known.extend(controllers.iter().map(|controller| controller.name().clone()));
-    let known: Vec<_> = known.into_iter().map(|name| (name.canonical, name.alias)).collect();
+    let known =
+        known_names(&controllers).into_iter().map(|name| (name.canonical, name.alias)).collect::<Vec<_>>();
     let selection = ControllerSelection::parse(&options.controllers, &known)?;
     let (enabled, disabled): (Vec<_>, Vec<_>) =
         controllers.into_iter().partition(|controller| selection.is_enabled(&controller.name().canonical));
@@ -225,18 +237,29 @@ fn enabled_controllers(options: &Options, cloud: &dyn Cloud) -> Result<Vec<Arc<d
     Ok(enabled)
 }
 
-fn read_migration(options: &Options) -> Result<Option<LeaderMigration>, StartError> {
+/// The common controllers, and those of the cloud.
+fn known_names(controllers: &[Arc<dyn Controller>]) -> Vec<ControllerName> {
+    let of_the_cloud = controllers.iter().map(|controller| controller.name().clone());
+    common_names().into_iter().chain(of_the_cloud).collect()
+}
+
+fn read_migration(
+    options: &Options,
+    controllers: &[Arc<dyn Controller>],
+) -> Result<Option<LeaderMigration>, StartError> {
     if !options.leader_migration.enabled {
         return Ok(None);
     }
-    if !options.leader_election.enabled {
-        warn!("--enable-leader-migration has no effect without --leader-elect");
-        return Ok(None);
-    }
-    let Some(path) = &options.leader_migration.config_file else {
-        return Ok(Some(LeaderMigration::built_in()));
+    let migration = match &options.leader_migration.config_file {
+        None => LeaderMigration::built_in(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| StartError::MigrationFile { path: path.display().to_string(), source })?;
+            LeaderMigration::from_text_knowing(&text, &known_names(controllers))?
+        }
     };
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| StartError::MigrationFile { path: path.display().to_string(), source })?;
-    Ok(Some(LeaderMigration::from_text(&text)?))
+    for warning in migration.warnings() {
+        warn!("--leader-migration-config: {warning}");
+    }
+    Ok(Some(migration))
 }

@@ -32,6 +32,9 @@ const INITIALIZE_AGAIN: Backoff = Backoff { base: Duration::from_secs(1), max: D
 /// Events that were recorded are written within this at the end, or lost: nobody should wait long for notes.
 const LAST_EVENTS: Duration = Duration::from_millis(500);
 
+/// How long what was cut may take to be gone. Only code that blocks its thread takes longer than a moment.
+const CUT_LIMIT: Duration = Duration::from_secs(1);
+
 /// What the workforce is made from.
 #[derive(Clone)]
 pub(crate) struct Tools {
@@ -89,6 +92,11 @@ impl Workforce {
         informers.spawn(service_task.run(cut.clone()));
         let (recorders, controllers, stop) = (Arc::default(), TaskTracker::new(), CancellationToken::new());
         Ok(Self { tools, nodes, services, recorders, controllers, informers, stop, cut })
+    }
+
+    /// Returns when work is asked to stop.
+    pub(crate) fn stopping(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.stop.clone().cancelled_owned()
     }
 
     /// Initializes the cloud, again and again until it works: an outage of the cloud must not end the process.
@@ -176,8 +184,10 @@ impl Workforce {
             );
         }
         self.cut.cancel();
-        self.controllers.wait().await;
-        self.informers.wait().await;
+        let cut = timeout(CUT_LIMIT, async { tokio::join!(self.controllers.wait(), self.informers.wait()) });
+        if cut.await.is_err() {
+            error!("something blocks its thread and does not end; it ends with the process");
+        }
         let recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner).clone();
         join_all(recorders.iter().map(last_events)).await;
         info!(took = ?began.elapsed(), "all work has ended");

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_cloud::{
-    CloudError, EnsureLoadBalancer, EnsureOutcome, ErrorClass, Evidence, Ingress, LoadBalancerRequest,
+    CloudError, EnsureLoadBalancer, EnsureOutcome, ErrorClass, Evidence, Fence, Ingress, LoadBalancerRequest,
     LoadBalancerStatus, Proof, async_trait,
 };
 
@@ -41,7 +41,12 @@ impl EnsureLoadBalancer for AddressPool {
         }
     }
 
-    async fn ensure(&self, request: &LoadBalancerRequest) -> Result<EnsureOutcome, CloudError> {
+    async fn ensure(
+        &self,
+        request: &LoadBalancerRequest,
+        fence: &dyn Fence,
+    ) -> Result<EnsureOutcome, CloudError> {
+        fence.check()?;
         let mut given = self.given();
         let free = self.addresses.iter().find(|ip| !given.values().any(|taken| taken == *ip));
         let ip = given.get(&request.service.uid).or(free).copied().ok_or_else(|| {
@@ -54,11 +59,12 @@ impl EnsureLoadBalancer for AddressPool {
         Ok(EnsureOutcome::Ready(status(ip)))
     }
 
-    async fn update(&self, _request: &LoadBalancerRequest) -> Result<(), CloudError> {
+    async fn update(&self, _request: &LoadBalancerRequest, _fence: &dyn Fence) -> Result<(), CloudError> {
         Ok(()) // An address of this cloud always leads to all nodes.
     }
 
-    async fn delete(&self, request: &LoadBalancerRequest) -> Result<(), CloudError> {
+    async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
+        fence.check()?;
         self.given().remove(&request.service.uid);
         Ok(())
     }

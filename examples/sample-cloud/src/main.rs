@@ -50,11 +50,15 @@ struct SampleCloud {
 }
 
 impl SampleCloud {
-    fn from_config(config: CloudConfig<'_>) -> Result<Self, CloudError> {
-        let text = config.ok_or_else(|| {
-            CloudError::invalid("the sample cloud needs --cloud-config with a list of machines; see examples/sample-cloud/cloud.yaml")
+    fn from_config(config: &CloudConfig) -> Result<Self, CloudError> {
+        let text = config.text.as_deref().ok_or_else(|| {
+            CloudError::invalid(
+                "the sample cloud needs --cloud-config with a list of machines; see examples/sample-cloud/cloud.yaml",
+            )
         })?;
-        let config: SampleConfig = serde_saphyr::from_str(text).map_err(|error| {
+        // Without a snippet: in a real cloud's configuration, the line that is wrong may hold a password.
+        let options = serde_saphyr::options! { with_snippet: false };
+        let config: SampleConfig = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
             CloudError::invalid(format!("the sample cloud's configuration is not valid: {error}"))
         })?;
         Ok(Self {

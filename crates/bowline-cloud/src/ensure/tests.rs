@@ -37,7 +37,7 @@ impl EnsureLoadBalancer for Arc<OneBalancer> {
             false => Evidence::Absent(Proof::new("the list is complete and holds none")),
         }
     }
-    async fn ensure(&self, _: &LoadBalancerRequest) -> Result<EnsureOutcome, CloudError> {
+    async fn ensure(&self, _: &LoadBalancerRequest, _: &dyn Fence) -> Result<EnsureOutcome, CloudError> {
         self.log("ensure");
         if self.elsewhere {
             return Ok(EnsureOutcome::Elsewhere);
@@ -45,11 +45,11 @@ impl EnsureLoadBalancer for Arc<OneBalancer> {
         self.exists.store(true, Ordering::Relaxed);
         Ok(EnsureOutcome::Ready(status()))
     }
-    async fn update(&self, _: &LoadBalancerRequest) -> Result<(), CloudError> {
+    async fn update(&self, _: &LoadBalancerRequest, _: &dyn Fence) -> Result<(), CloudError> {
         self.log("update");
         Ok(())
     }
-    async fn delete(&self, _: &LoadBalancerRequest) -> Result<(), CloudError> {
+    async fn delete(&self, _: &LoadBalancerRequest, _: &dyn Fence) -> Result<(), CloudError> {
         self.log("delete");
         self.exists.store(false, Ordering::Relaxed);
         Ok(())
@@ -163,6 +163,25 @@ fn a_closed_fence_stops_the_call() {
     };
     assert_eq!(steps[0].step.facts().verb, Verb::Create);
     let refused = block_on(AnyLoadBalancers::execute(&lbs, &steps[0].step, &Closed)).unwrap_err();
+    assert_eq!(refused.class(), crate::ErrorClass::Fenced);
     assert_eq!(refused.to_string(), "not writing: the lease ran out");
     assert!(cloud.calls.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_plan_that_takes_all_nodes_away_says_so_to_the_rails() {
+    let lbs = Ensured::new(Arc::new(OneBalancer::default()));
+    let mut wanted = request(Purpose::Ensure);
+    let node =
+        |name: &str| (name.to_owned(), Arc::new(crate::NodeView { name: name.into(), ..Default::default() }));
+    wanted.nodes = NodeSet { epoch: 1, nodes: Arc::new([node("a"), node("b")].into()) };
+    drive(&lbs, &wanted);
+    wanted.nodes = NodeSet { epoch: 2, nodes: Arc::default() };
+    let observed =
+        block_on(AnyLoadBalancers::observe(&lbs, std::slice::from_ref(&wanted))).remove(0).known().unwrap();
+    let Plan::Act(steps) = AnyLoadBalancers::plan(&lbs, &wanted, observed.as_ref(), Timestamp::UNIX_EPOCH)
+    else {
+        panic!("the nodes changed");
+    };
+    assert_eq!(steps[0].step.facts().set, Some(SetChange { before: 2, removed: 2 }));
 }

@@ -27,10 +27,10 @@ pub(super) async fn write(writer: &Writer, object: &Watched, change: &MetadataCh
     match error.class() {
         // Another object has its name, or none: the informer will tell.
         WriteClass::NotFound => Some(Outcome::Done),
-        // The next leader does it.
+        // Not now: the fence opens again with the next renewal, or this process is about to end.
         WriteClass::Fenced => {
             info!(%error, "not written");
-            Some(Outcome::Done)
+            Some(Outcome::Failed)
         }
         WriteClass::Conflict => Some(Outcome::Requeue),
         _ => {

@@ -139,9 +139,9 @@ impl HealthRegistry {
 
     /// Runs one check; `None` if the endpoint has none of that name.
     #[must_use]
-    pub fn respond_one(&self, endpoint: Endpoint, name: &str) -> Option<HealthResponse> {
+    pub fn respond_one(&self, endpoint: Endpoint, name: &str, reasons: bool) -> Option<HealthResponse> {
         let check = self.checks_of(endpoint).into_iter().find(|check| check.name == name)?;
-        Some(render::one(&check.name, &self.run(endpoint, &check)))
+        Some(render::one(&check.name, &self.run(endpoint, &check), reasons))
     }
 
     /// The page `/metrics/slis`: the last result and the number of runs of each check.

@@ -51,6 +51,12 @@ impl User {
         self
     }
 
+    /// Whether the user proved who they are.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.is_member_of(AUTHENTICATED)
+    }
+
     /// Whether the user is in `group`.
     #[must_use]
     pub fn is_member_of(&self, group: &str) -> bool {

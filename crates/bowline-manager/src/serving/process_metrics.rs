@@ -35,6 +35,28 @@ pub struct BuildInfo {
     pub platform: String,
 }
 
+/// The Kubernetes version whose flags, metrics and behaviour the manager has.
+const API_LEVEL: (&str, &str) = ("1", "37");
+
+impl BuildInfo {
+    /// What is known of this build. A release build sets `BOWLINE_GIT_COMMIT` and `BOWLINE_BUILD_DATE`.
+    #[must_use]
+    pub fn of(version: &str) -> Self {
+        let (major, minor) = API_LEVEL;
+        Self {
+            major: major.to_owned(),
+            minor: minor.to_owned(),
+            git_version: version.to_owned(),
+            git_commit: option_env!("BOWLINE_GIT_COMMIT").unwrap_or("unknown").to_owned(),
+            git_tree_state: "unknown".to_owned(),
+            build_date: option_env!("BOWLINE_BUILD_DATE").unwrap_or("unknown").to_owned(),
+            go_version: "none".to_owned(),
+            compiler: "rustc".to_owned(),
+            platform: format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        }
+    }
+}
+
 /// Collector of `process_*`, `go_goroutines` and `kubernetes_build_info`.
 #[derive(Debug)]
 pub struct ProcessMetrics {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use bowline_cloud::{NoEvents, Unfenced, Unlimited};
+use bowline_cloud::Unfenced;
 use bowline_controllers::controller::Stopped;
 use bowline_controllers::registry::ControllerName;
 
@@ -72,11 +72,11 @@ async fn a_cloud_that_cannot_be_initialized_is_reported_and_tried_again() {
     let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(3))));
     let health = tools.health.clone();
     let ready = move || {
-        let query = HealthQuery { verbose: true, ..HealthQuery::default() };
+        let query = HealthQuery { verbose: true, reasons: true, ..HealthQuery::default() };
         health.respond(Endpoint::Readyz, &query).body
     };
     let workforce = Workforce::new(tools).expect("a workforce");
-    let context = CloudContext::new("c", Arc::new(Unfenced), Arc::new(Unlimited), Arc::new(NoEvents));
+    let context = CloudContext::new("c");
     let began = Instant::now();
     let look = async {
         sleep(Duration::from_secs(2)).await;

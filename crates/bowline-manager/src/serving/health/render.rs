@@ -11,6 +11,9 @@ pub struct HealthQuery {
     pub verbose: bool,
     /// Checks to leave out.
     pub exclude: Vec<String>,
+    /// Say why something is degraded. Not to anonymous callers, who may read health by default: a reason may hold
+    /// addresses and ids of the cloud.
+    pub reasons: bool,
 }
 
 impl HealthQuery {
@@ -48,7 +51,8 @@ pub(super) fn all(
     if ok && !query.verbose {
         return HealthResponse { ok, body: "ok".to_owned() };
     }
-    let mut body: String = results.iter().map(|(name, outcome)| line(name, outcome.as_ref())).collect();
+    let mut body: String =
+        results.iter().map(|(name, outcome)| line(name, outcome.as_ref(), query.reasons)).collect();
     let unmatched: Vec<_> =
         query.exclude.iter().filter(|name| !results.iter().any(|(known, _)| known == *name)).collect();
     if !unmatched.is_empty() {
@@ -61,18 +65,19 @@ pub(super) fn all(
 }
 
 /// The answer for one check, asked for by its own path.
-pub(super) fn one(name: &str, outcome: &CheckOutcome) -> HealthResponse {
+pub(super) fn one(name: &str, outcome: &CheckOutcome, reasons: bool) -> HealthResponse {
     match outcome {
         CheckOutcome::Healthy => HealthResponse { ok: true, body: "ok".to_owned() },
-        CheckOutcome::Degraded(_) => HealthResponse { ok: true, body: line(name, Some(outcome)) },
-        CheckOutcome::Failed(_) => HealthResponse { ok: false, body: line(name, Some(outcome)) },
+        CheckOutcome::Degraded(_) => HealthResponse { ok: true, body: line(name, Some(outcome), reasons) },
+        CheckOutcome::Failed(_) => HealthResponse { ok: false, body: line(name, Some(outcome), reasons) },
     }
 }
 
-fn line(name: &str, outcome: Option<&CheckOutcome>) -> String {
+fn line(name: &str, outcome: Option<&CheckOutcome>, reasons: bool) -> String {
     match outcome {
         None => format!("[+]{name} excluded: ok\n"),
         Some(CheckOutcome::Healthy) => format!("[+]{name} ok\n"),
+        Some(CheckOutcome::Degraded(_)) if !reasons => format!("[!]{name} degraded: reason withheld\n"),
         Some(CheckOutcome::Degraded(reason)) => {
             // One line for each check, whatever the reason holds.
             format!("[!]{name} degraded: {}\n", reason.replace(['\n', '\r'], " "))

@@ -10,7 +10,7 @@ fn registry() -> HealthRegistry {
 }
 
 fn verbose() -> HealthQuery {
-    HealthQuery { verbose: true, exclude: Vec::new() }
+    HealthQuery { verbose: true, reasons: true, ..HealthQuery::default() }
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn an_excluded_check_is_not_run() {
     let registry = registry();
     registry.add("bad", CheckSets::ALL, || Err("bad".to_owned()));
     let exclude = vec!["bad".to_owned(), "unknown".to_owned()];
-    let answer = registry.respond(Endpoint::Healthz, &HealthQuery { verbose: true, exclude });
+    let answer = registry.respond(Endpoint::Healthz, &HealthQuery { verbose: true, exclude, reasons: true });
     assert!(answer.ok);
     assert!(answer.body.contains("[+]bad excluded: ok\n"), "{}", answer.body);
     assert!(answer.body.contains("unknown"), "{}", answer.body);
@@ -63,10 +63,10 @@ fn a_degraded_part_is_shown_and_does_not_fail() {
 #[test]
 fn one_check_can_be_asked_for() {
     let registry = registry();
-    assert_eq!(registry.respond_one(Endpoint::Healthz, "leaderElection").unwrap().body, "ok");
-    assert_eq!(registry.respond_one(Endpoint::Healthz, "nope"), None);
+    assert_eq!(registry.respond_one(Endpoint::Healthz, "leaderElection", true).unwrap().body, "ok");
+    assert_eq!(registry.respond_one(Endpoint::Healthz, "nope", true), None);
     registry.remove("leaderElection");
-    assert_eq!(registry.respond_one(Endpoint::Healthz, "leaderElection"), None);
+    assert_eq!(registry.respond_one(Endpoint::Healthz, "leaderElection", true), None);
 }
 
 #[test]

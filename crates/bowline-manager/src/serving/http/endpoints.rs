@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Path, Query};
+use axum::extract::{Extension, Path, Query};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
 use http::StatusCode;
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::statusz::{flagz, statusz};
 use super::{json as json_reply, plain, reply};
 use crate::serving::health::{Endpoint, HealthQuery, HealthRegistry, HealthResponse};
+use crate::serving::identity::User;
 use crate::serving::process_metrics::BuildInfo;
 
 /// The content type of metrics pages.
@@ -137,11 +138,16 @@ fn health_routes(endpoint: Endpoint, health: &Arc<HealthRegistry>) -> [(&'static
         Endpoint::Readyz => ("/readyz", "/readyz/{check}"),
     };
     let all = Arc::clone(health);
-    let all = async move |Query(pairs): Query<Vec<(String, String)>>| {
-        health_reply(all.respond(endpoint, &HealthQuery::from_pairs(pairs)))
+    let all = async move |Extension(user): Extension<User>, Query(pairs): Query<Vec<(String, String)>>| {
+        let query = HealthQuery { reasons: user.is_known(), ..HealthQuery::from_pairs(pairs) };
+        health_reply(all.respond(endpoint, &query))
     };
     let one = Arc::clone(health);
-    let one = async move |Path(check): Path<String>| match one.respond_one(endpoint, &check) {
+    let one = async move |Extension(user): Extension<User>, Path(check): Path<String>| match one.respond_one(
+        endpoint,
+        &check,
+        user.is_known(),
+    ) {
         Some(answer) => health_reply(answer),
         None => plain(StatusCode::NOT_FOUND, format!("no {} check is named {check:?}\n", endpoint.name())),
     };

@@ -47,7 +47,11 @@ impl Chain {
         response
     }
 
-    async fn checked(&self, certificates: &[CertificateDer<'static>], request: Request<Body>) -> Response {
+    async fn checked(
+        &self,
+        certificates: &[CertificateDer<'static>],
+        mut request: Request<Body>,
+    ) -> Response {
         let authenticated = self.authenticator.authenticate(certificates, request.headers()).await;
         let Ok(user) = authenticated else { return unauthorized() };
         let verb = request.method().as_str().to_ascii_lowercase();
@@ -62,6 +66,7 @@ impl Chain {
                 return plain(StatusCode::INTERNAL_SERVER_ERROR, body);
             }
         }
+        request.extensions_mut().insert(user);
         match self.routes.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
