@@ -16,6 +16,7 @@ pub mod process_metrics;
 mod retry;
 pub mod reviews;
 pub mod server;
+mod shared_reviews;
 pub mod tls;
 mod tls_names;
 mod ttl_cache;

@@ -20,6 +20,7 @@ use tracing::{debug, warn};
 
 use self::authorities::{Authorities, CaError};
 use self::bearer::BearerTokens;
+use self::sources::Found;
 use super::config::{AuthenticationConfig, ServingTimings};
 use super::digest::{Digest, digest};
 use super::identity::User;
@@ -99,18 +100,22 @@ impl Authenticator {
         if lookup.is_none() && config.client_ca_file.is_none() {
             warn!("no --client-ca-file and no lookup of the cluster's: client certificates are not accepted");
         }
-        let authorities = match sources::read(&config, lookup.as_deref()).await {
-            Ok(authorities) => authorities,
-            // A bad file fails again below, as it should: only the cluster's part is optional.
-            Err(error) if config.tolerate_lookup_failure && lookup.is_some() => {
-                warn!(%error, "continuing without the cluster's authorities; client certificates are not accepted");
-                sources::read(&config, None).await?
+        let Found { authorities, bad_files, bad_lookup } =
+            sources::read(&config, lookup.as_deref(), &Authorities::default()).await;
+        if let Some(error) = bad_files.into_iter().next() {
+            return Err(error);
+        }
+        match bad_lookup {
+            Some(error) if config.tolerate_lookup_failure => {
+                warn!(%error, "continuing without the cluster's authorities; those given by flags are in use");
             }
-            Err(error) => return Err(error),
-        };
+            Some(error) => return Err(error),
+            None => {}
+        }
         let loopback_token = random_token();
         Ok(Self {
-            bearer: reviewer.map(|reviewer| BearerTokens::new(reviewer, config.token_cache_ttl)),
+            bearer: reviewer
+                .map(|reviewer| BearerTokens::new(reviewer, config.token_cache_ttl, metrics.clone())),
             loopback_digest: digest([loopback_token.as_bytes()]),
             loopback_token,
             authorities: ArcSwap::from_pointee(authorities),
@@ -136,13 +141,21 @@ impl Authenticator {
                 () = shutdown.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            match sources::read(&self.config, self.lookup.as_deref()).await {
-                Ok(authorities) => self.authorities.store(Arc::new(authorities)),
-                Err(error) => {
-                    warn!(%error, "authorities for client certificates not refreshed; the old ones stay in use");
-                    self.metrics.reload_failed("client-authorities");
-                }
+            if shutdown.run_until_cancelled(self.refresh()).await.is_none() {
+                return;
             }
+        }
+    }
+
+    /// Replaces what can be read; the rest stays as it is.
+    async fn refresh(&self) {
+        let old = self.authorities.load_full();
+        let Found { authorities, bad_files, bad_lookup } =
+            sources::read(&self.config, self.lookup.as_deref(), &old).await;
+        self.authorities.store(Arc::new(authorities));
+        for error in bad_files.into_iter().chain(bad_lookup) {
+            warn!(%error, "authorities for client certificates not refreshed; the old ones stay in use");
+            self.metrics.reload_failed("client-authorities");
         }
     }
 
@@ -155,8 +168,9 @@ impl Authenticator {
         chain: &[CertificateDer<'_>],
         headers: &HeaderMap,
     ) -> Result<User, Unauthorized> {
+        let since = Instant::now();
         let outcome = self.decide(chain, headers).await;
-        self.metrics.authenticated(if outcome.is_ok() { "success" } else { "failure" });
+        self.metrics.authenticated(outcome.as_ref().ok().map(|user| user.name.as_str()), since.elapsed());
         if let Err(error) = &outcome {
             debug!(%error, "request not authenticated");
         }

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use tokio::time::Instant;
 use tracing::debug;
 
 use super::config::AuthorizationConfig;
@@ -13,6 +15,7 @@ use super::identity::{MASTERS, User};
 use super::metrics::ServingMetrics;
 use super::retry::with_retries;
 use super::reviews::{AccessRequest, AccessReviewer, AccessVerdict, ReviewError};
+use super::shared_reviews::{MAX_SHARED, SharedReviews};
 use super::ttl_cache::{MAX_ENTRIES, TtlCache};
 
 /// What becomes of a request.
@@ -54,10 +57,8 @@ impl AllowedPaths {
 /// Judges requests.
 pub struct Authorizer {
     allowed_paths: AllowedPaths,
-    reviewer: Option<Arc<dyn AccessReviewer>>,
-    known: TtlCache<Decision>,
-    allowed_ttl: Duration,
-    denied_ttl: Duration,
+    reviews: Option<Arc<Reviews>>,
+    under_way: SharedReviews<Result<Decision, ReviewError>>,
     metrics: ServingMetrics,
 }
 
@@ -69,12 +70,17 @@ impl Authorizer {
         reviewer: Option<Arc<dyn AccessReviewer>>,
         metrics: ServingMetrics,
     ) -> Self {
-        Self {
-            allowed_paths: AllowedPaths::new(&config.always_allow_paths),
+        let reviews = reviewer.map(|reviewer| Reviews {
             reviewer,
             known: TtlCache::new(MAX_ENTRIES),
             allowed_ttl: config.allowed_ttl,
             denied_ttl: config.denied_ttl,
+            metrics: metrics.clone(),
+        });
+        Self {
+            allowed_paths: AllowedPaths::new(&config.always_allow_paths),
+            reviews: reviews.map(Arc::new),
+            under_way: SharedReviews::new(MAX_SHARED),
             metrics,
         }
     }
@@ -84,12 +90,14 @@ impl Authorizer {
     /// # Errors
     /// If the API server had to be asked and gave no answer.
     pub async fn authorize(&self, request: AccessRequest<'_>) -> Result<Decision, ReviewError> {
+        let since = Instant::now();
         let outcome = self.decide(request).await;
-        self.metrics.authorized(match outcome {
+        let result = match outcome {
             Ok(Decision::Allowed) => "allowed",
             Ok(Decision::Denied) => "denied",
             Err(_) => "error",
-        });
+        };
+        self.metrics.authorized(result, since.elapsed());
         outcome
     }
 
@@ -97,12 +105,38 @@ impl Authorizer {
         if request.user.is_member_of(MASTERS) || self.allowed_paths.contains(request.path) {
             return Ok(Decision::Allowed);
         }
-        let Some(reviewer) = &self.reviewer else { return Ok(Decision::Denied) };
+        let Some(reviews) = &self.reviews else { return Ok(Decision::Denied) };
         let key = cache_key(request);
+        if let Some(known) = reviews.known.get(&key) {
+            return Ok(known);
+        }
+        let review = self.under_way.join(&key, || {
+            let (reviews, key, user) = (Arc::clone(reviews), key.clone(), request.user.clone());
+            let (verb, path) = (request.verb.to_owned(), request.path.to_owned());
+            async move { reviews.decide(key, AccessRequest { user: &user, verb: &verb, path: &path }).await }
+                .boxed()
+        });
+        review.await
+    }
+}
+
+/// What a review needs, which may outlive the request that began it.
+struct Reviews {
+    reviewer: Arc<dyn AccessReviewer>,
+    known: TtlCache<Decision>,
+    allowed_ttl: Duration,
+    denied_ttl: Duration,
+    metrics: ServingMetrics,
+}
+
+impl Reviews {
+    async fn decide(&self, key: Digest, request: AccessRequest<'_>) -> Result<Decision, ReviewError> {
+        // Another review of the same may have ended since the request looked.
         if let Some(known) = self.known.get(&key) {
             return Ok(known);
         }
-        let AccessVerdict { allowed, reason } = with_retries(|| reviewer.review(request)).await?;
+        let ask = || self.metrics.delegated_authz.measured(self.reviewer.review(request));
+        let AccessVerdict { allowed, reason } = with_retries(ask).await?;
         let (decision, ttl) = match allowed {
             true => (Decision::Allowed, self.allowed_ttl),
             false => (Decision::Denied, self.denied_ttl),

@@ -1,10 +1,20 @@
-//! What the server counts about itself. Counting never fails and never blocks a request.
+//! What the server counts about itself. Counting never fails and never blocks a request, and no label takes a value
+//! that a caller could choose freely.
+
+mod delegated;
+mod token_cache;
+
+use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+pub(super) use self::delegated::DelegatedRequests;
+pub(super) use self::token_cache::TokenCacheMetrics;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ResultLabel {
@@ -16,22 +26,69 @@ struct SourceLabel {
     source: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct UserLabel {
+    username: &'static str,
+}
+
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
 /// Counters of authentication, authorization and reloads; clones share their values.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ServingMetrics {
-    // Upstream's counter has no `_total`, which OpenMetrics demands of counters: as a gauge it keeps its name.
+    // Upstream's counters have no `_total`, which OpenMetrics demands of counters: as gauges they keep their names.
+    authenticated_users: Family<UserLabel, Gauge>,
     authentication_attempts: Family<ResultLabel, Gauge>,
+    authentication_seconds: Histograms<ResultLabel>,
     authorization_attempts: Family<ResultLabel, Counter>,
+    authorization_seconds: Histograms<ResultLabel>,
     reload_failures: Family<SourceLabel, Counter>,
+    /// Token reviews.
+    pub(super) delegated_authn: DelegatedRequests,
+    /// Access reviews.
+    pub(super) delegated_authz: DelegatedRequests,
+    /// The memory of token reviews.
+    pub(super) token_cache: TokenCacheMetrics,
+}
+
+impl Default for ServingMetrics {
+    fn default() -> Self {
+        Self {
+            authenticated_users: Family::default(),
+            authentication_attempts: Family::default(),
+            authentication_seconds: Family::new_with_constructor(decision_seconds),
+            authorization_attempts: Family::default(),
+            authorization_seconds: Family::new_with_constructor(decision_seconds),
+            reload_failures: Family::default(),
+            delegated_authn: DelegatedRequests::default(),
+            delegated_authz: DelegatedRequests::default(),
+            token_cache: TokenCacheMetrics::default(),
+        }
+    }
+}
+
+/// Upstream's buckets: 1 ms, doubled up to 16 s.
+fn decision_seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.0, 15))
 }
 
 impl ServingMetrics {
     /// Adds the counters to `registry`.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
+            "authenticated_user_requests",
+            "Authenticated requests by the kind of their user's name",
+            self.authenticated_users.clone(),
+        );
+        registry.register(
             "authentication_attempts",
             "Requests by the result of their authentication: success or failure",
             self.authentication_attempts.clone(),
+        );
+        registry.register(
+            "authentication_duration_seconds",
+            "Time taken to authenticate a request, by result",
+            self.authentication_seconds.clone(),
         );
         registry.register(
             "authorization_attempts",
@@ -39,21 +96,50 @@ impl ServingMetrics {
             self.authorization_attempts.clone(),
         );
         registry.register(
+            "authorization_duration_seconds",
+            "Time taken to authorize a request, by result",
+            self.authorization_seconds.clone(),
+        );
+        registry.register(
             "bowline_serving_reload_failures",
             "Replacements of certificates or authorities that could not be used; the old ones stayed in use",
             self.reload_failures.clone(),
         );
+        self.delegated_authn.register(registry, "apiserver_delegated_authn_request", "Token reviews");
+        self.delegated_authz.register(registry, "apiserver_delegated_authz_request", "Access reviews");
+        self.token_cache.register(registry);
     }
 
-    pub(super) fn authenticated(&self, result: &'static str) {
+    /// A request was judged within `took`; `user_name` is whose it is, if that is known.
+    pub(super) fn authenticated(&self, user_name: Option<&str>, took: Duration) {
+        let result = if user_name.is_some() { "success" } else { "failure" };
+        if let Some(name) = user_name {
+            self.authenticated_users.get_or_create(&UserLabel { username: name_kind(name) }).inc();
+        }
         self.authentication_attempts.get_or_create(&ResultLabel { result }).inc();
+        self.authentication_seconds.get_or_create(&ResultLabel { result }).observe(took.as_secs_f64());
     }
 
-    pub(super) fn authorized(&self, result: &'static str) {
+    pub(super) fn authorized(&self, result: &'static str, took: Duration) {
         self.authorization_attempts.get_or_create(&ResultLabel { result }).inc();
+        self.authorization_seconds.get_or_create(&ResultLabel { result }).observe(took.as_secs_f64());
     }
 
     pub(super) fn reload_failed(&self, source: &'static str) {
         self.reload_failures.get_or_create(&SourceLabel { source }).inc();
     }
 }
+
+/// Upstream's few kinds of user names: names themselves would be too many, and are nobody's business here.
+fn name_kind(name: &str) -> &'static str {
+    const KNOWN: [&str; 5] =
+        ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"];
+    match KNOWN.into_iter().find(|known| *known == name) {
+        Some(known) => known,
+        None if name.contains('@') => "email_id",
+        None => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,9 @@ pub const LOOKUP_NAMESPACE: &str = "kube-system";
 /// Name of the cluster's authentication ConfigMap.
 pub const LOOKUP_NAME: &str = "extension-apiserver-authentication";
 
+/// The HTTP status of an answered review: the API server has "created" it.
+pub(super) const ANSWERED: u16 = 201;
+
 /// Why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -27,17 +30,19 @@ pub struct ReviewError {
     pub message: String,
     /// Whether asking again may help.
     pub retriable: bool,
+    /// The HTTP status that came instead; `None` if no response came at all.
+    pub status: Option<u16>,
 }
 
 impl ReviewError {
     /// An error that may pass: the server is down, busy or slow.
     pub fn temporary(message: impl Into<String>) -> Self {
-        Self { message: message.into(), retriable: true }
+        Self { message: message.into(), retriable: true, status: None }
     }
 
     /// An error that asking again does not change.
     pub fn permanent(message: impl Into<String>) -> Self {
-        Self { message: message.into(), retriable: false }
+        Self { message: message.into(), retriable: false, status: None }
     }
 }
 
@@ -48,7 +53,11 @@ impl From<kube::Error> for ReviewError {
             kube::Error::HyperError(_) | kube::Error::Service(_) => true,
             _ => false,
         };
-        Self { message: error.to_string(), retriable }
+        let status = match &error {
+            kube::Error::Api(status) => Some(status.code),
+            _ => None,
+        };
+        Self { message: error.to_string(), retriable, status }
     }
 }
 
@@ -127,7 +136,7 @@ impl TokenReviewer for KubeReviews {
             Api::<TokenReview>::all(self.client.clone()).create(&PostParams::default(), &question).await?;
         let status = answer.status.unwrap_or_default();
         match status.error.filter(|error| !error.is_empty()) {
-            Some(error) => Err(ReviewError::permanent(error)),
+            Some(message) => Err(ReviewError { message, retriable: false, status: Some(ANSWERED) }),
             None if status.authenticated == Some(true) => Ok(status.user.map(user_from_info)),
             None => Ok(None),
         }

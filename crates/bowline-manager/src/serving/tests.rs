@@ -1,8 +1,10 @@
 //! The server as its clients see it: real TLS over loopback, reviewers in memory.
 
 mod access;
+mod authorities;
 mod certificates;
 mod client;
 mod fixture;
+mod herd;
 mod lifecycle;
 mod pages;

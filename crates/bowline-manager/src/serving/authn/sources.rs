@@ -2,40 +2,70 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::super::config::{AuthenticationConfig, RequestHeaderNames};
-use super::super::reviews::AuthConfigLookup;
+use super::super::reviews::{AuthConfigLookup, ReviewError};
 use super::AuthnError;
 use super::authorities::{Authorities, CaBundle, FrontProxy};
 
-/// Reads every source once.
+/// The cluster's part must not hold up the files for longer than this: half of the usual time between two readings.
+const LOOKUP_DEADLINE: Duration = Duration::from_secs(30);
+
+/// What one reading of all sources brought.
+pub(super) struct Found {
+    /// What is to be in use from now on.
+    pub(super) authorities: Authorities,
+    /// Files that could not be used.
+    pub(super) bad_files: Vec<AuthnError>,
+    /// Why the cluster's part could not be used.
+    pub(super) bad_lookup: Option<AuthnError>,
+}
+
+/// Reads every source once. A part whose source cannot be used stays as it is in `old`, whatever becomes of the others.
 pub(super) async fn read(
     config: &AuthenticationConfig,
     lookup: Option<&dyn AuthConfigLookup>,
-) -> Result<Authorities, AuthnError> {
-    let clients = match &config.client_ca_file {
-        Some(file) => Some(bundle_from_file(file).await?),
-        None => None,
+    old: &Authorities,
+) -> Found {
+    let (clients_file, proxy_file) = (&config.client_ca_file, &config.request_header_client_ca_file);
+    let lookup = lookup.filter(|_| clients_file.is_none() || proxy_file.is_none());
+    let (cluster, bad_lookup) = match lookup {
+        None => (Authorities::default(), None),
+        Some(lookup) => match from_cluster(lookup).await {
+            Ok(authorities) => (authorities, None),
+            Err(error) => (old.clone(), Some(error)),
+        },
     };
-    let front_proxy = match &config.request_header_client_ca_file {
-        Some(file) => {
-            let authorities = bundle_from_file(file).await?;
-            Some(FrontProxy { authorities, headers: config.request_header.clone() })
-        }
-        None => None,
-    };
-    let from_flags = Authorities { clients, front_proxy };
-    match lookup {
-        Some(lookup) if from_flags.clients.is_none() || from_flags.front_proxy.is_none() => {
-            let data = lookup.fetch().await.map_err(AuthnError::Lookup)?.unwrap_or_default();
-            let from_cluster = from_config_map(&data)?;
-            Ok(Authorities {
-                clients: from_flags.clients.or(from_cluster.clients),
-                front_proxy: from_flags.front_proxy.or(from_cluster.front_proxy),
-            })
-        }
-        _ => Ok(from_flags),
+    let mut found = Found { authorities: cluster, bad_files: Vec::new(), bad_lookup };
+    if let Some(file) = clients_file {
+        let read = found.note(bundle_from_file(file).await);
+        found.authorities.clients = read.or_else(|| old.clients.clone());
     }
+    if let Some(file) = proxy_file {
+        let read = found.note(bundle_from_file(file).await);
+        let headers = config.request_header.clone();
+        let read = read.map(|authorities| FrontProxy { authorities, headers });
+        found.authorities.front_proxy = read.or_else(|| old.front_proxy.clone());
+    }
+    found
+}
+
+impl Found {
+    fn note(&mut self, read: Result<CaBundle, AuthnError>) -> Option<CaBundle> {
+        read.map_err(|error| self.bad_files.push(error)).ok()
+    }
+}
+
+async fn from_cluster(lookup: &dyn AuthConfigLookup) -> Result<Authorities, AuthnError> {
+    let late = |_elapsed| {
+        let reason = format!("no answer within {} s", LOOKUP_DEADLINE.as_secs());
+        AuthnError::Lookup(ReviewError::temporary(reason))
+    };
+    let data = timeout(LOOKUP_DEADLINE, lookup.fetch()).await.map_err(late)?.map_err(AuthnError::Lookup)?;
+    from_config_map(&data.unwrap_or_default())
 }
 
 async fn bundle_from_file(file: &Path) -> Result<CaBundle, AuthnError> {
@@ -49,7 +79,7 @@ fn bundle(pem: &[u8], origin: &str) -> Result<CaBundle, AuthnError> {
 }
 
 /// What the ConfigMap's data says.
-pub(super) fn from_config_map(data: &BTreeMap<String, String>) -> Result<Authorities, AuthnError> {
+fn from_config_map(data: &BTreeMap<String, String>) -> Result<Authorities, AuthnError> {
     let authorities = |key: &str| {
         let pem = data.get(key).filter(|pem| !pem.trim().is_empty());
         pem.map(|pem| bundle(pem.as_bytes(), &format!("ConfigMap key {key}"))).transpose()

@@ -53,7 +53,7 @@ async fn a_token_that_is_not_good_has_no_owner_and_a_failed_review_is_an_error()
     assert_eq!(TokenReviewer::review(&reviews, "t").await, Ok(None));
     let (reviews, _) = against(201, token_review(&json!({"error": "no authenticator answered"})));
     let error = TokenReviewer::review(&reviews, "t").await.unwrap_err();
-    assert_eq!(error.message, "no authenticator answered");
+    assert_eq!((error.message.as_str(), error.status), ("no authenticator answered", Some(201)));
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_busy_server_is_worth_asking_again_and_a_refusal_is_not() {
     for (code, retriable) in [(503, true), (429, true), (500, true), (403, false), (422, false)] {
         let (reviews, _) = against(code, failure(code, "reason"));
         let error = TokenReviewer::review(&reviews, "t").await.unwrap_err();
-        assert_eq!(error.retriable, retriable, "{code}");
+        assert_eq!((error.retriable, error.status), (retriable, Some(code)));
     }
 }
 
