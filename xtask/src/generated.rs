@@ -21,6 +21,10 @@ struct Generated {
 const GENERATED: &[Generated] = &[
     Generated { path: "docs/reference/flags.md", word: "flags" },
     Generated { path: "deploy/rbac.yaml", word: "rbac" },
+    Generated {
+        path: "deploy/rbac-service-account-credentials.yaml",
+        word: "rbac-service-account-credentials",
+    },
 ];
 
 /// Writes all generated files.

@@ -5,22 +5,31 @@
 use std::process::ExitCode;
 
 use bowline_manager::flags::{FlagTable, reference_markdown};
+use bowline_manager::rbac;
+
+/// The ServiceAccount that the shipped manifests are for.
+const ACCOUNT: (&str, &str) = ("kube-system", "cloud-controller-manager");
 
 fn main() -> ExitCode {
-    let page = std::env::args().nth(1).unwrap_or_default();
-    match page.as_str() {
-        "flags" => print!("{}", reference_markdown(&FlagTable::common())),
-        "rbac" => match bowline_manager::rbac::manifest("kube-system", "cloud-controller-manager") {
-            Ok(manifest) => print!("{manifest}"),
-            Err(error) => {
-                eprintln!("cannot write the manifest: {error}");
-                return ExitCode::FAILURE;
-            }
-        },
-        other => {
-            eprintln!("unknown file {other:?}; accepted are: flags, rbac");
-            return ExitCode::FAILURE;
+    let (namespace, account) = ACCOUNT;
+    let page = match std::env::args().nth(1).unwrap_or_default().as_str() {
+        "flags" => Ok(reference_markdown(&FlagTable::common())),
+        "rbac" => rbac::manifest(namespace, account).map_err(|error| error.to_string()),
+        "rbac-service-account-credentials" => {
+            rbac::service_account_credentials_manifest(namespace, account).map_err(|error| error.to_string())
+        }
+        other => Err(format!(
+            "unknown file {other:?}; accepted are: flags, rbac, rbac-service-account-credentials"
+        )),
+    };
+    match page {
+        Ok(page) => {
+            print!("{page}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
         }
     }
-    ExitCode::SUCCESS
 }

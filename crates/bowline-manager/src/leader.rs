@@ -121,12 +121,12 @@ impl Leader<'_> {
             .with_stop(workforce.stopping());
         self.until(held, workforce.initialize_cloud(&context)).await?;
         let (ours, migrated) = self.by_lock();
-        self.until(held, workforce.start(ours, fence)).await??;
+        self.until(held, workforce.start(ours, fence)).await?;
 
         if let Some(migration) = &self.migration {
             // Only now: a process that held the migration lock without the main one would keep others from working.
             let fence = self.take(migration.lease_name(), "leaderMigration", held).await?;
-            self.until(held, workforce.start(migrated, fence)).await??;
+            self.until(held, workforce.start(migrated, fence)).await?;
         }
         self.until(held, pending()).await
     }

@@ -2,7 +2,6 @@
 //!
 //! A test on a real API server runs the manager under exactly these rights.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 /// One right.
@@ -29,6 +28,8 @@ pub enum Scope {
     Cluster,
     /// In the namespace of the Lease.
     LeaseNamespace,
+    /// In `kube-system`, where the controllers' ServiceAccounts are.
+    ServiceAccounts,
 }
 
 /// Every right, and what it is for.
@@ -91,11 +92,12 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// What the process needs besides with `--use-service-account-credentials`: the rights of the controllers then go to
-/// their ServiceAccounts in `kube-system`.
+/// What the process needs besides with `--use-service-account-credentials`, in `kube-system` alone: who may ask for the
+/// tokens of every ServiceAccount may do everything. The controllers' own rights are those that the API server gives to
+/// their ServiceAccounts (`system:controller:node-controller` and so on).
 pub const SERVICE_ACCOUNT_CREDENTIALS: &[Rule] = &[
     Rule {
-        scope: Scope::Cluster,
+        scope: Scope::ServiceAccounts,
         group: "",
         resource: "serviceaccounts",
         names: &[],
@@ -103,10 +105,10 @@ pub const SERVICE_ACCOUNT_CREDENTIALS: &[Rule] = &[
         why: "find or make the ServiceAccount of each controller",
     },
     Rule {
-        scope: Scope::Cluster,
+        scope: Scope::ServiceAccounts,
         group: "",
         resource: "serviceaccounts/token",
-        names: &[],
+        names: &["node-controller", "service-controller", "route-controller"],
         verbs: &["create"],
         why: "ask for their tokens",
     },
@@ -121,13 +123,13 @@ const NAME: &str = "bowline-cloud-controller-manager";
 ///
 /// If a document cannot be written as YAML.
 pub fn manifest(namespace: &str, service_account: &str) -> Result<String, serde_saphyr::SerializeError> {
-    let subject = json!([{"kind": "ServiceAccount", "name": service_account, "namespace": namespace}]);
-    let documents = [
+    let subject = subject(namespace, service_account);
+    documents(&[
         json!({"apiVersion": "v1", "kind": "ServiceAccount",
                "metadata": {"name": service_account, "namespace": namespace}}),
-        role("ClusterRole", None, Scope::Cluster),
+        role("ClusterRole", None, NAME, RULES, Scope::Cluster),
         binding("ClusterRoleBinding", None, NAME, ("ClusterRole", NAME), &subject),
-        role("Role", Some(namespace), Scope::LeaseNamespace),
+        role("Role", Some(namespace), NAME, RULES, Scope::LeaseNamespace),
         binding("RoleBinding", Some(namespace), NAME, ("Role", NAME), &subject),
         // The authorities for client certificates on the serving port.
         binding(
@@ -137,24 +139,44 @@ pub fn manifest(namespace: &str, service_account: &str) -> Result<String, serde_
             ("Role", "extension-apiserver-authentication-reader"),
             &subject,
         ),
-    ];
+    ])
+}
+
+/// What to apply besides for `--use-service-account-credentials`.
+///
+/// # Errors
+///
+/// If a document cannot be written as YAML.
+pub fn service_account_credentials_manifest(
+    namespace: &str,
+    service_account: &str,
+) -> Result<String, serde_saphyr::SerializeError> {
+    let name = format!("{NAME}-service-accounts");
+    let subject = subject(namespace, service_account);
+    documents(&[
+        role("Role", Some("kube-system"), &name, SERVICE_ACCOUNT_CREDENTIALS, Scope::ServiceAccounts),
+        binding("RoleBinding", Some("kube-system"), &name, ("Role", &name), &subject),
+    ])
+}
+
+fn subject(namespace: &str, service_account: &str) -> Value {
+    json!([{"kind": "ServiceAccount", "name": service_account, "namespace": namespace}])
+}
+
+fn documents(documents: &[Value]) -> Result<String, serde_saphyr::SerializeError> {
     let mut text = String::from(
         "# Generated from crates/bowline-manager/src/rbac.rs by `cargo xtask gen`. Do not edit.\n",
     );
     for document in documents {
         text.push_str("---\n");
-        text.push_str(&yaml(&document)?);
+        text.push_str(&serde_saphyr::to_string(document)?);
     }
     Ok(text)
 }
 
-fn yaml(document: &impl Serialize) -> Result<String, serde_saphyr::SerializeError> {
-    serde_saphyr::to_string(document)
-}
-
-fn role(kind: &str, namespace: Option<&str>, scope: Scope) -> Value {
-    let rules: Vec<Value> = RULES.iter().filter(|rule| rule.scope == scope).map(policy_rule).collect();
-    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(NAME, namespace),
+fn role(kind: &str, namespace: Option<&str>, name: &str, rules: &[Rule], scope: Scope) -> Value {
+    let rules: Vec<Value> = rules.iter().filter(|rule| rule.scope == scope).map(policy_rule).collect();
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(name, namespace),
            "rules": rules})
 }
 
@@ -184,7 +206,7 @@ mod tests {
 
     #[test]
     fn nothing_is_granted_that_is_commonly_over_granted() {
-        for rule in RULES {
+        for rule in RULES.iter().chain(SERVICE_ACCOUNT_CREDENTIALS) {
             assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
             assert!(
                 !["secrets", "configmaps", "endpoints", "persistentvolumes"].contains(&rule.resource),

@@ -14,8 +14,8 @@ use tracing::{error, info, warn};
 
 use crate::serving::CheckOutcome;
 
-/// The pause before a controller is started again.
-const PAUSE: Backoff = Backoff { base: Duration::from_secs(1), max: Duration::from_secs(60) };
+/// The pause before a controller, or the cloud, is started again.
+pub(crate) const PAUSE: Backoff = Backoff { base: Duration::from_secs(1), max: Duration::from_secs(60) };
 
 /// A controller that ran this long has recovered: its next failure counts as the first.
 const RECOVERED_AFTER: Duration = Duration::from_secs(300);
@@ -49,6 +49,11 @@ impl ControllerState {
             State::NotWanted(why) => CheckOutcome::Degraded(format!("not started: {why}")),
             State::Down(why) => CheckOutcome::Degraded(why.clone()),
         }
+    }
+
+    /// Says that it cannot even be started, and why.
+    pub(crate) fn down(&self, why: String) {
+        self.set(State::Down(why));
     }
 
     fn set(&self, state: State) {

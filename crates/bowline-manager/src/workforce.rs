@@ -11,7 +11,6 @@ use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::informer::{Informer, InformerSpec};
-use bowline_kube::queue::Backoff;
 use bowline_kube::write::Writer;
 use futures::future::join_all;
 use kube::{Api, Client};
@@ -24,10 +23,7 @@ use tracing::{error, info, warn};
 use crate::clients::{ClientError, Clients};
 use crate::metrics::Metrics;
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
-use crate::supervise::{ControllerState, supervise};
-
-/// The pause before the cloud is initialized again.
-const INITIALIZE_AGAIN: Backoff = Backoff { base: Duration::from_secs(1), max: Duration::from_secs(60) };
+use crate::supervise::{ControllerState, PAUSE, supervise};
 
 /// Events that were recorded are written within this at the end, or lost: nobody should wait long for notes.
 const LAST_EVENTS: Duration = Duration::from_millis(500);
@@ -109,7 +105,7 @@ impl Workforce {
         let mut failures = 0;
         while let Err(error) = self.tools.cloud.initialize(context).await {
             failures += 1;
-            let pause = error.asked_to_wait().unwrap_or(INITIALIZE_AGAIN.delay(failures));
+            let pause = error.asked_to_wait().unwrap_or(PAUSE.delay(failures));
             error!(%error, ?pause, "the cloud cannot be initialized, will be tried again");
             problem.send_replace(Some(error.to_string()));
             sleep(pause).await;
@@ -118,28 +114,44 @@ impl Workforce {
     }
 
     /// Starts controllers under a fence.
-    ///
-    /// # Errors
-    ///
-    /// If a client for one of them cannot be made.
-    pub(crate) async fn start(
-        &self,
-        controllers: Vec<Arc<dyn Controller>>,
-        fence: Arc<dyn Fence>,
-    ) -> Result<(), ClientError> {
+    pub(crate) async fn start(&self, controllers: Vec<Arc<dyn Controller>>, fence: Arc<dyn Fence>) {
         for controller in controllers {
-            let context = self.context(controller.as_ref(), fence.clone()).await?;
             let state = ControllerState::default();
             let shown = state.clone();
             self.tools.health.add(&controller.name().canonical, CheckSets::ALL, move || shown.check());
-            let run = supervise(controller, context, state, self.stop.clone());
+            let run = self.clone().employ(controller, fence.clone(), state);
             self.controllers.spawn(self.cut.clone().run_until_cancelled_owned(run));
             if !self.tools.start_interval.is_zero() {
                 let spread: f64 = rand::random_range(1.0..2.0);
                 sleep(self.tools.start_interval.mul_f64(spread)).await;
             }
         }
-        Ok(())
+    }
+
+    /// Runs one controller to the end of work. One that cannot have its identity is tried again; the others run.
+    async fn employ(self, controller: Arc<dyn Controller>, fence: Arc<dyn Fence>, state: ControllerState) {
+        let name = controller.name().canonical.clone();
+        let mut failures = 0;
+        let context = loop {
+            let Some(made) =
+                self.stop.run_until_cancelled(self.context(controller.as_ref(), fence.clone())).await
+            else {
+                return;
+            };
+            let error = match made {
+                Ok(context) => break context,
+                Err(error) => error,
+            };
+            failures += 1;
+            let pause = PAUSE.delay(failures);
+            error!(controller = name, %error, ?pause, "cannot be started, will be tried again");
+            state.down(error.to_string());
+            self.tools.metrics.controllers.set_unavailable(&name, true);
+            if self.stop.run_until_cancelled(sleep(pause)).await.is_none() {
+                return;
+            }
+        };
+        supervise(controller, context, state, self.stop.clone()).await;
     }
 
     async fn context(

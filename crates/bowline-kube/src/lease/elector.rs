@@ -163,7 +163,10 @@ impl Elector {
     async fn acquire(&mut self) -> Sent {
         loop {
             match self.attempt().await {
-                Attempt::Held(sent) => return sent,
+                Attempt::Held(sent) => {
+                    self.freed.close(Duration::ZERO);
+                    return sent;
+                }
                 Attempt::HeldBy(holder) => self.stand_by(holder),
                 Attempt::Failed(why) => {
                     tracing::warn!(lease = self.config.name, why, "cannot acquire the lease");

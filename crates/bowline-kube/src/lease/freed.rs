@@ -19,6 +19,12 @@ use super::LeaseRecord;
 /// How long one watch lasts; short, so that a dead connection does not cost more than a few quick take-overs.
 const WATCH_SECONDS: u32 = 60;
 
+/// How much later a watch may end before its connection counts as dead: the end is the server's to keep.
+const OVERTIME: Duration = Duration::from_secs(5);
+
+/// The pause before the next watch after one has ended: a server that ends each at once must not be hammered.
+const BETWEEN_WATCHES: Duration = Duration::from_secs(1);
+
 /// How long to do without after a watch failed: most likely it is not permitted, and asking again changes nothing.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 
@@ -33,6 +39,8 @@ pub(super) struct FreedWatch {
     name: String,
     /// Behind a mutex that is never locked: a stream may not be shared between threads, an elector must be.
     events: Option<Mutex<Events>>,
+    /// When the open watch must have ended; later, its connection is dead.
+    ends: Instant,
     not_before: Instant,
 }
 
@@ -44,7 +52,7 @@ impl fmt::Debug for FreedWatch {
 
 impl FreedWatch {
     pub(super) fn new(api: Api<Lease>, name: String) -> Self {
-        Self { api, name, events: None, not_before: Instant::now() }
+        Self { api, name, events: None, ends: Instant::now(), not_before: Instant::now() }
     }
 
     /// Returns when the Lease is seen free, or when `pause` has passed.
@@ -54,12 +62,14 @@ impl FreedWatch {
             self.open(end).await;
             let Some(events) = &mut self.events else { return sleep_until(end).await };
             let events = events.get_mut().unwrap_or_else(PoisonError::into_inner);
-            match timeout_at(end, events.next()).await {
-                Err(_elapsed) => return,
+            match timeout_at(end.min(self.ends), events.next()).await {
+                Err(_elapsed) if Instant::now() < self.ends => return,
+                Err(_elapsed) => self.close(Duration::ZERO),
                 Ok(Some(Ok(event))) if is_free(&event) => return,
+                Ok(Some(Ok(WatchEvent::Error(error)))) => self.give_up(&error),
                 Ok(Some(Ok(_still_held))) => {}
                 Ok(Some(Err(error))) => self.give_up(&error),
-                Ok(None) => self.events = None,
+                Ok(None) => self.close(BETWEEN_WATCHES),
             }
         }
     }
@@ -70,19 +80,30 @@ impl FreedWatch {
         }
         let fields = format!("metadata.name={}", self.name);
         let params = WatchParams::default().fields(&fields).timeout(WATCH_SECONDS);
-        let limit = OPEN_DEADLINE.min(end.saturating_duration_since(Instant::now()));
+        let now = Instant::now();
+        let limit = OPEN_DEADLINE.min(end.saturating_duration_since(now));
         // Version 0: the first event is the Lease as the API server's cache has it, then every change.
         match timeout(limit, self.api.watch(&params, "0")).await {
-            Ok(Ok(events)) => self.events = Some(Mutex::new(events.boxed())),
+            Ok(Ok(events)) => {
+                self.events = Some(Mutex::new(events.boxed()));
+                self.ends = now + Duration::from_secs(WATCH_SECONDS.into()) + OVERTIME;
+            }
             Ok(Err(error)) => self.give_up(&error),
+            // Only the pause was too short for it.
+            Err(_elapsed) if limit < OPEN_DEADLINE => {}
             Err(elapsed) => self.give_up(&elapsed),
         }
     }
 
+    /// Ends the watch; the next may be opened after `pause`. A leader closes it too: it has nothing to wait for.
+    pub(super) fn close(&mut self, pause: Duration) {
+        self.events = None;
+        self.not_before = Instant::now() + pause;
+    }
+
     fn give_up(&mut self, why: &dyn fmt::Display) {
         tracing::debug!(lease = self.name, %why, "cannot watch the lease, looking at it from time to time");
-        self.events = None;
-        self.not_before = Instant::now() + AFTER_FAILURE;
+        self.close(AFTER_FAILURE);
     }
 }
 
@@ -152,5 +173,27 @@ mod tests {
             freed.wait(Duration::from_secs(3)).await;
         }
         assert_eq!(log.watches().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_ends_every_watch_at_once_is_not_hammered() {
+        let leases = Collection::new("Lease");
+        leases.fault_watches(Some(Fault::EndAtOnce));
+        let (client, log) = leases.client();
+        let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
+        freed.wait(Duration::from_secs(10)).await;
+        assert!(log.watches().len() <= 11, "{}", log.watches().len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dead_watch_is_opened_anew() {
+        let leases = Collection::new("Lease");
+        leases.fault_watches(Some(Fault::Mute));
+        let (client, log) = leases.client();
+        let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
+        for _pause in 0..60 {
+            freed.wait(Duration::from_secs(3)).await;
+        }
+        assert_eq!(log.watches().len(), 3, "one in 65 s");
     }
 }

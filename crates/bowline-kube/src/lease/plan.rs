@@ -96,8 +96,14 @@ pub fn plan(observed: Option<&Observed>, me: &Candidate, now: Duration, wall: Ti
     if observed.held_by(me) {
         return Step::Renew(renewed(record, me, wall));
     }
-    // A leader that finds another holder has lost, even if that one is gone by now: it must not lead on as if
-    // nothing had happened in between.
+    // A leader that does not find itself has lost, even if the other is gone by now or has given the Lease back: it
+    // must not lead on as if nothing had happened in between.
+    if me.leading && record.holder.is_empty() {
+        return Step::Standby {
+            holder: "somebody who has given it back".to_owned(),
+            until: observed.until(),
+        };
+    }
     if !record.holder.is_empty() && (me.leading || observed.until() > now) {
         return Step::Standby { holder: record.holder.clone(), until: observed.until() };
     }
@@ -218,6 +224,11 @@ mod tests {
         let leading = Candidate { leading: true, ..me() };
         let step = plan(Some(&seen("other", 100)), &leading, Duration::from_secs(1_000), wall());
         assert!(matches!(step, Step::Standby { .. }));
+        let step = plan(Some(&seen("", 100)), &leading, Duration::from_secs(1_000), wall());
+        assert!(
+            matches!(step, Step::Standby { .. }),
+            "who has given it back may have worked in between: {step:?}"
+        );
     }
 
     #[test]

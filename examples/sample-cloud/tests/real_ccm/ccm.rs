@@ -34,6 +34,8 @@ pub(crate) struct Site {
     pub(crate) namespace: String,
     pub(crate) kubeconfig: PathBuf,
     pub(crate) folder: TempDir,
+    /// A machine that only this site's cloud has: Nodes are cluster-wide, and other tests' managers run beside ours.
+    pub(crate) machine: String,
 }
 
 impl Site {
@@ -44,8 +46,12 @@ impl Site {
         grant_shipped_rights(cluster, &namespace).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::service_account(&namespace, "ccm")).await?;
         let folder = tempfile::tempdir()?;
-        std::fs::write(folder.path().join("cloud.yaml"), CLOUD)?;
-        Ok(Self { cluster, namespace, kubeconfig, folder })
+        let machine = cluster.unique_name("machine");
+        let cloud = format!(
+            "region: here\nmachines:\n  {machine}: {{kind: small, zone: here-a, rack: r1, address: 192.0.2.11}}\n"
+        );
+        std::fs::write(folder.path().join("cloud.yaml"), cloud)?;
+        Ok(Self { cluster, namespace, kubeconfig, folder, machine })
     }
 
     pub(crate) async fn admin(&self) -> anyhow::Result<kube::Client> {
@@ -70,13 +76,6 @@ impl Site {
         Ccm::spawn(command)
     }
 }
-
-const CLOUD: &str = "
-region: here
-machines:
-  worker-1: {kind: small, zone: here-a, rack: r1, address: 192.0.2.11}
-balancer_addresses: [198.51.100.1]
-";
 
 /// A running cloud-controller-manager. Killed when dropped.
 pub(crate) struct Ccm {
@@ -173,19 +172,26 @@ fn parse(text: &str) -> Option<Line> {
 /// Applies the shipped manifest for a ServiceAccount `ccm`, with cluster-wide names of this namespace's own.
 async fn grant_shipped_rights(cluster: &Cluster, namespace: &str) -> anyhow::Result<()> {
     let client = cluster.client(&Identity::Admin).await?;
-    for document in bowline_manager::rbac::manifest(namespace, "ccm")?.split("---\n").skip(1) {
+    apply(&client, namespace, &bowline_manager::rbac::manifest(namespace, "ccm")?).await
+}
+
+/// Applies documents, those that are not in the namespace under names of its own.
+pub(crate) async fn apply(client: &kube::Client, namespace: &str, manifest: &str) -> anyhow::Result<()> {
+    for document in manifest.split("---\n").skip(1) {
         let mut object: DynamicObject = serde_saphyr::from_str(document)?;
         let kind = object.types.clone().context("a kind")?;
         let name = object.metadata.name.clone().context("a name")?;
         if kind.kind.starts_with("ClusterRole") || object.metadata.namespace.as_deref() == Some("kube-system")
         {
             object.metadata.name = Some(format!("{name}-{namespace}"));
-            if object.data["roleRef"]["kind"] == "ClusterRole" {
+            if object.data["roleRef"]["name"] != "extension-apiserver-authentication-reader"
+                && object.data["roleRef"].is_object()
+            {
                 object.data["roleRef"]["name"] = json!(format!("{name}-{namespace}"));
             }
         }
         let gvk = kube::core::GroupVersionKind::try_from(&kind)?;
-        let (resource, capabilities) = kube::discovery::pinned_kind(&client, &gvk).await?;
+        let (resource, capabilities) = kube::discovery::pinned_kind(client, &gvk).await?;
         let api: Api<DynamicObject> = match (capabilities.scope, &object.metadata.namespace) {
             (Scope::Namespaced, Some(namespace)) => {
                 Api::namespaced_with(client.clone(), namespace, &resource)

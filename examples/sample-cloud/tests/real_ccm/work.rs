@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
-use bowline_manager::rbac::{Rule, SERVICE_ACCOUNT_CREDENTIALS};
+use bowline_manager::rbac::service_account_credentials_manifest;
 use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use kube::Api;
@@ -12,7 +12,7 @@ use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::ccm::{PATIENCE, Site, register_node};
+use crate::ccm::{PATIENCE, Site, apply, register_node};
 
 const RACK: &str = "sample.bowline.dev/rack";
 
@@ -39,7 +39,7 @@ async fn nodes_get_their_label_are_repaired_and_otherwise_left_alone() -> anyhow
     let client = site.admin().await?;
     let nodes = Api::<Node>::all(client.clone());
     let (ours, stranger) = (site.cluster.unique_name("ours"), site.cluster.unique_name("stranger"));
-    register_node(&client, &ours, "worker-1").await?;
+    register_node(&client, &ours, &site.machine).await?;
     register_node(&client, &stranger, "no-such-machine").await?;
     let before = nodes.get(&stranger).await?.metadata.resource_version;
     let ccm = site.start(&["--leader-elect=false"])?;
@@ -54,9 +54,10 @@ async fn nodes_get_their_label_are_repaired_and_otherwise_left_alone() -> anyhow
     let edit = json!({"metadata": {"labels": {"somebody/else": "1"}}});
     let edited = nodes.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
 
+    assert_eq!(nodes.get(&stranger).await?.metadata.resource_version, before, "not ours, not touched");
     // A re-created namesake is another Node, and is labelled as one.
     nodes.delete(&stranger, &DeleteParams::default()).await?;
-    let again = register_node(&client, &stranger, "worker-1").await?;
+    let again = register_node(&client, &stranger, &site.machine).await?;
     until(&nodes, &stranger, |node| {
         node.metadata.uid == again.metadata.uid && labels(node).contains_key(RACK)
     })
@@ -64,7 +65,6 @@ async fn nodes_get_their_label_are_repaired_and_otherwise_left_alone() -> anyhow
     let now = nodes.get(&ours).await?;
     assert_eq!(now.metadata.resource_version, edited.metadata.resource_version, "no needless write");
     assert_eq!(now.metadata.uid, labelled.metadata.uid);
-    assert!(before.is_some());
     drop(ccm);
     for name in [&ours, &stranger] {
         nodes.delete(name, &DeleteParams::default()).await?;
@@ -98,18 +98,20 @@ async fn with_an_identity_of_its_own_a_controller_works_with_its_own_rights() ->
     let roles = Api::<ClusterRole>::all(client.clone());
     let name = format!("bowline-cloud-controller-manager-{}", site.namespace);
     let mut role = roles.get(&name).await?;
-    let rules = role.rules.get_or_insert_default();
-    for rule in rules.iter_mut() {
+    for rule in role.rules.get_or_insert_default() {
         rule.verbs.retain(|verb| verb != "patch");
     }
-    rules.extend(SERVICE_ACCOUNT_CREDENTIALS.iter().map(policy_rule));
     roles.replace(&name, &PostParams::default(), &role).await?;
+    let manifest = service_account_credentials_manifest(&site.namespace, "ccm")?;
+    // The sample's controller is none of the common ones, for which the manifest is made.
+    let manifest = manifest.replace("node-controller", "rack-label-controller");
+    apply(&client, &site.namespace, &manifest).await?;
     let of_the_controller = format!("rack-label-{}", site.namespace);
     let grants = [rule(&["nodes"], &["patch"]), rule(&["events"], &["create", "patch"])];
     grant(&client, &of_the_controller, "rack-label-controller", grants.to_vec()).await?;
 
     let ours = site.cluster.unique_name("account");
-    register_node(&client, &ours, "worker-1").await?;
+    register_node(&client, &ours, &site.machine).await?;
     let ccm = site.start(&["--use-service-account-credentials"])?;
     until(&nodes, &ours, |node| labels(node).contains_key(RACK)).await?;
     let account =
@@ -128,10 +130,6 @@ fn rule(resources: &[&str], verbs: &[&str]) -> PolicyRule {
         verbs: owned(verbs),
         ..PolicyRule::default()
     }
-}
-
-fn policy_rule(wanted: &Rule) -> PolicyRule {
-    rule(&[wanted.resource], wanted.verbs)
 }
 
 /// Gives a ServiceAccount in kube-system these rights.
@@ -168,7 +166,7 @@ async fn no_secret_is_in_the_log_even_at_the_highest_verbosity() -> anyhow::Resu
         kubeconfig.split('"').find(|word| word.starts_with("ey")).context("a token in the kubeconfig")?;
     let client = site.admin().await?;
     let ours = site.cluster.unique_name("secret");
-    register_node(&client, &ours, "worker-1").await?;
+    register_node(&client, &ours, &site.machine).await?;
     let mut ccm = site.start(&["--v=10"])?;
     until(&Api::all(client.clone()), &ours, |node| labels(node).contains_key(RACK)).await?;
     ccm.signal("TERM")?;

@@ -229,7 +229,9 @@ async fn an_expired_certificate_is_served_and_reported() {
     std::fs::write(dir.path().join("tls.key"), key.serialize_pem()).unwrap();
     std::fs::write(dir.path().join("tls.crt"), params.self_signed(&key).unwrap().pem()).unwrap();
     let server = with_files(dir.path()).start().await;
-    let ready = server.ask(Ask::get("/readyz?verbose")).await;
+    let ready = server.ask(Ask::get("/readyz?verbose").token("good")).await;
     assert_eq!(ready.status, 200);
     assert!(ready.body.contains("[!]serving-certificate degraded: the serving certificate has expired"));
+    let anonymous = server.ask(Ask::get("/readyz?verbose")).await.body;
+    assert!(anonymous.contains("[!]serving-certificate degraded: reason withheld"), "{anonymous}");
 }
