@@ -83,7 +83,7 @@ pub(super) const COMMON: &[Flag] = &[
     Flag::new(Generic, "allocate-node-cidrs", Bool, "false",
         "Hand out a part of --cluster-cidr to each node (node-ipam-controller)."),
     Flag::new(Generic, "cidr-allocator-type", String, "RangeAllocator",
-        "Who hands out pod ranges. Only 'RangeAllocator' is accepted."),
+        "Who hands out pod ranges. The node-ipam-controller starts with 'RangeAllocator' only."),
     Flag::new(Generic, "configure-cloud-routes", Bool, "true",
         "Make routes to the pod ranges of nodes in the cloud (node-route-controller)."),
     Flag::new(Generic, "node-sync-period", Duration, "0s",

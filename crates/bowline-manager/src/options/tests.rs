@@ -82,9 +82,11 @@ fn without_flags_everything_is_as_upstream_has_it() {
             ipam: IpamOptions {
                 allocate_node_cidrs: false,
                 allocator_type: "RangeAllocator".into(),
+                cluster_cidrs: Vec::new(),
                 service_cidrs: Vec::new(),
                 node_mask_v4: 24,
                 node_mask_v6: 64,
+                masks_given: MasksGiven::default(),
             },
             logging: LoggingOptions { format: LogFormat::Text, verbosity: 0, vmodule: Vec::new() },
             shutdown_grace: seconds(2),
@@ -323,7 +325,7 @@ fn a_front_proxy_needs_a_header_for_the_user() {
 }
 
 #[test]
-fn pod_ranges_are_checked_when_they_are_handed_out() {
+fn what_keeps_pod_ranges_from_being_handed_out_is_a_warning_until_they_are() {
     let on = "--allocate-node-cidrs";
     for wrong in [
         &[on][..],
@@ -335,16 +337,28 @@ fn pod_ranges_are_checked_when_they_are_handed_out() {
         &[on, "--cluster-cidr=10.0.0.0/16", "--node-cidr-mask-size=15"],
         &[on, "--cluster-cidr=fd00::/40"],
     ] {
-        let problems = refused(wrong);
+        let asked = options(wrong);
+        let problems = asked.ipam.check().unwrap_err();
         assert_eq!(problems.len(), 1, "{wrong:?}: {problems:?}");
-        if wrong.len() > 2 {
-            options(&wrong[1..]);
-        }
+        assert_eq!(asked.warnings.len(), 1, "{wrong:?}: {:?}", asked.warnings);
+        assert!(asked.warnings[0].starts_with(&problems[0].to_string()), "{:?}", asked.warnings);
+        let not_asked = options(&wrong[1..]);
+        assert_eq!((not_asked.ipam.check(), not_asked.warnings), (Ok(()), Vec::new()), "{wrong:?}");
     }
     let dual = options(&[on, "--cluster-cidr=010.0.0.0/16, fd00::/56", "--node-cidr-mask-size-ipv4=25"]);
     assert_eq!((dual.ipam.node_mask_v4, dual.ipam.node_mask_v6), (25, 64));
+    assert_eq!((dual.ipam.check(), &dual.warnings), (Ok(()), &Vec::new()));
+    assert_eq!(dual.ipam.cluster_cidrs, dual.cloud.cluster_cidrs);
     assert_eq!(dual.cloud.cluster_cidrs[0].to_string(), "10.0.0.0/16", "leading zeros are decimal, as in Go");
     assert_eq!(options(&[on, "--cluster-cidr=10.0.0.0/8", "--node-cidr-mask-size=20"]).ipam.node_mask_v4, 20);
+}
+
+#[test]
+fn an_empty_pod_range_is_accepted_whatever_else_is_asked() {
+    for empty in ["--cluster-cidr=", "--cluster-cidr= "] {
+        let asked = options(&[empty, "--allocate-node-cidrs", "--configure-cloud-routes"]);
+        assert_eq!(asked.cloud.cluster_cidrs, Vec::<IpNet>::new(), "{empty}");
+    }
 }
 
 #[test]
