@@ -237,7 +237,7 @@ fn every_problem_is_told_at_once() {
         no_provider.unwrap_err().to_string(),
         "--cloud-provider=: must not be empty; give the name of the cloud provider\n\
          --secure-port=65536: must be between 0 and 65535\n\
-         --concurrent-service-syncs=0: must be between 1 and 1000"
+         --concurrent-service-syncs=0: must be at least 1"
     );
 }
 
@@ -258,6 +258,21 @@ fn node_workers_are_at_least_one_and_status_workers_may_follow_them() {
 }
 
 #[test]
+fn more_workers_than_are_of_use_are_as_many_as_are_with_a_warning() {
+    for (given, used, warnings) in [("1000", 1000, 0), ("1001", 1000, 1), ("9223372036854775807", 1000, 1)] {
+        let service = format!("--concurrent-service-syncs={given}");
+        let status = format!("--concurrent-node-status-updates={given}");
+        let read = options(&[&service, &status]);
+        assert_eq!(
+            (read.service.concurrent_syncs, read.node.status_update_workers()),
+            (used, used),
+            "{given}"
+        );
+        assert_eq!(read.warnings.len(), 2 * warnings, "{given}: {:?}", read.warnings);
+    }
+}
+
+#[test]
 fn values_that_would_stop_or_spin_the_manager_are_refused() {
     for wrong in [
         "--kube-api-burst=0",
@@ -269,7 +284,6 @@ fn values_that_would_stop_or_spin_the_manager_are_refused() {
         "--node-status-update-frequency=0",
         "--shutdown-grace-period=-1s",
         "--concurrent-node-lifecycle-syncs=0",
-        "--concurrent-node-syncs=1001",
         "--webhook-secure-port=-1",
         "--logging-format=xml",
         "--v=-1",
