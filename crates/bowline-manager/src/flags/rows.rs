@@ -231,7 +231,8 @@ pub(super) const COMMON: &[Flag] = &[
     Flag::new(Global, "v", Int, "0", "Log verbosity: 0 for what an operator needs, up to 10 for everything.").short('v'),
     Flag::new(Global, "vmodule", Map, "",
         "Log verbosity of single modules, as pattern=N,other=N.")
-        .noted("Patterns match Rust modules."),
+        .noted("Patterns are beginnings of the paths of Rust modules, such as bowline_kube::lease; one for the files of a Go \
+            program is accepted and matches nothing."),
     Flag::new(Global, "logging-format", String, "text", "Form of log lines: 'text' or 'json'."),
     Flag::new(Global, "log-flush-frequency", Duration, "5s", "How often log lines would be flushed.").noted(UNBUFFERED),
     Flag::new(Global, "log-text-split-stream", Bool, "false",

@@ -376,6 +376,13 @@ fn an_empty_pod_range_is_accepted_whatever_else_is_asked() {
 }
 
 #[test]
+fn patterns_for_the_files_of_a_go_program_are_accepted_with_a_warning() {
+    let warnings = options(&["--vmodule=*loadbalancer*=4,pkg/x=5,controller.go=3,bowline_kube=2"]).warnings;
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings[0].starts_with("--vmodule: \"*loadbalancer*\" matches nothing"), "{warnings:?}");
+}
+
+#[test]
 fn flags_that_do_nothing_are_accepted_with_a_warning() {
     let warnings =
         options(&["--node-sync-period=5s", "--allow-untagged-cloud", "--min-resync-period=1h"]).warnings;
