@@ -227,7 +227,8 @@ pub(super) const COMMON: &[Flag] = &[
 
     Flag::new(Global, "help", Bool, "false", "Print the flags and exit.").short('h'),
     Flag::new(Global, "version", Version, "false",
-        "Print the version and exit; 'raw' prints all that is known of it; 'vX.Y.Z' reports that version instead."),
+        "Print the version and exit; 'raw' adds platform and compiler. With 'vX.Y.Z' the manager runs and reports that \
+         version as its own."),
     Flag::new(Global, "v", Int, "0", "Log verbosity: 0 for what an operator needs, up to 10 for everything.").short('v'),
     Flag::new(Global, "vmodule", Map, "",
         "Log verbosity of single modules, as pattern=N,other=N.")
