@@ -54,11 +54,13 @@ pub struct Options {
     pub serving: ServingConfig,
     /// Who a caller is.
     pub authentication: AuthenticationConfig,
-    /// Credentials for finding that out, if not the manager's.
+    /// Credentials for finding that out; without it those of the pod, and outside a cluster nobody is asked: tokens are
+    /// ignored.
     pub authentication_kubeconfig: Option<PathBuf>,
     /// What a caller may do.
     pub authorization: AuthorizationConfig,
-    /// Credentials for finding that out, if not the manager's.
+    /// Credentials for finding that out; without it those of the pod, and outside a cluster nobody is asked: only
+    /// `system:masters` and the paths that are always allowed pass.
     pub authorization_kubeconfig: Option<PathBuf>,
     /// Serve the debugging paths.
     pub profiling: bool,

@@ -177,7 +177,7 @@ pub(super) const COMMON: &[Flag] = &[
 
     Flag::new(Authentication, "authentication-kubeconfig", String, "",
         "Credentials for token reviews and for reading the cluster's authentication ConfigMap. Without it those of the \
-         manager are used."),
+         pod are used, also if --kubeconfig is given; outside a cluster nobody is asked, and tokens are ignored."),
     Flag::new(Authentication, "authentication-token-webhook-cache-ttl", Duration, "10s",
         "How long the answer of a token review is believed."),
     Flag::new(Authentication, "authentication-skip-lookup", Bool, "false",
@@ -200,7 +200,9 @@ pub(super) const COMMON: &[Flag] = &[
         "Common names of certificates that may be front proxies; empty means any.").noted(REQUEST_HEADER),
 
     Flag::new(Authorization, "authorization-kubeconfig", String, "",
-        "Credentials for access reviews. Without it those of the manager are used."),
+        "Credentials for access reviews. Without it those of the pod are used, also if --kubeconfig is given; outside a \
+         cluster nobody is asked, and who is not in system:masters may only see what \
+         --authorization-always-allow-paths names."),
     Flag::new(Authorization, "authorization-webhook-cache-authorized-ttl", Duration, "10s",
         "How long 'allowed' is believed."),
     Flag::new(Authorization, "authorization-webhook-cache-unauthorized-ttl", Duration, "10s",
