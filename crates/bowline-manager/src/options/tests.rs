@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::flags::FlagProblem;
 use crate::logging::LogFormat;
+use crate::migration::LeaderMigration;
 
 fn parsed(line: &[&str]) -> Parsed {
     parse(&FlagTable::common(), line).unwrap_or_else(|errors| panic!("{line:?}: {errors}"))
@@ -489,7 +490,7 @@ fn unknown_controllers_are_all_named_with_what_is_known() {
 #[test]
 fn configz_has_the_shape_and_the_defaults_of_upstream() {
     assert_eq!(
-        configz(&options(&["--cloud-config=/etc/cloud.conf", "--kube-api-qps=12.5"])),
+        configz(&options(&["--cloud-config=/etc/cloud.conf", "--kube-api-qps=12.5"]), None),
         json!({"cloudcontrollermanager.config.k8s.io": {
             "kind": "CloudControllerManagerConfiguration",
             "apiVersion": "cloudcontrollermanager.config.k8s.io/v1alpha1",
@@ -524,8 +525,27 @@ fn configz_has_the_shape_and_the_defaults_of_upstream() {
             "Webhook": {"Webhooks": []},
         }})
     );
-    let whole = configz(&Options::default()).to_string();
+    let whole = configz(&Options::default(), None).to_string();
     assert!(whole.contains("\"qps\":20}"), "as Go prints 20: {whole}");
+}
+
+#[test]
+fn configz_shows_the_migration_in_force() {
+    let shown = configz(&options(&["--enable-leader-migration"]), Some(&LeaderMigration::built_in()));
+    let generic = &shown["cloudcontrollermanager.config.k8s.io"]["Generic"];
+    assert_eq!(generic["LeaderMigrationEnabled"], true);
+    assert_eq!(
+        generic["LeaderMigration"],
+        json!({
+            "leaderName": "cloud-provider-extraction-migration",
+            "resourceLock": "leases",
+            "controllerLeaders": [
+                {"name": "cloud-node-lifecycle-controller", "component": "*"},
+                {"name": "node-route-controller", "component": "*"},
+                {"name": "service-lb-controller", "component": "*"},
+            ],
+        })
+    );
 }
 
 #[test]
