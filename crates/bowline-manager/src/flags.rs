@@ -12,6 +12,7 @@ mod text;
 #[cfg(test)]
 mod upstream;
 mod value;
+mod version;
 
 pub use go::{GoDuration, GoDurationError, parse_bool};
 pub use parse::{FlagErrors, FlagProblem, parse};
@@ -19,3 +20,4 @@ pub use parsed::Parsed;
 pub use table::{Flag, FlagTable, Kind, Section, TableError};
 pub use text::{help, reference_markdown};
 pub use value::Value;
+pub use version::VersionRequest;

@@ -18,6 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 pub use filter::directives;
+pub(crate) use filter::names_modules;
 
 /// What the logging flags say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +27,8 @@ pub struct LoggingOptions {
     pub format: LogFormat,
     /// `-v`: how much is said, see [`directives`].
     pub verbosity: u8,
-    /// `--vmodule`: more for single modules; each pair is the beginning of a module's path and its verbosity.
+    /// `--vmodule`: more for single modules; each pair is the beginning of a module's path and its verbosity. Other
+    /// patterns match nothing.
     pub vmodule: Vec<(String, u8)>,
 }
 
@@ -43,15 +45,6 @@ pub enum LogFormat {
 /// Why logging cannot be set up or changed.
 #[derive(Debug, Error)]
 pub enum LoggingError {
-    /// A pattern that is no beginning of a module's path.
-    #[error(
-        "--vmodule: {pattern:?} names no module; wanted the beginning of a path such as bowline_kube::lease, \
-         of letters, digits, _ and ::, with at most one * at its end"
-    )]
-    Pattern {
-        /// The pattern as written.
-        pattern: String,
-    },
     /// The filter did not accept what was made for it: a mistake of this program.
     #[error("the log filter {directives:?} was not accepted: {source}")]
     Filter {
@@ -102,7 +95,7 @@ impl LogLevel {
 ///
 /// # Errors
 ///
-/// If `--vmodule` has a pattern that names no module, or logging was set up before.
+/// If logging was set up before.
 pub fn init(options: &LoggingOptions) -> Result<LogLevel, LoggingError> {
     let (dispatch, level) = subscriber(options, io::stderr)?;
     // What is installed first also decides, for good, what records of the `log` crate are let in: everything, since
@@ -117,14 +110,11 @@ pub fn init(options: &LoggingOptions) -> Result<LogLevel, LoggingError> {
 ///
 /// # Errors
 ///
-/// If `--vmodule` has a pattern that names no module.
+/// If the filter cannot be made: a mistake of this program.
 pub fn subscriber<W>(options: &LoggingOptions, writer: W) -> Result<(Dispatch, LogLevel), LoggingError>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    for (pattern, _) in &options.vmodule {
-        filter::check(pattern)?;
-    }
     let (layer, handle) = reload::Layer::new(filter(options.verbosity, &options.vmodule)?);
     let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
     let lines = match options.format {

@@ -121,6 +121,28 @@ impl LeaderMigration {
         &self.lease_name
     }
 
+    /// The controllers that are listed, by canonical name, each with the component that may run it; `*` for any.
+    pub fn controller_leaders(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        self.owners.iter().map(|(controller, owner)| (controller.as_str(), owner.name()))
+    }
+
+    /// Makes sure that the migration Lease is not the main one, `main`: with one Lease for both, the other manager could
+    /// not run what does not move.
+    ///
+    /// # Errors
+    ///
+    /// If the two have the same name.
+    pub fn check_lease_name(&self, main: &str) -> Result<(), MigrationError> {
+        if self.lease_name != main {
+            return Ok(());
+        }
+        Err(MigrationError::Invalid(vec![Problem {
+            key: "leaderName".to_owned(),
+            found: Some(self.lease_name.clone()),
+            wanted: "another name than that of the main Lease, --leader-elect-resource-name".to_owned(),
+        }]))
+    }
+
     /// Where `component` runs the controller of this name. Every known spelling of a name gives the same answer.
     #[must_use]
     pub fn placement(&self, component: Component, controller: &str) -> Placement {

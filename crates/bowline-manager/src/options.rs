@@ -25,7 +25,7 @@ pub use generic::{
     ClientOptions, CloudOptions, LeaderElectionOptions, LeaderMigrationOptions, NodeOptions, ServiceOptions,
     UnusedOptions,
 };
-pub use ipam::IpamOptions;
+pub use ipam::{IpamOptions, MasksGiven};
 pub use problem::{OptionErrors, OptionProblem};
 
 use crate::flags::{FlagTable, Parsed, parse};
@@ -54,11 +54,13 @@ pub struct Options {
     pub serving: ServingConfig,
     /// Who a caller is.
     pub authentication: AuthenticationConfig,
-    /// Credentials for finding that out, if not the manager's.
+    /// Credentials for finding that out; without it those of the pod, and outside a cluster nobody is asked: tokens are
+    /// ignored.
     pub authentication_kubeconfig: Option<PathBuf>,
     /// What a caller may do.
     pub authorization: AuthorizationConfig,
-    /// Credentials for finding that out, if not the manager's.
+    /// Credentials for finding that out; without it those of the pod, and outside a cluster nobody is asked: only
+    /// `system:masters` and the paths that are always allowed pass.
     pub authorization_kubeconfig: Option<PathBuf>,
     /// Serve the debugging paths.
     pub profiling: bool,
@@ -95,13 +97,13 @@ impl Options {
         let mut check = Check::new(parsed);
         warn_of_flags_without_effect(&mut check);
         let leader_election = generic::leader_election(&mut check);
+        let cloud = generic::cloud(&mut check);
         let mut options = Self {
             leader_migration: generic::leader_migration(&mut check, leader_election.enabled),
             leader_election,
             client: generic::client(&mut check),
             controllers: parsed.list("controllers").to_vec(),
             controller_start_interval: check.duration("controller-start-interval"),
-            cloud: generic::cloud(&mut check),
             use_service_account_credentials: parsed.bool("use-service-account-credentials"),
             serving: serving::serving(&mut check),
             authentication: serving::authentication(&mut check),
@@ -111,7 +113,8 @@ impl Options {
             profiling: parsed.bool("profiling"),
             node: generic::node(&mut check),
             service: ServiceOptions { concurrent_syncs: check.workers("concurrent-service-syncs") },
-            ipam: ipam::ipam(&mut check),
+            ipam: ipam::ipam(&mut check, cloud.cluster_cidrs.clone()),
+            cloud,
             logging: logging::logging(&mut check),
             shutdown_grace: check.duration("shutdown-grace-period"),
             feature_gates: gates::feature_gates(&mut check),

@@ -123,7 +123,7 @@ async fn reviews(
 
 fn endpoints(pages: Pages<'_>, options: &Options) -> Endpoints {
     let Pages { name, build, flags, registry, log_level, budget } = pages;
-    let config = configz(options);
+    let config = configz(options, None);
     Endpoints {
         component: name.to_owned(),
         build,

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::go::GoDuration;
 use super::table::FlagTable;
 use super::value::Value;
+use super::version::VersionRequest;
 
 /// The values of all flags, given or default.
 ///
@@ -68,6 +69,12 @@ impl Parsed {
     #[must_use]
     pub fn listing(&self) -> Vec<(String, String)> {
         self.values.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
+    }
+
+    /// What `--version` asks for.
+    #[must_use]
+    pub fn version(&self) -> VersionRequest {
+        VersionRequest::read(self.text("version")).unwrap_or_default()
     }
 
     accessor!(

@@ -83,7 +83,7 @@ pub(super) const COMMON: &[Flag] = &[
     Flag::new(Generic, "allocate-node-cidrs", Bool, "false",
         "Hand out a part of --cluster-cidr to each node (node-ipam-controller)."),
     Flag::new(Generic, "cidr-allocator-type", String, "RangeAllocator",
-        "Who hands out pod ranges. Only 'RangeAllocator' is accepted."),
+        "Who hands out pod ranges. The node-ipam-controller starts with 'RangeAllocator' only."),
     Flag::new(Generic, "configure-cloud-routes", Bool, "true",
         "Make routes to the pod ranges of nodes in the cloud (node-route-controller)."),
     Flag::new(Generic, "node-sync-period", Duration, "0s",
@@ -177,7 +177,7 @@ pub(super) const COMMON: &[Flag] = &[
 
     Flag::new(Authentication, "authentication-kubeconfig", String, "",
         "Credentials for token reviews and for reading the cluster's authentication ConfigMap. Without it those of the \
-         manager are used."),
+         pod are used, also if --kubeconfig is given; outside a cluster nobody is asked, and tokens are ignored."),
     Flag::new(Authentication, "authentication-token-webhook-cache-ttl", Duration, "10s",
         "How long the answer of a token review is believed."),
     Flag::new(Authentication, "authentication-skip-lookup", Bool, "false",
@@ -200,7 +200,9 @@ pub(super) const COMMON: &[Flag] = &[
         "Common names of certificates that may be front proxies; empty means any.").noted(REQUEST_HEADER),
 
     Flag::new(Authorization, "authorization-kubeconfig", String, "",
-        "Credentials for access reviews. Without it those of the manager are used."),
+        "Credentials for access reviews. Without it those of the pod are used, also if --kubeconfig is given; outside a \
+         cluster nobody is asked, and who is not in system:masters may only see what \
+         --authorization-always-allow-paths names."),
     Flag::new(Authorization, "authorization-webhook-cache-authorized-ttl", Duration, "10s",
         "How long 'allowed' is believed."),
     Flag::new(Authorization, "authorization-webhook-cache-unauthorized-ttl", Duration, "10s",
@@ -227,11 +229,13 @@ pub(super) const COMMON: &[Flag] = &[
 
     Flag::new(Global, "help", Bool, "false", "Print the flags and exit.").short('h'),
     Flag::new(Global, "version", Version, "false",
-        "Print the version and exit; 'raw' prints all that is known of it; 'vX.Y.Z' reports that version instead."),
+        "Print the version and exit; 'raw' adds platform and compiler. With 'vX.Y.Z' the manager runs and reports that \
+         version as its own."),
     Flag::new(Global, "v", Int, "0", "Log verbosity: 0 for what an operator needs, up to 10 for everything.").short('v'),
     Flag::new(Global, "vmodule", Map, "",
         "Log verbosity of single modules, as pattern=N,other=N.")
-        .noted("Patterns match Rust modules."),
+        .noted("Patterns are beginnings of the paths of Rust modules, such as bowline_kube::lease; one for the files of a Go \
+            program is accepted and matches nothing."),
     Flag::new(Global, "logging-format", String, "text", "Form of log lines: 'text' or 'json'."),
     Flag::new(Global, "log-flush-frequency", Duration, "5s", "How often log lines would be flushed.").noted(UNBUFFERED),
     Flag::new(Global, "log-text-split-stream", Bool, "false",

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::go::{GoDuration, parse_bool};
 use super::table::{Flag, Kind};
+use super::version::VersionRequest;
 
 /// A value that has been read.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,12 +78,9 @@ impl Value {
 }
 
 fn read_version(text: &str) -> Result<Value, String> {
-    let numbered = text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    match parse_bool(text) {
-        Some(yes) => Ok(Value::Text(yes.to_string())),
-        None if text == "raw" || numbered => Ok(Value::Text(text.to_owned())),
-        None => Err("accepted are true, false, raw and a version such as v1.37.0".to_owned()),
-    }
+    let request = VersionRequest::read(text);
+    let request = request.ok_or("accepted are true, false, raw and a version such as v1.37.0")?;
+    Ok(Value::Text(request.text().to_owned()))
 }
 
 fn read_float(text: &str) -> Result<Value, String> {

@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use tracing::level_filters::LevelFilter;
 
-use super::LoggingError;
-
 /// Every crate of this project begins so.
 const OURS: &str = "bowline";
 
@@ -25,9 +23,11 @@ const EVERYTHING: u8 = 6;
 /// | 6 and more | trace | debug | debug |
 ///
 /// `--vmodule` only ever adds: a module that `-v` lets say more than its own number would, may.
+/// A pattern that can match no module adds nothing.
 #[must_use]
 pub fn directives(verbosity: u8, vmodule: &[(String, u8)]) -> String {
-    let modules: Vec<(&str, u8)> = vmodule.iter().map(|(pattern, level)| (prefix(pattern), *level)).collect();
+    let matching = vmodule.iter().filter(|(pattern, _)| names_modules(pattern));
+    let modules: Vec<(&str, u8)> = matching.map(|(pattern, level)| (prefix(pattern), *level)).collect();
     // The longest target that fits decides alone, so each must carry what the shorter ones would add.
     let level = |target: &str| {
         let added =
@@ -40,13 +40,11 @@ pub fn directives(verbosity: u8, vmodule: &[(String, u8)]) -> String {
     format!("{}{}", level(""), targets.collect::<String>())
 }
 
-/// Whether a pattern of `--vmodule` is the beginning of a module's path.
-pub(super) fn check(pattern: &str) -> Result<(), LoggingError> {
+/// Whether a pattern of `--vmodule` is the beginning of a module's path. Those written for Go's names of files, such as
+/// `*loadbalancer*` or `pkg/x`, are not.
+pub(crate) fn names_modules(pattern: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
-    if pattern.is_empty() || !prefix(pattern).chars().all(fits) {
-        return Err(LoggingError::Pattern { pattern: pattern.to_owned() });
-    }
-    Ok(())
+    !pattern.is_empty() && prefix(pattern).chars().all(fits)
 }
 
 /// A filter compares beginnings, which is all that a `*` at the end means.

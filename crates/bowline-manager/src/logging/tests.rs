@@ -112,11 +112,33 @@ fn vmodule_raises_one_module_and_never_lowers_any() {
 }
 
 #[test]
-fn a_pattern_that_names_no_module_is_refused() {
-    for pattern in ["", "a=b", "a,b", "le*se", "[span]", "a b", "lease.go"] {
-        let options = LoggingOptions { vmodule: vmodule(&[(pattern, 3)]), ..LoggingOptions::default() };
-        let message = subscriber(&options, io::sink).unwrap_err().to_string();
-        assert!(message.contains(&format!("{pattern:?}")), "{message}");
+fn a_pattern_that_can_match_no_module_changes_nothing() {
+    let patterns = [
+        "",
+        "a=b",
+        "a,b",
+        "le*se",
+        "[span]",
+        "a b",
+        "lease.go",
+        "*loadbalancer*",
+        "pkg/x",
+        "bowline-kube",
+        "k?be",
+    ];
+    for pattern in patterns {
+        assert_eq!(directives(0, &vmodule(&[(pattern, 9)])), directives(0, &[]), "{pattern:?}");
+    }
+}
+
+#[test]
+fn whatever_vmodule_says_the_log_can_be_set_up() {
+    for pattern in
+        ["*", "**", ":", "::", "5", "info", "off", "trace*", "_", "a::", "log", "=", "ü", "%", "a/{b}"]
+    {
+        let options = LoggingOptions { vmodule: vmodule(&[(pattern, 3), ("kube", 4)]), ..at(0) };
+        let (_dispatch, level) = subscriber(&options, io::sink).unwrap_or_else(|error| panic!("{error}"));
+        level.set(9).unwrap();
     }
 }
 

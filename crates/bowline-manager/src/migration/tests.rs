@@ -61,6 +61,33 @@ fn the_built_in_configuration_moves_service_route_and_lifecycle_and_nothing_else
 }
 
 #[test]
+fn the_migration_lease_must_not_be_the_main_one() {
+    let migration = entries(&[]);
+    assert_eq!(migration.check_lease_name("cloud-controller-manager"), Ok(()));
+    let message = migration.check_lease_name("moving").unwrap_err().to_string();
+    assert_says(&message, &["leaderName", "\"moving\"", "--leader-elect-resource-name"]);
+    let built_in = LeaderMigration::built_in();
+    assert_eq!(built_in.check_lease_name("moving"), Ok(()));
+    assert!(built_in.check_lease_name("cloud-provider-extraction-migration").is_err());
+}
+
+#[test]
+fn what_is_listed_can_be_shown_by_canonical_name_and_component() {
+    let migration = entries(&[
+        ("service", "*"),
+        ("route", "cloud-controller-manager"),
+        ("theirs", "kube-controller-manager"),
+    ]);
+    let shown: Vec<_> = migration.controller_leaders().collect();
+    let wanted = [
+        ("node-route-controller", "cloud-controller-manager"),
+        ("service-lb-controller", "*"),
+        ("theirs", "kube-controller-manager"),
+    ];
+    assert_eq!(shown, wanted);
+}
+
+#[test]
 fn all_spellings_of_a_name_are_one_controller() {
     let same: [&[&str]; 5] = [
         &["service", "service-controller", "service-lb-controller"],

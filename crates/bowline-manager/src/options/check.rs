@@ -9,7 +9,7 @@ use super::problem::OptionProblem;
 use crate::flags::Parsed;
 
 /// More workers would only wait for the call budgets.
-const MOST_WORKERS: i64 = 1000;
+const MOST_WORKERS: u32 = 1000;
 
 /// A command line under examination.
 pub(super) struct Check<'a> {
@@ -68,12 +68,26 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn workers(&mut self, flag: &'static str) -> u32 {
-        self.int(flag, 1..=MOST_WORKERS)
+        self.workers_from(flag, 1)
     }
 
     /// Workers where 0 means "as many as somebody else".
     pub(super) fn workers_or_zero(&mut self, flag: &'static str) -> u32 {
-        self.int(flag, 0..=MOST_WORKERS)
+        self.workers_from(flag, 0)
+    }
+
+    /// Too many are no reason not to start: other managers take any number.
+    fn workers_from(&mut self, flag: &'static str, least: u32) -> u32 {
+        let given = self.parsed.int(flag);
+        if given < i64::from(least) {
+            self.refuse(flag, &given, format!("must be at least {least}"));
+            return least;
+        }
+        u32::try_from(given).ok().filter(|workers| *workers <= MOST_WORKERS).unwrap_or_else(|| {
+            let why = "more would only wait for the limits on calls";
+            self.warnings.push(format!("--{flag}={given}: {MOST_WORKERS} are used; {why}"));
+            MOST_WORKERS
+        })
     }
 
     /// Requests at once.

@@ -6,16 +6,17 @@ use serde_json::{Value, json};
 
 use super::Options;
 use crate::flags::{GoDuration, Parsed};
+use crate::migration::LeaderMigration;
 
-/// The object that `/configz` shows.
+/// The object that `/configz` shows; `migration` is the one in force, if there is one.
 #[must_use]
-pub fn configz(options: &Options) -> Value {
+pub fn configz(options: &Options, migration: Option<&LeaderMigration>) -> Value {
     let node = &options.node;
     json!({
         "cloudcontrollermanager.config.k8s.io": {
             "kind": "CloudControllerManagerConfiguration",
             "apiVersion": "cloudcontrollermanager.config.k8s.io/v1alpha1",
-            "Generic": generic(options),
+            "Generic": generic(options, migration),
             "KubeCloudShared": cloud(options),
             "NodeController": {
                 "ConcurrentNodeSyncs": node.concurrent_syncs,
@@ -32,7 +33,7 @@ pub fn configz(options: &Options) -> Value {
     })
 }
 
-fn generic(options: &Options) -> Value {
+fn generic(options: &Options, migration: Option<&LeaderMigration>) -> Value {
     let (client, election, unused) = (&options.client, &options.leader_election, &options.unused);
     json!({
         // The insecure listener is long gone upstream too; its two keys are not.
@@ -62,7 +63,19 @@ fn generic(options: &Options) -> Value {
             "enableContentionProfiling": unused.contention_profiling,
         },
         "LeaderMigrationEnabled": options.leader_migration.enabled,
-        "LeaderMigration": { "leaderName": "", "resourceLock": "", "controllerLeaders": null },
+        "LeaderMigration": leader_migration(migration),
+    })
+}
+
+fn leader_migration(migration: Option<&LeaderMigration>) -> Value {
+    let Some(migration) = migration else {
+        return json!({ "leaderName": "", "resourceLock": "", "controllerLeaders": null });
+    };
+    let entry = |(name, component)| json!({ "name": name, "component": component });
+    json!({
+        "leaderName": migration.lease_name(),
+        "resourceLock": "leases",
+        "controllerLeaders": migration.controller_leaders().map(entry).collect::<Vec<_>>(),
     })
 }
 

@@ -3,99 +3,144 @@
 use ipnet::IpNet;
 
 use super::check::Check;
+use super::problem::OptionProblem;
 
-/// The controller of pod ranges. The ranges to hand out are [`super::CloudOptions::cluster_cidrs`].
+/// The controller of pod ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IpamOptions {
     /// Whether it runs.
     pub allocate_node_cidrs: bool,
-    /// `RangeAllocator`.
+    /// `RangeAllocator`, or what [`IpamOptions::check`] refuses.
     pub allocator_type: String,
+    /// The ranges to hand out, the same as [`super::CloudOptions::cluster_cidrs`].
+    pub cluster_cidrs: Vec<IpNet>,
     /// Ranges of Service addresses.
     pub service_cidrs: Vec<IpNet>,
     /// Prefix length of a node's IPv4 range.
     pub node_mask_v4: u8,
     /// Prefix length of a node's IPv6 range.
     pub node_mask_v6: u8,
+    /// Which flags the two lengths come from.
+    pub masks_given: MasksGiven,
 }
 
+/// Which flags for the size of a node's range were given; not all go together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MasksGiven {
+    /// `--node-cidr-mask-size`.
+    pub any: bool,
+    /// `--node-cidr-mask-size-ipv4`.
+    pub v4: bool,
+    /// `--node-cidr-mask-size-ipv6`.
+    pub v6: bool,
+}
+
+const ALLOCATOR: &str = "RangeAllocator";
 const MASK: &str = "node-cidr-mask-size";
 const MASK_V4: &str = "node-cidr-mask-size-ipv4";
 const MASK_V6: &str = "node-cidr-mask-size-ipv6";
 
-pub(super) fn ipam(check: &mut Check<'_>) -> IpamOptions {
-    let allocate_node_cidrs = check.parsed.bool("allocate-node-cidrs");
-    let allocator_type = check.parsed.text("cidr-allocator-type").to_owned();
+/// The options, with warnings of what would keep the controller from starting. Not every manager has the controller, and
+/// its flags stand in the command lines of those that have not.
+pub(super) fn ipam(check: &mut Check<'_>, cluster_cidrs: Vec<IpNet>) -> IpamOptions {
     let service_cidrs = ranges(check, "service-cluster-ip-range");
     let any: u8 = check.int(MASK, 0..=128);
     let v4: u8 = check.int(MASK_V4, 0..=32);
     let v6: u8 = check.int(MASK_V6, 0..=128);
-    let pick = |own: u8, default: u8| {
-        if own != 0 {
-            own
-        } else if any != 0 {
-            any
-        } else {
-            default
-        }
-    };
+    let pick = |own: u8, default: u8| [own, any, default].into_iter().find(|mask| *mask != 0).unwrap_or(0);
     let options = IpamOptions {
-        allocate_node_cidrs,
-        allocator_type,
+        allocate_node_cidrs: check.parsed.bool("allocate-node-cidrs"),
+        allocator_type: check.parsed.text("cidr-allocator-type").to_owned(),
+        cluster_cidrs,
         service_cidrs,
         node_mask_v4: pick(v4, 24),
         node_mask_v6: pick(v6, 64),
+        masks_given: MasksGiven { any: any != 0, v4: v4 != 0, v6: v6 != 0 },
     };
-    if allocate_node_cidrs {
-        check_allocation(check, &options, any != 0, v4 != 0, v6 != 0);
+    for problem in options.check().err().unwrap_or_default() {
+        check.warnings.push(format!("{problem} (the node-ipam-controller does not start with this)"));
     }
     options
 }
 
-/// What only matters when ranges are handed out.
-fn check_allocation(check: &mut Check<'_>, options: &IpamOptions, any: bool, v4: bool, v6: bool) {
-    if options.allocator_type != "RangeAllocator" {
-        check.refuse("cidr-allocator-type", &&options.allocator_type, "only \"RangeAllocator\" is accepted");
+impl IpamOptions {
+    /// Whether ranges can be handed out as asked; for the controller to call when it starts. Nothing is wrong if none
+    /// are to be handed out.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is in the way.
+    pub fn check(&self) -> Result<(), Vec<OptionProblem>> {
+        let mut problems = Vec::new();
+        if self.allocate_node_cidrs {
+            self.check_sources(&mut problems);
+            self.check_masks(&mut problems);
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
-    let cluster: Vec<IpNet> = read_ranges(check.parsed.text("cluster-cidr")).unwrap_or_default();
-    if cluster.is_empty() && check.parsed.text("cluster-cidr").is_empty() {
-        check.combination("--allocate-node-cidrs needs --cluster-cidr, the range to hand out from");
-    }
-    if any && (v4 || v6) {
-        check.combination(format!("--{MASK} cannot be used together with --{MASK_V4} or --{MASK_V6}"));
-    }
-    if any && cluster.len() == 2 {
-        check.combination(format!(
-            "--{MASK} is for one address family; with two use --{MASK_V4} and --{MASK_V6}"
-        ));
-        return; // the one size says nothing about either range
-    }
-    for (given, flag, family) in
-        [(v4, MASK_V4, is_v4 as fn(&IpNet) -> bool), (v6, MASK_V6, |net| !is_v4(net))]
-    {
-        if given && !cluster.is_empty() && !cluster.iter().any(family) {
-            check.combination(format!("--{flag} is given, but --cluster-cidr has no range of that family"));
+
+    fn check_sources(&self, problems: &mut Vec<OptionProblem>) {
+        if self.allocator_type != ALLOCATOR {
+            problems.push(OptionProblem::Value {
+                flag: "cidr-allocator-type",
+                value: self.allocator_type.clone(),
+                wanted: format!("only {ALLOCATOR:?} can hand out ranges"),
+            });
+        }
+        if self.cluster_cidrs.is_empty() {
+            problems
+                .push(combination("--allocate-node-cidrs needs --cluster-cidr, the range to hand out from"));
         }
     }
-    for range in &cluster {
-        check_mask(check, options, range);
+
+    fn check_masks(&self, problems: &mut Vec<OptionProblem>) {
+        let MasksGiven { any, v4, v6 } = self.masks_given;
+        if any && (v4 || v6) {
+            problems.push(combination(format!(
+                "--{MASK} cannot be used together with --{MASK_V4} or --{MASK_V6}"
+            )));
+        }
+        if any && self.cluster_cidrs.len() == 2 {
+            problems.push(combination(format!(
+                "--{MASK} is for one address family; with two use --{MASK_V4} and --{MASK_V6}"
+            )));
+            return; // the one size says nothing about either range
+        }
+        let lacks = |v4: bool| {
+            !self.cluster_cidrs.is_empty() && !self.cluster_cidrs.iter().any(|net| is_v4(net) == v4)
+        };
+        for (given, flag, family_v4) in [(v4, MASK_V4, true), (v6, MASK_V6, false)] {
+            if given && lacks(family_v4) {
+                problems.push(combination(format!(
+                    "--{flag} is given, but --cluster-cidr has no range of that family"
+                )));
+            }
+        }
+        problems.extend(self.cluster_cidrs.iter().filter_map(|range| self.misfit(range)));
+    }
+
+    /// Why nodes' ranges cannot be cut out of this one.
+    fn misfit(&self, range: &IpNet) -> Option<OptionProblem> {
+        let node = if is_v4(range) { self.node_mask_v4 } else { self.node_mask_v6 };
+        let length = range.prefix_len();
+        if node < length || node > range.max_prefix_len() {
+            return Some(combination(format!(
+                "a node's range of /{node} does not fit into {range} of --cluster-cidr; set the mask size to {length} \
+                 or more"
+            )));
+        }
+        (!is_v4(range) && node - length > 16).then(|| {
+            combination(format!(
+                "a node's range of /{node} in {range} of --cluster-cidr makes more than 65536 ranges; set the mask \
+                 size to {} or less",
+                length + 16
+            ))
+        })
     }
 }
 
-fn check_mask(check: &mut Check<'_>, options: &IpamOptions, range: &IpNet) {
-    let node = if is_v4(range) { options.node_mask_v4 } else { options.node_mask_v6 };
-    if node < range.prefix_len() || node > range.max_prefix_len() {
-        check.combination(format!(
-            "a node's range of /{node} does not fit into {range} of --cluster-cidr; set the mask size to {} or more",
-            range.prefix_len()
-        ));
-    } else if !is_v4(range) && node - range.prefix_len() > 16 {
-        check.combination(format!(
-            "a node's range of /{node} in {range} of --cluster-cidr makes more than 65536 ranges; set the mask size \
-             to {} or less",
-            range.prefix_len() + 16
-        ));
-    }
+fn combination(problem: impl Into<String>) -> OptionProblem {
+    OptionProblem::Combination(problem.into())
 }
 
 fn is_v4(range: &IpNet) -> bool {

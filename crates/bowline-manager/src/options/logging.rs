@@ -1,7 +1,7 @@
 //! Form and amount of logs.
 
 use super::check::Check;
-use crate::logging::{LogFormat, LoggingOptions};
+use crate::logging::{LogFormat, LoggingOptions, names_modules};
 
 pub(super) fn logging(check: &mut Check<'_>) -> LoggingOptions {
     let format = match check.parsed.text("logging-format") {
@@ -17,13 +17,25 @@ pub(super) fn logging(check: &mut Check<'_>) -> LoggingOptions {
     let mut vmodule = Vec::new();
     for (pattern, level) in check.parsed.map("vmodule") {
         match level.parse::<u32>() {
-            Ok(level) => vmodule.push((pattern.clone(), saturated(level.into()))),
+            Ok(level) => {
+                if !names_modules(pattern) {
+                    check.warnings.push(no_modules(pattern));
+                }
+                vmodule.push((pattern.clone(), saturated(level.into())));
+            }
             Err(_) => {
                 check.refuse("vmodule", &format!("{pattern}={level}"), "accepted is pattern=N, N from 0 on");
             }
         }
     }
     LoggingOptions { format, verbosity: saturated(verbosity), vmodule }
+}
+
+fn no_modules(pattern: &str) -> String {
+    format!(
+        "--vmodule: {pattern:?} matches nothing in this program; its modules are Rust's, and a pattern is the beginning \
+         of a path such as bowline_kube::lease"
+    )
 }
 
 /// Beyond 10 there is nothing more to say; large numbers are common all the same.

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::flags::FlagProblem;
 use crate::logging::LogFormat;
+use crate::migration::LeaderMigration;
 
 fn parsed(line: &[&str]) -> Parsed {
     parse(&FlagTable::common(), line).unwrap_or_else(|errors| panic!("{line:?}: {errors}"))
@@ -82,9 +83,11 @@ fn without_flags_everything_is_as_upstream_has_it() {
             ipam: IpamOptions {
                 allocate_node_cidrs: false,
                 allocator_type: "RangeAllocator".into(),
+                cluster_cidrs: Vec::new(),
                 service_cidrs: Vec::new(),
                 node_mask_v4: 24,
                 node_mask_v6: 64,
+                masks_given: MasksGiven::default(),
             },
             logging: LoggingOptions { format: LogFormat::Text, verbosity: 0, vmodule: Vec::new() },
             shutdown_grace: seconds(2),
@@ -235,7 +238,7 @@ fn every_problem_is_told_at_once() {
         no_provider.unwrap_err().to_string(),
         "--cloud-provider=: must not be empty; give the name of the cloud provider\n\
          --secure-port=65536: must be between 0 and 65535\n\
-         --concurrent-service-syncs=0: must be between 1 and 1000"
+         --concurrent-service-syncs=0: must be at least 1"
     );
 }
 
@@ -256,6 +259,21 @@ fn node_workers_are_at_least_one_and_status_workers_may_follow_them() {
 }
 
 #[test]
+fn more_workers_than_are_of_use_are_as_many_as_are_with_a_warning() {
+    for (given, used, warnings) in [("1000", 1000, 0), ("1001", 1000, 1), ("9223372036854775807", 1000, 1)] {
+        let service = format!("--concurrent-service-syncs={given}");
+        let status = format!("--concurrent-node-status-updates={given}");
+        let read = options(&[&service, &status]);
+        assert_eq!(
+            (read.service.concurrent_syncs, read.node.status_update_workers()),
+            (used, used),
+            "{given}"
+        );
+        assert_eq!(read.warnings.len(), 2 * warnings, "{given}: {:?}", read.warnings);
+    }
+}
+
+#[test]
 fn values_that_would_stop_or_spin_the_manager_are_refused() {
     for wrong in [
         "--kube-api-burst=0",
@@ -267,7 +285,6 @@ fn values_that_would_stop_or_spin_the_manager_are_refused() {
         "--node-status-update-frequency=0",
         "--shutdown-grace-period=-1s",
         "--concurrent-node-lifecycle-syncs=0",
-        "--concurrent-node-syncs=1001",
         "--webhook-secure-port=-1",
         "--logging-format=xml",
         "--v=-1",
@@ -323,7 +340,7 @@ fn a_front_proxy_needs_a_header_for_the_user() {
 }
 
 #[test]
-fn pod_ranges_are_checked_when_they_are_handed_out() {
+fn what_keeps_pod_ranges_from_being_handed_out_is_a_warning_until_they_are() {
     let on = "--allocate-node-cidrs";
     for wrong in [
         &[on][..],
@@ -335,16 +352,35 @@ fn pod_ranges_are_checked_when_they_are_handed_out() {
         &[on, "--cluster-cidr=10.0.0.0/16", "--node-cidr-mask-size=15"],
         &[on, "--cluster-cidr=fd00::/40"],
     ] {
-        let problems = refused(wrong);
+        let asked = options(wrong);
+        let problems = asked.ipam.check().unwrap_err();
         assert_eq!(problems.len(), 1, "{wrong:?}: {problems:?}");
-        if wrong.len() > 2 {
-            options(&wrong[1..]);
-        }
+        assert_eq!(asked.warnings.len(), 1, "{wrong:?}: {:?}", asked.warnings);
+        assert!(asked.warnings[0].starts_with(&problems[0].to_string()), "{:?}", asked.warnings);
+        let not_asked = options(&wrong[1..]);
+        assert_eq!((not_asked.ipam.check(), not_asked.warnings), (Ok(()), Vec::new()), "{wrong:?}");
     }
     let dual = options(&[on, "--cluster-cidr=010.0.0.0/16, fd00::/56", "--node-cidr-mask-size-ipv4=25"]);
     assert_eq!((dual.ipam.node_mask_v4, dual.ipam.node_mask_v6), (25, 64));
+    assert_eq!((dual.ipam.check(), &dual.warnings), (Ok(()), &Vec::new()));
+    assert_eq!(dual.ipam.cluster_cidrs, dual.cloud.cluster_cidrs);
     assert_eq!(dual.cloud.cluster_cidrs[0].to_string(), "10.0.0.0/16", "leading zeros are decimal, as in Go");
     assert_eq!(options(&[on, "--cluster-cidr=10.0.0.0/8", "--node-cidr-mask-size=20"]).ipam.node_mask_v4, 20);
+}
+
+#[test]
+fn an_empty_pod_range_is_accepted_whatever_else_is_asked() {
+    for empty in ["--cluster-cidr=", "--cluster-cidr= "] {
+        let asked = options(&[empty, "--allocate-node-cidrs", "--configure-cloud-routes"]);
+        assert_eq!(asked.cloud.cluster_cidrs, Vec::<IpNet>::new(), "{empty}");
+    }
+}
+
+#[test]
+fn patterns_for_the_files_of_a_go_program_are_accepted_with_a_warning() {
+    let warnings = options(&["--vmodule=*loadbalancer*=4,pkg/x=5,controller.go=3,bowline_kube=2"]).warnings;
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings[0].starts_with("--vmodule: \"*loadbalancer*\" matches nothing"), "{warnings:?}");
 }
 
 #[test]
@@ -454,7 +490,7 @@ fn unknown_controllers_are_all_named_with_what_is_known() {
 #[test]
 fn configz_has_the_shape_and_the_defaults_of_upstream() {
     assert_eq!(
-        configz(&options(&["--cloud-config=/etc/cloud.conf", "--kube-api-qps=12.5"])),
+        configz(&options(&["--cloud-config=/etc/cloud.conf", "--kube-api-qps=12.5"]), None),
         json!({"cloudcontrollermanager.config.k8s.io": {
             "kind": "CloudControllerManagerConfiguration",
             "apiVersion": "cloudcontrollermanager.config.k8s.io/v1alpha1",
@@ -489,8 +525,27 @@ fn configz_has_the_shape_and_the_defaults_of_upstream() {
             "Webhook": {"Webhooks": []},
         }})
     );
-    let whole = configz(&Options::default()).to_string();
+    let whole = configz(&Options::default(), None).to_string();
     assert!(whole.contains("\"qps\":20}"), "as Go prints 20: {whole}");
+}
+
+#[test]
+fn configz_shows_the_migration_in_force() {
+    let shown = configz(&options(&["--enable-leader-migration"]), Some(&LeaderMigration::built_in()));
+    let generic = &shown["cloudcontrollermanager.config.k8s.io"]["Generic"];
+    assert_eq!(generic["LeaderMigrationEnabled"], true);
+    assert_eq!(
+        generic["LeaderMigration"],
+        json!({
+            "leaderName": "cloud-provider-extraction-migration",
+            "resourceLock": "leases",
+            "controllerLeaders": [
+                {"name": "cloud-node-lifecycle-controller", "component": "*"},
+                {"name": "node-route-controller", "component": "*"},
+                {"name": "service-lb-controller", "component": "*"},
+            ],
+        })
+    );
 }
 
 #[test]

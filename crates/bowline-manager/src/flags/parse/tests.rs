@@ -75,10 +75,19 @@ fn maps_merge() {
 
 #[test]
 fn the_version_is_bare_raw_or_a_version() {
-    assert_eq!(read(&[]).text("version"), "false");
-    assert_eq!(read(&["--version"]).text("version"), "true");
-    assert_eq!(read(&["--version=raw"]).text("version"), "raw");
-    assert_eq!(read(&["--version=v1.2.3"]).text("version"), "v1.2.3");
+    use crate::flags::VersionRequest::{None as Nothing, Raw, Report, Short};
+    for (line, means) in [
+        (&[][..], Nothing),
+        (&["--version=false"], Nothing),
+        (&["--version"], Short),
+        (&["--version=T"], Short),
+        (&["--version=raw"], Raw),
+        (&["--version=v1.2.3"], Report("v1.2.3".to_owned())),
+        (&["--version", "--version=false"], Nothing),
+    ] {
+        assert_eq!(read(line).version(), means, "{line:?}");
+    }
+    assert_eq!(read(&["--version=T"]).text("version"), "true", "as /flagz shows it");
     assert_eq!(
         refused(&["--version=new"]),
         ["--version=new: accepted are true, false, raw and a version such as v1.37.0"]

@@ -186,21 +186,10 @@ async fn open_self_signed(
     provider: &CryptoProvider,
 ) -> Result<DefaultPair, CertError> {
     let files = config.cert_dir.as_deref().map(self_signed::files_in);
-    if let Some(files) = files.clone().filter(|files| files.cert_file.exists() && files.key_file.exists()) {
-        let pair = WatchedPair::load(files.clone(), provider).await?;
-        let key = pair.key();
-        let age = key.cert.first().and_then(|leaf| self_signed::age_if_ours(leaf, SystemTime::now()));
-        match age.map(|age| timings.self_signed_rotate_after.saturating_sub(age)) {
-            None => return Ok(DefaultPair::Files(pair)),
-            Some(Duration::ZERO) => {}
-            Some(rest) => {
-                return Ok(DefaultPair::SelfSigned {
-                    key,
-                    files: Some(files),
-                    renew_at: Instant::now() + rest,
-                });
-            }
-        }
+    if let Some(files) = &files
+        && let Some(kept) = open_kept(files, timings, provider).await?
+    {
+        return Ok(kept);
     }
     let made = make_self_signed(config.bind_address, files.as_ref(), provider).await?;
     match made.not_kept {
@@ -210,6 +199,36 @@ async fn open_self_signed(
             Ok(DefaultPair::SelfSigned { key: made.key, files, renew_at })
         }
     }
+}
+
+/// The pair in the directory; `None` if there is none, or one of ours that is to be replaced: because of its age, or
+/// because a crash while it was written left two halves that do not belong together.
+async fn open_kept(
+    files: &PairFiles,
+    timings: &ServingTimings,
+    provider: &CryptoProvider,
+) -> Result<Option<DefaultPair>, CertError> {
+    if !files.cert_file.exists() && !files.key_file.exists() {
+        return Ok(None);
+    }
+    let pair = match WatchedPair::load(files.clone(), provider).await {
+        Ok(pair) => pair,
+        Err(problem) if self_signed::are_ours(files).await => {
+            warn!(%problem, "the self-signed serving certificate cannot be used; a new one is made");
+            return Ok(None);
+        }
+        Err(problem) => return Err(problem),
+    };
+    let key = pair.key();
+    let age = key.cert.first().and_then(|leaf| self_signed::age_if_ours(leaf, SystemTime::now()));
+    Ok(match age.map(|age| timings.self_signed_rotate_after.saturating_sub(age)) {
+        None => Some(DefaultPair::Files(pair)),
+        Some(Duration::ZERO) => None,
+        Some(rest) => {
+            let renew_at = Instant::now() + rest;
+            Some(DefaultPair::SelfSigned { key, files: Some(files.clone()), renew_at })
+        }
+    })
 }
 
 struct Made {
@@ -244,4 +263,73 @@ fn cert_set(default: &DefaultPair, sni: &[SniPair]) -> CertSet {
         }
     }
     CertSet { default: default.key(), by_name }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::path::Path;
+
+    use super::self_signed::{PemPair, files_in, generate};
+    use super::*;
+
+    fn ours() -> PemPair {
+        generate(Ipv4Addr::LOCALHOST.into(), SystemTime::now()).unwrap()
+    }
+
+    fn theirs() -> PemPair {
+        let made = rcgen::generate_simple_self_signed(vec!["ccm.example".to_owned()]).unwrap();
+        PemPair { cert: made.cert.pem(), key: made.signing_key.serialize_pem() }
+    }
+
+    /// A directory with these contents of the two files.
+    fn dir_with(cert: Option<&str>, key: Option<&str>) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files_in(dir.path());
+        for (file, content) in [(files.cert_file, cert), (files.key_file, key)] {
+            if let Some(content) = content {
+                std::fs::write(file, content).unwrap();
+            }
+        }
+        dir
+    }
+
+    async fn open(dir: &Path) -> Result<CertKeeper, CertError> {
+        let config = ServingConfig { cert_dir: Some(dir.to_owned()), ..ServingConfig::default() };
+        let provider = crate::serving::tls::provider();
+        CertKeeper::open(&config, ServingTimings::default(), ServingMetrics::default(), provider).await
+    }
+
+    #[tokio::test]
+    async fn a_pair_of_ours_that_a_crash_left_half_written_is_made_anew() {
+        let (old, new) = (ours(), ours());
+        for (case, key) in [
+            ("the key of the pair before", Some(old.key.as_str())),
+            ("no key", None),
+            ("a key cut short", new.key.get(..40)),
+        ] {
+            let dir = dir_with(Some(&new.cert), key);
+            let made = open(dir.path()).await.unwrap_or_else(|error| panic!("{case}: {error}"));
+            let again = open(dir.path()).await.unwrap_or_else(|error| panic!("{case}, next start: {error}"));
+            let shown = |keeper: &CertKeeper| keeper.store.current().default.cert.clone();
+            assert_eq!(shown(&made), shown(&again), "{case}: the new pair is kept");
+        }
+    }
+
+    #[tokio::test]
+    async fn halves_that_someone_else_put_there_are_refused_and_left_alone() {
+        let (one, two, mine) = (theirs(), theirs(), ours());
+        for (case, cert, key) in [
+            ("a mismatch", Some(one.cert.as_str()), Some(two.key.as_str())),
+            ("a certificate alone", Some(one.cert.as_str()), None),
+            ("a key alone", None, Some(one.key.as_str())),
+            ("our key to their certificate", Some(one.cert.as_str()), Some(mine.key.as_str())),
+        ] {
+            let dir = dir_with(cert, key);
+            assert!(open(dir.path()).await.is_err(), "{case}");
+            let files = files_in(dir.path());
+            assert_eq!(std::fs::read_to_string(files.cert_file).ok().as_deref(), cert, "{case}");
+            assert_eq!(std::fs::read_to_string(files.key_file).ok().as_deref(), key, "{case}");
+        }
+    }
 }

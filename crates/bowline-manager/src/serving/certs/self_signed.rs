@@ -11,6 +11,7 @@ use rcgen::{
     date_time_ymd,
 };
 use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use tokio::io::AsyncWriteExt;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
@@ -79,7 +80,15 @@ pub fn age_if_ours(leaf: &CertificateDer<'_>, now: SystemTime) -> Option<Duratio
     ours.then(|| now.saturating_sub(Duration::from_secs(made_at)))
 }
 
+/// Whether the certificate in these files was made here, whatever the key file holds.
+pub async fn are_ours(files: &PairFiles) -> bool {
+    let Ok(cert) = tokio::fs::read(&files.cert_file).await else { return false };
+    CertificateDer::from_pem_slice(&cert).is_ok_and(|leaf| age_if_ours(&leaf, SystemTime::now()).is_some())
+}
+
 /// Writes the pair, each file whole or not at all; only the owner may read the key.
+///
+/// The certificate comes first: whenever this is cut short, the files show that they are ours to replace.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -88,8 +97,8 @@ pub async fn write(files: &PairFiles, pair: &PemPair) -> Result<(), CertError> {
         let made = tokio::fs::create_dir_all(dir).await;
         made.map_err(|source| CertError::Write { file: dir.to_owned(), source })?;
     }
-    write_file(&files.key_file, pair.key.as_bytes(), 0o600).await?;
-    write_file(&files.cert_file, pair.cert.as_bytes(), 0o644).await
+    write_file(&files.cert_file, pair.cert.as_bytes(), 0o644).await?;
+    write_file(&files.key_file, pair.key.as_bytes(), 0o600).await
 }
 
 async fn write_file(file: &Path, content: &[u8], mode: u32) -> Result<(), CertError> {
@@ -118,8 +127,6 @@ fn draft_of(file: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv6Addr;
-
-    use rustls::pki_types::pem::PemObject;
 
     use super::*;
 
