@@ -62,7 +62,7 @@ impl CloudControllerManager {
 
     /// Runs with this command line.
     #[must_use]
-    pub fn run_with(self, arguments: &[String]) -> Exit {
+    pub fn run_with(mut self, arguments: &[String]) -> Exit {
         let table = match FlagTable::common().with(&self.flags) {
             Ok(table) => table,
             Err(error) => return complain(&error),
@@ -75,10 +75,11 @@ impl CloudControllerManager {
             print!("Usage: {} [flags]\n\n{}", self.name, help(&table));
             return Exit::Success;
         }
-        if parsed.text("version") != "false" {
-            println!("{} {}", self.name, self.version);
+        if let Some(answer) = parsed.version().answer(&self.name, &self.version) {
+            println!("{answer}");
             return Exit::Success;
         }
+        self.version = parsed.version().reported(&self.version).to_owned();
         let options = match Options::from_parsed(&parsed) {
             Ok(options) => options,
             Err(error) => return complain(&error),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bowline_kube::client::{ClientFactory, load_config};
 use prometheus_client::registry::Registry;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -13,7 +14,7 @@ use crate::clients::ClientError;
 use crate::flags::Parsed;
 use crate::logging::LogLevel;
 use crate::metrics::Metrics;
-use crate::options::{Options, configz};
+use crate::options::Options;
 use crate::process::StartError;
 use crate::serving::reviews::KubeReviews;
 use crate::serving::{
@@ -38,6 +39,8 @@ pub(crate) struct Pages<'a> {
     pub(crate) log_level: LogLevel,
     /// The call budget, whose gauges are set at each scrape.
     pub(crate) budget: Arc<SharedBudget>,
+    /// The configuration in force.
+    pub(crate) configz: Value,
 }
 
 /// The serving port, if there is one.
@@ -122,13 +125,12 @@ async fn reviews(
 }
 
 fn endpoints(pages: Pages<'_>, options: &Options) -> Endpoints {
-    let Pages { name, build, flags, registry, log_level, budget } = pages;
-    let config = configz(options, None);
+    let Pages { name, build, flags, registry, log_level, budget, configz } = pages;
     Endpoints {
         component: name.to_owned(),
         build,
         metrics: MetricsPage::of(registry).before_scrape(move || budget.refresh_metrics()),
-        configz: Arc::new(move || config.clone()),
+        configz: Arc::new(move || configz.clone()),
         flagz: Arc::new(move || flags.listing()),
         log_level: options.profiling.then(|| level_control(log_level)),
     }

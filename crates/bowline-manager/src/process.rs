@@ -23,7 +23,7 @@ use crate::leader::Leader;
 use crate::logging::LogLevel;
 use crate::metrics::Metrics;
 use crate::migration::{LeaderMigration, MigrationError};
-use crate::options::{ControllerSelection, OptionErrors, Options};
+use crate::options::{ControllerSelection, OptionErrors, Options, configz};
 use crate::pages;
 use crate::serving::{AuthnError, BuildInfo, HealthRegistry, ServingError};
 use crate::signals::Signals;
@@ -163,7 +163,15 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let budget = SharedBudget::new(options.cloud.api_qps, options.cloud.api_burst, metrics.budget.clone());
     let budget = Arc::new(budget);
     let health = Arc::new(HealthRegistry::new());
-    let pages = pages::Pages { name: &name, build, flags, registry, log_level, budget: budget.clone() };
+    let pages = pages::Pages {
+        name: &name,
+        build,
+        flags,
+        registry,
+        log_level,
+        budget: budget.clone(),
+        configz: configz(&options, migration.as_ref()),
+    };
     let server = tokio::select! {
         server = pages::serve(pages, &options, &metrics, &health) => server?,
         signal = signals.received() => return Ok(Exit::Signal(signal)),
@@ -258,6 +266,7 @@ fn read_migration(
             LeaderMigration::from_text_knowing(&text, &known_names(controllers))?
         }
     };
+    migration.check_lease_name(&options.leader_election.resource_name)?;
     for warning in migration.warnings() {
         warn!("--leader-migration-config: {warning}");
     }
