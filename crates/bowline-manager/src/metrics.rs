@@ -1,4 +1,8 @@
-//! All metrics of the process in one registry.
+//! All metrics of the process in one registry, under upstream's names where upstream has them.
+//!
+//! Left out on purpose: `cloud_provider_webhook_*` (there are no webhooks), `go_*` but for `go_goroutines` (there is no Go
+//! runtime), `rest_client_transport_*` and `rest_client_exec_plugin_*` (of client-go's transport),
+//! `registered_metrics_total` and its siblings (of Go's registry).
 
 use std::sync::Arc;
 

@@ -26,7 +26,7 @@ use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 use crate::supervise::{ControllerState, PAUSE, supervise};
 
 /// Events that were recorded are written within this at the end, or lost: nobody should wait long for notes.
-const LAST_EVENTS: Duration = Duration::from_millis(500);
+const LAST_EVENTS: Duration = Duration::from_millis(250);
 
 /// How long what was cut may take to be gone. Only code that blocks its thread takes longer than a moment.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
