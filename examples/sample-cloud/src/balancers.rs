@@ -1,4 +1,4 @@
-//! The load balancers of the sample cloud: each Service gets one address of a pool.
+//! Step 2: the load balancers of the sample cloud: each Service gets one address of a pool.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! The machines of the sample cloud: what is behind a Node, and a label that says in which rack it stands.
+//! Step 1: the machines of the sample cloud: what is behind a Node, and a label that says in which rack it stands.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -43,7 +43,7 @@ struct Machine {
     off: bool,
 }
 
-/// Step 1: a cloud is a value that says what it can do.
+/// The cloud: its machines (step 1, `machines.rs`) and its load balancers (step 2, `balancers.rs`).
 struct SampleCloud {
     machines: Arc<Machines>,
     balancers: Arc<Ensured<AddressPool>>,
@@ -68,7 +68,7 @@ impl SampleCloud {
     }
 }
 
-/// Step 2: hand out the parts. What a cloud does not have, it leaves out.
+/// Step 3: hand out the parts. What a cloud does not have, it leaves out.
 impl Cloud for SampleCloud {
     fn name(&self) -> &str {
         "sample"
@@ -88,7 +88,7 @@ impl Cloud for SampleCloud {
     }
 }
 
-/// Step 3: one function makes it a cloud-controller-manager, with every flag, leader election, serving and metrics.
+/// One function makes it a cloud-controller-manager, with every flag, leader election, serving and metrics.
 fn main() -> ExitCode {
     CloudControllerManager::new("sample-cloud-controller-manager", env!("CARGO_PKG_VERSION"))
         .cloud("sample", |config| Ok(Arc::new(SampleCloud::from_config(config)?)))
