@@ -154,6 +154,18 @@ fn a_key_that_comes_due_while_nobody_picks_is_ready_and_a_later_wish_is_kept_bes
 }
 
 #[test]
+fn a_look_at_the_load_leaves_the_timer_that_a_worker_sleeps_towards() {
+    let mut state = state();
+    state.add_after("a", secs(10), Priority::User, secs(0));
+    assert_eq!(state.pick_or_due(secs(9)).unwrap_err(), Some(secs(10)));
+    assert_eq!((state.load(secs(10)).depth, state.load(secs(10)).adds), (1, 1));
+    assert_eq!(state.next_due(), Some(secs(10)), "a scrape wakes nobody, so it must not fire timers");
+    assert_eq!(state.pick_or_due(secs(10)).unwrap().key, "a");
+    assert_eq!(state.pick_or_due(secs(10)).unwrap_err(), None);
+    assert_eq!((state.load(secs(10)).depth, state.load(secs(10)).adds), (0, 1), "counted once");
+}
+
+#[test]
 fn a_requeued_key_goes_to_the_end_of_its_line() {
     let mut state = state();
     for key in ["a", "b"] {
