@@ -166,8 +166,10 @@ impl<K: Clone + Ord> QueueState<K> {
             }
             Outcome::Requeue => {
                 entry.failures = 0;
-                let asked = again.map_or(priority, |(p, _)| p.max(priority));
-                self.make_ready(key.clone(), asked, now);
+                match again {
+                    None => self.make_ready(key.clone(), priority, now),
+                    Some((asked, since)) => self.resume(key, Some((asked.max(priority), since))),
+                }
             }
             Outcome::RetryAfter(delay) => self.put_off(key, delay, priority, again, now),
             Outcome::Failed => self.back_off(key, priority, again, now),

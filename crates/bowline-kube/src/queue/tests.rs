@@ -177,6 +177,19 @@ fn a_requeued_key_goes_to_the_end_of_its_line() {
 }
 
 #[test]
+fn a_key_added_during_a_run_that_asks_for_another_is_counted_as_one_add() {
+    let mut state = state();
+    state.add("a", Priority::User, secs(0));
+    pick(&mut state, 0);
+    state.add("a", Priority::Background, secs(1));
+    state.finish(&"a", Outcome::Requeue, secs(2));
+    assert_eq!(state.load(secs(2)).adds, 2);
+    let picked = state.pick(secs(4)).unwrap();
+    assert_eq!((picked.priority, picked.waited), (Priority::User, secs(3)), "it waits since it was added");
+    assert_eq!(rest(&mut state, 4), Vec::<&str>::new());
+}
+
+#[test]
 fn a_retry_budget_spreads_failures_of_all_keys_but_not_fresh_work() {
     let settings = QueueSettings {
         backoff: Backoff::new(secs(1), secs(60)),
