@@ -149,6 +149,7 @@ impl<P: PartialEq> Informer<P> {
             last_contact: notes.last_contact,
             last_failure: notes.last_failure,
             failing: notes.failing,
+            stale_since: notes.stale_since,
             silence_limit: self.shared.silence_limit,
         }
     }
