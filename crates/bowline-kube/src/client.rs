@@ -135,7 +135,7 @@ fn name_in(agent: String) -> impl Fn(Request<Body>) -> Request<Body> + Clone + S
 }
 
 /// Whether `request` stays open by design. Such a request has a timeout of its own (`timeoutSeconds`).
-fn is_watch(request: &Request<Body>) -> bool {
+pub(crate) fn is_watch(request: &Request<Body>) -> bool {
     let query = request.uri().query().unwrap_or_default();
     query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
 }
