@@ -532,3 +532,41 @@ async fn the_metrics_count_objects_lists_watches_and_failures() {
     }
     cancel.cancel();
 }
+
+#[tokio::test(start_paused = true)]
+async fn upstreams_metrics_show_what_is_untold_what_was_taken_in_and_the_latest_version() {
+    let mut registry = Registry::default();
+    let metrics = InformerMetrics::register(&mut registry);
+    let server = Collection::new("Service");
+    server.put(service("a", 1));
+    server.put(service("b", 1));
+    let (client, _log) = server.client();
+    let (informer, task) = InformerSpec::new("lb", project).metrics(&metrics).build(client, Api::all);
+    let cancel = CancellationToken::new();
+    tokio::spawn(task.run(cancel.clone()));
+    informer.synced().await;
+    eventually(|| server.watchers() > 0).await;
+    let shows = |queued: usize, processed: usize, version: usize| {
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let labels = r#"{name="lb",group="",version="v1",resource="services"}"#;
+        for line in [
+            format!("informer_queued_items{labels} {queued}\n"),
+            format!("informer_processing_latency_seconds_count{labels} {processed}\n"),
+            format!("informer_store_resource_version{labels} {version}\n"),
+        ] {
+            assert!(text.contains(&line), "{line} is missing in\n{text}");
+        }
+    };
+    shows(0, 1, 2);
+    let (mut first, second) = (informer.subscribe(), informer.subscribe());
+    shows(4, 1, 2);
+    server.delete("shop/b");
+    eventually(|| informer.len() == 1).await;
+    shows(2, 2, 3);
+    first.next().await.unwrap();
+    shows(1, 2, 3);
+    drop(second);
+    shows(0, 2, 3);
+    cancel.cancel();
+}

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use kube::api::ObjectMeta;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -89,6 +90,8 @@ pub struct InformerTask<K, P: PartialEq> {
     pub(super) settings: WatchSettings,
     /// The list in progress. The store changes only when it is complete, so nobody ever sees half a list.
     pub(super) listed: BTreeMap<ObjectKey, Object<P>>,
+    /// The highest version of an object in that list; kube's watcher does not tell that of the list itself.
+    pub(super) listed_version: u128,
 }
 
 impl<K, P> InformerTask<K, P>
@@ -116,7 +119,7 @@ where
                         if is_live(&event) {
                             failures.over(Instant::now());
                         }
-                        self.ingest(event);
+                        self.ingest_timed(event);
                     }
                     Err(error) => {
                         let stale = needs_a_list(&error);
@@ -132,13 +135,27 @@ where
         }
     }
 
+    fn ingest_timed(&mut self, event: watcher::Event<K>) {
+        let changes_the_store = is_live(&event) || matches!(event, watcher::Event::InitDone);
+        let begun = Instant::now();
+        self.ingest(event);
+        if changes_the_store {
+            self.shared.meter.processed(begun.elapsed());
+        }
+    }
+
     fn ingest(&mut self, event: watcher::Event<K>) {
+        if let watcher::Event::Apply(object) | watcher::Event::Delete(object) = &event {
+            self.shared.meter.version(version_of(object.meta()));
+        }
         match event {
             watcher::Event::Init => {
                 self.shared.meter.list();
                 self.listed.clear();
+                self.listed_version = 0;
             }
             watcher::Event::InitApply(object) => {
+                self.listed_version = self.listed_version.max(version_of(object.meta()));
                 if let Some((key, Some(kept))) = self.project(object) {
                     self.listed.insert(key, kept);
                 }
@@ -146,6 +163,7 @@ where
             watcher::Event::InitDone => {
                 self.shared.replace(std::mem::take(&mut self.listed));
                 self.shared.contact.listed();
+                self.shared.meter.version(self.listed_version);
             }
             watcher::Event::Apply(object) => match self.project(object) {
                 Some((_, Some(kept))) => self.shared.apply(kept),
@@ -232,6 +250,11 @@ fn is_calm(last: Option<Instant>, now: Instant) -> bool {
 
 fn is_live<K>(event: &watcher::Event<K>) -> bool {
     matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_))
+}
+
+/// A resource version as a number, for a gauge only; nothing is decided by it.
+fn version_of(meta: &ObjectMeta) -> u128 {
+    meta.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 /// Whether the picture can be put right only by a list. kube's watcher goes on at the version it has reached after every
