@@ -120,7 +120,7 @@ impl<P: PartialEq> Informer<P> {
     /// Subscribes to all changes, beginning with everything that exists.
     #[must_use]
     pub fn subscribe(&self) -> Subscription<P> {
-        let (id, wake) = self.shared.lock().subscribe();
+        let (id, wake) = self.shared.with_mailboxes(Inner::subscribe);
         Subscription { id, wake, shared: Arc::downgrade(&self.shared) }
     }
 
@@ -149,6 +149,7 @@ impl<P: PartialEq> Informer<P> {
             last_contact: notes.last_contact,
             last_failure: notes.last_failure,
             failing: notes.failing,
+            stale_since: notes.stale_since,
             silence_limit: self.shared.silence_limit,
         }
     }
@@ -199,6 +200,10 @@ impl<P: PartialEq> Inner<P> {
             wake.notify_one();
         }
     }
+
+    fn untold(&self) -> usize {
+        self.subscribers.values().map(|(mailbox, _)| mailbox.len()).sum()
+    }
 }
 
 impl<P: PartialEq> Shared<P> {
@@ -234,19 +239,27 @@ impl<P: PartialEq> Shared<P> {
     }
 
     fn change(&self, change: impl FnOnce(&mut Store<P>) -> Vec<Delta<P>>) {
+        self.with_mailboxes(|inner| {
+            let deltas = change(&mut inner.store);
+            if !deltas.is_empty() {
+                inner.tell(&deltas);
+                self.meter.objects(inner.store.len());
+            }
+        });
+    }
+
+    /// Does something that may change what is untold, and shows how much that is then.
+    fn with_mailboxes<T>(&self, act: impl FnOnce(&mut Inner<P>) -> T) -> T {
         let mut inner = self.lock();
-        let deltas = change(&mut inner.store);
-        if !deltas.is_empty() {
-            inner.tell(&deltas);
-            self.meter.objects(inner.store.len());
-        }
+        let result = act(&mut inner);
+        self.meter.queued(inner.untold());
+        result
     }
 
     /// The next change for a subscriber, and whether there will never be another.
     fn next_for(&self, subscriber: u64) -> (Option<Change<P>>, bool) {
         let stopped = matches!(*self.progress.borrow(), Progress::Stopped { .. });
-        let mut inner = self.lock();
-        let change = inner.subscribers.get_mut(&subscriber).and_then(|(mailbox, _)| mailbox.next());
+        let change = self.with_mailboxes(|inner| inner.subscribers.get_mut(&subscriber)?.0.next());
         (change, stopped)
     }
 
@@ -255,7 +268,7 @@ impl<P: PartialEq> Shared<P> {
     }
 
     fn unsubscribe(&self, subscriber: u64) {
-        self.lock().subscribers.remove(&subscriber);
+        self.with_mailboxes(|inner| inner.subscribers.remove(&subscriber));
     }
 
     fn stop(&self) {

@@ -108,12 +108,10 @@ impl<K: QueueKey> KeyedQueue<K> {
             // Listening begins before looking, so that what is added in between still wakes us.
             let mut woken = pin!(self.shared.wake.notified());
             woken.as_mut().enable();
-            if let Some(ticket) = self.try_take() {
-                return ticket;
-            }
-            match self.shared.next_due() {
-                None => woken.await,
-                Some(due) => {
+            match self.shared.pick_or_due() {
+                Ok(picked) => return self.ticket(picked),
+                Err(None) => woken.await,
+                Err(Some(due)) => {
                     tokio::select! {
                         () = woken => {}
                         () = tokio::time::sleep_until(due) => {}
@@ -126,12 +124,14 @@ impl<K: QueueKey> KeyedQueue<K> {
     /// Takes the next key to work on if one is ready.
     #[must_use]
     pub fn try_take(&self) -> Option<Ticket<K>> {
-        let now = self.shared.now();
-        let picked = self.shared.lock().pick(now)?;
+        self.shared.pick_or_due().ok().map(|picked| self.ticket(picked))
+    }
+
+    fn ticket(&self, picked: Picked<K>) -> Ticket<K> {
         if let Some(times) = self.shared.run_times.get() {
             times.waited(picked.waited);
         }
-        Some(Ticket { shared: Arc::clone(&self.shared), picked, finished: false })
+        Ticket { shared: Arc::clone(&self.shared), picked, finished: false }
     }
 
     /// The present load: what a stuck-worker check or a status page asks for.
@@ -165,9 +165,12 @@ impl<K> Shared<K> {
 }
 
 impl<K: QueueKey> Shared<K> {
-    fn next_due(&self) -> Option<Instant> {
-        let due = self.lock().next_due()?;
-        self.started.checked_add(due)
+    /// The next key, or else the moment of the next timer. Both are read under one lock: a timer that another task
+    /// fired between two looks would be in neither answer, and the worker would sleep although its key is ready.
+    fn pick_or_due(&self) -> Result<Picked<K>, Option<Instant>> {
+        let now = self.now();
+        let next = self.lock().pick_or_due(now);
+        next.map_err(|due| self.started.checked_add(due?))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut QueueState<K>, Duration) -> T) -> T {

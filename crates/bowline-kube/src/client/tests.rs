@@ -182,7 +182,7 @@ async fn the_user_agent_names_the_client_and_the_server_is_asked_once() {
     assert_eq!(seen.len(), 1, "no hidden retries");
     let agent = seen[0].headers.get("user-agent").unwrap().to_str().unwrap();
     assert!(agent.starts_with("cloud-controller-manager/v1.2.3 (linux/"), "{agent}");
-    assert!(agent.ends_with(") leader-election"), "{agent}");
+    assert!(agent.ends_with(") kubernetes/unknown/leader-election"), "{agent}");
 }
 
 #[tokio::test]

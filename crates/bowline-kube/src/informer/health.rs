@@ -29,6 +29,8 @@ pub struct InformerHealth {
     pub last_failure: Option<WatchFailure>,
     /// Whether the last failure is not over yet.
     pub failing: bool,
+    /// Since when the picture can be put right only by a complete list, if none was complete since.
+    pub stale_since: Option<Instant>,
     /// A longer silence than this cannot happen on a watch that works.
     pub silence_limit: Duration,
 }
@@ -37,6 +39,7 @@ impl InformerHealth {
     /// Why the informer is not fit to be relied on at `now`, in words for a readiness answer; `None` if it is.
     ///
     /// A short failure is no reason: the picture is as old as the last contact, and the limit says how old it may be.
+    /// Contact alone is not enough, though, once a list is needed: an error, or a list that cannot be read, is contact.
     #[must_use]
     pub fn problem(&self, now: Instant) -> Option<String> {
         let what = if self.stopped {
@@ -44,15 +47,24 @@ impl InformerHealth {
         } else if !self.synced {
             "the first list is not complete yet".to_owned()
         } else {
-            let silence = self.last_contact.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
-            if silence <= self.silence_limit {
-                return None;
-            }
-            let limit = self.silence_limit.as_secs();
-            format!("the API server was last heard {} s ago, at most {limit} s are normal", silence.as_secs())
+            self.too_old(now)?
         };
         let reason = self.last_failure.as_ref().map(|f| format!("; last failure: {}", f.message));
         Some(format!("informer {}: {what}{}", self.name, reason.unwrap_or_default()))
+    }
+
+    fn too_old(&self, now: Instant) -> Option<String> {
+        let limit = self.silence_limit;
+        let silence = self.last_contact.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
+        if silence > limit {
+            let (silence, limit) = (silence.as_secs(), limit.as_secs());
+            return Some(format!(
+                "the API server was last heard {silence} s ago, at most {limit} s are normal"
+            ));
+        }
+        let stale = now.saturating_duration_since(self.stale_since?);
+        (stale > limit)
+            .then(|| format!("a new list is needed since {} s and none was complete", stale.as_secs()))
     }
 }
 
@@ -65,6 +77,7 @@ pub(super) struct Notes {
     pub(super) last_contact: Option<Instant>,
     pub(super) last_failure: Option<WatchFailure>,
     pub(super) failing: bool,
+    pub(super) stale_since: Option<Instant>,
 }
 
 impl Contact {
@@ -72,14 +85,24 @@ impl Contact {
     pub(super) fn heard(&self) {
         let mut notes = self.lock();
         notes.last_contact = Some(Instant::now());
-        notes.failing = false;
+        notes.failing = notes.stale_since.is_some();
     }
 
-    /// A list or a watch failed.
-    pub(super) fn failed(&self, message: String) {
+    /// A list was complete.
+    pub(super) fn listed(&self) {
         let mut notes = self.lock();
-        notes.last_failure = Some(WatchFailure { message, at: Instant::now() });
+        notes.failing = false;
+        notes.stale_since = None;
+    }
+
+    /// A list or a watch failed; `stale` if only a list can put the picture right.
+    pub(super) fn failed(&self, message: String, stale: bool) {
+        let (mut notes, at) = (self.lock(), Instant::now());
+        notes.last_failure = Some(WatchFailure { message, at });
         notes.failing = true;
+        if stale {
+            notes.stale_since.get_or_insert(at);
+        }
     }
 
     pub(super) fn notes(&self) -> Notes {

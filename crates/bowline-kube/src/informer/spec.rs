@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kube::{Api, Client};
+use kube::{Api, Client, Resource};
 
 use super::index::Indexes;
 use super::metrics::Meter;
@@ -53,8 +53,11 @@ impl<K, P: PartialEq> InformerSpec<K, P> {
 
     /// Shows the informer in `metrics` under its name.
     #[must_use]
-    pub fn metrics(mut self, metrics: &InformerMetrics) -> Self {
-        self.meter = metrics.meter(&self.name);
+    pub fn metrics(mut self, metrics: &InformerMetrics) -> Self
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        self.meter = metrics.meter::<K>(&self.name);
         self
     }
 
@@ -74,6 +77,7 @@ impl<K, P: PartialEq> InformerSpec<K, P> {
             project: self.project,
             settings: self.settings,
             listed: BTreeMap::new(),
+            listed_version: 0,
         };
         (Informer { shared }, task)
     }

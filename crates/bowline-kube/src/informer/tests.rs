@@ -204,6 +204,82 @@ async fn a_watch_refused_with_410_before_it_begins_also_leads_to_a_new_list() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_error_in_place_of_an_event_leads_to_a_new_list_less_and_less_often() {
+    let server = Collection::new("Service");
+    server.put(service("a", 1));
+    let running = start(&server).await;
+    server.fault_watches(Some(Fault::ErrorEvent(500, "InternalError")));
+    server.end_watches();
+    server.delete("shop/a");
+    sleep(Duration::from_secs(600)).await;
+    assert!(running.informer.is_empty(), "the picture is kept young by lists");
+    let lists = running.log.lists().len();
+    assert!((15..=30).contains(&lists), "{lists} lists in ten minutes");
+    let health = running.informer.health();
+    assert!(health.failing && health.last_failure.unwrap().message.contains("a scripted fault"));
+
+    server.fault_watches(None);
+    eventually(|| server.watchers() > 0).await;
+    assert!(!running.informer.health().failing);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_in_place_of_an_event_makes_unhealthy_while_no_list_is_complete() {
+    let server = Collection::new("Service");
+    server.put(service("a", 1));
+    let running = start(&server).await;
+    server.fault_watches(Some(Fault::ErrorEvent(500, "InternalError")));
+    // Lists are answered, and cannot be read.
+    let mut unreadable = service("a", 1);
+    unreadable["spec"]["ports"] = json!("none");
+    server.end_watches();
+    server.put(unreadable);
+    sleep(Duration::from_secs(40)).await;
+    assert_eq!(running.informer.health().problem(Instant::now()), None, "the picture is still young");
+    sleep(Duration::from_secs(100)).await;
+    let health = running.informer.health();
+    assert!(health.failing, "an answer that is of no use does not end the failure");
+    let problem = health.problem(Instant::now()).unwrap();
+    assert!(problem.contains("new list is needed") && problem.contains("last failure"), "{problem}");
+
+    server.fault_watches(None);
+    server.put(service("a", 2));
+    eventually(|| running.informer.get(&key("a")).unwrap().ports == 2).await;
+    let health = running.informer.health();
+    assert_eq!((health.problem(Instant::now()), health.failing), (None, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_that_cannot_be_read_leaves_no_ghost() {
+    let server = Collection::new("Service");
+    server.put(service("a", 1));
+    server.put(service("b", 1));
+    let running = start(&server).await;
+    let mut subscription = running.informer.subscribe();
+    assert_eq!(told(&mut subscription).await, ["+a(1)", "+b(1)"]);
+    server.delete_telling("shop/a", &json!({"metadata": "none"}));
+    server.put(service("b", 2));
+    assert_eq!(told(&mut subscription).await, ["-a(1)", "~b(1->2)"]);
+    assert_eq!(running.log.lists().len(), 2);
+}
+
+#[test]
+fn live_events_between_errors_that_cost_a_list_do_not_shorten_the_pauses() {
+    let (begun, second) = (Instant::now(), Duration::from_secs(1));
+    let at = |seconds| begun + second * seconds;
+    let mut failures = watch::Failures::new(crate::queue::Backoff::new(second, second * 8));
+    failures.next(at(0), false);
+    failures.over(at(1));
+    assert_eq!(failures.next(at(2), false), second, "a cut connection is over when the watch works");
+    assert_eq!(failures.next(at(3), true), second * 2);
+    failures.over(at(4));
+    assert_eq!(failures.next(at(5), true), second * 4);
+    failures.next(at(65), false);
+    failures.over(at(130));
+    assert_eq!(failures.next(at(131), false), second, "once it is long past, it is forgotten");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cut_connection_is_resumed_at_the_version_reached_without_a_new_list() {
     let server = Collection::new("Service");
     server.put(service("a", 1));
@@ -454,5 +530,43 @@ async fn the_metrics_count_objects_lists_watches_and_failures() {
     ] {
         assert!(text.contains(line), "{line} is missing in\n{text}");
     }
+    cancel.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn upstreams_metrics_show_what_is_untold_what_was_taken_in_and_the_latest_version() {
+    let mut registry = Registry::default();
+    let metrics = InformerMetrics::register(&mut registry);
+    let server = Collection::new("Service");
+    server.put(service("a", 1));
+    server.put(service("b", 1));
+    let (client, _log) = server.client();
+    let (informer, task) = InformerSpec::new("lb", project).metrics(&metrics).build(client, Api::all);
+    let cancel = CancellationToken::new();
+    tokio::spawn(task.run(cancel.clone()));
+    informer.synced().await;
+    eventually(|| server.watchers() > 0).await;
+    let shows = |queued: usize, processed: usize, version: usize| {
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let labels = r#"{name="lb",group="",version="v1",resource="services"}"#;
+        for line in [
+            format!("informer_queued_items{labels} {queued}\n"),
+            format!("informer_processing_latency_seconds_count{labels} {processed}\n"),
+            format!("informer_store_resource_version{labels} {version}\n"),
+        ] {
+            assert!(text.contains(&line), "{line} is missing in\n{text}");
+        }
+    };
+    shows(0, 1, 2);
+    let (mut first, second) = (informer.subscribe(), informer.subscribe());
+    shows(4, 1, 2);
+    server.delete("shop/b");
+    eventually(|| informer.len() == 1).await;
+    shows(2, 2, 3);
+    first.next().await.unwrap();
+    shows(1, 2, 3);
+    drop(second);
+    shows(0, 2, 3);
     cancel.cancel();
 }

@@ -21,6 +21,7 @@ use tower::{BoxError, service_fn};
 
 use super::health::Contact;
 use super::metrics::Meter;
+use crate::client::is_watch;
 
 /// Watches that may start in quick succession, as after a rolling restart of API servers.
 const WATCH_BURST: u32 = 5;
@@ -66,7 +67,7 @@ pub(super) fn wrap(client: Client, contact: Arc<Contact>, meter: Meter, answer_d
 
 impl Transport {
     async fn send(self: Arc<Self>, request: Request<Body>) -> Result<Response<HeardBody>, BoxError> {
-        let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        let is_watch = is_watch(&request);
         if is_watch {
             self.keep_pace().await;
             self.meter.watch();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use kube::api::ObjectMeta;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -89,6 +90,8 @@ pub struct InformerTask<K, P: PartialEq> {
     pub(super) settings: WatchSettings,
     /// The list in progress. The store changes only when it is complete, so nobody ever sees half a list.
     pub(super) listed: BTreeMap<ObjectKey, Object<P>>,
+    /// The highest version of an object in that list; kube's watcher does not tell that of the list itself.
+    pub(super) listed_version: u128,
 }
 
 impl<K, P> InformerTask<K, P>
@@ -114,15 +117,16 @@ where
                 match event {
                     Ok(event) => {
                         if is_live(&event) {
-                            failures.over();
+                            failures.over(Instant::now());
                         }
-                        self.ingest(event);
+                        self.ingest_timed(event);
                     }
                     Err(error) => {
-                        let pause = failures.next(Instant::now());
-                        self.note(&error, pause);
+                        let stale = needs_a_list(&error);
+                        let pause = failures.next(Instant::now(), stale);
+                        self.note(&error, pause, stale);
                         tokio::time::sleep(pause).await;
-                        if needs_a_list(&error) {
+                        if stale {
                             break;
                         }
                     }
@@ -131,18 +135,36 @@ where
         }
     }
 
+    fn ingest_timed(&mut self, event: watcher::Event<K>) {
+        let changes_the_store = is_live(&event) || matches!(event, watcher::Event::InitDone);
+        let begun = Instant::now();
+        self.ingest(event);
+        if changes_the_store {
+            self.shared.meter.processed(begun.elapsed());
+        }
+    }
+
     fn ingest(&mut self, event: watcher::Event<K>) {
+        if let watcher::Event::Apply(object) | watcher::Event::Delete(object) = &event {
+            self.shared.meter.version(version_of(object.meta()));
+        }
         match event {
             watcher::Event::Init => {
                 self.shared.meter.list();
                 self.listed.clear();
+                self.listed_version = 0;
             }
             watcher::Event::InitApply(object) => {
+                self.listed_version = self.listed_version.max(version_of(object.meta()));
                 if let Some((key, Some(kept))) = self.project(object) {
                     self.listed.insert(key, kept);
                 }
             }
-            watcher::Event::InitDone => self.shared.replace(std::mem::take(&mut self.listed)),
+            watcher::Event::InitDone => {
+                self.shared.replace(std::mem::take(&mut self.listed));
+                self.shared.contact.listed();
+                self.shared.meter.version(self.listed_version);
+            }
             watcher::Event::Apply(object) => match self.project(object) {
                 Some((_, Some(kept))) => self.shared.apply(kept),
                 Some((key, None)) => self.shared.remove(&key),
@@ -166,7 +188,7 @@ where
         Some((key, (self.project)(object).map(|view| Object::identified(identity, view))))
     }
 
-    fn note(&self, error: &watcher::Error, pause: Duration) {
+    fn note(&self, error: &watcher::Error, pause: Duration, stale: bool) {
         let reason = with_sources(error);
         warn!(
             informer = self.shared.name,
@@ -175,7 +197,7 @@ where
             "the watch failed; will try again"
         );
         self.shared.meter.failure();
-        self.shared.contact.failed(reason);
+        self.shared.contact.failed(reason, stale);
     }
 }
 
@@ -187,40 +209,75 @@ impl<K, P: PartialEq> Drop for InformerTask<K, P> {
 
 /// Counts failures in a row. A complete list does not end the row: a server that lets us list and then refuses every
 /// watch would otherwise be made to serve a full list every second.
-struct Failures {
+pub(super) struct Failures {
     backoff: Backoff,
     in_a_row: u32,
     last: Option<Instant>,
+    /// The last one that costs a list. Until it is long past, a live event does not end the row: a server that sends
+    /// one event and then one error would be made to serve lists at the shortest pause.
+    last_costly: Option<Instant>,
 }
 
 impl Failures {
-    const fn new(backoff: Backoff) -> Self {
-        Self { backoff, in_a_row: 0, last: None }
+    pub(super) const fn new(backoff: Backoff) -> Self {
+        Self { backoff, in_a_row: 0, last: None, last_costly: None }
     }
 
-    fn over(&mut self) {
-        self.in_a_row = 0;
+    /// The watch works.
+    pub(super) fn over(&mut self, now: Instant) {
+        if is_calm(self.last_costly, now) {
+            self.in_a_row = 0;
+        }
     }
 
-    fn next(&mut self, now: Instant) -> Duration {
-        if self.last.is_some_and(|last| now.saturating_duration_since(last) > CALM) {
-            self.over();
+    /// How long to wait after one more failure.
+    pub(super) fn next(&mut self, now: Instant, costs_a_list: bool) -> Duration {
+        if is_calm(self.last, now) {
+            self.in_a_row = 0;
         }
         self.last = Some(now);
+        if costs_a_list {
+            self.last_costly = Some(now);
+        }
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.backoff.delay(self.in_a_row)
     }
+}
+
+fn is_calm(last: Option<Instant>, now: Instant) -> bool {
+    last.is_none_or(|last| now.saturating_duration_since(last) > CALM)
 }
 
 fn is_live<K>(event: &watcher::Event<K>) -> bool {
     matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_))
 }
 
-/// Whether the server refused to resume at our version. kube's watcher lists again when 410 comes inside a watch, but
-/// when it is the answer to the request for one it would ask for the same version for ever.
+/// A resource version as a number, for a gauge only; nothing is decided by it.
+fn version_of(meta: &ObjectMeta) -> u128 {
+    meta.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
+}
+
+/// Whether the picture can be put right only by a list. kube's watcher goes on at the version it has reached after every
+/// error but one (410 inside a watch), so for the others a new watcher has to be made. A list is needed when:
+/// - a list did not succeed, or an answer had no version to go on from;
+/// - the server refused to resume at our version: asked again, it would refuse for ever;
+/// - the server sent an error in place of an event: resumed at the same version it may send the same for ever;
+/// - an event could not be read: it may have been a deletion, and its object would stay in the picture.
+///
+/// A connection that could not be made, or broke, is no such reason: nothing was missed.
 fn needs_a_list(error: &watcher::Error) -> bool {
-    let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = error else { return false };
-    matches!(status.code, 400..=499) && !matches!(status.code, 401 | 403 | 408 | 429)
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => {
+            matches!(status.code, 400..=499) && !matches!(status.code, 401 | 403 | 408 | 429)
+        }
+        watcher::Error::WatchStartFailed(_) | watcher::Error::WatchFailed(kube::Error::ReadEvents(_)) => {
+            false
+        }
+        watcher::Error::InitialListFailed(_)
+        | watcher::Error::WatchError(_)
+        | watcher::Error::WatchFailed(_)
+        | watcher::Error::NoResourceVersion => true,
+    }
 }
 
 /// An error with its causes, which kube keeps out of its messages.

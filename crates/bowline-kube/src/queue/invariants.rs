@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Backoff, Outcome, Priority, QueueSettings, QueueState};
+use super::{Backoff, Load, Outcome, Priority, QueueSettings, QueueState};
 
 const BASE: Duration = Duration::from_secs(5);
 const BACKGROUND_EVERY: u32 = 3;
@@ -154,6 +154,12 @@ impl Witness {
         self.wishes(key).verdict = next;
     }
 
+    /// The load once a change has fired the timers. The end of a run that does not exist is the change.
+    fn load_after_a_change(&mut self) -> Load {
+        assert_eq!(self.queue.finish(&u8::MAX, Outcome::Done, self.now), None);
+        self.queue.load(self.now)
+    }
+
     /// Finishes everything; gives up after far more rounds than an honest queue needs.
     fn drain(&mut self) {
         while !self.running.is_empty() {
@@ -178,6 +184,7 @@ proptest! {
             witness.take(step);
             let load = witness.queue.load(witness.now);
             prop_assert_eq!(load.running as usize, witness.running.len());
+            prop_assert_eq!(load, witness.load_after_a_change(), "a load counts what is due as a change would");
             prop_assert!(witness.queue.len() <= 6, "at most one entry for each key");
         }
         witness.drain();

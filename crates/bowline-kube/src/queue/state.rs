@@ -59,6 +59,18 @@ impl Entry {
         }
     }
 
+    /// Whether its timers, were they fired at `now`, would ask for a run that is not asked for yet.
+    fn comes_due(&self, now: Duration) -> bool {
+        let due = |timer: Option<Timer>| timer.is_some_and(|timer| timer.due <= now);
+        let held_back =
+            self.backing_off && self.scheduled.is_some_and(|timer| timer.priority == Priority::Background);
+        match self.place {
+            Place::Ready { .. } | Place::Running { again: Some(_), .. } => false,
+            Place::Idle if held_back => due(self.verdict),
+            Place::Idle | Place::Running { again: None, .. } => due(self.verdict) || due(self.scheduled),
+        }
+    }
+
     fn is_idle(&self) -> bool {
         matches!(self.place, Place::Idle) && self.verdict.is_none() && self.scheduled.is_none()
     }
@@ -132,6 +144,15 @@ impl<K: Clone + Ord> QueueState<K> {
         Some(Picked { key, priority, failures: entry.failures, waited: now.saturating_sub(since) })
     }
 
+    /// Picks the next key to run at `now`; if none is ready, says when the next timer is due.
+    ///
+    /// # Errors
+    ///
+    /// The moment to ask again, or `None` if no key has a timer: then only a change of the queue can make one ready.
+    pub fn pick_or_due(&mut self, now: Duration) -> Result<Picked<K>, Option<Duration>> {
+        self.pick(now).ok_or_else(|| self.next_due())
+    }
+
     /// Ends the run of `key` with a verdict and says how long the run took; `None` if `key` does not run.
     pub fn finish(&mut self, key: &K, outcome: Outcome, now: Duration) -> Option<Duration> {
         self.fire_timers(now);
@@ -145,8 +166,10 @@ impl<K: Clone + Ord> QueueState<K> {
             }
             Outcome::Requeue => {
                 entry.failures = 0;
-                let asked = again.map_or(priority, |(p, _)| p.max(priority));
-                self.make_ready(key.clone(), asked, now);
+                match again {
+                    None => self.make_ready(key.clone(), priority, now),
+                    Some((asked, since)) => self.resume(key, Some((asked.max(priority), since))),
+                }
             }
             Outcome::RetryAfter(delay) => self.put_off(key, delay, priority, again, now),
             Outcome::Failed => self.back_off(key, priority, again, now),
@@ -175,11 +198,15 @@ impl<K: Clone + Ord> QueueState<K> {
         self.entries.is_empty()
     }
 
-    /// The load at `now`.
-    pub fn load(&mut self, now: Duration) -> Load {
-        self.fire_timers(now);
+    /// The load at `now`. A key whose timer is due counts as ready, but to look changes nothing: nobody is woken by a
+    /// look, so a look must not take away the timer that a worker sleeps towards.
+    #[must_use]
+    pub fn load(&self, now: Duration) -> Load {
         let mut load = Load { adds: self.adds, retries: self.retries, ..Load::default() };
         for entry in self.entries.values() {
+            let comes_due = u64::from(entry.comes_due(now));
+            load.adds += comes_due;
+            load.depth += comes_due;
             match entry.place {
                 Place::Idle => {}
                 Place::Ready { .. } => load.depth += 1,
@@ -282,7 +309,7 @@ impl<K: Clone + Ord> QueueState<K> {
         self.user.pop_first().map(|(_, key)| key)
     }
 
-    /// Every operation that knows the time calls this first, so that what is due counts as ready even while all
+    /// Every change that knows the time calls this first, so that what is due counts as ready even while all
     /// workers are busy and nobody picks.
     fn fire_timers(&mut self, now: Duration) {
         while let Some(first) = self.timers.first_entry() {

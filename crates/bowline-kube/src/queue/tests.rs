@@ -154,6 +154,18 @@ fn a_key_that_comes_due_while_nobody_picks_is_ready_and_a_later_wish_is_kept_bes
 }
 
 #[test]
+fn a_look_at_the_load_leaves_the_timer_that_a_worker_sleeps_towards() {
+    let mut state = state();
+    state.add_after("a", secs(10), Priority::User, secs(0));
+    assert_eq!(state.pick_or_due(secs(9)).unwrap_err(), Some(secs(10)));
+    assert_eq!((state.load(secs(10)).depth, state.load(secs(10)).adds), (1, 1));
+    assert_eq!(state.next_due(), Some(secs(10)), "a scrape wakes nobody, so it must not fire timers");
+    assert_eq!(state.pick_or_due(secs(10)).unwrap().key, "a");
+    assert_eq!(state.pick_or_due(secs(10)).unwrap_err(), None);
+    assert_eq!((state.load(secs(10)).depth, state.load(secs(10)).adds), (0, 1), "counted once");
+}
+
+#[test]
 fn a_requeued_key_goes_to_the_end_of_its_line() {
     let mut state = state();
     for key in ["a", "b"] {
@@ -162,6 +174,19 @@ fn a_requeued_key_goes_to_the_end_of_its_line() {
     assert_eq!(pick(&mut state, 0), Some("a"));
     state.finish(&"a", Outcome::Requeue, secs(0));
     assert_eq!(rest(&mut state, 0), ["b", "a"]);
+}
+
+#[test]
+fn a_key_added_during_a_run_that_asks_for_another_is_counted_as_one_add() {
+    let mut state = state();
+    state.add("a", Priority::User, secs(0));
+    pick(&mut state, 0);
+    state.add("a", Priority::Background, secs(1));
+    state.finish(&"a", Outcome::Requeue, secs(2));
+    assert_eq!(state.load(secs(2)).adds, 2);
+    let picked = state.pick(secs(4)).unwrap();
+    assert_eq!((picked.priority, picked.waited), (Priority::User, secs(3)), "it waits since it was added");
+    assert_eq!(rest(&mut state, 4), Vec::<&str>::new());
 }
 
 #[test]

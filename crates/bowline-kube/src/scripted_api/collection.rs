@@ -25,6 +25,8 @@ pub(crate) enum Fault {
     Mute,
     /// A watch begins and ends at once.
     EndAtOnce,
+    /// A watch begins with an error in place of an event, and ends.
+    ErrorEvent(u16, &'static str),
 }
 
 type Lines = UnboundedSender<Result<Value, BoxError>>;
@@ -89,6 +91,14 @@ impl Collection {
         state.version += 1;
         object["metadata"]["resourceVersion"] = json!(state.version.to_string());
         state.tell("DELETED", &object);
+    }
+
+    /// Deletes an object as [`Self::delete`] does, but what the watches are told is `told`.
+    pub(crate) fn delete_telling(&self, key: &str, told: &Value) {
+        let mut state = self.lock();
+        state.objects.remove(key).expect("an object to delete");
+        state.version += 1;
+        state.tell("DELETED", told);
     }
 
     /// Forgets the history: older versions are gone.
@@ -164,6 +174,11 @@ impl State {
         let (sender, lines) = unbounded_channel();
         match self.watch_fault {
             Some(Fault::EndAtOnce) => return lines_until(lines, None),
+            Some(Fault::ErrorEvent(code, reason)) => {
+                let object = status(code, reason, "a scripted fault");
+                sender.send(Ok(json!({"type": "ERROR", "object": object}))).unwrap();
+                return lines_until(lines, None);
+            }
             Some(Fault::Mute) => {
                 self.muted.push(sender);
                 return lines_until(lines, None);
@@ -195,7 +210,7 @@ fn fault_answer(fault: Fault) -> Answer {
     match fault {
         Fault::Refused => Answer::Refused,
         Fault::Status(code, reason) => Answer::status(code, reason, "a scripted fault"),
-        Fault::Silence | Fault::Mute | Fault::EndAtOnce => Answer::Silence,
+        Fault::Silence | Fault::Mute | Fault::EndAtOnce | Fault::ErrorEvent(..) => Answer::Silence,
     }
 }
 

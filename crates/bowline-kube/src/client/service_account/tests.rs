@@ -135,7 +135,7 @@ async fn a_missing_account_is_created_and_its_token_is_what_requests_carry() {
     assert_eq!((sent.path.as_str(), bearer(&sent).as_str()), ("/api/v1/nodes/n", "Bearer token-1"));
     assert!(sent.headers["authorization"].is_sensitive(), "or it would be shown wherever headers are");
     let agent = sent.headers["user-agent"].to_str().unwrap();
-    assert!(agent.ends_with(") system:serviceaccount:kube-system:node-controller"), "{agent}");
+    assert!(agent.ends_with("/system:serviceaccount:kube-system:node-controller"), "{agent}");
 }
 
 #[tokio::test(start_paused = true)]
