@@ -74,6 +74,8 @@ enum LeaderError {
     Client(#[from] ClientError),
     #[error(transparent)]
     Lease(#[from] LeaseConfigError),
+    #[error("an informer ended; this is a bug, see the log")]
+    Informer,
     #[error("the API server was not healthy within {0:?} of becoming leader: {1}")]
     ApiServer(Duration, String),
 }
@@ -128,7 +130,8 @@ impl Leader<'_> {
             let fence = self.take(migration.lease_name(), "leaderMigration", held).await?;
             self.until(held, workforce.start(migrated, fence)).await?;
         }
-        self.until(held, pending()).await
+        self.until(held, workforce.broken()).await?;
+        Err(LeaderError::Informer.into())
     }
 
     /// Competes for a Lease until we hold it, and gives its fence.

@@ -2,6 +2,7 @@
 //!
 //! Ends in two stages: asked to stop, work that has begun is finished; when the time for that is up, it is cut.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::informer::{Informer, InformerSpec};
 use bowline_kube::write::Writer;
+use futures::FutureExt;
 use futures::future::join_all;
 use kube::{Api, Client};
 use tokio::sync::watch;
@@ -63,6 +65,7 @@ pub(crate) struct Workforce {
     informers: TaskTracker,
     stop: CancellationToken,
     cut: CancellationToken,
+    broken: CancellationToken,
 }
 
 impl Workforce {
@@ -84,10 +87,17 @@ impl Workforce {
         report(&tools.health, &nodes);
         report(&tools.health, &services);
         // The informers outlive the controllers: work that is being finished may still look things up.
-        informers.spawn(node_task.run(cut.clone()));
-        informers.spawn(service_task.run(cut.clone()));
+        let broken = CancellationToken::new();
+        informers.spawn(guard(node_task.run(cut.clone()), cut.clone(), broken.clone()));
+        informers.spawn(guard(service_task.run(cut.clone()), cut.clone(), broken.clone()));
         let (recorders, controllers, stop) = (Arc::default(), TaskTracker::new(), CancellationToken::new());
-        Ok(Self { tools, nodes, services, recorders, controllers, informers, stop, cut })
+        Ok(Self { tools, nodes, services, recorders, controllers, informers, stop, cut, broken })
+    }
+
+    /// Returns when an informer has ended although work goes on. Its picture stands still from then on, and nobody may
+    /// act on it: the process must end.
+    pub(crate) async fn broken(&self) {
+        self.broken.cancelled().await;
     }
 
     /// Returns when work is asked to stop.
@@ -203,6 +213,14 @@ impl Workforce {
         let recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner).clone();
         join_all(recorders.iter().map(last_events)).await;
         info!(took = ?began.elapsed(), "all work has ended");
+    }
+}
+
+/// Runs an informer; if it ends, or panics, before the cut, something is broken.
+async fn guard(run: impl Future<Output = ()>, cut: CancellationToken, broken: CancellationToken) {
+    let ended = AssertUnwindSafe(run).catch_unwind().await;
+    if ended.is_err() || !cut.is_cancelled() {
+        broken.cancel();
     }
 }
 

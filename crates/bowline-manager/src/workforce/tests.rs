@@ -86,3 +86,15 @@ async fn a_cloud_that_cannot_be_initialized_is_reported_and_tried_again() {
     assert_eq!(began.elapsed(), Duration::from_secs(1 + 2 + 4));
     assert!(ready().contains("[+]cloud ok"), "{}", ready());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_ends_or_panics_breaks_the_workforce_and_a_cut_one_does_not() {
+    for (panics, cut_before, breaks) in [(false, false, true), (true, false, true), (false, true, false)] {
+        let (cut, broken) = (CancellationToken::new(), CancellationToken::new());
+        if cut_before {
+            cut.cancel();
+        }
+        guard(async move { assert!(!panics, "a projection panics") }, cut, broken.clone()).await;
+        assert_eq!(broken.is_cancelled(), breaks, "panics: {panics}, cut: {cut_before}");
+    }
+}
