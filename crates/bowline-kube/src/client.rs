@@ -23,6 +23,7 @@ use kube::{
 };
 use tower::{BoxError, Service, util::MapRequestLayer};
 
+pub(crate) use self::throttle::FencedBy;
 pub use self::{
     deadline::{DeadlineExceeded, DeadlineLayer, is_deadline},
     load::{ConfigError, load_config},
