@@ -5,8 +5,10 @@
 //! which would hide a failing server for minutes, is switched off.
 
 mod deadline;
+mod kubeconfig;
 mod load;
 mod measure;
+mod proxy;
 pub mod service_account;
 #[cfg(test)]
 mod tests;
@@ -28,6 +30,7 @@ pub use self::{
     deadline::{DeadlineExceeded, DeadlineLayer, is_deadline},
     load::{ConfigError, load_config},
     measure::{MeasureLayer, RestMetrics},
+    proxy::ProxyError,
     service_account::{ServiceAccountClients, ServiceAccountError},
     throttle::ThrottleLayer,
 };
