@@ -1,5 +1,7 @@
 //! From a kubeconfig to a client's configuration. kube could do it, but only together with its own reading of the proxy
 //! variables (see `proxy`), which cannot be switched off. Proxies are left to the caller.
+//!
+//! A kubeconfig holds tokens and keys, so what is wrong with one is said without quoting it.
 
 use std::path::Path;
 
@@ -25,8 +27,13 @@ pub(super) fn read(path: &Path) -> Result<Read, String> {
     Ok(Read { config: configure(cluster, context, user)?, proxy_url: cluster.proxy_url.clone() })
 }
 
+/// Parse errors of YAML show the lines around the trouble, and even without those the value that stands there.
 fn unquoted(error: &KubeconfigError) -> String {
-    error.to_string()
+    let KubeconfigError::Parse(error) = error else { return error.to_string() };
+    let place = error
+        .location()
+        .map_or_else(String::new, |at| format!(" near line {}, column {}", at.line(), at.column()));
+    format!("it is not the YAML of a kubeconfig{place} (not shown, for it may be a secret)")
 }
 
 fn current_context(kubeconfig: &Kubeconfig) -> Result<&Context, String> {
@@ -111,6 +118,26 @@ mod tests {
 
     const HEAD: &str = "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
         contexts: [{name: c, context: {cluster: k, user: u, namespace: infra}}]\n";
+
+    #[test]
+    fn what_is_wrong_with_a_kubeconfig_is_said_without_quoting_it() {
+        for broken in [
+            "users:\n- name: u\n  user:\n    token: s3cret-marker\n   broken: [\n",
+            "users: s3cret-marker\n",
+            "users: [{name: u, user: s3cret-marker}]\n",
+            "users: [{name: u, user: {token: [s3cret-marker]}}]\n",
+            "users: [{name: u, user: {exec: {command: x, interactiveMode: s3cret-marker}}}]\n",
+            "users:\n- name: u\n  user: {token: \"s3cret-marker\n",
+        ] {
+            let why = why(&format!("{HEAD}{broken}"));
+            assert!(!why.contains("s3cret"), "{why}");
+            assert!(why.contains("line "), "{why}");
+        }
+        let base64 =
+            "clusters: [{name: k, cluster: {server: 'https://x', certificate-authority-data: '!s3cret!'}}]\n";
+        let why = why(&format!("{HEAD}{base64}"));
+        assert!(why.contains("base64") && !why.contains("s3cret"), "{why}");
+    }
 
     #[test]
     fn a_kubeconfig_that_lacks_something_says_what() {
