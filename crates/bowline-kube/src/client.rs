@@ -5,8 +5,10 @@
 //! which would hide a failing server for minutes, is switched off.
 
 mod deadline;
+mod kubeconfig;
 mod load;
 mod measure;
+mod proxy;
 pub mod service_account;
 #[cfg(test)]
 mod tests;
@@ -23,10 +25,12 @@ use kube::{
 };
 use tower::{BoxError, Service, util::MapRequestLayer};
 
+pub(crate) use self::throttle::FencedBy;
 pub use self::{
     deadline::{DeadlineExceeded, DeadlineLayer, is_deadline},
     load::{ConfigError, load_config},
     measure::{MeasureLayer, RestMetrics},
+    proxy::ProxyError,
     service_account::{ServiceAccountClients, ServiceAccountError},
     throttle::ThrottleLayer,
 };

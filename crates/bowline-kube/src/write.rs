@@ -1,5 +1,6 @@
-//! Writes to the API server that cannot go wrong quietly. Each one asks the fence right before it is sent, has a
-//! deadline, and carries a guard: it changes the very object (UID), or the very version of it, that was looked at.
+//! Writes to the API server that cannot go wrong quietly. Each one asks the fence before it queues for the client's
+//! request budget and again right before it is sent, has a deadline, and carries a guard: it changes the very object
+//! (UID), or the very version of it, that was looked at.
 //!
 //! Nothing here retries. A timeout does not say whether the write took effect: observe again.
 
@@ -24,6 +25,7 @@ pub use self::{
     change::{Change, Guard},
     error::{WriteClass, WriteError},
 };
+use crate::client::FencedBy;
 
 /// Performs guarded writes.
 #[derive(Clone)]
@@ -174,14 +176,16 @@ impl Writer {
         Ok(Written::Changed { resource_version })
     }
 
-    /// The one place where a write leaves this process.
+    /// The one place where a write leaves this process. The fence is asked here, so as not to wait for nothing, and by
+    /// the client when the wait for its budget is over.
     async fn send(
         &self,
         target: &Target,
         guard: &Guard,
-        request: http::Request<Vec<u8>>,
+        mut request: http::Request<Vec<u8>>,
     ) -> Result<Answer, WriteError> {
         self.fence.check()?;
+        request.extensions_mut().insert(FencedBy(Arc::clone(&self.fence)));
         let answer = request::perform(&self.client, target, guard, request);
         match tokio::time::timeout(self.deadline, answer).await {
             Ok(answer) => answer,

@@ -2,21 +2,31 @@
 
 use std::path::{Path, PathBuf};
 
-use kube::{
-    Config,
-    config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError},
+use kube::{Config, config::InClusterError};
+
+use super::{
+    kubeconfig,
+    proxy::{self, ProxyError, ProxyVariables},
 };
 
 /// No usable configuration was found. The message says what was tried.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file given with `--kubeconfig` is of no use.
-    #[error("--kubeconfig={}: {source}; check that the file exists, parses and names a current-context", path.display())]
+    #[error("--kubeconfig={}: {why}; check that the file exists, parses and names a current-context", path.display())]
     Kubeconfig {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
-        source: Box<KubeconfigError>,
+        /// What is wrong with it, in words that quote nothing of it.
+        why: String,
+    },
+    /// The proxy to the API server cannot be used.
+    #[error("the proxy to the API server at {server}: {source}")]
+    Proxy {
+        /// The address of the API server.
+        server: String,
+        /// What is wrong with the proxy.
+        source: ProxyError,
     },
     /// The address given with `--master` is not a URL.
     #[error("--master={value}: {why}; give a URL such as https://10.0.0.1:6443")]
@@ -43,27 +53,45 @@ pub enum ConfigError {
 ///
 /// [`ConfigError`], which says what was tried and what to do.
 pub async fn load_config(kubeconfig: Option<&Path>, master: Option<&str>) -> Result<Config, ConfigError> {
-    let kubeconfig = kubeconfig.filter(|path| !path.as_os_str().is_empty());
-    let master = master.filter(|value| !value.is_empty()).map(parse_master).transpose()?;
-    match (kubeconfig, master) {
-        (Some(path), master) => {
-            let mut config = from_file(path).await.map_err(|source| ConfigError::Kubeconfig {
-                path: path.to_owned(),
-                source: Box::new(source),
-            })?;
-            if let Some(url) = master {
-                config.cluster_url = url;
-            }
-            Ok(config)
-        }
-        (None, Some(url)) => Ok(Config::new(url)),
-        (None, None) => Config::incluster().map_err(|source| ConfigError::InCluster(Box::new(source))),
-    }
+    load_with(kubeconfig, master, &ProxyVariables::of_process())
 }
 
-async fn from_file(path: &Path) -> Result<Config, KubeconfigError> {
-    let kubeconfig = Kubeconfig::read_from(path)?;
-    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await
+pub(super) fn load_with(
+    kubeconfig: Option<&Path>,
+    master: Option<&str>,
+    variables: &ProxyVariables,
+) -> Result<Config, ConfigError> {
+    let kubeconfig = kubeconfig.filter(|path| !path.as_os_str().is_empty());
+    let master = master.filter(|value| !value.is_empty()).map(parse_master).transpose()?;
+    let (mut config, written) = match (kubeconfig, &master) {
+        (Some(path), _) => {
+            let read = kubeconfig::read(path);
+            let read = read.map_err(|why| ConfigError::Kubeconfig { path: path.to_owned(), why })?;
+            (read.config, read.proxy_url)
+        }
+        (None, Some(url)) => (Config::new(url.clone()), None),
+        (None, None) => {
+            let config = Config::incluster().map_err(|source| ConfigError::InCluster(Box::new(source)))?;
+            (config, None)
+        }
+    };
+    if let Some(url) = master {
+        config.cluster_url = url;
+    }
+    config.proxy_url = proxy_of(&config, written.as_deref(), variables)?;
+    Ok(config)
+}
+
+fn proxy_of(
+    config: &Config,
+    written: Option<&str>,
+    variables: &ProxyVariables,
+) -> Result<Option<http::Uri>, ConfigError> {
+    let server = &config.cluster_url;
+    proxy::choose(written, server, variables).map_err(|source| ConfigError::Proxy {
+        server: server.authority().map_or_else(String::new, ToString::to_string),
+        source,
+    })
 }
 
 /// Go takes a bare `host:port` for plain HTTP; so do we.

@@ -11,9 +11,12 @@ use kube::{
 };
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use serde_json::json;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    io::AsyncReadExt,
+    time::{Instant, timeout},
+};
 
-use super::*;
+use super::{load::load_with, proxy::ProxyVariables, *};
 use crate::scripted_api::{Answer, service};
 
 fn factory(qps: f64, burst: u32) -> ClientFactory {
@@ -204,6 +207,49 @@ async fn the_master_flag_overrides_the_address_in_the_kubeconfig() {
     assert_eq!(plain.cluster_url.host(), Some("old"));
     assert_eq!(moved.cluster_url.host(), Some("new"));
     assert!(moved.auth_info.token.is_some(), "the credentials stay");
+}
+
+fn variables(https: &str, no_proxy: &str) -> ProxyVariables {
+    ProxyVariables { https: https.into(), no_proxy: no_proxy.into(), ..ProxyVariables::default() }
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_set_for_the_cloud_does_not_stand_in_the_way_of_the_api_server() {
+    let text = "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n\
+                clusters: [{name: k, cluster: {server: 'https://10.0.0.1:6443'}}]\n";
+    let path = std::env::temp_dir().join(format!("bowline-kubeconfig-{}", uuid::Uuid::new_v4()));
+    std::fs::write(&path, text).unwrap();
+    let load = |master, no_proxy| load_with(Some(&path), master, &variables("http://proxy:3128", no_proxy));
+    let direct = load(None, "10.0.0.0/8,").unwrap();
+    let proxied = load(None, "10.1.0.0/16").unwrap();
+    let moved = load(Some("https://192.0.2.1:6443"), "10.0.0.0/8").unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(direct.proxy_url, None);
+    assert_eq!(proxied.proxy_url.as_ref().unwrap(), "http://proxy:3128/");
+    assert!(moved.proxy_url.is_some(), "what counts is the address that is used in the end");
+    for config in [direct, proxied, moved] {
+        ClientFactory::new(config, "t", "0", 0.0, 0).client("t").unwrap();
+    }
+    let socks = load_with(None, Some("https://api.example"), &variables("socks5://proxy", "")).unwrap();
+    ClientFactory::new(socks, "t", "0", 0.0, 0).client("t").unwrap();
+}
+
+#[tokio::test]
+async fn a_client_reaches_the_api_server_through_its_proxy() {
+    let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = proxy.local_addr().unwrap().to_string();
+    let config = load_with(None, Some("https://api.example:6443"), &variables(&address, "")).unwrap();
+    let nodes: Api<Node> = Api::all(ClientFactory::new(config, "t", "0", 0.0, 0).client("t").unwrap());
+    let asked = async {
+        let (mut connection, _) = proxy.accept().await.unwrap();
+        let mut line = vec![0; 29];
+        connection.read_exact(&mut line).await.unwrap();
+        String::from_utf8(line).unwrap()
+    };
+    tokio::select! {
+        asked = asked => assert_eq!(asked, "CONNECT api.example:6443 HTTP"),
+        answer = nodes.get("n") => panic!("{answer:?}"),
+    }
 }
 
 #[tokio::test]

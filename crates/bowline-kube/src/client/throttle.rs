@@ -1,5 +1,8 @@
-//! The request budget of one client: a layer that waits for a token before it sends. It never refuses a request, and a
-//! request that its caller gave up before it was sent costs nothing.
+//! The request budget of one client: a layer that waits for a token before it sends. A request that its caller gave up
+//! before it was sent costs nothing.
+//!
+//! It refuses no request but one: a mutation whose fence has closed during the wait. The layer that waits asks again, so
+//! that there can be no client which waits and does not ask.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -7,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_cloud::TokenBucket;
+use bowline_cloud::{Fence, TokenBucket};
 use futures::{FutureExt, future::BoxFuture};
 use http::Request;
 use kube::client::Body;
@@ -15,9 +18,14 @@ use tokio::{
     sync::Mutex,
     time::{Instant, sleep},
 };
-use tower::{Layer, Service, ServiceExt};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::measure::RestMetrics;
+
+/// Put into the extensions of a request that may leave only while this fence is open. If it is closed when the wait is
+/// over, the request fails with [`bowline_cloud::Fenced`] and is never sent.
+#[derive(Debug, Clone)]
+pub(crate) struct FencedBy(pub(crate) Arc<dyn Fence>);
 
 /// Limits how many requests a client starts. A watch counts once, when it is opened.
 #[derive(Debug, Clone)]
@@ -90,14 +98,14 @@ impl<S> Service<Request<Body>> for Throttle<S>
 where
     S: Service<Request<Body>> + Send + 'static,
     S::Future: Send + 'static,
-    S::Error: Send + 'static,
+    S::Error: Into<BoxError> + 'static,
     S::Response: Send + 'static,
 {
     type Response = S::Response;
-    type Error = S::Error;
-    type Future = BoxFuture<'static, Result<S::Response, S::Error>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<S::Response, BoxError>>;
 
-    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
 
@@ -117,9 +125,17 @@ where
                 );
                 sleep(wait).await;
             }
-            let answer = inner.lock().await.ready().await?.call(request);
-            reservation.used = true;
-            answer.await
+            let answer = {
+                let mut inner = inner.lock().await;
+                let inner = inner.ready().await.map_err(Into::into)?;
+                // After all waiting, with nothing between the answer and the sending.
+                if let Some(FencedBy(fence)) = request.extensions().get() {
+                    fence.check()?;
+                }
+                reservation.used = true;
+                inner.call(request)
+            };
+            answer.await.map_err(Into::into)
         }
         .boxed()
     }

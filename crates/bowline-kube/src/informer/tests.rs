@@ -499,6 +499,28 @@ async fn when_the_task_ends_subscribers_hear_the_rest_and_then_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_projection_that_panics_ends_the_informer_and_its_health_says_so() {
+    let server = Collection::new("Service");
+    server.put(service("a", 1));
+    let (client, _log) = server.client();
+    let picky = |service: Service| project(service).inspect(|view| assert!(view.ports < 2, "too many"));
+    let (informer, task) = InformerSpec::new("services", picky).build(client, Api::all);
+    let mut subscription = informer.subscribe();
+    let task = tokio::spawn(task.run(CancellationToken::new()));
+    assert!(informer.synced().await);
+    assert_eq!(informer.health().problem(Instant::now()), None);
+    server.put(service("b", 2));
+    assert!(task.await.unwrap_err().is_panic());
+    let health = informer.health();
+    assert!(health.stopped);
+    let problem = health.problem(Instant::now()).unwrap();
+    assert!(problem.contains("its watch has ended") && problem.contains("panicked"), "{problem}");
+    assert_eq!(subscription.next().await.as_ref().map(short).as_deref(), Some("+a(1)"));
+    assert!(subscription.next().await.is_none(), "subscribers are not left waiting");
+    assert_eq!(informer.len(), 1, "what was known can still be read");
+}
+
+#[tokio::test(start_paused = true)]
 async fn waiting_for_a_sync_ends_when_the_task_ends_without_one() {
     let (client, _log) = Collection::new("Service").client();
     let (informer, task) = InformerSpec::new("services", project).build(client, Api::all);

@@ -203,6 +203,9 @@ where
 
 impl<K, P: PartialEq> Drop for InformerTask<K, P> {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.contact.failed("its task panicked; this is a bug".to_owned());
+        }
         self.shared.stop();
     }
 }

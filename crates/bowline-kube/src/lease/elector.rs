@@ -1,7 +1,7 @@
 //! The elector: performs the steps of the election against the API server, each call under its own timeout, and tells
 //! the process how it stands. What to do is decided in `plan`.
 
-use std::{fmt::Display, time::Duration};
+use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, api::PostParams};
@@ -19,6 +19,9 @@ use super::{
     plan::{JITTER, plan, released, renewal},
 };
 use crate::clock::Clock;
+
+/// How long giving the Lease back may take at most, however long the renew deadline is: a process that ends is waited for.
+const RELEASE_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long to wait before trying again to give the Lease back.
 const RELEASE_PAUSE: Duration = Duration::from_millis(200);
@@ -38,12 +41,21 @@ pub struct Elector {
     started: Instant,
     /// What we last saw, and the object it was in.
     seen: Option<(Observed, Lease)>,
+    /// A write without an answer, which may still take effect.
+    unanswered: Option<Unanswered>,
+}
+
+/// A write that the server may yet perform, as long as the Lease is at the version that it was made over; one that
+/// creates the Lease was made over none.
+#[derive(Debug, PartialEq, Eq)]
+struct Unanswered {
+    over: Option<String>,
 }
 
 /// Why [`Elector::run`] came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// The caller asked for it. If we led, the Lease is still ours: call [`Elector::release`].
+    /// The caller asked for it. The Lease may be ours, even if we have not heard so yet: call [`Elector::release`].
     Cancelled,
     /// We no longer take part. Exit the process.
     Lost(Lost),
@@ -82,6 +94,13 @@ enum Attempt {
     Failed(String),
 }
 
+/// A call that did not succeed, as far as we know.
+struct Failure {
+    why: String,
+    /// Nobody said that it was refused.
+    may_have_worked: bool,
+}
+
 #[derive(Clone, Copy)]
 struct Sent {
     at: Instant,
@@ -114,6 +133,7 @@ impl Elector {
             leadership: watch::Sender::new(Leadership::Standby { holder: None }),
             started: Instant::now(),
             seen: None,
+            unanswered: None,
             config,
             clock,
             metrics,
@@ -215,7 +235,7 @@ impl Elector {
         }
         let found = match self.call("get", self.api.get_opt(&self.config.name)).await {
             Ok(found) => found,
-            Err(why) => return Attempt::Failed(why),
+            Err(failure) => return Attempt::Failed(failure.why),
         };
         let now = self.started.elapsed();
         let last = self.seen.take().map(|(observed, _)| observed);
@@ -250,8 +270,9 @@ impl Elector {
 
     async fn create(&mut self, record: &LeaseRecord) -> Attempt {
         let lease = record.new_lease(&self.config.namespace, &self.config.name);
-        let sent = self.now();
-        let answer = self.call("create", self.api.create(&PostParams::default(), &lease)).await;
+        let (sent, api) = (self.now(), self.api.clone());
+        self.unanswered = Some(Unanswered { over: None });
+        let answer = self.call("create", api.create(&PostParams::default(), &lease)).await;
         self.written(sent, answer)
     }
 
@@ -261,15 +282,19 @@ impl Elector {
         };
         let lease = record.over(found);
         let sent = self.now();
-        let answer = self.put(&lease).await;
+        self.unanswered = Some(Unanswered { over: lease.metadata.resource_version.clone() });
+        let answer = self.put(&lease, self.config.call_timeout()).await;
         self.written(sent, answer)
     }
 
     /// The Lease is ours from a request sent at `sent`, or we know no more than before.
-    fn written(&mut self, sent: Sent, answer: Result<Lease, String>) -> Attempt {
+    fn written(&mut self, sent: Sent, answer: Result<Lease, Failure>) -> Attempt {
+        if !matches!(&answer, Err(failure) if failure.may_have_worked) {
+            self.unanswered = None;
+        }
         let lease = match answer {
             Ok(lease) => lease,
-            Err(why) => return Attempt::Failed(why),
+            Err(failure) => return Attempt::Failed(failure.why),
         };
         let record = LeaseRecord::from_lease(&lease);
         if record.holder != self.config.identity {
@@ -282,20 +307,35 @@ impl Elector {
         Attempt::Held(sent)
     }
 
-    async fn put(&self, lease: &Lease) -> Result<Lease, String> {
-        self.call("update", self.api.replace(&self.config.name, &PostParams::default(), lease)).await
+    async fn put(&self, lease: &Lease, limit: Duration) -> Result<Lease, Failure> {
+        self.call_within(limit, "update", self.api.replace(&self.config.name, &PostParams::default(), lease))
+            .await
     }
 
     async fn call<T>(
         &self,
         verb: &str,
         request: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<T, String> {
-        let (limit, name) = (self.config.call_timeout(), &self.config.name);
-        let fail = |why: &dyn Display| format!("{verb} lease {}/{name}: {why}", self.config.namespace);
+    ) -> Result<T, Failure> {
+        self.call_within(self.config.call_timeout(), verb, request).await
+    }
+
+    async fn call_within<T>(
+        &self,
+        limit: Duration,
+        verb: &str,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, Failure> {
+        let what = format!("{verb} lease {}/{}", self.config.namespace, self.config.name);
         match timeout(limit, request).await {
-            Ok(answer) => answer.map_err(|error| fail(&error)),
-            Err(_elapsed) => Err(fail(&format_args!("no answer within {limit:?}"))),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(Failure {
+                why: format!("{what}: {error}"),
+                may_have_worked: !matches!(&error, kube::Error::Api(status) if status.code < 500),
+            }),
+            Err(_elapsed) => {
+                Err(Failure { why: format!("{what}: no answer within {limit:?}"), may_have_worked: true })
+            }
         }
     }
 
@@ -351,18 +391,23 @@ impl Elector {
     /// Gives the Lease back, so that another replica can start at once. Only after all work has stopped: from here on
     /// the fence is shut for ever.
     ///
+    /// Whether we led does not matter: a candidate that is stopped while it takes the Lease may hold it without having
+    /// heard so. It is looked at in any case, and given back if it is ours.
+    ///
     /// # Errors
     ///
-    /// [`ReleaseError`] when that did not work within the renew deadline. Others then wait until the lease runs out.
+    /// [`ReleaseError`] when that did not work within five seconds, or the renew deadline if that is less. Others then
+    /// wait until the lease runs out.
     pub async fn release(&mut self) -> Result<Released, ReleaseError> {
         if !matches!(*self.leadership.borrow(), Leadership::Lost { .. }) {
             self.stop(Lost::Released);
         }
-        let within = self.config.renew_deadline;
+        let within = self.config.renew_deadline.min(RELEASE_LIMIT);
         let mut last_failure = String::from("no answer");
         let outcome = timeout(within, async {
             loop {
-                match self.try_release().await {
+                // Half of it, so that there is a second try.
+                match self.try_release(within / 2).await {
                     Ok(outcome) => return outcome,
                     Err(why) => last_failure = why,
                 }
@@ -374,15 +419,21 @@ impl Elector {
         outcome.map_err(|_elapsed| ReleaseError { lease, within, last_failure })
     }
 
-    async fn try_release(&self) -> Result<Released, String> {
-        let Some(found) = self.call("get", self.api.get_opt(&self.config.name)).await? else {
-            return Ok(Released::Missing);
+    async fn try_release(&self, limit: Duration) -> Result<Released, String> {
+        let look = self.call_within(limit, "get", self.api.get_opt(&self.config.name));
+        let found = look.await.map_err(|failure| failure.why)?;
+        let Some(ours) = found.as_ref().filter(|lease| self.is_ours(lease)) else {
+            let version = found.as_ref().and_then(|lease| lease.metadata.resource_version.clone());
+            if self.unanswered == Some(Unanswered { over: version }) {
+                return Err("a write of ours was not answered and may still make the lease ours".to_owned());
+            }
+            return Ok(if found.is_some() { Released::NotHolder } else { Released::Missing });
         };
-        let record = LeaseRecord::from_lease(&found);
-        if record.holder != self.config.identity {
-            return Ok(Released::NotHolder);
-        }
-        let free = released(&record, self.clock.now()).over(&found);
-        self.put(&free).await.map(|_freed| Released::Done)
+        let free = released(&LeaseRecord::from_lease(ours), self.clock.now()).over(ours);
+        self.put(&free, limit).await.map(|_freed| Released::Done).map_err(|failure| failure.why)
+    }
+
+    fn is_ours(&self, lease: &Lease) -> bool {
+        LeaseRecord::from_lease(lease).holder == self.config.identity
     }
 }

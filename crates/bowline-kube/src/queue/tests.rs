@@ -320,6 +320,40 @@ async fn a_panicking_run_is_retried_and_the_workers_live_on() {
     assert!(text.contains("bowline_workqueue_panics_total{name=\"test\"} 2"), "{text}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn when_the_workers_are_dropped_no_handler_is_in_the_middle_of_a_step() {
+    let queue = queue();
+    let (begun, inside) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let handler = {
+        let (begun, inside) = (Arc::clone(&begun), Arc::clone(&inside));
+        move |_| {
+            let (begun, inside) = (Arc::clone(&begun), Arc::clone(&inside));
+            async move {
+                inside.fetch_add(1, Ordering::SeqCst);
+                begun.add_permits(1);
+                // A step that takes its time, as a big plan does.
+                std::thread::sleep(Duration::from_millis(200));
+                inside.fetch_sub(1, Ordering::SeqCst);
+                std::future::pending().await
+            }
+        }
+    };
+    for key in ["a", "b", "c"] {
+        queue.add(key, Priority::User);
+    }
+    let cut = Arc::clone(&begun);
+    let pool = tokio::spawn(async move {
+        let cut = cut.acquire();
+        tokio::select! {
+            () = run_workers(3, queue, handler, CancellationToken::new()) => {}
+            _ = cut => {}
+        }
+        // The workers are dropped by now.
+        inside.load(Ordering::SeqCst)
+    });
+    assert_eq!(pool.await.unwrap(), 0, "handlers that still run");
+}
+
 #[tokio::test(start_paused = true)]
 async fn on_cancel_no_key_is_taken_and_runs_in_flight_are_finished() {
     let queue = queue();

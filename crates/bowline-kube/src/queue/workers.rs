@@ -3,10 +3,8 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 
-use futures::FutureExt;
-use tokio::task::JoinSet;
+use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
@@ -17,25 +15,28 @@ use super::{KeyedQueue, Outcome, Picked, QueueKey, Ticket};
 ///
 /// A handler that panics is caught: the panic is logged and counted, and the key is retried like any failed one.
 /// How long one run may take is the handler's affair; `workqueue_longest_running_processor_seconds` shows who overdoes it.
+///
+/// Dropping the future ends every run at once: when the drop has returned, nothing of a handler runs any more, and the
+/// lease may be given back. That is why the workers share the caller's task. Tasks of their own would only be told to
+/// end, and one of them could be in the middle of a step on another thread. The price is that the runs of one queue take
+/// turns on one core, which is little for handlers that mostly wait for answers; other queues have other tasks.
 pub async fn run_workers<K, H, F>(count: usize, queue: KeyedQueue<K>, handler: H, cancel: CancellationToken)
 where
     K: QueueKey,
     H: Fn(Picked<K>) -> F + Send + Sync + 'static,
     F: Future<Output = Outcome> + Send + 'static,
 {
-    let handler = Arc::new(handler);
-    let mut workers = JoinSet::new();
-    for _ in 0..count.max(1) {
-        workers.spawn(work(queue.clone(), Arc::clone(&handler), cancel.clone()));
-    }
-    while let Some(ended) = workers.join_next().await {
-        if let Err(reason) = ended {
-            error!(queue = queue.name(), %reason, "a worker ended early; its key is retried by the others");
+    let mut workers: FuturesUnordered<_> =
+        (0..count.max(1)).map(|_| AssertUnwindSafe(work(&queue, &handler, &cancel)).catch_unwind()).collect();
+    while let Some(ended) = workers.next().await {
+        if let Err(panic) = ended {
+            let reason = panic_message(panic.as_ref());
+            error!(queue = queue.name(), reason, "a worker ended early; its key is retried by the others");
         }
     }
 }
 
-async fn work<K, H, F>(queue: KeyedQueue<K>, handler: Arc<H>, cancel: CancellationToken)
+async fn work<K, H, F>(queue: &KeyedQueue<K>, handler: &H, cancel: &CancellationToken)
 where
     K: QueueKey,
     H: Fn(Picked<K>) -> F,
@@ -48,7 +49,7 @@ where
             () = cancel.cancelled() => return,
             ticket = queue.take() => ticket,
         };
-        run_one(queue.name(), ticket, handler.as_ref()).await;
+        run_one(queue.name(), ticket, handler).await;
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use bowline_cloud::Fenced;
 use http::{HeaderMap, StatusCode, header};
 use kube::{
     Client, Resource,
@@ -63,7 +64,9 @@ pub(super) async fn perform(
 ) -> Result<Answer, WriteError> {
     let json_patch = is_json_patch(&request);
     let no_answer = |error: kube::Error| target.transient(&error.to_string(), None);
-    let (head, body) = client.send(request.map(Body::from)).await.map_err(no_answer)?.into_parts();
+    let sent = client.send(request.map(Body::from)).await;
+    let (head, body) =
+        sent.map_err(|error| stopped(&error).unwrap_or_else(|| no_answer(error)))?.into_parts();
     let bytes = body.collect_bytes().await.map_err(no_answer)?;
     if head.status.is_success() {
         // A deletion may be answered with a Status; that has no version, and none is needed.
@@ -81,6 +84,12 @@ pub(super) async fn perform(
         });
     }
     Err(classify(target, guard, head.status, &status, retry_after(&head.headers, &status)))
+}
+
+/// Whether the client did not send it because the fence had closed.
+fn stopped(error: &kube::Error) -> Option<WriteError> {
+    let kube::Error::Service(inner) = error else { return None };
+    inner.downcast_ref::<Fenced>().cloned().map(WriteError::Fenced)
 }
 
 /// A JSON patch whose `test` fails, or whose path is not there, is refused without a word about which it was.

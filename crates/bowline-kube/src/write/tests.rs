@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::*;
-use crate::scripted_api::{self, Answer, Log};
+use crate::{
+    client::ClientFactory,
+    scripted_api::{self, Answer, Log},
+};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -63,6 +66,26 @@ async fn nothing_is_sent_while_the_fence_is_closed() {
     fence.0.store(true, SeqCst);
     writer.delete_node("n", "u-1").await.unwrap();
     assert_eq!(journal.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_waits_for_the_budget_while_the_fence_closes_is_never_sent() {
+    let (server, journal) = scripted_api::service(|asked| Answer::ok(asked.body.clone()));
+    let config = kube::Config::new("https://api.example".parse().unwrap());
+    let client = ClientFactory::new(config, "t", "0", 0.2, 1).wrap("t", server);
+    let fence = Arc::new(Switch(AtomicBool::new(true)));
+    let writer = Writer::new(client, fence.clone(), DEADLINE);
+    writer.delete_node("first", "u-1").await.unwrap();
+    let (began, closing) = (Instant::now(), async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        fence.0.store(false, SeqCst);
+    });
+    let (waited, ()) = tokio::join!(writer.delete_node("second", "u-2"), closing);
+    assert_eq!(waited.unwrap_err().class(), WriteClass::Fenced);
+    assert_eq!((began.elapsed().as_secs(), journal.count()), (5, 1));
+    fence.0.store(true, SeqCst);
+    writer.delete_node("third", "u-3").await.unwrap();
+    assert_eq!((began.elapsed().as_secs(), journal.count()), (5, 2), "what was not sent is not paid for");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,8 @@ use std::sync::{
 use bowline_cloud::Fence;
 use http::Method;
 
+use crate::scripted_api::Asked;
+
 use super::{
     super::Released,
     server::{Fate, LeaseServer, Loss},
@@ -79,7 +81,7 @@ async fn a_release_whose_answer_is_lost_is_still_a_release() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_release_is_bounded_by_the_renew_deadline_and_the_fence_is_shut_from_its_start() {
+async fn a_release_gives_up_after_five_seconds_and_the_fence_is_shut_from_its_start() {
     let server = LeaseServer::default();
     let down = Arc::new(AtomicBool::new(false));
     let cut = Arc::clone(&down);
@@ -92,8 +94,66 @@ async fn a_release_is_bounded_by_the_renew_deadline_and_the_fence_is_shut_from_i
     tokio::task::yield_now().await;
     assert!(fence.check().is_err());
     let error = release.await.unwrap().unwrap_err();
-    assert_eq!(start.elapsed(), 10 * SECOND);
+    assert_eq!(start.elapsed(), 5 * SECOND);
     assert!(error.to_string().contains("kube-system/ccm"), "{error}");
+}
+
+/// A link over which each PUT takes `there` to arrive.
+fn slow_writes(server: &LeaseServer, there: Duration) -> Client {
+    let fate = move |seen: &Asked| match seen.method {
+        Method::GET => Fate::default(),
+        _ => Fate { there, ..Fate::default() },
+    };
+    server.link(fate).0
+}
+
+/// A candidate that is stopped as soon as its first write has left.
+async fn stopped_while_it_takes_the_lease(server: &LeaseServer, there: Duration) -> Elector {
+    let running = Running::start(elector(slow_writes(server, there), "a"));
+    tokio::time::sleep(SECOND / 10).await;
+    let (a, ended) = running.stop().await;
+    assert_eq!(ended, Ended::Cancelled);
+    assert!(!matches!(*a.leadership().borrow(), Leadership::Leading { .. }), "it has not heard of its luck");
+    a
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_that_is_stopped_while_it_takes_the_lease_gives_it_back() {
+    for (there, before) in [(SECOND / 2, SECOND), (2 * SECOND, Duration::ZERO)] {
+        for exists in [true, false] {
+            let server = LeaseServer::default();
+            if exists {
+                server.hold("", 1, 6);
+            }
+            let mut a = stopped_while_it_takes_the_lease(&server, there).await;
+            tokio::time::sleep(before).await;
+            assert_eq!(a.release().await, Ok(Released::Done), "{there:?}, {exists}");
+            tokio::time::sleep(60 * SECOND).await;
+            assert_eq!(server.holder(), "", "{there:?}, {exists}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_whose_write_can_no_longer_take_effect_does_not_wait_for_it() {
+    let server = LeaseServer::default();
+    server.hold("", 1, 6);
+    let mut a = stopped_while_it_takes_the_lease(&server, 60 * SECOND).await;
+    server.hold("b", 15, 7);
+    let start = Instant::now();
+    assert_eq!((a.release().await, start.elapsed()), (Ok(Released::NotHolder), Duration::ZERO));
+    let mut idle = elector(server.good_link().0, "c");
+    assert_eq!((idle.release().await, start.elapsed()), (Ok(Released::NotHolder), Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_whose_write_is_lost_waits_for_it_no_longer_than_a_release_may_take() {
+    let server = LeaseServer::default();
+    let mut a = stopped_while_it_takes_the_lease(&server, 60 * SECOND).await;
+    let start = Instant::now();
+    let error = a.release().await.unwrap_err().to_string();
+    assert_eq!(start.elapsed(), 5 * SECOND);
+    assert!(error.contains("may still make the lease ours"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
