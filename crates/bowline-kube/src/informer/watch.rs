@@ -204,7 +204,7 @@ where
 impl<K, P: PartialEq> Drop for InformerTask<K, P> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.shared.contact.failed("its task panicked; this is a bug".to_owned());
+            self.shared.contact.failed("its task panicked; this is a bug".to_owned(), true);
         }
         self.shared.stop();
     }
