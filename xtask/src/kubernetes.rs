@@ -15,9 +15,10 @@ use crate::binaries::{Binaries, cache_folder, cached_binaries_folder, kubernetes
 use crate::run::{run_slowly, workspace_root};
 
 /// What is built: the file name, the Go package, and how long it takes.
-const SERVERS: [(&str, &str, &str); 2] = [
+const PROGRAMS: [(&str, &str, &str); 3] = [
     ("etcd", "./etcd", "about a minute with the download"),
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores"),
+    ("lease-candidate", "./lease-candidate", "a few seconds after the API server"),
 ];
 
 /// The tags of Kubernetes' own releases.
@@ -25,25 +26,31 @@ const TAGS: &str = "selinux,notest,grpcnotrace";
 
 /// Finds the binaries, or builds them; says where they are.
 pub(crate) fn ensure() -> anyhow::Result<()> {
-    let found = match Binaries::locate() {
-        Ok(found) => found,
-        Err(missing) if missing.is_from_environment() => return Err(missing.into()),
-        Err(_) => {
-            build()?;
-            Binaries::locate()?
-        }
-    };
+    let given = std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|folder| !folder.is_empty());
+    if !given {
+        build()?;
+    }
+    let found = Binaries::locate()?;
     println!("      {}\n      {}", found.kube_apiserver.display(), found.etcd.display());
+    match &found.lease_candidate {
+        Some(candidate) => println!("      {}", candidate.display()),
+        None => println!("      no lease-candidate: the election beside client-go itself is not tested"),
+    }
     Ok(())
 }
 
+/// Builds what is not there yet.
 fn build() -> anyhow::Result<()> {
-    require_go()?;
     let folder = cached_binaries_folder();
+    let missing: Vec<_> = PROGRAMS.into_iter().filter(|(name, ..)| !folder.join(name).is_file()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    require_go()?;
     let go_cache = cache_folder().join("go-build");
     let aside = folder.join(format!("building-{}", std::process::id()));
     fs::create_dir_all(&aside).with_context(|| format!("create {}", aside.display()))?;
-    for (name, package, usually) in SERVERS {
+    for (name, package, usually) in missing {
         let what = format!("building {name} for Kubernetes {}", kubernetes_version());
         run_slowly(&mut go_build(package, &aside.join(name), &go_cache), &what, usually)?;
         fs::rename(aside.join(name), folder.join(name))?;

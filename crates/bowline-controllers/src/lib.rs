@@ -5,6 +5,8 @@
 
 pub mod controller;
 pub mod extra;
+#[cfg(test)]
+mod memory_api;
 pub mod metrics;
 pub mod registry;
 pub mod view;

@@ -1,7 +1,6 @@
 //! An extra controller on an API server in memory, under virtual time.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
 use bowline_cloud::{Answer, Capability, Cloud, Fence, Fenced, Instances, NodeView, Unfenced};
@@ -10,99 +9,15 @@ use bowline_kube::events::{EventMetrics, EventRecorder};
 use bowline_kube::informer::InformerSpec;
 use bowline_kube::queue::QueueMetrics;
 use bowline_kube::write::Writer;
-use bytes::Bytes;
-use futures::stream;
-use http::{Method, Request, Response};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
-use hyper::body::Frame;
-use kube::client::Body;
-use kube::{Api, Client};
+use kube::Api;
 use prometheus_client::registry::Registry;
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::*;
+use crate::memory_api::{Server, node};
 use crate::metrics::ControllerMetrics;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
-
-type Reply = UnsyncBoxBody<Bytes, Infallible>;
-
-fn whole(answer: &Value) -> Response<Reply> {
-    Response::new(Full::new(Bytes::from(answer.to_string())).boxed_unsync())
-}
-
-/// An API server with these nodes, which writes down what is written to it and tells watchers what `tell` is told.
-#[derive(Clone)]
-struct Server {
-    nodes: Vec<Value>,
-    writes: Arc<Mutex<Vec<(String, Value)>>>,
-    watchers: Arc<Mutex<Vec<mpsc::UnboundedSender<Value>>>>,
-}
-
-impl Server {
-    fn new(nodes: Vec<Value>) -> Self {
-        Self { nodes, writes: Arc::default(), watchers: Arc::default() }
-    }
-
-    fn client(&self) -> Client {
-        let server = self.clone();
-        let service = tower::service_fn(move |request: Request<Body>| {
-            let server = server.clone();
-            async move { Ok::<_, Infallible>(server.answer(request).await) }
-        });
-        Client::new(service, "default")
-    }
-
-    async fn answer(&self, request: Request<Body>) -> Response<Reply> {
-        let (head, body) = request.into_parts();
-        let path = head.uri.path().to_owned();
-        let is_node = path.ends_with("/nodes");
-        if head.method != Method::GET {
-            let body = body.collect().await.unwrap().to_bytes();
-            let body: Value = serde_json::from_slice(&body).unwrap();
-            self.writes.lock().unwrap().push((format!("{} {path}", head.method), body.clone()));
-            return whole(&body);
-        }
-        if head.uri.query().unwrap_or_default().contains("watch=true") {
-            let (sender, mut told) = mpsc::unbounded_channel::<Value>();
-            if is_node {
-                self.watchers.lock().unwrap().push(sender);
-            }
-            let lines = stream::poll_fn(move |cx| told.poll_recv(cx));
-            let frames = futures::StreamExt::map(lines, |line| {
-                Ok::<_, Infallible>(Frame::data(Bytes::from(format!("{line}\n"))))
-            });
-            return Response::new(StreamBody::new(frames).boxed_unsync());
-        }
-        let items = if is_node { self.nodes.clone() } else { Vec::new() };
-        let list =
-            json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items});
-        whole(&list)
-    }
-
-    fn tell(&self, kind: &str, node: &Value) {
-        let line = json!({"type": kind, "object": node});
-        for watcher in self.watchers.lock().unwrap().iter() {
-            watcher.send(line.clone()).unwrap();
-        }
-    }
-
-    fn patches(&self) -> Vec<Value> {
-        let writes = self.writes.lock().unwrap();
-        writes
-            .iter()
-            .filter(|(what, _)| what.starts_with("PATCH /api/v1/nodes/"))
-            .map(|(_, body)| body.clone())
-            .collect()
-    }
-}
-
-fn node(uid: &str, labels: &Value) -> Value {
-    json!({"apiVersion": "v1", "kind": "Node",
-           "metadata": {"name": "worker", "uid": uid, "resourceVersion": "7", "labels": labels}})
-}
 
 /// Wants the label `rack=r1`, and fails as often as it is told.
 #[derive(Default)]

@@ -358,12 +358,11 @@ impl Elector {
 
     fn stand_by(&self, holder: String) {
         self.leadership.send_if_modified(|now| {
-            let next = Leadership::Standby { holder: Some(holder) };
-            if *now == next {
+            if matches!(now, Leadership::Standby { holder: Some(seen) } if *seen == holder) {
                 return false;
             }
-            tracing::info!(lease = self.config.name, leader = ?next, "new leader seen");
-            *now = next;
+            tracing::info!(lease = self.config.name, leader = holder, "new leader seen");
+            *now = Leadership::Standby { holder: Some(holder) };
             true
         });
     }

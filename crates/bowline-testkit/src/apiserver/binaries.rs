@@ -10,13 +10,16 @@ use std::path::PathBuf;
 /// The Go module that pins what is tested against: the one place where the version is written.
 const GO_MOD: &str = include_str!("../../../../tests/kubernetes/go.mod");
 
-/// The two servers a test cluster consists of.
+/// The two servers a test cluster consists of, and a Go program that competes for a Lease beside us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binaries {
     /// Path of the etcd server.
     pub etcd: PathBuf,
     /// Path of the kube-apiserver.
     pub kube_apiserver: PathBuf,
+    /// Path of the candidate that uses client-go. Never in a folder that `KUBEBUILDER_ASSETS` names; there only if it was
+    /// built.
+    pub lease_candidate: Option<PathBuf>,
 }
 
 /// The folder that was looked into, and lacks a binary.
@@ -39,20 +42,17 @@ impl Binaries {
     }
 
     fn of_folder(folder: PathBuf, from_environment: bool) -> Result<Self, MissingBinaries> {
-        let found = Self { etcd: folder.join("etcd"), kube_apiserver: folder.join("kube-apiserver") };
+        let candidate = cached_binaries_folder().join("lease-candidate");
+        let found = Self {
+            etcd: folder.join("etcd"),
+            kube_apiserver: folder.join("kube-apiserver"),
+            lease_candidate: Some(candidate).filter(|candidate| candidate.is_file()),
+        };
         if found.etcd.is_file() && found.kube_apiserver.is_file() {
             Ok(found)
         } else {
             Err(MissingBinaries { folder, from_environment })
         }
-    }
-}
-
-impl MissingBinaries {
-    /// Whether the folder was named by `KUBEBUILDER_ASSETS`: then it is not ours to fill.
-    #[must_use]
-    pub fn is_from_environment(&self) -> bool {
-        self.from_environment
     }
 }
 

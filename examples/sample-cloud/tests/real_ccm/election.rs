@@ -17,7 +17,7 @@ use crate::go_like::{GoLike, IDENTITY};
 const LEASE: &str = "cloud-controller-manager";
 
 /// Quick enough for many rounds, in the proportions of the defaults.
-const QUICK: [&str; 3] = [
+pub(crate) const QUICK: [&str; 3] = [
     "--leader-elect-lease-duration=3s",
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=500ms",
@@ -25,18 +25,18 @@ const QUICK: [&str; 3] = [
 
 /// The time in which a process said that it leads.
 #[derive(Debug, Clone, Copy)]
-struct Reign {
-    began: Timestamp,
+pub(crate) struct Reign {
+    pub(crate) began: Timestamp,
     /// A killed process cannot say when it stopped leading: then it is when it was surely gone.
-    ended: Timestamp,
+    pub(crate) ended: Timestamp,
 }
 
-async fn leads(ccm: &Ccm) -> anyhow::Result<Timestamp> {
+pub(crate) async fn leads(ccm: &Ccm) -> anyhow::Result<Timestamp> {
     Ok(ccm.says("became leader").await?.at)
 }
 
 /// Ends a leader by SIGTERM, in the orderly way.
-async fn terminate(mut ccm: Ccm) -> anyhow::Result<Reign> {
+pub(crate) async fn terminate(mut ccm: Ccm) -> anyhow::Result<Reign> {
     let began = leads(&ccm).await?;
     ccm.signal("TERM")?;
     let ended = ccm.says("stopped leading").await?.at;
@@ -52,9 +52,9 @@ async fn kill(mut ccm: Ccm) -> anyhow::Result<Reign> {
     Ok(Reign { began, ended: Timestamp::now() })
 }
 
-/// How long nobody led.
-fn gap(before: Reign, after: Timestamp) -> SignedDuration {
-    after.duration_since(before.ended)
+/// How many of these reigns, in order, began before the one before had ended.
+pub(crate) fn overlaps(reigns: &[Reign]) -> usize {
+    reigns.windows(2).filter(|pair| pair[1].began < pair[0].ended).count()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,7 +78,7 @@ async fn over_many_rounds_there_are_never_two_leaders_and_every_gap_is_short() -
         leader = successor;
     }
     reigns.push(terminate(leader).await?);
-    let overlaps = reigns.windows(2).filter(|pair| gap(pair[0], pair[1].began).is_negative()).count();
+    let overlaps = overlaps(&reigns);
     let longest = |gaps: &[SignedDuration]| gaps.iter().max().copied().unwrap_or_default();
     println!(
         "{ROUNDS} rounds, {overlaps} overlaps; longest fail-over after SIGTERM {}, after SIGKILL {}",

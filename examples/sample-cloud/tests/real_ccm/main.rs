@@ -4,6 +4,7 @@
 #![expect(clippy::indexing_slicing, reason = "an answer without the field fails the test, as it should")]
 
 mod ccm;
+mod client_go;
 mod election;
 mod go_like;
 mod migration;

@@ -1,0 +1,107 @@
+//! Ours and a candidate that uses client-go itself, on one Lease: what happens while a cluster moves from one to the other.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::Context;
+use bowline_testkit::apiserver::{Binaries, Identity};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::ccm::{PATIENCE, Site};
+use crate::election::{QUICK, Reign, leads, overlaps, terminate};
+
+/// A running Go candidate. Killed when dropped, as a Go manager is ended: it does not give its Lease back.
+struct GoCandidate {
+    child: Child,
+    said: watch::Receiver<Vec<Value>>,
+}
+
+impl GoCandidate {
+    async fn start(site: &Site, binary: &std::path::Path, identity: &str) -> anyhow::Result<Self> {
+        let kubeconfig = site.cluster.kubeconfig(&Identity::service_account(&site.namespace, "ccm")).await?;
+        let mut child = Command::new(binary)
+            .arg(format!("-kubeconfig={}", kubeconfig.display()))
+            .arg(format!("-namespace={}", site.namespace))
+            .arg(format!("-identity={identity}"))
+            .args(["-lease-duration=3s", "-renew-deadline=2s", "-retry-period=500ms"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let lines = BufReader::new(child.stdout.take().context("what it says")?).lines();
+        let (sender, said) = watch::channel(Vec::new());
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                sender.send_modify(|said| said.extend(serde_json::from_str::<Value>(&line).ok()));
+            }
+        });
+        Ok(Self { child, said })
+    }
+
+    /// Waits until it says this, and gives the time.
+    async fn says(&self, event: &str) -> anyhow::Result<Timestamp> {
+        let mut said = self.said.clone();
+        let find = |said: &Vec<Value>| said.iter().find(|line| line["event"] == event).cloned();
+        let line = timeout(PATIENCE, said.wait_for(|said| find(said).is_some())).await;
+        let line = line.with_context(|| format!("the Go candidate never said {event}"))??;
+        let line = find(&line).context("it just said so")?;
+        Ok(line["at"].as_str().context("a time")?.parse()?)
+    }
+
+    async fn kill(mut self) -> anyhow::Result<Reign> {
+        let began = self.says("leading").await?;
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(Reign { began, ended: Timestamp::now() })
+    }
+}
+
+impl Drop for GoCandidate {
+    fn drop(&mut self) {
+        // It may have ended already, which is just as well.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn client_go_itself_shares_the_lease_with_ours() -> anyhow::Result<()> {
+    let Some(binary) = Binaries::locate()?.lease_candidate else {
+        println!(
+            "not run: there is no lease-candidate; `cargo xtask kubernetes` without KUBEBUILDER_ASSETS builds it"
+        );
+        return Ok(());
+    };
+    let site = Site::new("client-go").await?;
+    let mut reigns = Vec::new();
+    let mut after_ours = Vec::new();
+    let mut go = GoCandidate::start(&site, &binary, "go-host_0").await?;
+    go.says("leading").await?;
+    for round in 1..=4 {
+        // Go leads and ours stands by; Go is killed; ours leads.
+        let ours = site.start(&QUICK)?;
+        assert_eq!(ours.says("new leader seen").await?.fields["leader"], format!("go-host_{}", round - 1));
+        reigns.push(go.kill().await?);
+        leads(&ours).await?;
+        // Ours leads and Go stands by; ours ends; Go leads.
+        go = GoCandidate::start(&site, &binary, &format!("go-host_{round}")).await?;
+        go.says("sees").await?;
+        let asked = Timestamp::now();
+        reigns.push(terminate(ours).await?);
+        after_ours.push(go.says("leading").await?.duration_since(asked));
+    }
+    reigns.push(go.kill().await?);
+    let slowest = after_ours.iter().max().copied().unwrap_or_default();
+    println!(
+        "{} terms, {} overlaps; Go led {slowest} after ours was asked to end, at most",
+        reigns.len(),
+        overlaps(&reigns)
+    );
+    assert_eq!(overlaps(&reigns), 0, "{reigns:#?}");
+    // Half a second of retry period with client-go's jitter, and no lease to wait for.
+    assert!(slowest < SignedDuration::from_secs(3), "{after_ours:?}");
+    Ok(())
+}
