@@ -41,14 +41,23 @@ pub(crate) struct Site {
 impl Site {
     /// A namespace, and a ServiceAccount in it that has exactly the rights of the shipped manifest.
     pub(crate) async fn new(prefix: &str) -> anyhow::Result<Self> {
-        let cluster = Cluster::shared().await?;
+        Self::on(Cluster::shared().await?, prefix).await
+    }
+
+    /// The same on an API server of its own, which ends with the test process.
+    pub(crate) async fn alone(prefix: &str) -> anyhow::Result<Self> {
+        Self::on(Box::leak(Box::new(Cluster::start().await?)), prefix).await
+    }
+
+    async fn on(cluster: &'static Cluster, prefix: &str) -> anyhow::Result<Self> {
         let namespace = cluster.namespace(prefix).await?;
         grant_shipped_rights(cluster, &namespace).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::service_account(&namespace, "ccm")).await?;
         let folder = tempfile::tempdir()?;
         let machine = cluster.unique_name("machine");
         let cloud = format!(
-            "region: here\nmachines:\n  {machine}: {{kind: small, zone: here-a, rack: r1, address: 192.0.2.11}}\n"
+            "region: here\nmachines:\n  {machine}: {{kind: small, zone: here-a, rack: r1, address: 192.0.2.11}}\n\
+             balancer_addresses: [198.51.100.1]\n"
         );
         std::fs::write(folder.path().join("cloud.yaml"), cloud)?;
         Ok(Self { cluster, namespace, kubeconfig, folder, machine })
