@@ -2,7 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The other Nodes that have the same provider ID, for each provider ID that more than one Node has.
+use bowline_cloud::{Evidence, Instance, NodeView};
+
+/// The provider ID that a Node has, or will have.
+pub(super) fn id_of<'a>(node: &'a NodeView, found: &'a Evidence<Instance>) -> Option<&'a str> {
+    let from_cloud = match found {
+        Evidence::Present(instance) => Some(instance.provider_id.as_str()),
+        Evidence::Absent(_) | Evidence::Unknown(_) => None,
+    };
+    node.provider_id.as_deref().or(from_cloud).filter(|id| !id.is_empty())
+}
+
+/// The Nodes of each provider ID that more than one Node has.
 pub(super) fn shared_ids<'a>(
     nodes_and_ids: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> BTreeMap<&'a str, BTreeSet<&'a str>> {

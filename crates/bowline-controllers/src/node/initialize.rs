@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::duplicates::shared_ids;
+use super::duplicates::{id_of, shared_ids};
 use super::plan::{Initialization, NotYet, is_uninitialized, plan_initialization, plan_stable_labels};
 use super::{KnownNode, Work, execute};
 
@@ -25,8 +25,9 @@ const FAILED: &str = "CloudNodeInitializationFailed";
 /// How many batches may be written while the next one is gathered: a batch that is slow to write delays no new Node.
 const BATCHES: usize = 4;
 
-/// Somebody else wrote the Node: the informer will have it in a moment.
-const AFTER_CONFLICT: Duration = Duration::from_millis(100);
+/// Somebody else wrote the Node: the informer will have it in a moment. Each try is another question to the cloud, so that
+/// they do not follow each other faster than this.
+const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
 /// The informer has not seen our own write yet. Its next change brings the key back sooner than this.
 const AFTER_LATE_PICTURE: Duration = Duration::from_secs(1);
@@ -116,28 +117,20 @@ impl Work {
     /// both are kept and initialised.
     fn warn_of_duplicates(&self, nodes: &[Arc<KnownNode>], answers: &[Evidence<Instance>]) {
         let everything = self.context.nodes.snapshot();
-        let set = |node: &'_ Arc<KnownNode>| node.view.provider_id.clone();
-        let known = everything.objects().iter().filter_map(|node| Some((node.clone(), set(node)?)));
-        let found: Vec<_> = nodes
-            .iter()
-            .zip(answers)
-            .filter_map(|(node, answer)| match answer {
-                Evidence::Present(instance) => {
-                    Some((node.clone(), set(node).unwrap_or_else(|| instance.provider_id.clone())))
-                }
-                Evidence::Absent(_) | Evidence::Unknown(_) => None,
-            })
-            .collect();
-        let all: Vec<_> = known.chain(found.iter().cloned()).filter(|(_node, id)| !id.is_empty()).collect();
-        let shared = shared_ids(all.iter().map(|(node, id)| (node.view.name.as_str(), id.as_str())));
+        let known = everything.objects().iter().map(|node| (&*node.view, node.view.provider_id.as_deref()));
+        let asked = nodes.iter().zip(answers).map(|(node, answer)| (&*node.view, id_of(&node.view, answer)));
+        let found: Vec<_> = asked.filter_map(|(node, id)| Some((node, id?))).collect();
+        let known = known.filter_map(|(node, id)| Some((node, id?)));
+        let shared =
+            shared_ids(known.chain(found.iter().copied()).map(|(node, id)| (node.name.as_str(), id)));
         for (node, id) in &found {
-            if let Some(owners) = shared.get(id.as_str()) {
-                let others: Vec<_> = owners.iter().copied().filter(|name| *name != node.view.name).collect();
+            if let Some(owners) = shared.get(id) {
+                let others: Vec<_> = owners.iter().copied().filter(|name| *name != node.name).collect();
                 let message = format!(
                     "Provider ID {id} is also that of {}; one machine must be one node: delete the wrong one",
                     others.join(", ")
                 );
-                self.warn_about(&node.view, "DuplicateProviderID", &message);
+                self.warn_about(node, "DuplicateProviderID", &message);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bowline_cloud::{AddressKind, Doubt, Evidence, Instance, NodeAddress, NodeView};
 use serde_json::{Value, json};
 
-use super::addresses::{AddressError, plan_addresses};
+use super::addresses::{AddressError, PROVIDED_NODE_IP, plan_addresses};
 
 /// The key of the taint that kubelet registers with: nothing is scheduled until it goes.
 pub const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -46,7 +46,7 @@ pub enum NotYet {
     #[error("the cloud gives no provider ID for this machine, and the node has none either")]
     NoProviderId,
     /// A schedulable node without an address would be of no use.
-    #[error("the cloud does not know an address of this machine yet, and the node has no IP either")]
+    #[error("the cloud does not know an address of this machine yet, and kubelet's alone will not do")]
     NoAddresses,
     /// The annotation with the node's IP does not fit.
     #[error(transparent)]
@@ -86,7 +86,7 @@ pub fn plan_initialization(node: &NodeView, found: &Evidence<Instance>) -> Resul
     };
     let provider_id = missing_provider_id(node, instance)?;
     let addresses = plan_addresses(node, &instance.addresses)?;
-    if instance.addresses.is_empty() && !has_ip(node) {
+    if instance.addresses.is_empty() && !can_do_without(node) {
         return Err(NotYet::NoAddresses);
     }
     let (labels, mut remarks) = plan_labels(node, instance);
@@ -110,10 +110,11 @@ fn missing_provider_id(node: &NodeView, instance: &Instance) -> Result<Option<St
     }
 }
 
-fn has_ip(node: &NodeView) -> bool {
-    node.addresses
-        .iter()
-        .any(|address| matches!(address.kind, AddressKind::InternalIP | AddressKind::ExternalIP))
+/// Whether a Node may do with the addresses that kubelet gave it: it has an IP, and none that the cloud has to confirm.
+fn can_do_without(node: &NodeView) -> bool {
+    let is_ip =
+        |address: &NodeAddress| matches!(address.kind, AddressKind::InternalIP | AddressKind::ExternalIP);
+    node.addresses.iter().any(is_ip) && !node.annotations.contains_key(PROVIDED_NODE_IP)
 }
 
 /// The labels that a machine gives its Node and that differ there, and what was left out. Type, zone and region are
