@@ -8,5 +8,6 @@ pub mod extra;
 #[cfg(test)]
 mod memory_api;
 pub mod metrics;
+pub mod node;
 pub mod registry;
 pub mod view;

@@ -11,6 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::node::NodeMetrics;
+
 /// The value of the label `manager`.
 const MANAGER: &str = "cloud-controller-manager";
 
@@ -35,6 +37,8 @@ pub struct ControllerMetrics {
     pub update_host_latency_seconds: Histogram,
     /// How often the routes were compared, and with what result.
     pub route_syncs: Family<RouteSyncLabels, Counter>,
+    /// Nodes that could not be initialised.
+    pub node: NodeMetrics,
     /// The metrics of each pod range.
     pub ipam: IpamMetrics,
     running: Family<RunningLabels, Gauge>,
@@ -132,6 +136,7 @@ impl ControllerMetrics {
         let metrics = Self::new();
         metrics.register_node(registry);
         metrics.register_service_and_route(registry);
+        metrics.node.register(registry);
         metrics.ipam.register(registry);
         registry.register(
             "running_managed_controllers",
@@ -164,6 +169,7 @@ impl ControllerMetrics {
             node_sync_latency_seconds: service_latency(),
             update_host_latency_seconds: service_latency(),
             route_syncs: Family::default(),
+            node: NodeMetrics::default(),
             ipam: IpamMetrics::new(),
             running: Family::default(),
             unavailable: Family::default(),

@@ -1,0 +1,57 @@
+//! Writes what was planned for a Node, on exactly the Node it was planned for. Decides nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bowline_cloud::{NodeAddress, NodeView};
+use bowline_kube::informer::Object;
+use bowline_kube::write::{Change, Guard, WriteError, Writer, Written};
+use k8s_openapi::api::core::v1::Node;
+use serde_json::json;
+
+use super::plan::Initialization;
+use super::progress::Progress;
+
+/// Writes the addresses, then all the rest with the taint. Each write is bound to the version before it, so that nobody's
+/// change in between is lost, and no Node is schedulable before its addresses stand.
+pub(super) async fn initialize(
+    writer: &Writer,
+    progress: &Progress,
+    node: &Object<Arc<NodeView>>,
+    plan: &Initialization,
+) -> Result<(), WriteError> {
+    let mut version = node.resource_version.clone();
+    if let Some(addresses) = &plan.addresses {
+        let guard = Guard::ResourceVersion(version.clone());
+        let written = write_addresses(writer, node, &guard, addresses).await?;
+        // An answer without a version leaves the old one, and the next write meets a conflict.
+        version = progress.noted(&node.key, written).unwrap_or(version);
+    }
+    let guard = Guard::ResourceVersion(version);
+    let operations = Change::Json(plan.operations(&node.view));
+    let written = writer.patch::<Node>(None, &node.view.name, &guard, operations).await?;
+    progress.noted(&node.key, written);
+    Ok(())
+}
+
+/// Writes the list of addresses. A merge patch replaces a list whole, where a strategic one would merge by kind although
+/// kinds repeat.
+pub(super) async fn write_addresses(
+    writer: &Writer,
+    node: &Object<Arc<NodeView>>,
+    guard: &Guard,
+    addresses: &[NodeAddress],
+) -> Result<Written, WriteError> {
+    let change = Change::Merge(json!({"status": {"addresses": addresses}}));
+    writer.patch_status::<Node>(None, &node.view.name, guard, change).await
+}
+
+/// Writes labels, whatever else changed meanwhile.
+pub(super) async fn write_labels(
+    writer: &Writer,
+    node: &Object<Arc<NodeView>>,
+    labels: &BTreeMap<String, String>,
+) -> Result<Written, WriteError> {
+    let change = Change::Merge(json!({"metadata": {"labels": labels}}));
+    writer.patch::<Node>(None, &node.view.name, &Guard::Uid(node.uid.clone()), change).await
+}

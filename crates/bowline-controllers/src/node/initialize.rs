@@ -1,0 +1,240 @@
+//! The loop that initialises Nodes: gathers those that wait, asks the cloud once for all of them, writes each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{EventKind, Evidence, Instance, NodeView};
+use bowline_kube::informer::ObjectKey;
+use bowline_kube::queue::{KeyedQueue, Outcome, Ticket};
+use bowline_kube::write::{WriteClass, WriteError};
+use futures::StreamExt;
+use futures::future::join_all;
+use k8s_openapi::jiff::Timestamp;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::duplicates::{id_of, shared_ids};
+use super::plan::{Initialization, NotYet, is_uninitialized, plan_initialization, plan_stable_labels};
+use super::{KnownNode, Work, execute};
+
+/// The reason of the event about a Node that could not be initialised.
+const FAILED: &str = "CloudNodeInitializationFailed";
+
+/// How many batches may be written while the next one is gathered: a batch that is slow to write delays no new Node.
+const BATCHES: usize = 4;
+
+/// Somebody else wrote the Node: the informer will have it in a moment. Each try is another question to the cloud, so that
+/// they do not follow each other faster than this.
+const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+
+/// The informer has not seen our own write yet. Its next change brings the key back sooner than this.
+const AFTER_LATE_PICTURE: Duration = Duration::from_secs(1);
+
+type Queue = KeyedQueue<ObjectKey>;
+
+/// What to do for one key.
+enum Step {
+    Nothing,
+    /// The informer is behind our own write.
+    Wait,
+    Relabel(Arc<KnownNode>, BTreeMap<String, String>),
+    LookUp(Arc<KnownNode>),
+}
+
+/// What to write for one key, all questions asked.
+enum Write {
+    Labels(Arc<KnownNode>, BTreeMap<String, String>),
+    Initialization(Arc<KnownNode>, Evidence<Instance>),
+}
+
+impl Work {
+    /// Works on the queue until `cancel`; then what had begun is finished.
+    pub(super) async fn initialize_all(&self, queue: &Queue, cancel: &CancellationToken) {
+        let turn = Mutex::new(());
+        join_all((0..BATCHES).map(|_| self.work_through(queue, &turn, cancel))).await;
+    }
+
+    async fn work_through(&self, queue: &Queue, turn: &Mutex<()>, cancel: &CancellationToken) {
+        while let Some(batch) = self.next_batch(queue, turn, cancel).await {
+            let writes: Vec<_> =
+                batch.into_iter().map(|(ticket, write)| self.write(ticket, write, cancel)).collect();
+            let at_once = self.options.concurrent_syncs.max(1);
+            futures::stream::iter(writes).buffer_unordered(at_once).for_each(|()| async {}).await;
+        }
+    }
+
+    /// The next batch, its look-up done; `None` when it is time to stop. Only one is gathered at a time: two would share
+    /// a burst between them and ask twice.
+    async fn next_batch(
+        &self,
+        queue: &Queue,
+        turn: &Mutex<()>,
+        cancel: &CancellationToken,
+    ) -> Option<Vec<(Ticket<ObjectKey>, Write)>> {
+        let gathered = async {
+            let _turn = turn.lock().await;
+            let tickets = self.gather(queue).await;
+            self.look_up(tickets).await
+        };
+        let batch = cancel.run_until_cancelled(gathered).await?;
+        (!cancel.is_cancelled()).then_some(batch)
+    }
+
+    async fn gather(&self, queue: &Queue) -> Vec<Ticket<ObjectKey>> {
+        let mut tickets = vec![queue.take().await];
+        tokio::time::sleep(self.options.gather).await;
+        while tickets.len() < self.options.largest_batch
+            && let Some(ticket) = queue.try_take()
+        {
+            tickets.push(ticket);
+        }
+        tickets
+    }
+
+    async fn look_up(&self, tickets: Vec<Ticket<ObjectKey>>) -> Vec<(Ticket<ObjectKey>, Write)> {
+        let (mut batch, mut asking, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
+        for ticket in tickets {
+            match self.first_step(ticket.key()) {
+                Step::Nothing => ticket.finish(Outcome::Done),
+                Step::Wait => ticket.finish(Outcome::RetryAfter(AFTER_LATE_PICTURE)),
+                Step::Relabel(node, labels) => batch.push((ticket, Write::Labels(node, labels))),
+                Step::LookUp(node) => {
+                    asking.push(ticket);
+                    nodes.push(node);
+                }
+            }
+        }
+        let answers = self.observe(&nodes).await;
+        self.warn_of_duplicates(&nodes, &answers);
+        let found = nodes.into_iter().zip(answers).map(|(node, found)| Write::Initialization(node, found));
+        batch.extend(asking.into_iter().zip(found));
+        batch
+    }
+
+    /// Two Nodes of one machine fight over its addresses and its life. Which one is wrong only a person can say, so that
+    /// both are kept and initialised.
+    fn warn_of_duplicates(&self, nodes: &[Arc<KnownNode>], answers: &[Evidence<Instance>]) {
+        let everything = self.context.nodes.snapshot();
+        let known = everything.objects().iter().map(|node| (&*node.view, node.view.provider_id.as_deref()));
+        let asked = nodes.iter().zip(answers).map(|(node, answer)| (&*node.view, id_of(&node.view, answer)));
+        let found: Vec<_> = asked.filter_map(|(node, id)| Some((node, id?))).collect();
+        let known = known.filter_map(|(node, id)| Some((node, id?)));
+        let shared =
+            shared_ids(known.chain(found.iter().copied()).map(|(node, id)| (node.name.as_str(), id)));
+        for (node, id) in &found {
+            if let Some(owners) = shared.get(id) {
+                let others: Vec<_> = owners.iter().copied().filter(|name| *name != node.name).collect();
+                let message = format!(
+                    "Provider ID {id} is also that of {}; one machine must be one node: delete the wrong one",
+                    others.join(", ")
+                );
+                self.warn_about(node, "DuplicateProviderID", &message);
+            }
+        }
+    }
+
+    fn first_step(&self, key: &ObjectKey) -> Step {
+        let Some(node) = self.context.nodes.get(key) else { return Step::Nothing };
+        if !self.is_claimed(&node.view) {
+            return Step::Nothing;
+        }
+        if self.progress.is_late(key, &node.resource_version) {
+            return Step::Wait;
+        }
+        if is_uninitialized(&node.view) {
+            return Step::LookUp(node);
+        }
+        self.progress.forget(key);
+        match plan_stable_labels(&node.view) {
+            labels if labels.is_empty() => Step::Nothing,
+            labels => Step::Relabel(node, labels),
+        }
+    }
+
+    async fn write(&self, ticket: Ticket<ObjectKey>, write: Write, cancel: &CancellationToken) {
+        if cancel.is_cancelled() {
+            return;
+        }
+        let outcome = match write {
+            Write::Labels(node, labels) => {
+                match execute::write_labels(&self.context.writer, &node, &labels).await {
+                    Ok(written) => {
+                        self.progress.noted(&node.key, written);
+                        Outcome::Done
+                    }
+                    Err(error) => not_written(&node, &error),
+                }
+            }
+            Write::Initialization(asked, found) => self.initialize(&asked, &found).await,
+        };
+        ticket.finish(outcome);
+    }
+
+    /// Plans on the Node as it is now, which may have changed while the cloud was asked.
+    async fn initialize(&self, asked: &KnownNode, found: &Evidence<Instance>) -> Outcome {
+        let now = self.context.nodes.get(&asked.key).filter(|now| now.uid == asked.uid);
+        let Some(node) = now.filter(|now| is_uninitialized(&now.view)) else { return Outcome::Done };
+        let plan = match plan_initialization(&node.view, found) {
+            Ok(plan) => plan,
+            Err(why) => return self.not_yet(&node, &why),
+        };
+        match execute::initialize(&self.context.writer, &self.progress, &node, &plan).await {
+            Ok(()) => {
+                self.initialized(&node, &plan);
+                Outcome::Done
+            }
+            Err(error) => self.failed_to_write(&node, &error),
+        }
+    }
+
+    fn initialized(&self, node: &KnownNode, plan: &Initialization) {
+        for remark in &plan.remarks {
+            warn!(node = node.view.name, "{remark}");
+        }
+        info!(node = node.view.name, provider_id = ?plan.provider_id, "initialized");
+        self.progress.succeeded(&node.key);
+        let waited = seconds_since(&node.view, self.context.clock.now());
+        self.context.metrics.taint_removal_delay_seconds.observe(waited);
+        self.context.metrics.initial_node_sync_delay_seconds.observe(waited);
+        self.tell(&node.view, EventKind::Normal, "Synced", "Node synced successfully");
+    }
+
+    fn not_yet(&self, node: &KnownNode, why: &NotYet) -> Outcome {
+        self.failed(node, why.as_str(), &why.to_string());
+        match why {
+            NotYet::Unknown(doubt) => doubt.retry_after.map_or(Outcome::Failed, Outcome::RetryAfter),
+            _ => Outcome::Failed,
+        }
+    }
+
+    fn failed_to_write(&self, node: &KnownNode, error: &WriteError) -> Outcome {
+        if matches!(error.class(), WriteClass::Transient | WriteClass::Forbidden | WriteClass::Invalid) {
+            self.failed(node, "write", &error.to_string());
+        }
+        not_written(node, error)
+    }
+
+    fn failed(&self, node: &KnownNode, reason: &'static str, message: &str) {
+        self.progress.failed(&node.key);
+        self.context.metrics.node.failed(reason);
+        self.warn_about(&node.view, FAILED, &format!("Node could not be initialized: {message}"));
+    }
+}
+
+/// What becomes of the key after a write that did not happen.
+fn not_written(node: &KnownNode, error: &WriteError) -> Outcome {
+    info!(node = node.view.name, %error, "not written, will be tried again");
+    match error.class() {
+        // Gone, or another Node has the name: the informer tells.
+        WriteClass::NotFound => Outcome::Done,
+        WriteClass::Conflict => Outcome::RetryAfter(AFTER_CONFLICT),
+        _ => error.retry_after().map_or(Outcome::Failed, Outcome::RetryAfter),
+    }
+}
+
+/// Clocks of different machines may disagree: a Node from the future has not waited.
+fn seconds_since(node: &NodeView, now: Timestamp) -> f64 {
+    node.created_at.map_or(0.0, |created| now.duration_since(created).as_secs_f64().max(0.0))
+}

@@ -1,0 +1,200 @@
+//! What initialising a Node means: which fields to write, from the Node and from what the cloud says about it. Pure.
+//!
+//! It never plans a deletion: a Node without a machine stays as it is, and is the lifecycle controller's affair.
+
+use std::collections::BTreeMap;
+
+use bowline_cloud::{AddressKind, Doubt, Evidence, Instance, NodeAddress, NodeView};
+use serde_json::{Value, json};
+
+use super::addresses::{AddressError, PROVIDED_NODE_IP, plan_addresses};
+
+/// The key of the taint that kubelet registers with: nothing is scheduled until it goes.
+pub const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+const TYPE: [&str; 2] = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
+const ZONE: [&str; 2] = ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"];
+const REGION: [&str; 2] = ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"];
+
+/// All that has to be written so that a Node is initialised.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Initialization {
+    /// The provider ID, if the Node has none.
+    pub provider_id: Option<String>,
+    /// Labels to set: only those that differ.
+    pub labels: BTreeMap<String, String>,
+    /// The addresses to write before anything else; `None` if they stand already.
+    pub addresses: Option<Vec<NodeAddress>>,
+    /// Where in the list of taints those stand that go.
+    pub taints: Vec<usize>,
+    /// What was left out, for the log.
+    pub remarks: Vec<String>,
+}
+
+/// Why a Node cannot be initialised now. Its taint stays.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotYet {
+    /// The cloud cannot say.
+    #[error("the cloud cannot tell about this machine: {0}")]
+    Unknown(Doubt),
+    /// The cloud has no such machine (yet).
+    #[error(
+        "the cloud has no machine for this node: {0}; check the node's name and provider ID, and the project"
+    )]
+    NoMachine(String),
+    /// Nobody knows the provider ID.
+    #[error("the cloud gives no provider ID for this machine, and the node has none either")]
+    NoProviderId,
+    /// A schedulable node without an address would be of no use.
+    #[error("the cloud does not know an address of this machine yet, and kubelet's alone will not do")]
+    NoAddresses,
+    /// The annotation with the node's IP does not fit.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+}
+
+impl NotYet {
+    /// The value of the label `reason` in metrics.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "unknown",
+            Self::NoMachine(_) => "no_machine",
+            Self::NoProviderId => "no_provider_id",
+            Self::NoAddresses => "no_addresses",
+            Self::Address(_) => "provided_node_ip",
+        }
+    }
+}
+
+/// Whether a Node waits to be initialised.
+#[must_use]
+pub fn is_uninitialized(node: &NodeView) -> bool {
+    node.taints.iter().any(|taint| taint.key == UNINITIALIZED_TAINT)
+}
+
+/// Plans the initialisation of a tainted Node.
+///
+/// # Errors
+///
+/// [`NotYet`] if too little is known to make the Node schedulable.
+pub fn plan_initialization(node: &NodeView, found: &Evidence<Instance>) -> Result<Initialization, NotYet> {
+    let instance = match found {
+        Evidence::Present(instance) => instance,
+        Evidence::Absent(proof) => return Err(NotYet::NoMachine(proof.to_string())),
+        Evidence::Unknown(doubt) => return Err(NotYet::Unknown(doubt.clone())),
+    };
+    let provider_id = missing_provider_id(node, instance)?;
+    let addresses = plan_addresses(node, &instance.addresses)?;
+    if instance.addresses.is_empty() && !can_do_without(node) {
+        return Err(NotYet::NoAddresses);
+    }
+    let (labels, mut remarks) = plan_labels(node, instance);
+    if let (Some(kept), found) = (&node.provider_id, &instance.provider_id)
+        && !found.is_empty()
+        && kept != found
+    {
+        remarks.push(format!("the node's provider ID {kept} stays, although the cloud says {found}"));
+    }
+    let is_ours =
+        |(at, taint): (usize, &bowline_cloud::Taint)| (taint.key == UNINITIALIZED_TAINT).then_some(at);
+    let taints = node.taints.iter().enumerate().filter_map(is_ours).collect();
+    Ok(Initialization { provider_id, labels, addresses, taints, remarks })
+}
+
+fn missing_provider_id(node: &NodeView, instance: &Instance) -> Result<Option<String>, NotYet> {
+    match (&node.provider_id, instance.provider_id.as_str()) {
+        (Some(_set), _) => Ok(None),
+        (None, "") => Err(NotYet::NoProviderId),
+        (None, id) => Ok(Some(id.to_owned())),
+    }
+}
+
+/// Whether a Node may do with the addresses that kubelet gave it: it has an IP, and none that the cloud has to confirm.
+fn can_do_without(node: &NodeView) -> bool {
+    let is_ip =
+        |address: &NodeAddress| matches!(address.kind, AddressKind::InternalIP | AddressKind::ExternalIP);
+    node.addresses.iter().any(is_ip) && !node.annotations.contains_key(PROVIDED_NODE_IP)
+}
+
+/// The labels that a machine gives its Node and that differ there, and what was left out. Type, zone and region are
+/// overwritten; of further labels those in Kubernetes' own domains are skipped, and those that the Node has are kept.
+#[must_use]
+pub fn plan_labels(node: &NodeView, instance: &Instance) -> (BTreeMap<String, String>, Vec<String>) {
+    let (mut labels, mut remarks) = (BTreeMap::new(), Vec::new());
+    for (keys, value) in [(TYPE, &instance.instance_type), (ZONE, &instance.zone), (REGION, &instance.region)]
+    {
+        let Some(value) = value.as_ref().filter(|value| !value.is_empty()) else { continue };
+        for key in keys.into_iter().filter(|key| node.labels.get(*key) != Some(value)) {
+            labels.insert(key.to_owned(), value.clone());
+        }
+    }
+    for (key, value) in &instance.additional_labels {
+        match node.labels.get(key) {
+            _any if is_reserved(key) => {
+                remarks.push(format!("label {key} of the cloud is skipped: its domain is Kubernetes' own"));
+            }
+            Some(kept) if kept == value => {}
+            Some(kept) => {
+                remarks.push(format!("label {key} of the cloud ({value}) is skipped: the node has {kept}"));
+            }
+            None => {
+                labels.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    (labels, remarks)
+}
+
+/// Whether a label's domain is, or lies under, `kubernetes.io` or `k8s.io`.
+fn is_reserved(key: &str) -> bool {
+    let Some((domain, _name)) = key.split_once('/') else { return false };
+    ["kubernetes.io", "k8s.io"].iter().any(|reserved| {
+        domain.strip_suffix(reserved).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    })
+}
+
+/// The stable labels that do not say what their beta ones say: those are the source, as they always were.
+#[must_use]
+pub fn plan_stable_labels(node: &NodeView) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    for [beta, stable] in [ZONE, REGION, TYPE] {
+        if let Some(value) = node.labels.get(beta)
+            && node.labels.get(stable) != Some(value)
+        {
+            labels.insert(stable.to_owned(), value.clone());
+        }
+    }
+    labels
+}
+
+impl Initialization {
+    /// The operations on the Node itself: provider ID, labels, and last the taints. Not a list of taints that replaces
+    /// the present one, since a [`NodeView`] does not hold all that a taint may say (when it was added).
+    #[must_use]
+    pub fn operations(&self, node: &NodeView) -> Vec<Value> {
+        let mut operations = Vec::new();
+        if let Some(id) = &self.provider_id {
+            operations.push(json!({"op": "add", "path": "/spec/providerID", "value": id}));
+        }
+        if node.labels.is_empty() && !self.labels.is_empty() {
+            // There is no map yet to which single labels could be added.
+            operations.push(json!({"op": "add", "path": "/metadata/labels", "value": self.labels}));
+        } else {
+            operations.extend(self.labels.iter().map(|(key, value)| {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                json!({"op": "add", "path": format!("/metadata/labels/{key}"), "value": value})
+            }));
+        }
+        // From the end, so that the places of those before stay what they are.
+        for at in self.taints.iter().rev() {
+            let key = format!("/spec/taints/{at}/key");
+            operations.push(json!({"op": "test", "path": key, "value": UNINITIALIZED_TAINT}));
+            operations.push(json!({"op": "remove", "path": format!("/spec/taints/{at}")}));
+        }
+        operations
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The loop that keeps the addresses of initialised Nodes right: every few minutes, one look-up for all of them.
+//!
+//! It writes what differs and nothing else. Nodes about which the cloud cannot say anything keep what they have.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{Evidence, Instance};
+use bowline_kube::write::{Guard, WriteClass, WriteError, Written};
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::addresses::plan_addresses;
+use super::plan::{is_uninitialized, plan_labels};
+use super::{KnownNode, Work, execute};
+
+/// The reason of the event about addresses that could not be chosen or written.
+const NOT_UPDATED: &str = "NodeAddressesNotUpdated";
+
+/// A pass in which a write failed is repeated after this, not after the whole period.
+const REPEAT_AFTER: Duration = Duration::from_secs(60);
+
+impl Work {
+    /// A pass at once, and again after each pause, until `cancel`.
+    pub(super) async fn refresh_forever(&self, cancel: &CancellationToken) {
+        loop {
+            let all_written = self.refresh(cancel).await;
+            let period = self.options.status_update_frequency;
+            let pause = if all_written { period } else { period.min(REPEAT_AFTER) };
+            if cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// One pass; whether every write that was needed went well.
+    async fn refresh(&self, cancel: &CancellationToken) -> bool {
+        let everything = self.context.nodes.snapshot();
+        let ours = |node: &&Arc<KnownNode>| !is_uninitialized(&node.view) && self.is_claimed(&node.view);
+        let nodes: Vec<_> = everything.objects().iter().filter(ours).cloned().collect();
+        let Some(answers) = cancel.run_until_cancelled(self.observe(&nodes)).await else { return true };
+        let updates: Vec<_> =
+            nodes.iter().zip(&answers).map(|(node, found)| self.update(node, found, cancel)).collect();
+        let at_once = self.options.concurrent_status_updates.max(1);
+        let written = futures::stream::iter(updates).buffer_unordered(at_once);
+        written.fold(true, |all, one| async move { all && one }).await
+    }
+
+    async fn update(
+        &self,
+        asked: &KnownNode,
+        found: &Evidence<Instance>,
+        cancel: &CancellationToken,
+    ) -> bool {
+        let instance = match found {
+            Evidence::Present(instance) => instance,
+            Evidence::Absent(proof) => {
+                debug!(node = asked.view.name, %proof, "no machine; its addresses stay");
+                return true;
+            }
+            Evidence::Unknown(doubt) => {
+                warn!(node = asked.view.name, %doubt, "the cloud cannot tell; addresses stay");
+                return true;
+            }
+        };
+        let now = self.context.nodes.get(&asked.key).filter(|now| now.uid == asked.uid);
+        match now {
+            Some(node) if !cancel.is_cancelled() && !is_uninitialized(&node.view) => {
+                let addresses = self.update_addresses(&node, instance).await;
+                self.update_labels(&node, instance).await && addresses
+            }
+            _gone_or_too_late => true,
+        }
+    }
+
+    async fn update_addresses(&self, node: &KnownNode, instance: &Instance) -> bool {
+        let addresses = match plan_addresses(&node.view, &instance.addresses) {
+            Ok(None) => return true,
+            Ok(Some(addresses)) => addresses,
+            Err(why) => {
+                self.warn_about(&node.view, NOT_UPDATED, &format!("Node addresses stay as they are: {why}"));
+                return true;
+            }
+        };
+        let guard = Guard::Uid(node.uid.clone());
+        let written = execute::write_addresses(&self.context.writer, node, &guard, &addresses).await;
+        self.went_well(node, written)
+    }
+
+    async fn update_labels(&self, node: &KnownNode, instance: &Instance) -> bool {
+        if !self.options.reconcile_labels {
+            return true;
+        }
+        let (labels, _skipped) = plan_labels(&node.view, instance);
+        let written = execute::write_labels(&self.context.writer, node, &labels).await;
+        self.went_well(node, written)
+    }
+
+    fn went_well(&self, node: &KnownNode, written: Result<Written, WriteError>) -> bool {
+        match written {
+            Ok(_written) => true,
+            // Gone, or replaced by another that the next pass sees.
+            Err(error) if error.class() == WriteClass::NotFound => true,
+            // Nobody needs to be told: the fence opens again, or this process is about to end.
+            Err(error) if error.class() == WriteClass::Fenced => false,
+            Err(error) => {
+                self.warn_about(&node.view, NOT_UPDATED, &error.to_string());
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Many Nodes at once, and the budget of writes and look-ups.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::Evidence;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{Run, Script, Server, UNINITIALIZED, instance, tainted};
+
+fn script_for(names: &[String], latency: Duration) -> Arc<Script> {
+    let script = Script { latency, ..Script::default() };
+    names.iter().for_each(|name| script.say(name, Evidence::Present(instance(name))));
+    Arc::new(script)
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("n{at:04}")).collect()
+}
+
+fn is_initialised(node: &Value) -> bool {
+    node["spec"]["taints"] == json!([]) && node["status"]["addresses"][0]["address"] == "10.0.0.1"
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_that_wait_at_the_start_cost_one_look_up_and_two_writes_each() {
+    let names = names(500);
+    let server = Server::with(names.iter().map(|name| tainted(name)));
+    let script = script_for(&names, Duration::from_secs(2));
+    let metrics = Run::on(&script).for_seconds(&server, 60).await;
+    assert!(names.iter().all(|name| is_initialised(&server.node(name))));
+    assert_eq!(script.look_ups(), 1);
+    assert_eq!(server.patches().len(), 1_000);
+    assert_eq!(metrics.node.failing.get(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_that_join_one_after_the_other_within_a_moment_share_a_look_up() {
+    let names = names(50);
+    let server = Server::with([]);
+    let script = script_for(&names, Duration::ZERO);
+    let join = async {
+        for name in &names {
+            server.add(tainted(name));
+            sleep(Duration::from_millis(1)).await;
+        }
+        sleep(Duration::from_secs(10)).await;
+    };
+    Run::on(&script).during(&server, join).await.unwrap();
+    assert!(names.iter().all(|name| is_initialised(&server.node(name))));
+    assert_eq!(script.look_ups(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_has_a_limit() {
+    let names = names(10);
+    let server = Server::with(names.iter().map(|name| tainted(name)));
+    let script = script_for(&names, Duration::ZERO);
+    let mut run = Run::on(&script);
+    run.options.largest_batch = 4;
+    run.for_seconds(&server, 60).await;
+    let sizes: Vec<_> = script.asked.lock().unwrap().iter().map(Vec::len).collect();
+    assert_eq!(sizes, [4, 4, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_is_never_schedulable_before_its_addresses_stand() {
+    let server = Server::with([tainted("n")]);
+    Run::on(&Script::with([("n", Evidence::Present(instance("n")))])).for_seconds(&server, 60).await;
+    let [(first, addresses), (second, rest)] = server.patches().try_into().unwrap();
+    assert_eq!((first.as_str(), second.as_str()), ("/api/v1/nodes/n/status", "/api/v1/nodes/n"));
+    assert_eq!(
+        addresses,
+        json!({
+            "metadata": {"resourceVersion": "1"},
+            "status": {"addresses": [
+                {"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Hostname", "address": "n"},
+            ]},
+        })
+    );
+    let operations = rest.as_array().unwrap();
+    let version = json!({"op": "test", "path": "/metadata/resourceVersion", "value": "2"});
+    assert_eq!(operations.first(), Some(&version), "bound to the version that the first write made");
+    assert_eq!(
+        operations.last(),
+        Some(&json!({"op": "remove", "path": "/spec/taints/0"})),
+        "the taint goes last"
+    );
+    assert_eq!(server.events(), [("Synced".to_owned(), "Node synced successfully".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_has_its_addresses_costs_one_write() {
+    let mut waiting = tainted("n");
+    waiting["status"]["addresses"] =
+        json!([{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Hostname", "address": "n"}]);
+    let server = Server::with([waiting]);
+    Run::on(&Script::with([("n", Evidence::Present(instance("n")))])).for_seconds(&server, 60).await;
+    assert!(is_initialised(&server.node("n")));
+    assert_eq!(server.patches().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_taints_of_the_key_go_whatever_their_effect() {
+    let mut waiting = tainted("n");
+    let foreign = json!({"key": "foreign", "effect": "NoSchedule"});
+    waiting["spec"]["taints"] = json!([
+        {"key": UNINITIALIZED, "effect": "NoSchedule"}, foreign, {"key": UNINITIALIZED, "effect": "NoExecute"},
+    ]);
+    let server = Server::with([waiting]);
+    Run::on(&Script::with([("n", Evidence::Present(instance("n")))])).for_seconds(&server, 60).await;
+    assert_eq!(server.node("n")["spec"]["taints"], json!([foreign]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_without_any_label_gets_its_labels() {
+    let mut waiting = tainted("n");
+    waiting["metadata"].as_object_mut().unwrap().remove("labels");
+    let server = Server::with([waiting]);
+    Run::on(&Script::with([("n", Evidence::Present(instance("n")))])).for_seconds(&server, 60).await;
+    assert_eq!(server.node("n")["metadata"]["labels"]["topology.kubernetes.io/zone"], "z");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_watch_leads_to_no_second_initialisation() {
+    let server = Server::with([tainted("n")]);
+    let script = Script::with([("n", Evidence::Present(instance("n")))]);
+    // The watch tells of our addresses (version 2), which brings the key back, but not yet of the taint (version 3).
+    server.hold_watches_from(3);
+    let late = async {
+        sleep(Duration::from_secs(10)).await;
+        server.release_watches();
+        sleep(Duration::from_secs(5)).await;
+    };
+    Run::on(&script).during(&server, late).await.unwrap();
+    assert!(is_initialised(&server.node("n")));
+    assert_eq!(server.patches().len(), 2);
+    assert_eq!(script.look_ups(), 1);
+    assert_eq!(server.events().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_never_catches_up_is_believed_after_a_while() {
+    let server = Server::with([tainted("n")]);
+    let script = Script::with([("n", Evidence::Present(instance("n")))]);
+    server.hold_watches_from(3);
+    Run::on(&script).for_seconds(&server, 60).await;
+    assert!(script.look_ups() > 1, "versions that go backwards must not freeze a node");
+    assert!(is_initialised(&server.node("n")), "and the guard keeps what was written");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_tainted_again_is_initialised_again() {
+    let server = Server::with([tainted("n")]);
+    let script = Script::with([("n", Evidence::Present(instance("n")))]);
+    let again = async {
+        sleep(Duration::from_secs(5)).await;
+        server.edit("n", &json!({"spec": {"taints": [{"key": UNINITIALIZED, "effect": "NoSchedule"}]}}));
+        sleep(Duration::from_secs(5)).await;
+    };
+    Run::on(&script).during(&server, again).await.unwrap();
+    assert!(is_initialised(&server.node("n")));
+    assert_eq!(server.patches().len(), 3, "addresses, rest, and the taint alone");
+}
