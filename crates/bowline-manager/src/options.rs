@@ -22,8 +22,8 @@ pub use configz::{configz, flagz};
 pub use controllers::ControllerSelection;
 pub use gates::FeatureGates;
 pub use generic::{
-    ClientOptions, CloudOptions, LeaderElectionOptions, LeaderMigrationOptions, NodeOptions, ServiceOptions,
-    UnusedOptions,
+    ClientOptions, CloudOptions, LeaderElectionOptions, LeaderMigrationOptions, NodeOptions, RailOptions,
+    ServiceOptions, UnusedOptions,
 };
 pub use ipam::{IpamOptions, MasksGiven};
 pub use problem::{OptionErrors, OptionProblem};
@@ -70,6 +70,8 @@ pub struct Options {
     pub service: ServiceOptions,
     /// The controller of pod ranges.
     pub ipam: IpamOptions,
+    /// The limits of the safety rails.
+    pub rails: RailOptions,
     /// Form and amount of logs.
     pub logging: LoggingOptions,
     /// How long work under way may go on after SIGTERM.
@@ -115,6 +117,7 @@ impl Options {
             service: ServiceOptions { concurrent_syncs: check.workers("concurrent-service-syncs") },
             ipam: ipam::ipam(&mut check, cloud.cluster_cidrs.clone()),
             cloud,
+            rails: generic::rails(&mut check),
             logging: logging::logging(&mut check),
             shutdown_grace: check.duration("shutdown-grace-period"),
             feature_gates: gates::feature_gates(&mut check),

@@ -117,7 +117,13 @@ const UPSTREAM: &[(&str, &str)] = &[
 const EXTENSIONS: &str = "cloud-api-qps f 10
     cloud-api-burst i 20
     kube-api-timeout d 30s
-    shutdown-grace-period d 2s";
+    shutdown-grace-period d 2s
+    node-deletion-limit-percent i 10
+    node-deletion-window d 10m
+    node-deletion-breaker-percent i 33
+    new-node-grace-period d 5m
+    out-of-service-taint b false
+    load-balancer-repair-period d 12h";
 
 fn lines(section: &str, rows: &str) -> Vec<String> {
     rows.lines().map(|row| format!("{section}: {}", row.trim())).collect()

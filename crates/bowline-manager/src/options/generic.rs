@@ -109,6 +109,35 @@ pub struct ServiceOptions {
     pub concurrent_syncs: u32,
 }
 
+/// The limits of the safety rails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RailOptions {
+    /// The part of the nodes that may be deleted within the window.
+    pub node_deletion_limit_percent: u8,
+    /// The window.
+    pub node_deletion_window: Duration,
+    /// The part of the nodes that must not look gone at once.
+    pub node_deletion_breaker_percent: u8,
+    /// How old a node must be to be deleted for a machine that was never seen.
+    pub new_node_grace: Duration,
+    /// Whether nodes of stopped machines get the out-of-service taint too.
+    pub out_of_service_taint: bool,
+    /// How often load balancers are compared although nothing changed; `None` for never.
+    pub load_balancer_repair_period: Option<Duration>,
+}
+
+pub(super) fn rails(check: &mut Check<'_>) -> RailOptions {
+    let repair = check.duration("load-balancer-repair-period");
+    RailOptions {
+        node_deletion_limit_percent: check.int("node-deletion-limit-percent", 0..=100),
+        node_deletion_window: check.period("node-deletion-window"),
+        node_deletion_breaker_percent: check.int("node-deletion-breaker-percent", 1..=100),
+        new_node_grace: check.duration("new-node-grace-period"),
+        out_of_service_taint: check.parsed.bool("out-of-service-taint"),
+        load_balancer_repair_period: (!repair.is_zero()).then_some(repair),
+    }
+}
+
 /// What is accepted and shown, but steers nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusedOptions {
