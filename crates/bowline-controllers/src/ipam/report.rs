@@ -69,3 +69,91 @@ impl Meter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::registry::Registry;
+
+    use super::*;
+    use crate::metrics::ControllerMetrics;
+
+    struct Shown {
+        registry: Registry,
+        meter: Meter,
+    }
+
+    impl Shown {
+        fn new() -> Self {
+            let mut registry = Registry::default();
+            let metrics = ControllerMetrics::register(&mut registry);
+            Self { registry, meter: Meter::new(metrics.ipam) }
+        }
+
+        /// Usage, allocations, releases, tries and ranges of a cluster CIDR, as a scrape has them.
+        fn of(&mut self, set: &CidrSet) -> [f64; 5] {
+            self.meter.show(std::slice::from_ref(set));
+            let mut scrape = String::new();
+            encode(&mut scrape, &self.registry).unwrap();
+            [
+                "cidrset_usage_cidrs",
+                "cidrset_cidrs_allocations_total",
+                "cidrset_cidrs_releases_total",
+                "cidrset_allocation_tries_per_request_sum",
+                "cirdset_max_cidrs",
+            ]
+            .map(|name| {
+                let line = format!("node_ipam_controller_{name}{{clusterCIDR=\"{}\"}} ", set.cluster());
+                scrape.lines().find_map(|l| l.strip_prefix(&line)).map_or(0.0, |value| value.parse().unwrap())
+            })
+        }
+
+        fn allocate(&self, set: &mut CidrSet) {
+            let candidate = set.candidate().unwrap();
+            set.take(&candidate);
+            self.meter.searched(&[(set.cluster(), candidate.passed)]);
+        }
+    }
+
+    fn set(cluster: &str, mask: u8) -> CidrSet {
+        CidrSet::new(cluster.parse().unwrap(), mask).unwrap()
+    }
+
+    #[test]
+    fn cidr_set_metrics() {
+        let (mut shown, mut set) = (Shown::new(), set("10.0.0.0/16", 24));
+        assert_eq!(shown.of(&set), [0.0, 0.0, 0.0, 0.0, 256.0]);
+        for n in 1..=256 {
+            shown.allocate(&mut set);
+            assert_eq!(shown.of(&set), [f64::from(n) / 256.0, f64::from(n), 0.0, 0.0, 256.0]);
+        }
+        set.release(&(0..256), &[]);
+        assert_eq!(shown.of(&set), [0.0, 256.0, 256.0, 0.0, 256.0]);
+        set.occupy(&(0..256));
+        assert_eq!(shown.of(&set), [1.0, 512.0, 256.0, 0.0, 256.0]);
+    }
+
+    #[test]
+    fn cidr_set_metrics_histogram() {
+        let (mut shown, mut set) = (Shown::new(), set("10.0.0.0/16", 24));
+        set.occupy(&(0..128));
+        assert_eq!(shown.of(&set), [0.5, 128.0, 0.0, 0.0, 256.0]);
+        shown.allocate(&mut set);
+        assert_eq!(shown.of(&set), [129.0 / 256.0, 129.0, 0.0, 128.0, 256.0]);
+    }
+
+    #[test]
+    fn cidr_set_metrics_dual() {
+        let (mut shown, mut v4, mut v6) = (Shown::new(), set("10.0.0.0/16", 24), set("2001:db8::/48", 64));
+        assert_eq!(shown.of(&v4), [0.0, 0.0, 0.0, 0.0, 256.0]);
+        assert_eq!(shown.of(&v6), [0.0, 0.0, 0.0, 0.0, 65_536.0]);
+        v4.occupy(&(0..256));
+        v6.occupy(&(0..65_536));
+        assert_eq!(shown.of(&v4), [1.0, 256.0, 0.0, 0.0, 256.0]);
+        assert_eq!(shown.of(&v6), [1.0, 65_536.0, 0.0, 0.0, 65_536.0]);
+        v4.release(&(0..256), &[]);
+        v6.release(&(0..65_536), &[]);
+        assert_eq!(shown.of(&v4), [0.0, 256.0, 256.0, 0.0, 256.0]);
+        assert_eq!(shown.of(&v6), [0.0, 65_536.0, 65_536.0, 0.0, 65_536.0]);
+    }
+}
