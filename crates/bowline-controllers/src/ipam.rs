@@ -82,7 +82,7 @@ impl Controller for IpamController {
         // From the subscription and not from a snapshot: what was told here is also told here when it goes.
         let mut changes = context.nodes.subscribe();
         let work = Arc::new(Work::new(&self.options, context, queue.clone()));
-        work.begin(existing(&mut changes));
+        work.begin(&existing(&mut changes));
         let feed = async {
             while let Some(Some(change)) = cancel.run_until_cancelled(changes.next()).await {
                 work.told(&change);
@@ -109,7 +109,7 @@ async fn serve(work: Arc<Work>, queue: KeyedQueue<ObjectKey>, cancel: Cancellati
     }
     let handler = move |picked: Picked<ObjectKey>| {
         let work = work.clone();
-        async move { work.on(&picked.key).await }
+        async move { work.on(&picked).await }
     };
     run_workers(WORKERS, queue, handler, cancel).await;
 }

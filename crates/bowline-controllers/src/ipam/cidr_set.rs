@@ -1,7 +1,7 @@
 //! Which parts of one cluster CIDR are taken: a bitmap with one bit for each node range ("slot"). A pure value.
 //!
-//! It knows no nodes: who holds a slot, and whether several do, is the [ledger](super::ledger)'s matter. Taking what is
-//! taken and releasing what is free change nothing. Finding a free slot looks at words of 64 slots, not at slots.
+//! It knows no nodes: who holds a slot, and whether several do, is the ledger's matter. Taking what is taken and
+//! releasing what is free change nothing. Finding a free slot looks at words of 64 slots, not at slots.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;

@@ -6,6 +6,7 @@
 //! [`Problem`]s. A slot is free again only when the last node that touches it is gone.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 
 use bowline_cloud::NodeView;
@@ -21,6 +22,8 @@ pub(super) struct Ledger {
     sets: Vec<CidrSet>,
     services: Vec<IpNet>,
     nodes: BTreeMap<String, Entry>,
+    /// Slots that nodes and services touch, counted once for each of them: more than are taken means that some are shared.
+    claims: usize,
 }
 
 #[derive(Debug)]
@@ -68,12 +71,12 @@ pub(super) enum Promise {
 impl Ledger {
     /// The ledger before any node is known: only service ranges are taken.
     pub(super) fn new(options: &IpamControllerOptions) -> Self {
-        let mut sets = options.sets();
         let services = options.service_cidrs().to_vec();
-        for service in &services {
-            occupy(&mut sets, service);
+        let mut ledger = Self { sets: options.sets(), services, nodes: BTreeMap::new(), claims: 0 };
+        for service in ledger.services.clone() {
+            ledger.occupy(&service);
         }
-        Self { sets, services, nodes: BTreeMap::new() }
+        ledger
     }
 
     /// The sets, for their metrics.
@@ -101,7 +104,7 @@ impl Ledger {
             return Vec::new();
         }
         let problems = self.problems(&shown);
-        shown.iter().for_each(|range| occupy(&mut self.sets, range));
+        shown.iter().for_each(|range| self.occupy(range));
         self.hold(&node.uid, Holding::Shown(shown));
         problems
     }
@@ -157,6 +160,7 @@ impl Ledger {
         }
         for (set, candidate) in self.sets.iter_mut().zip(&found) {
             set.take(candidate);
+            self.claims += 1;
         }
         let ranges: Vec<IpNet> = found.iter().map(|candidate| candidate.range).collect();
         let passed = self.sets.iter().zip(&found).map(|(set, found)| (set.cluster(), found.passed)).collect();
@@ -170,18 +174,31 @@ impl Ledger {
         }
     }
 
+    fn occupy(&mut self, range: &IpNet) {
+        for set in &mut self.sets {
+            if let Some(slots) = set.slots_of(range) {
+                set.occupy(&slots);
+                self.claims += slots.len();
+            }
+        }
+    }
+
     /// Releases what a node holds, except the slots that others touch too.
     fn release(&mut self, uid: &str) {
         let Some(entry) = self.nodes.get_mut(uid) else { return };
-        let holding = std::mem::take(&mut entry.holding);
+        let holding = mem::take(&mut entry.holding);
+        // Looks at all nodes only if there is something to find, which is rare.
+        let shared = self.claims > self.sets.iter().map(CidrSet::used).sum();
         let others = self.nodes.values().flat_map(|entry| entry.holding.ranges()).chain(&self.services);
+        let others: Vec<IpNet> = if shared { others.copied().collect() } else { Vec::new() };
         for set in &mut self.sets {
-            let freed: Vec<Range<usize>> =
-                holding.ranges().iter().filter_map(|range| set.slots_of(range)).collect();
-            let touched = |slots: &Range<usize>| freed.iter().any(|freed| intersect(freed, slots));
-            let kept: Vec<_> =
-                others.clone().filter_map(|range| set.slots_of(range)).filter(touched).collect();
-            freed.iter().for_each(|freed| set.release(freed, &kept));
+            let kept: Vec<_> = others.iter().filter_map(|range| set.slots_of(range)).collect();
+            for range in holding.ranges() {
+                let Some(freed) = set.slots_of(range) else { continue };
+                let touched: Vec<_> = kept.iter().filter(|kept| intersect(kept, &freed)).cloned().collect();
+                set.release(&freed, &touched);
+                self.claims -= freed.len();
+            }
         }
     }
 
@@ -226,14 +243,6 @@ impl Ledger {
 impl Entry {
     fn of(node: &NodeView) -> Self {
         Self { name: node.name.clone(), holding: Holding::Nothing }
-    }
-}
-
-fn occupy(sets: &mut [CidrSet], range: &IpNet) {
-    for set in sets {
-        if let Some(slots) = set.slots_of(range) {
-            set.occupy(&slots);
-        }
     }
 }
 

@@ -61,13 +61,14 @@ pub(super) struct Afterwards {
     pub(super) outcome: Outcome,
 }
 
-/// What to make of a failed write.
-pub(super) fn after(error: &WriteError) -> Afterwards {
+/// What to make of a failed write, after that many failures of this node in a row.
+pub(super) fn after(error: &WriteError, failures: u32) -> Afterwards {
     match error.class() {
         // The node is gone, or another has its name: the informer will tell.
         WriteClass::NotFound => Afterwards { keep: false, tell: false, outcome: Outcome::Done },
-        // Ranges of a node cannot be changed: it has others by now, or a policy forbids these.
-        WriteClass::Invalid => Afterwards { keep: false, tell: true, outcome: Outcome::Failed },
+        // Ranges of a node cannot be changed: it has others by now, which the informer tells in a moment. Refused again,
+        // it is something else, such as a policy, and a person must know.
+        WriteClass::Invalid => Afterwards { keep: false, tell: failures > 0, outcome: Outcome::Failed },
         // Not now, and nothing that a person could mend.
         WriteClass::Fenced | WriteClass::Conflict => {
             Afterwards { keep: true, tell: false, outcome: Outcome::Failed }
@@ -96,10 +97,11 @@ mod tests {
     fn only_a_refusal_ends_a_promise() {
         let what = || "patch nodes a".to_owned();
         let lost = WriteError::Transient { what: what(), why: "no answer".to_owned(), retry_after: None };
-        assert!(after(&lost).keep, "it may have been written");
+        assert!(after(&lost, 0).keep, "it may have been written");
         let refused = WriteError::Invalid { what: what(), message: "422".to_owned() };
-        assert_eq!(after(&refused), Afterwards { keep: false, tell: true, outcome: Outcome::Failed });
+        assert_eq!(after(&refused, 0), Afterwards { keep: false, tell: false, outcome: Outcome::Failed });
+        assert_eq!(after(&refused, 1), Afterwards { keep: false, tell: true, outcome: Outcome::Failed });
         let gone = WriteError::Gone { what: what() };
-        assert_eq!(after(&gone), Afterwards { keep: false, tell: false, outcome: Outcome::Done });
+        assert_eq!(after(&gone, 0), Afterwards { keep: false, tell: false, outcome: Outcome::Done });
     }
 }

@@ -3,12 +3,11 @@
 //! The ledger is locked for map and bitmap operations only, never over an await.
 
 use std::collections::BTreeSet;
-use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bowline_cloud::NodeView;
 use bowline_kube::informer::{Change, ObjectKey};
-use bowline_kube::queue::{KeyedQueue, Outcome, Priority};
+use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority};
 use ipnet::IpNet;
 use tracing::{info, warn};
 
@@ -45,7 +44,7 @@ impl Work {
     }
 
     /// Takes in all nodes that exist.
-    pub(super) fn begin(&self, existing: Vec<Change<Arc<NodeView>>>) {
+    pub(super) fn begin(&self, existing: &[Change<Arc<NodeView>>]) {
         self.books().meter_sets();
         existing.iter().for_each(|change| self.told(change));
     }
@@ -62,14 +61,18 @@ impl Work {
                 }
             }
             Change::Deleted { old } => {
-                let ((), woken) = self.books().change(|ledger| ledger.forget(&old.uid));
+                let mut books = self.books();
+                books.waiting.remove(&old.key);
+                let ((), woken) = books.change(|ledger| ledger.forget(&old.uid));
+                drop(books);
                 self.wake(woken);
             }
         }
     }
 
     /// Works on one node.
-    pub(super) async fn on(&self, key: &ObjectKey) -> Outcome {
+    pub(super) async fn on(&self, picked: &Picked<ObjectKey>) -> Outcome {
+        let key = &picked.key;
         let Some(node) = self.context.nodes.get(key).map(|object| object.view.clone()) else {
             return Outcome::Done;
         };
@@ -77,15 +80,17 @@ impl Work {
         match step {
             Step::Leave => Outcome::Done,
             Step::Wait { exhausted } => {
-                warn!(node = node.name, range = %exhausted, "no pod range is free; waiting until one is");
+                if picked.failures == 0 {
+                    warn!(node = node.name, range = %exhausted, "no pod range is free; waiting until one is");
+                }
                 report::status(&self.context.events, &node, NOT_AVAILABLE);
                 Outcome::Failed
             }
-            Step::Assign { ranges, .. } => self.assign(key, &node, &ranges).await,
+            Step::Assign { ranges, .. } => self.assign(picked, &node, &ranges).await,
         }
     }
 
-    async fn assign(&self, key: &ObjectKey, node: &NodeView, ranges: &[IpNet]) -> Outcome {
+    async fn assign(&self, picked: &Picked<ObjectKey>, node: &NodeView, ranges: &[IpNet]) -> Outcome {
         let error = match execute::write(&self.context.writer, node, ranges).await {
             Ok(_written) => {
                 info!(node = node.name, ?ranges, "gave the node its pod ranges");
@@ -94,7 +99,7 @@ impl Work {
             }
             Err(error) => error,
         };
-        let afterwards = after(&error);
+        let afterwards = after(&error, picked.failures);
         if !afterwards.keep {
             let ((), woken) = self.books().change(|ledger| ledger.take_back(&node.uid));
             self.wake(woken);
@@ -102,7 +107,7 @@ impl Work {
         if !afterwards.tell {
             return afterwards.outcome;
         }
-        if self.context.nodes.get(key).is_none_or(|now| !lacks_ranges(&now.view)) {
+        if self.context.nodes.get(&picked.key).is_none_or(|now| !lacks_ranges(&now.view)) {
             return Outcome::Done; // lost a race: it has ranges by now, and no event is due
         }
         warn!(node = node.name, ?ranges, %error, "could not write the node's pod ranges, will be tried again");
@@ -110,7 +115,7 @@ impl Work {
         afterwards.outcome
     }
 
-    fn wake(&self, woken: BTreeSet<ObjectKey>) {
+    fn wake(&self, woken: Vec<ObjectKey>) {
         for key in woken {
             self.queue.add(key, Priority::User);
         }
@@ -122,14 +127,13 @@ impl Work {
 }
 
 impl Books {
-    /// Changes the ledger; answers also who waited for a range, if any was released.
-    fn change<T>(&mut self, change: impl FnOnce(&mut Ledger) -> T) -> (T, BTreeSet<ObjectKey>) {
+    /// Changes the ledger; answers also who is to look again: one that waited for each range that was released.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Ledger) -> T) -> (T, Vec<ObjectKey>) {
         let released = |ledger: &Ledger| ledger.sets().iter().map(|set| set.totals().1).sum::<u64>();
         let before = released(&self.ledger);
         let result = change(&mut self.ledger);
         self.meter_sets();
-        let woken =
-            if released(&self.ledger) > before { mem::take(&mut self.waiting) } else { BTreeSet::new() };
+        let woken = (before..released(&self.ledger)).map_while(|_range| self.waiting.pop_first()).collect();
         (result, woken)
     }
 

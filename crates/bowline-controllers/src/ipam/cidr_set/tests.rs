@@ -109,9 +109,9 @@ fn double_occupy_and_double_release_count_once() {
         (false, "10.42.4.0/22", 3),
     ] {
         if occupy {
-            set.occupy_range(range)
+            set.occupy_range(range);
         } else {
-            set.release_range(range)
+            set.release_range(range);
         }
         assert_eq!(set.used(), used, "{range}");
     }
