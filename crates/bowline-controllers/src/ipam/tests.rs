@@ -269,6 +269,18 @@ async fn a_range_that_the_server_refuses_is_free_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_node_replaced_while_its_range_is_written_does_not_get_the_old_ones() {
+    let cluster = Cluster::default();
+    cluster.add("worker", "u-1", 1, &[]);
+    cluster.next_patch(Fault::Replaced("u-2"));
+    run("10.0.0.0/24", &cluster, minutes(1)).await;
+    assert_eq!(cluster.ranges("worker"), "10.0.0.0/24", "the only one there is: the promise to u-1 is void");
+    let uids: Vec<_> = cluster.patches().iter().map(|(_, patch)| patch["metadata"]["uid"].clone()).collect();
+    assert_eq!(uids, ["u-1", "u-2"]);
+    assert!(cluster.events().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_node_that_is_gone_when_its_range_is_written_keeps_none() {
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);

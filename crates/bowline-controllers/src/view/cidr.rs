@@ -1,4 +1,4 @@
-//! CIDRs as the API server accepts them in old fields: with leading zeros, read as decimal numbers.
+//! CIDRs as API servers before 1.36 accepted them: with leading zeros, read as decimal numbers. Such nodes still exist.
 
 use ipnet::IpNet;
 

@@ -25,6 +25,8 @@ pub(super) enum Fault {
     Status(u16, &'static str),
     /// It is applied, and the answer is lost.
     AnswerLost,
+    /// Before it comes, the node is deleted and made again under this UID.
+    Replaced(&'static str),
     /// Another writer is faster and gives the node this range.
     Overtaken(&'static str),
 }
@@ -151,6 +153,13 @@ impl Cluster {
             Some(Fault::Overtaken(range)) => {
                 state.assign(name, &json!({"podCIDR": range, "podCIDRs": [range]}));
             }
+            Some(Fault::Replaced(uid)) => {
+                let old = state.nodes.remove(name).unwrap();
+                state.tell("DELETED", &old);
+                let mut new = old;
+                new["metadata"]["uid"] = json!(uid);
+                state.put("ADDED", name, new);
+            }
             Some(Fault::AnswerLost) | None => {}
         }
         let reply = state.apply(name, patch);
@@ -200,7 +209,10 @@ impl State {
     fn apply(&mut self, name: &str, patch: &Value) -> Reply {
         let Some(node) = self.nodes.get(name) else { return refusal(404, "NotFound", "no such node") };
         if patch["metadata"]["uid"] != node["metadata"]["uid"] {
-            return refusal(409, "Conflict", "Precondition failed: UID in precondition is another");
+            let mut invalid = status(422, "Invalid", "metadata.uid: field is immutable");
+            invalid["details"] =
+                json!({"causes": [{"field": "metadata.uid", "reason": "FieldValueInvalid"}]});
+            return whole(422, &invalid);
         }
         let before = node["spec"]["podCIDRs"].as_array().is_some_and(|ranges| !ranges.is_empty());
         if before && node["spec"]["podCIDRs"] != patch["spec"]["podCIDRs"] {
