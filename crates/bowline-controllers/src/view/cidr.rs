@@ -1,8 +1,8 @@
-//! CIDRs as API servers before 1.36 accepted them: with leading zeros, read as decimal numbers. Such nodes still exist.
+//! CIDRs as older API servers accepted them: with leading zeros, read as decimal numbers. Nodes that have them may still exist.
 
 use ipnet::IpNet;
 
-/// Reads a CIDR; `010.0.1.0/24` is `10.0.1.0/24`, as for Kubernetes itself. A node that has such a range must not look as
+/// Reads a CIDR; `010.0.1.0/24` is `10.0.1.0/24`, as for those servers. A node that has such a range must not look as
 /// if it had none.
 #[must_use]
 pub fn lenient_cidr(text: &str) -> Option<IpNet> {
