@@ -5,6 +5,7 @@
 
 pub mod controller;
 pub mod extra;
+pub mod ipam;
 #[cfg(test)]
 mod memory_api;
 pub mod metrics;

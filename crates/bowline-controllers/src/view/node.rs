@@ -7,6 +7,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 
+use super::cidr::lenient_cidr;
+
 /// Longer annotations are other people's state, not options: they are not kept.
 pub const LONGEST_ANNOTATION_BYTES: usize = 1024;
 
@@ -79,7 +81,7 @@ pub fn node_view(node: SlimNode) -> NodeView {
         annotations: short_annotations(metadata.annotations),
         taints: spec.taints.into_iter().map(taint).collect(),
         addresses: status.addresses.into_iter().filter_map(address).collect(),
-        pod_cidrs: spec.pod_cidrs.iter().filter_map(|cidr| cidr.parse().ok()).collect(),
+        pod_cidrs: spec.pod_cidrs.iter().filter_map(|cidr| lenient_cidr(cidr)).collect(),
         ready: status.conditions.iter().find(|c| c.r#type == "Ready").map(|c| c.status == "True"),
         unschedulable: spec.unschedulable,
         system_uuid: status.node_info.system_uuid.filter(|uuid| !uuid.is_empty()),

@@ -1,0 +1,18 @@
+//! Writes a node's ranges, on exactly the node they were promised to (safety rail SR-5).
+
+use bowline_cloud::NodeView;
+use bowline_kube::write::{Change, Guard, WriteError, Writer, Written};
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::Node;
+
+use super::plan::merge_patch;
+
+/// Writes.
+///
+/// # Errors
+///
+/// See [`WriteError`].
+pub(super) async fn write(writer: &Writer, node: &NodeView, ranges: &[IpNet]) -> Result<Written, WriteError> {
+    let guard = Guard::Uid(node.uid.clone());
+    writer.patch::<Node>(None, &node.name, &guard, Change::Merge(merge_patch(ranges))).await
+}
