@@ -5,8 +5,10 @@
 
 pub mod controller;
 pub mod extra;
+pub mod lifecycle;
 #[cfg(test)]
 mod memory_api;
 pub mod metrics;
+pub mod rails;
 pub mod registry;
 pub mod view;

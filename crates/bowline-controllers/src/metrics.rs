@@ -11,6 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::lifecycle::metrics::NodeDeletionMetrics;
+
 /// The value of the label `manager`.
 const MANAGER: &str = "cloud-controller-manager";
 
@@ -25,6 +27,8 @@ pub struct ControllerMetrics {
     pub monitor_nodes_duration_seconds: Histogram,
     /// What the lifecycle controller asked the cloud, and with what result.
     pub lifecycle_cloud_calls: Family<CloudCallLabels, Counter>,
+    /// What the rails before node deletion hold back.
+    pub node_deletion: NodeDeletionMetrics,
     /// How often the set of nodes of a load balancer was updated.
     pub load_balancer_syncs: Counter,
     /// How often that failed.
@@ -133,6 +137,7 @@ impl ControllerMetrics {
         metrics.register_node(registry);
         metrics.register_service_and_route(registry);
         metrics.ipam.register(registry);
+        metrics.node_deletion.register(registry);
         registry.register(
             "running_managed_controllers",
             "Whether a controller runs",
@@ -159,6 +164,7 @@ impl ControllerMetrics {
             initial_node_sync_delay_seconds: node_delay(),
             monitor_nodes_duration_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 15)),
             lifecycle_cloud_calls: Family::default(),
+            node_deletion: NodeDeletionMetrics::default(),
             load_balancer_syncs: Counter::default(),
             node_sync_errors: Counter::default(),
             node_sync_latency_seconds: service_latency(),
