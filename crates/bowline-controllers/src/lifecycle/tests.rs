@@ -68,6 +68,7 @@ struct Machines {
     observed: Mutex<Vec<usize>>,
     confirmed: Mutex<Vec<String>>,
     unavailable: Mutex<bool>,
+    answers_at_most: Mutex<Option<usize>>,
     direct_read_takes: Mutex<Duration>,
 }
 
@@ -96,7 +97,8 @@ impl Instances for Machines {
     }
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
         self.observed.lock().unwrap().push(nodes.len());
-        nodes.iter().map(|node| self.of(node).0).collect()
+        let at_most = self.answers_at_most.lock().unwrap().unwrap_or(usize::MAX);
+        nodes.iter().take(at_most).map(|node| self.of(node).0).collect()
     }
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
         self.confirmed.lock().unwrap().push(node.name.clone());

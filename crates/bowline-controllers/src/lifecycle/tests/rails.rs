@@ -111,6 +111,18 @@ async fn sr2_the_breaker_closes_when_reads_are_healthy_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sr2_the_breaker_stays_open_while_the_cloud_does_not_answer() {
+    let world = cluster(10, 10);
+    let meanwhile = async {
+        seconds(30).await;
+        (0..10).for_each(|n| world.machines.says(&format!("n{n:03}"), doubt(ErrorClass::Transient)));
+        seconds(600).await;
+    };
+    world.run(meanwhile).await.unwrap();
+    assert!(world.controller.brake().is_open());
+}
+
+#[tokio::test(start_paused = true)]
 async fn sr2_a_person_who_resets_the_breaker_lets_them_go_within_the_budget() {
     let world = cluster(20, 10);
     let brake = world.controller.brake();
@@ -211,6 +223,12 @@ async fn sr5_a_node_that_comes_back_during_the_direct_read_is_not_deleted() {
     for (case, before, now, deletes) in [
         ("it stays away", node("a", "Unknown"), node("a", "False"), true),
         ("it becomes Ready", node("a", "Unknown"), node("a", "True"), false),
+        (
+            "another has its name",
+            node("a", "Unknown"),
+            with(node("a", "Unknown"), "/metadata/uid", json!("2")),
+            false,
+        ),
         ("it gets its provider ID", without_id, node("a", "Unknown"), false),
         (
             "its deletion is asked for",

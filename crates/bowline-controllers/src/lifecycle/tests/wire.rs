@@ -170,3 +170,24 @@ async fn a_stop_during_a_read_ends_it_and_nothing_is_written() {
         "cloud_node_lifecycle_controller_cloud_provider_calls_total{operation=\"instance_exists\",result=\"canceled\"} 1"
     ));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_that_was_refused_costs_no_budget_and_one_that_may_have_happened_does() {
+    for (code, reason, tried) in [(403, "Forbidden", 2), (500, "InternalError", 1)] {
+        let mut world = World::new((0..10).map(|n| node(&format!("n{n}"), "Unknown")).collect());
+        world.writes_to = refuses(code, reason);
+        ["n4", "n7"].iter().for_each(|name| world.machines.says(name, gone()));
+        world.run(sleep(Duration::from_secs(60))).await.unwrap();
+        assert_eq!(world.events_of("DeletingNodeFailed").len(), tried, "{reason}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cloud_that_answers_for_too_few_nodes_has_said_nothing_about_the_rest() {
+    let world = World::new(vec![node("a", "Unknown"), node("b", "Unknown"), node("c", "Unknown")]);
+    world.machines.says("b", gone());
+    *world.machines.answers_at_most.lock().unwrap() = Some(1);
+    world.one_pass().await;
+    assert!(world.deleted().is_empty());
+    assert!(world.shows("bowline_node_deletions_held{rail=\"evidence\"} 2"));
+}

@@ -116,3 +116,12 @@ fn a_node_that_was_paid_for_may_be_tried_again_and_one_that_was_not_deleted_is_n
     budget.give_back("u-0000");
     assert_eq!(budget.judge("u-0001"), Ok(()));
 }
+
+#[test]
+fn a_reset_holds_only_as_long_as_the_nodes_stay_gone() {
+    let (mut budget, gone) = (budget(), uids(0..5));
+    sees(&mut budget, 10, &gone, 0);
+    budget.reset();
+    sees(&mut budget, 10, &uids(0..0), 10);
+    assert_eq!(sees(&mut budget, 10, &gone, 20), Some(Turn::Opened), "they were back, and are lost anew");
+}
