@@ -71,7 +71,9 @@ impl Pass<'_> {
         let Claimed { ours, foreign } = claimed(self.observer.instances, nodes, |node| node);
         let uids: BTreeSet<&str> = ours.iter().map(|node| node.uid.as_str()).collect();
         self.memory.grace.keep_only(|uid| uids.contains(uid));
-        let mut sorted = self.look(&ours).await?;
+        // Those that need no word from the cloud do not wait for it.
+        self.edit_taints(which_are(&ours, Triage::Up).map(|node| (node, Machine::Up)).collect()).await;
+        let mut sorted = self.look(which_are(&ours, Triage::Ask).collect()).await?;
         self.edit_taints(std::mem::take(&mut sorted.machines)).await;
         let mut held = self.held_as_foreign(foreign);
         held.extend(self.delete_missing(&sorted, ours.len()).await);
@@ -80,24 +82,16 @@ impl Pass<'_> {
     }
 
     /// Asks the cloud about the nodes that are not Ready.
-    async fn look(&mut self, ours: &[SeenNode]) -> Option<Sorted> {
+    async fn look(&mut self, asked: Vec<SeenNode>) -> Option<Sorted> {
         let mut sorted = Sorted::default();
-        let mut asked = Vec::new();
-        for node in ours {
-            match plan::triage(node) {
-                Triage::Settled => {}
-                Triage::Up => sorted.machines.push((node.clone(), Machine::Up)),
-                Triage::Ask => asked.push(node),
-            }
-        }
         let views: Vec<_> = asked.iter().map(|node| node.view.clone()).collect();
         for (node, sight) in asked.into_iter().zip(self.observer.look(&views).await?) {
             match sight {
                 Sight::There(power) => {
-                    self.memory.grace.saw(node);
-                    sorted.machines.extend(Machine::from_power(power).map(|machine| (node.clone(), machine)));
+                    self.memory.grace.saw(&node);
+                    sorted.machines.extend(Machine::from_power(power).map(|machine| (node, machine)));
                 }
-                Sight::LooksGone => sorted.missing.push(node.clone()),
+                Sight::LooksGone => sorted.missing.push(node),
                 Sight::Unclear(doubt) => {
                     debug!(node = node.name, %doubt, "the cloud does not say whether its machine is there");
                     sorted.unclear += 1;
@@ -253,6 +247,10 @@ impl Pass<'_> {
             self.memory.told.insert(node.uid.clone(), rail);
         }
     }
+}
+
+fn which_are(nodes: &[SeenNode], wanted: Triage) -> impl Iterator<Item = SeenNode> {
+    nodes.iter().filter(move |node| plan::triage(node) == wanted).map(Arc::clone)
 }
 
 fn rail_of(held: &Held) -> &'static str {

@@ -69,6 +69,7 @@ struct Machines {
     confirmed: Mutex<Vec<String>>,
     unavailable: Mutex<bool>,
     answers_at_most: Mutex<Option<usize>>,
+    look_takes: Mutex<Duration>,
     direct_read_takes: Mutex<Duration>,
 }
 
@@ -97,6 +98,8 @@ impl Instances for Machines {
     }
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
         self.observed.lock().unwrap().push(nodes.len());
+        let takes = *self.look_takes.lock().unwrap();
+        sleep(takes).await;
         let at_most = self.answers_at_most.lock().unwrap().unwrap_or(usize::MAX);
         nodes.iter().take(at_most).map(|node| self.of(node).0).collect()
     }

@@ -191,3 +191,12 @@ async fn a_cloud_that_answers_for_too_few_nodes_has_said_nothing_about_the_rest(
     assert!(world.deleted().is_empty());
     assert!(world.shows("bowline_node_deletions_held{rail=\"evidence\"} 2"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_ready_node_does_not_wait_for_a_slow_cloud_to_lose_its_taint() {
+    let tainted = with(node("b", "True"), "/spec/taints", json!([shutdown_taint()]));
+    let world = World::new(vec![node("a", "Unknown"), tainted]);
+    *world.machines.look_takes.lock().unwrap() = Duration::from_secs(3_600);
+    world.one_pass().await;
+    assert_eq!(world.server.patches().len(), 1);
+}
