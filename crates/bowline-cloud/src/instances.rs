@@ -17,7 +17,9 @@ pub trait Instances: Send + Sync {
     /// Looks up many Nodes at once; the answers stand in the order of `nodes`, one for each.
     ///
     /// May answer from a snapshot of the whole project, so one that is not in the snapshot is
-    /// [`Evidence::Unknown`] here unless a direct read of this very call proved it gone.
+    /// [`Evidence::Unknown`] here unless a direct read of this very call proved it gone. Its doubt must have the class
+    /// [`NotFound`](crate::ErrorClass::NotFound): only that leads to [`confirm`](Self::confirm), every other doubt means
+    /// that the cloud could not say.
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>>;
 
     /// Reads one Node's machine directly, past every cache. A Node is deleted only after this says it is gone.

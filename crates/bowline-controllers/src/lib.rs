@@ -6,9 +6,11 @@
 pub mod controller;
 pub mod extra;
 pub mod ipam;
+pub mod lifecycle;
 #[cfg(test)]
 mod memory_api;
 pub mod metrics;
 pub mod node;
+pub mod rails;
 pub mod registry;
 pub mod view;

@@ -72,9 +72,8 @@ impl Server {
 
     pub(crate) fn tell(&self, kind: &str, node: &Value) {
         let line = json!({"type": kind, "object": node});
-        for watcher in self.watchers.lock().unwrap().iter() {
-            watcher.send(line.clone()).unwrap();
-        }
+        // A watch that was quiet for long is begun anew; the old one hears nothing any more.
+        self.watchers.lock().unwrap().retain(|watcher| watcher.send(line.clone()).is_ok());
     }
 
     pub(crate) fn patches(&self) -> Vec<Value> {

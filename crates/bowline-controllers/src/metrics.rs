@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::lifecycle::metrics::NodeDeletionMetrics;
 use crate::node::NodeMetrics;
 
 /// The value of the label `manager`.
@@ -27,6 +28,8 @@ pub struct ControllerMetrics {
     pub monitor_nodes_duration_seconds: Histogram,
     /// What the lifecycle controller asked the cloud, and with what result.
     pub lifecycle_cloud_calls: Family<CloudCallLabels, Counter>,
+    /// What the rails before node deletion hold back.
+    pub node_deletion: NodeDeletionMetrics,
     /// How often the set of nodes of a load balancer was updated.
     pub load_balancer_syncs: Counter,
     /// How often that failed.
@@ -138,6 +141,7 @@ impl ControllerMetrics {
         metrics.register_service_and_route(registry);
         metrics.node.register(registry);
         metrics.ipam.register(registry);
+        metrics.node_deletion.register(registry);
         registry.register(
             "running_managed_controllers",
             "Whether a controller runs",
@@ -164,6 +168,7 @@ impl ControllerMetrics {
             initial_node_sync_delay_seconds: node_delay(),
             monitor_nodes_duration_seconds: Histogram::new(exponential_buckets(0.001, 2.0, 15)),
             lifecycle_cloud_calls: Family::default(),
+            node_deletion: NodeDeletionMetrics::default(),
             load_balancer_syncs: Counter::default(),
             node_sync_errors: Counter::default(),
             node_sync_latency_seconds: service_latency(),

@@ -1,0 +1,49 @@
+//! What the rails of the lifecycle controller hold back, in numbers.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// The metrics of node deletion. Cloning shares them.
+#[derive(Debug, Clone, Default)]
+pub struct NodeDeletionMetrics {
+    /// 1 while so many nodes look gone that none is deleted.
+    pub breaker_open: Gauge,
+    /// Nodes that a rail held back at the last look.
+    pub held: Family<RailLabels, Gauge>,
+    /// Nodes that were deleted because their machine was gone.
+    pub deleted: Counter,
+}
+
+/// The rail that held something back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RailLabels {
+    /// `claim`, `evidence`, `grace`, `budget` or `breaker`.
+    pub rail: &'static str,
+}
+
+/// All values of the label `rail`: each is shown from the start.
+pub(super) const RAILS: [&str; 5] = ["claim", "evidence", "grace", "budget", "breaker"];
+
+impl NodeDeletionMetrics {
+    /// Shows the metrics in a registry.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "bowline_node_deletion_breaker_open",
+            "Whether so many nodes look gone that none is deleted",
+            self.breaker_open.clone(),
+        );
+        registry.register(
+            "bowline_node_deletions_held",
+            "Nodes not ready that a safety rail kept from being tainted or deleted at the last look, by rail",
+            self.held.clone(),
+        );
+        registry.register(
+            "bowline_nodes_deleted",
+            "Nodes deleted because their machine was gone",
+            self.deleted.clone(),
+        );
+    }
+}

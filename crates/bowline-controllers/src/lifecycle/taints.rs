@@ -1,0 +1,142 @@
+//! The taints of a stopped machine, and how a node's list of taints is edited. Pure.
+//!
+//! Edits are JSON patch operations on positions of the list that was seen, so they hold for exactly that version of the
+//! node. Other people's taints are not sent back: their fields, also those we do not know, stay as they are.
+
+use bowline_cloud::Taint;
+use serde_json::{Value, json};
+
+/// The key of the taint of a node whose machine is shut down.
+pub const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
+
+/// The key of the taint that lets volumes and pods of a node go that will not come back soon.
+pub const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+
+/// The value of [`OUT_OF_SERVICE`] when a shutdown is the reason.
+const NODE_SHUTDOWN: &str = "nodeshutdown";
+
+/// `node.cloudprovider.kubernetes.io/shutdown:NoSchedule`.
+#[must_use]
+pub fn shutdown() -> Taint {
+    Taint { key: SHUTDOWN.to_owned(), value: None, effect: "NoSchedule".to_owned() }
+}
+
+/// `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`.
+#[must_use]
+pub fn out_of_service() -> Taint {
+    Taint {
+        key: OUT_OF_SERVICE.to_owned(),
+        value: Some(NODE_SHUTDOWN.to_owned()),
+        effect: "NoExecute".to_owned(),
+    }
+}
+
+/// Whether both are the same taint, whatever their value.
+#[must_use]
+pub fn same(one: &Taint, other: &Taint) -> bool {
+    one.key == other.key && one.effect == other.effect
+}
+
+/// Whether a node has this taint, whatever its value.
+#[must_use]
+pub fn has(taints: &[Taint], wanted: &Taint) -> bool {
+    taints.iter().any(|taint| same(taint, wanted))
+}
+
+/// What makes `have` contain `wanted`: nothing if it does, else it replaces its namesakes of another value or is added.
+#[must_use]
+pub fn add(have: &[Taint], wanted: &[Taint]) -> Vec<Value> {
+    let mut operations = Vec::new();
+    let mut new = Vec::new();
+    for taint in wanted {
+        let mut namesakes = have.iter().enumerate().filter(|(_, there)| same(there, taint)).peekable();
+        if namesakes.peek().is_none() {
+            new.push(on_the_wire(taint));
+        }
+        for (at, _) in namesakes.filter(|(_, there)| *there != taint) {
+            operations.push(json!({"op": "replace", "path": path(at), "value": on_the_wire(taint)}));
+        }
+    }
+    if have.is_empty() && !new.is_empty() {
+        return vec![json!({"op": "add", "path": "/spec/taints", "value": new})];
+    }
+    operations.extend(new.into_iter().map(|t| json!({"op": "add", "path": "/spec/taints/-", "value": t})));
+    operations
+}
+
+/// What takes all those out of `have` that are `unwanted`: nothing if there is none.
+#[must_use]
+pub fn remove(have: &[Taint], unwanted: impl Fn(&Taint) -> bool) -> Vec<Value> {
+    let positions: Vec<_> = (0..).zip(have).filter(|(_, taint)| unwanted(taint)).map(|(at, _)| at).collect();
+    if !positions.is_empty() && positions.len() == have.len() {
+        return vec![json!({"op": "remove", "path": "/spec/taints"})];
+    }
+    // From the end, so that no removal moves what is removed next.
+    positions.into_iter().rev().map(|at: usize| json!({"op": "remove", "path": path(at)})).collect()
+}
+
+fn path(at: usize) -> String {
+    format!("/spec/taints/{at}")
+}
+
+fn on_the_wire(taint: &Taint) -> Value {
+    match &taint.value {
+        Some(value) => json!({"key": taint.key, "value": value, "effect": taint.effect}),
+        None => json!({"key": taint.key, "effect": taint.effect}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn other(n: u8) -> Taint {
+        Taint { key: format!("other-{n}"), value: None, effect: "NoExecute".to_owned() }
+    }
+
+    fn shutdown_on_the_wire() -> Value {
+        json!({"key": SHUTDOWN, "effect": "NoSchedule"})
+    }
+
+    #[test]
+    fn a_taint_is_added_to_an_empty_list_and_to_others() {
+        let wire = shutdown_on_the_wire();
+        assert_eq!(add(&[], &[shutdown()]), [json!({"op": "add", "path": "/spec/taints", "value": [wire]})]);
+        assert_eq!(
+            add(&[other(1)], &[shutdown()]),
+            [json!({"op": "add", "path": "/spec/taints/-", "value": wire})]
+        );
+    }
+
+    #[test]
+    fn a_taint_that_is_there_is_not_added_and_one_that_is_not_there_is_not_removed() {
+        assert!(add(&[other(1), shutdown()], &[shutdown()]).is_empty());
+        assert!(remove(&[other(1)], |taint| same(taint, &shutdown())).is_empty());
+        assert!(remove(&[], |_| true).is_empty());
+    }
+
+    #[test]
+    fn key_and_effect_make_a_taint_and_another_value_is_replaced() {
+        let strange = Taint { value: Some("yes".to_owned()), ..shutdown() };
+        let replace = json!({"op": "replace", "path": "/spec/taints/1", "value": shutdown_on_the_wire()});
+        assert_eq!(add(&[other(1), strange], &[shutdown()]), [replace]);
+        let other_effect = Taint { effect: "NoExecute".to_owned(), ..shutdown() };
+        assert_eq!(add(&[other_effect], &[shutdown()]).len(), 1);
+    }
+
+    #[test]
+    fn all_matches_are_removed_from_the_end_and_the_list_goes_with_its_last_taint() {
+        let have = [shutdown(), other(1), shutdown()];
+        assert_eq!(
+            remove(&have, |taint| same(taint, &shutdown())),
+            [
+                json!({"op": "remove", "path": "/spec/taints/2"}),
+                json!({"op": "remove", "path": "/spec/taints/0"})
+            ]
+        );
+        assert_eq!(
+            remove(&[shutdown()], |taint| same(taint, &shutdown())),
+            [json!({"op": "remove", "path": "/spec/taints"})]
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! SR-14, new-node grace: a node that just joined is not deleted for a missing machine, because clouds are late to list
+//! what they made. What was seen there once is known to be missing now, so a machine that was seen ends the grace.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use bowline_cloud::NodeView;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+/// Who is too new to be deleted.
+#[derive(Debug, Clone)]
+pub struct NewNodeGrace {
+    grace: Duration,
+    /// UIDs of nodes whose provider ID the cloud knew at least once.
+    seen: BTreeSet<String>,
+}
+
+/// Too new to be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooNew {
+    /// How long nodes are spared.
+    pub grace: Duration,
+}
+
+impl fmt::Display for TooNew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "it joined less than {:?} ago and its machine was never seen; it is looked for again",
+            self.grace
+        )
+    }
+}
+
+impl NewNodeGrace {
+    /// Spares nodes younger than `grace`.
+    #[must_use]
+    pub fn new(grace: Duration) -> Self {
+        Self { grace, seen: BTreeSet::new() }
+    }
+
+    /// The cloud showed this node's machine.
+    pub fn saw(&mut self, node: &NodeView) {
+        // A look-up by name proves nothing about an ID that is not there yet.
+        if node.provider_id.is_some() {
+            self.seen.insert(node.uid.clone());
+        }
+    }
+
+    /// Forgets all nodes but these.
+    pub fn keep_only(&mut self, exists: impl Fn(&str) -> bool) {
+        self.seen.retain(|uid| exists(uid));
+    }
+
+    /// Whether a node whose machine seems gone is old enough to be deleted for it.
+    ///
+    /// # Errors
+    ///
+    /// [`TooNew`] if not. A node that does not say when it joined is too new.
+    pub fn judge(&self, node: &NodeView, now: Timestamp) -> Result<(), TooNew> {
+        let grace = SignedDuration::try_from(self.grace).unwrap_or(SignedDuration::MAX);
+        let old = node.created_at.is_some_and(|joined| now.duration_since(joined) >= grace);
+        if old || self.seen.contains(&node.uid) { Ok(()) } else { Err(TooNew { grace: self.grace }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(300);
+    const JOINED: i64 = 1_000_000;
+
+    fn node(provider_id: Option<&str>) -> NodeView {
+        NodeView {
+            uid: "u-1".to_owned(),
+            provider_id: provider_id.map(str::to_owned),
+            created_at: Some(at(0)),
+            ..NodeView::default()
+        }
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(JOINED + seconds).unwrap()
+    }
+
+    #[test]
+    fn a_node_that_just_joined_is_held_back() {
+        let rail = NewNodeGrace::new(GRACE);
+        assert!(rail.judge(&node(Some("x://1")), at(299)).is_err());
+        assert!(rail.judge(&node(Some("x://1")), at(-60)).is_err(), "clocks differ");
+        let unknown_age = NodeView { created_at: None, ..node(Some("x://1")) };
+        assert!(rail.judge(&unknown_age, at(9_999)).is_err());
+    }
+
+    #[test]
+    fn a_node_that_is_old_enough_passes_with_and_without_provider_id() {
+        let rail = NewNodeGrace::new(GRACE);
+        assert_eq!(rail.judge(&node(Some("x://1")), at(300)), Ok(()));
+        assert_eq!(rail.judge(&node(None), at(300)), Ok(()));
+    }
+
+    #[test]
+    fn a_new_node_passes_if_its_machine_was_seen_before_but_a_namesake_does_not() {
+        let mut rail = NewNodeGrace::new(GRACE);
+        rail.saw(&node(Some("x://1")));
+        assert_eq!(rail.judge(&node(Some("x://1")), at(10)), Ok(()));
+        let namesake = NodeView { uid: "u-2".to_owned(), ..node(Some("x://1")) };
+        assert!(rail.judge(&namesake, at(10)).is_err());
+        rail.keep_only(|uid| uid == "u-2");
+        assert!(rail.judge(&node(Some("x://1")), at(10)).is_err(), "what is gone is forgotten");
+    }
+
+    #[test]
+    fn a_look_up_by_name_alone_does_not_end_the_grace() {
+        let mut rail = NewNodeGrace::new(GRACE);
+        rail.saw(&node(None));
+        assert!(rail.judge(&node(None), at(10)).is_err());
+    }
+}
