@@ -22,6 +22,14 @@ impl ControllerName {
     }
 }
 
+impl ControllerName {
+    /// The names of the controllers every cloud-controller-manager has, in the order of [`COMMON`].
+    #[must_use]
+    pub fn common() -> [Self; 5] {
+        COMMON.map(|[canonical, alias, client, component]| Self::new(canonical, alias, client, component))
+    }
+}
+
 /// The controllers every cloud-controller-manager has: canonical name, alias, client, component. The names are
 /// upstream's, to the letter.
 pub const COMMON: [[&str; 4]; 5] = [
@@ -37,13 +45,10 @@ pub const COMMON: [[&str; 4]; 5] = [
     ["node-ipam-controller", "nodeipam", "node-controller", "cidrAllocator"],
 ];
 
-/// The names of the common controllers.
+/// The same as a list.
 #[must_use]
 pub fn common_names() -> Vec<ControllerName> {
-    COMMON
-        .iter()
-        .map(|[name, alias, client, component]| ControllerName::new(name, alias, client, component))
-        .collect()
+    ControllerName::common().to_vec()
 }
 
 #[cfg(test)]
@@ -52,7 +57,7 @@ mod tests {
 
     #[test]
     fn canonical_names_are_words_joined_by_dashes_that_end_in_controller() {
-        for name in common_names() {
+        for name in ControllerName::common() {
             let words = name.canonical.split('-').all(|word| word.chars().all(|c| c.is_ascii_lowercase()));
             assert!(words && name.canonical.ends_with("-controller"), "{}", name.canonical);
         }

@@ -5,6 +5,7 @@
 
 pub mod budget;
 mod clients;
+mod common;
 mod events;
 pub mod exit;
 pub mod flags;

@@ -22,6 +22,7 @@ pub struct CloudControllerManager {
     version: String,
     clouds: BTreeMap<String, CloudFactory>,
     flags: Vec<Flag>,
+    node_ipam: bool,
 }
 
 impl CloudControllerManager {
@@ -33,6 +34,7 @@ impl CloudControllerManager {
             version: version.to_owned(),
             clouds: BTreeMap::new(),
             flags: Vec::new(),
+            node_ipam: false,
         }
     }
 
@@ -50,6 +52,14 @@ impl CloudControllerManager {
     #[must_use]
     pub fn flags(mut self, flags: impl IntoIterator<Item = Flag>) -> Self {
         self.flags.extend(flags);
+        self
+    }
+
+    /// Hands out pod ranges too, with `--allocate-node-cidrs`. Opt-in, because that flag is accepted and inert in many
+    /// managers: a binary that takes the place of one must not suddenly begin to obey it.
+    #[must_use]
+    pub fn node_ipam(mut self) -> Self {
+        self.node_ipam = true;
         self
     }
 
@@ -96,9 +106,9 @@ impl CloudControllerManager {
             Ok(runtime) => runtime,
             Err(error) => return complain(&error),
         };
-        let Self { name, version, clouds, flags: own_flags } = self;
+        let Self { name, version, clouds, flags: own_flags, node_ipam } = self;
         let own_flags = own_flags.iter().map(|flag| flag.name).collect();
-        let setup = Setup { name, version, flags, own_flags, options, clouds, log_level };
+        let setup = Setup { name, version, flags, own_flags, options, clouds, node_ipam, log_level };
         let exit = runtime.block_on(process::run(setup));
         runtime.shutdown_timeout(RUNTIME_END);
         exit

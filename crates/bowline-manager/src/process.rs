@@ -9,7 +9,7 @@ use std::time::Duration;
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 use bowline_controllers::controller::Controller;
 use bowline_controllers::extra::Extra;
-use bowline_controllers::registry::{ControllerName, common_names};
+use bowline_controllers::registry::ControllerName;
 use bowline_kube::client::{ClientFactory, ConfigError, load_config};
 use bowline_kube::clock::Clock;
 use tracing::{error, info, warn};
@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::budget::SharedBudget;
 use crate::clients::{ClientError, Clients};
+use crate::common;
 use crate::exit::Exit;
 use crate::flags::Parsed;
 use crate::leader::Leader;
@@ -46,6 +47,8 @@ pub(crate) struct Setup {
     pub(crate) options: Options,
     /// The clouds that `--cloud-provider` can name.
     pub(crate) clouds: BTreeMap<String, CloudFactory>,
+    /// Whether the binary hands out pod ranges.
+    pub(crate) node_ipam: bool,
     /// Changes the log level.
     pub(crate) log_level: LogLevel,
 }
@@ -92,6 +95,9 @@ pub(crate) enum StartError {
     /// `--controllers` names what does not exist.
     #[error(transparent)]
     Options(#[from] OptionErrors),
+    /// A controller cannot work with its options.
+    #[error("{0}")]
+    Controller(String),
     /// The leader migration file cannot be used.
     #[error("--leader-migration-config: {0}")]
     Migration(#[from] MigrationError),
@@ -122,7 +128,8 @@ impl StartError {
             Self::CloudConfigFile { .. }
             | Self::UnknownCloud { .. }
             | Self::Cloud { .. }
-            | Self::NoClusterId(_) => Exit::Fatal,
+            | Self::NoClusterId(_)
+            | Self::Controller(_) => Exit::Fatal,
             _ => Exit::Failed,
         }
     }
@@ -140,7 +147,7 @@ pub(crate) async fn run(setup: Setup) -> Exit {
 }
 
 async fn try_run(setup: Setup) -> Result<Exit, StartError> {
-    let Setup { name, version, flags, own_flags, options, clouds, log_level } = setup;
+    let Setup { name, version, flags, own_flags, options, clouds, node_ipam, log_level } = setup;
     info!(name, version, "starting");
     for warning in &options.warnings {
         warn!("{warning}");
@@ -150,7 +157,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let own_flags =
         flags.listing().into_iter().filter(|(name, _)| own_flags.contains(name.as_str())).collect();
     let cloud = make_cloud(&options, &clouds, own_flags)?;
-    let controllers = enabled_controllers(&options, cloud.as_ref())?;
+    let controllers = enabled_controllers(&options, cloud.as_ref(), node_ipam)?;
     let migration = read_migration(&options, &controllers)?;
 
     let clock = Clock::system();
@@ -237,8 +244,9 @@ fn enabled_controllers(options: &Options, cloud: &dyn Cloud) -> Result<Vec<Arc<d
     let known =
         known_names(&controllers).into_iter().map(|name| (name.canonical, name.alias)).collect::<Vec<_>>();
     let selection = ControllerSelection::parse(&options.controllers, &known)?;
+    let controllers = common::controllers(options, node_ipam)?.into_iter().chain(extras);
     let (enabled, disabled): (Vec<_>, Vec<_>) =
-        controllers.into_iter().partition(|controller| selection.is_enabled(&controller.name().canonical));
+        controllers.partition(|controller| selection.is_enabled(&controller.name().canonical));
     for controller in disabled {
         warn!(controller = controller.name().canonical, "disabled by --controllers");
     }
@@ -248,7 +256,7 @@ fn enabled_controllers(options: &Options, cloud: &dyn Cloud) -> Result<Vec<Arc<d
 /// The common controllers, and those of the cloud.
 fn known_names(controllers: &[Arc<dyn Controller>]) -> Vec<ControllerName> {
     let of_the_cloud = controllers.iter().map(|controller| controller.name().clone());
-    common_names().into_iter().chain(of_the_cloud).collect()
+    ControllerName::common().into_iter().chain(of_the_cloud).collect()
 }
 
 fn read_migration(

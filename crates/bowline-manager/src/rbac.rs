@@ -39,8 +39,16 @@ pub const RULES: &[Rule] = &[
         group: "",
         resource: "nodes",
         names: &[],
-        verbs: &["list", "watch", "patch"],
-        why: "see Nodes; write what the cloud's own controllers want on them",
+        verbs: &["list", "watch", "patch", "delete"],
+        why: "see Nodes; initialise, label, taint them and give them pod ranges; delete those whose machine is gone",
+    },
+    Rule {
+        scope: Scope::Cluster,
+        group: "",
+        resource: "nodes/status",
+        names: &[],
+        verbs: &["patch"],
+        why: "write the addresses of Nodes, and whether their network is reachable",
     },
     Rule {
         scope: Scope::Cluster,
@@ -49,6 +57,14 @@ pub const RULES: &[Rule] = &[
         names: &[],
         verbs: &["list", "watch"],
         why: "see Services",
+    },
+    Rule {
+        scope: Scope::Cluster,
+        group: "",
+        resource: "services/status",
+        names: &[],
+        verbs: &["patch"],
+        why: "write the addresses of load balancers, and the finalizer that keeps a Service until its load balancer is gone",
     },
     Rule {
         scope: Scope::Cluster,
@@ -225,6 +241,6 @@ mod tests {
         let granted: usize =
             documents.iter().filter_map(|document| document["rules"].as_array()).map(Vec::len).sum();
         assert_eq!(granted, RULES.len());
-        assert_eq!(documents[1]["rules"][0]["verbs"], json!(["list", "watch", "patch"]));
+        assert_eq!(documents[1]["rules"][0]["verbs"], json!(["list", "watch", "patch", "delete"]));
     }
 }

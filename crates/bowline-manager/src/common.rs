@@ -1,0 +1,97 @@
+//! The controllers every cloud-controller-manager has, with the options that the flags give them.
+
+use std::sync::Arc;
+
+use bowline_controllers::controller::Controller;
+use bowline_controllers::ipam::{IpamController, IpamControllerOptions};
+use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};
+use bowline_controllers::node::{NodeController, NodeOptions};
+use bowline_controllers::rails::deletion_budget::DeletionLimits;
+use bowline_controllers::registry::ControllerName;
+use bowline_controllers::route::{RouteController, RouteOptions};
+use bowline_controllers::service::{ServiceController, ServiceOptions};
+use tracing::warn;
+
+use crate::options::{OptionErrors, Options};
+use crate::process::StartError;
+
+/// Upstream's default for every number of workers. A worker of ours is not held while the cloud works, so whoever leaves
+/// the default gets the controller's own.
+const UPSTREAM_WORKERS: u32 = 1;
+
+fn workers(flag: u32, own: usize) -> usize {
+    if flag == UPSTREAM_WORKERS { own } else { usize::try_from(flag).unwrap_or(own) }
+}
+
+/// All of them; `node_ipam` says whether this binary hands out pod ranges.
+pub(crate) fn controllers(options: &Options, node_ipam: bool) -> Result<Vec<Arc<dyn Controller>>, StartError> {
+    let [_node, lifecycle, service, route, _ipam] = ControllerName::common();
+    let lifecycle = LifecycleController::new(lifecycle, lifecycle_options(options))
+        .map_err(|error| StartError::Controller(error.to_string()))?;
+    let mut controllers: Vec<Arc<dyn Controller>> = vec![
+        Arc::new(NodeController::new(node_options(options))),
+        Arc::new(lifecycle),
+        Arc::new(ServiceController::new(service, service_options(options))),
+        Arc::new(RouteController::new(route, route_options(options))),
+    ];
+    match (options.ipam.allocate_node_cidrs, node_ipam) {
+        (true, true) => controllers.push(Arc::new(IpamController::new(ipam_options(options)?))),
+        (true, false) => warn!("--allocate-node-cidrs has no effect: this binary has no node-ipam-controller"),
+        (false, _) => {}
+    }
+    Ok(controllers)
+}
+
+fn node_options(options: &Options) -> NodeOptions {
+    let own = NodeOptions::default();
+    NodeOptions {
+        concurrent_syncs: workers(options.node.concurrent_syncs, own.concurrent_syncs),
+        concurrent_status_updates: workers(options.node.status_update_workers(), own.concurrent_status_updates),
+        status_update_frequency: options.node.status_update_frequency,
+        ..own
+    }
+}
+
+fn lifecycle_options(options: &Options) -> LifecycleOptions {
+    let (own, rails) = (LifecycleOptions::default(), &options.rails);
+    LifecycleOptions {
+        node_monitor_period: options.node.monitor_period,
+        workers: workers(options.node.concurrent_lifecycle_syncs, own.workers),
+        out_of_service_taint: rails.out_of_service_taint,
+        deletion: DeletionLimits {
+            share_percent: rails.node_deletion_limit_percent,
+            window: rails.node_deletion_window,
+            breaker_percent: rails.node_deletion_breaker_percent,
+            ..own.deletion
+        },
+        new_node_grace: rails.new_node_grace,
+        ..own
+    }
+}
+
+fn service_options(options: &Options) -> ServiceOptions {
+    let own = ServiceOptions::default();
+    ServiceOptions {
+        cluster_name: options.cloud.cluster_name.as_str().into(),
+        workers: workers(options.service.concurrent_syncs, own.workers),
+        repair_every: options.rails.load_balancer_repair_period,
+        ..own
+    }
+}
+
+fn route_options(options: &Options) -> RouteOptions {
+    RouteOptions {
+        configure_cloud_routes: options.cloud.configure_routes,
+        cluster_name: options.cloud.cluster_name.clone(),
+        cluster_cidrs: options.cloud.cluster_cidrs.clone(),
+        period: options.cloud.route_reconciliation_period,
+        ..RouteOptions::default()
+    }
+}
+
+fn ipam_options(options: &Options) -> Result<IpamControllerOptions, StartError> {
+    let ipam = &options.ipam;
+    ipam.check().map_err(|problems| StartError::Options(OptionErrors(problems)))?;
+    IpamControllerOptions::new(true, &ipam.cluster_cidrs, &ipam.service_cidrs, ipam.node_mask_v4, ipam.node_mask_v6)
+        .map_err(|problems| StartError::Controller(problems.to_string()))
+}
