@@ -1,0 +1,92 @@
+//! Turns changes of Services and Nodes into keys to work on. What a change means is said in `desire` and `nodes`.
+
+use std::sync::Arc;
+
+use bowline_cloud::{NodeView, ServiceView};
+use bowline_kube::informer::{Change, Subscription};
+use bowline_kube::queue::Priority;
+use tokio::time::{Instant, sleep_until};
+use tracing::info;
+
+use super::desire::{has_finalizer, needs_cleanup, needs_update, wants};
+use super::nodes::is_worth_a_look;
+use super::work::Work;
+
+/// Whether a change of a Service asks for a run, and how soon.
+pub(super) fn asks_for(change: &Change<Arc<ServiceView>>) -> Option<Priority> {
+    match change {
+        Change::Added { new } => (wants(new) || needs_cleanup(new)).then(|| {
+            // After a restart: what looks finished is verified when nobody waits for anything else.
+            let looks_finished = !needs_cleanup(new) && has_finalizer(new) && !new.status.ingress.is_empty();
+            if looks_finished { Priority::Background } else { Priority::User }
+        }),
+        Change::Updated { old, new } => {
+            let leaves = old.deleted_at.is_none() && new.deleted_at.is_some();
+            if needs_update(old, new) || needs_cleanup(new) || leaves {
+                return Some(Priority::User);
+            }
+            let lost_finalizer = wants(new) && has_finalizer(old) && !has_finalizer(new);
+            lost_finalizer.then_some(Priority::Background)
+        }
+        // If we worked for it, and it went without asking us, its load balancer has to go.
+        Change::Deleted { .. } => Some(Priority::User),
+    }
+}
+
+/// Whether a change of a Node may change the set of nodes.
+pub(super) fn may_change_the_set(change: &Change<Arc<NodeView>>) -> bool {
+    match change {
+        Change::Added { .. } | Change::Deleted { .. } => true,
+        Change::Updated { old, new } => is_worth_a_look(old, new),
+    }
+}
+
+impl Work {
+    /// Ends with the informer.
+    pub(super) async fn feed_services(&self, mut changes: Subscription<Arc<ServiceView>>) {
+        while let Some(change) = changes.next().await {
+            if let Some(priority) = asks_for(&change) {
+                self.queue.add(change.key().clone(), priority);
+            }
+        }
+    }
+
+    /// A burst of changes becomes one look at the set: when it was quiet for a while, but not later than a limit.
+    pub(super) async fn feed_nodes(&self, mut changes: Subscription<Arc<NodeView>>) {
+        while let Some(change) = changes.next().await {
+            if !may_change_the_set(&change) {
+                continue;
+            }
+            let latest = Instant::now() + self.options.node_burst;
+            let mut due = Instant::now() + self.options.node_quiet;
+            loop {
+                tokio::select! {
+                    change = changes.next() => match change {
+                        Some(change) if may_change_the_set(&change) => due = Instant::now() + self.options.node_quiet,
+                        Some(_) => {}
+                        None => return,
+                    },
+                    () = sleep_until(due.min(latest)) => break,
+                }
+            }
+            self.tell_all_of_new_nodes();
+        }
+    }
+
+    /// One number is compared; only if it differs, every Service gets a place at the end of the line.
+    fn tell_all_of_new_nodes(&self) {
+        let Some(set) = self.nodes.announce() else { return };
+        let services = self.context.services.snapshot();
+        let keys: Vec<_> =
+            services.objects().iter().filter(|object| wants(object)).map(|o| o.key.clone()).collect();
+        info!(
+            nodes = set.nodes.len(),
+            services = keys.len(),
+            "the set of nodes behind load balancers changed"
+        );
+        self.rounds.begin(keys.iter().cloned().collect());
+        for key in keys {
+            self.queue.add(key, Priority::Background);
+        }
+    }
+}
