@@ -3,14 +3,22 @@
 //! One wrong answer of a cloud (an empty list, a page that is missing) must not wipe what works. Pure: the caller looks
 //! again, and shows here what the second look came to.
 
-use std::fmt::Write;
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bowline_cloud::StepFacts;
+use tokio::time::Instant;
 
-/// A drastic change that waits for a second look. One for each object with a plan.
+/// Drastic changes that wait for a second look. One for each object with a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EmptySetGuard {
-    held: Option<String>,
+    held: Option<Held>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    changes: BTreeSet<String>,
+    since: Instant,
 }
 
 /// What becomes of a plan.
@@ -18,24 +26,45 @@ pub struct EmptySetGuard {
 pub enum Verdict {
     /// Nothing drastic in it, or seen twice.
     Pass,
-    /// Look again first. The text says what would be taken away.
-    Hold(String),
+    /// Look again first.
+    Hold {
+        /// What would be taken away.
+        what: String,
+        /// When to look again.
+        after: Duration,
+        /// Whether this is the first time it is held.
+        is_new: bool,
+    },
 }
 
 impl EmptySetGuard {
-    /// Judges the steps of a plan that was made from an observation nobody has judged before.
-    pub fn judge<'a>(&mut self, steps: impl IntoIterator<Item = &'a StepFacts>) -> Verdict {
-        let drastic = drastic_changes(steps);
-        if drastic.is_empty() {
+    /// Judges the steps of a plan that was made from an observation nobody has judged before. Two looks count as two
+    /// if `apart` lies between them: a cloud that answers wrongly does so for more than a moment.
+    ///
+    /// The steps of one plan are performed one by one, each after a look of its own: what is left of a change that was
+    /// seen twice is not held again.
+    pub fn judge<'a>(
+        &mut self,
+        steps: impl IntoIterator<Item = &'a StepFacts>,
+        apart: Duration,
+        now: Instant,
+    ) -> Verdict {
+        let changes: BTreeSet<String> = steps.into_iter().filter_map(drastic_change).collect();
+        if changes.is_empty() {
             self.held = None;
             return Verdict::Pass;
         }
-        if self.held.as_ref() == Some(&drastic) {
-            // Stays held as seen: the steps of one plan are performed one by one, each after a look of its own.
-            return Verdict::Pass;
+        let what = changes.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+        if let Some(held) = self.held.as_ref().filter(|held| changes.is_subset(&held.changes)) {
+            let after = apart.saturating_sub(now.duration_since(held.since));
+            return if after.is_zero() {
+                Verdict::Pass
+            } else {
+                Verdict::Hold { what, after, is_new: false }
+            };
         }
-        self.held = Some(drastic.clone());
-        Verdict::Hold(drastic)
+        self.held = Some(Held { changes, since: now });
+        Verdict::Hold { what, after: apart, is_new: true }
     }
 
     /// The plan is done with: the next drastic change needs two looks again.
@@ -45,16 +74,9 @@ impl EmptySetGuard {
 }
 
 /// What would be taken away, in words that are the same for the same change.
-fn drastic_changes<'a>(steps: impl IntoIterator<Item = &'a StepFacts>) -> String {
-    let mut text = String::new();
-    for facts in steps {
-        let Some(set) = facts.set.filter(|set| set.is_drastic()) else { continue };
-        let separator = if text.is_empty() { "" } else { "; " };
-        let StepFacts { kind, target, .. } = facts;
-        let written = write!(text, "{separator}{kind} {target} would lose {} of {}", set.removed, set.before);
-        debug_assert!(written.is_ok(), "a String takes every write");
-    }
-    text
+fn drastic_change(facts: &StepFacts) -> Option<String> {
+    let set = facts.set.filter(|set| set.is_drastic())?;
+    Some(format!("{} {} would lose {} of {}", facts.kind, facts.target, set.removed, set.before))
 }
 
 #[cfg(test)]
@@ -63,33 +85,53 @@ mod tests {
 
     use super::*;
 
-    fn pool(before: usize, removed: usize) -> StepFacts {
-        StepFacts::new(Verb::Update, "pool", "web").replacing(SetChange { before, removed })
+    const APART: Duration = Duration::from_secs(5);
+
+    fn pool(name: &str, before: usize, removed: usize) -> StepFacts {
+        StepFacts::new(Verb::Update, "pool", name).replacing(SetChange { before, removed })
+    }
+
+    fn is_held(verdict: &Verdict) -> bool {
+        matches!(verdict, Verdict::Hold { .. })
     }
 
     #[test]
     fn emptying_a_set_is_held_until_a_second_look_says_the_same() {
-        let mut guard = EmptySetGuard::default();
-        let held = Verdict::Hold("pool web would lose 3 of 3".to_owned());
-        assert_eq!(guard.judge([&pool(3, 3)]), held);
-        assert_eq!(guard.judge([&pool(3, 3)]), Verdict::Pass);
+        let (mut guard, now) = (EmptySetGuard::default(), Instant::now());
+        let what = "pool web would lose 3 of 3".to_owned();
+        let first = Verdict::Hold { what: what.clone(), after: APART, is_new: true };
+        assert_eq!(guard.judge([&pool("web", 3, 3)], APART, now), first);
+        let soon = guard.judge([&pool("web", 3, 3)], APART, now + Duration::from_secs(2));
+        let rest = Duration::from_secs(3);
+        assert_eq!(soon, Verdict::Hold { what, after: rest, is_new: false }, "too soon to be a second look");
+        assert_eq!(guard.judge([&pool("web", 3, 3)], APART, now + APART), Verdict::Pass);
         guard.settled();
-        assert_eq!(guard.judge([&pool(3, 3)]), held, "another time is another change");
+        assert!(is_held(&guard.judge([&pool("web", 3, 3)], APART, now + APART)), "another time");
+    }
+
+    #[test]
+    fn what_is_left_of_a_change_that_was_seen_twice_is_not_held_again() {
+        let (mut guard, now) = (EmptySetGuard::default(), Instant::now());
+        let (web, dns) = (pool("web", 3, 3), pool("dns", 3, 3));
+        assert!(is_held(&guard.judge([&web, &dns], APART, now)));
+        assert_eq!(guard.judge([&web, &dns], APART, now + APART), Verdict::Pass);
+        assert_eq!(guard.judge([&dns], APART, now + APART), Verdict::Pass);
     }
 
     #[test]
     fn a_second_look_that_says_something_else_starts_anew() {
-        let mut guard = EmptySetGuard::default();
-        assert!(matches!(guard.judge([&pool(3, 3)]), Verdict::Hold(_)));
-        assert_eq!(guard.judge([&pool(3, 1)]), Verdict::Pass, "the empty answer was wrong");
-        assert!(matches!(guard.judge([&pool(3, 3)]), Verdict::Hold(_)));
-        assert!(matches!(guard.judge([&pool(3, 2)]), Verdict::Hold(_)));
+        let (mut guard, now) = (EmptySetGuard::default(), Instant::now());
+        assert!(is_held(&guard.judge([&pool("web", 3, 3)], APART, now)));
+        let later = now + APART;
+        assert_eq!(guard.judge([&pool("web", 3, 1)], APART, later), Verdict::Pass, "the answer was wrong");
+        assert!(is_held(&guard.judge([&pool("web", 3, 3)], APART, later)));
+        assert!(is_held(&guard.judge([&pool("web", 3, 2)], APART, later + APART)));
     }
 
     #[test]
     fn ordinary_changes_pass_at_once() {
-        let mut guard = EmptySetGuard::default();
         let create = StepFacts::new(Verb::Create, "pool", "web");
-        assert_eq!(guard.judge([&pool(4, 2), &pool(0, 0), &create]), Verdict::Pass);
+        let steps = [&pool("web", 4, 2), &pool("new", 0, 0), &create];
+        assert_eq!(EmptySetGuard::default().judge(steps, APART, Instant::now()), Verdict::Pass);
     }
 }

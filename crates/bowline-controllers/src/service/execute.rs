@@ -38,7 +38,7 @@ impl Work {
             Err(doubt) => return self.retry(job, doubt.class, doubt.retry_after, &doubt, true),
         };
         match self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now()) {
-            Plan::Settled(_) if job.task.is_removal() => self.removed(job).await,
+            Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,
             Plan::Settled(status) => self.settled(job, &status).await,
             Plan::Act(steps) => self.act(job, steps).await,
             Plan::Wait(wait) => self.wait(job, wait, observed.is_some()).await,
@@ -71,7 +71,9 @@ impl Work {
         let result = self.balancers.execute(&step, self.context.fence.as_ref()).await;
         job.memory().creates.record(step.facts(), result.as_ref().copied(), Instant::now());
         match result {
-            Ok(()) if job.memory().stepped(step.to_string()) => Outcome::Requeue,
+            Ok(()) if job.memory().stepped(format!("{step} (nodes {})", job.request.nodes.epoch)) => {
+                Outcome::Requeue
+            }
             Ok(()) => {
                 warn!(service = %job.key, %step, "a step had no effect and is planned again; slowing down");
                 Outcome::Failed
@@ -84,13 +86,16 @@ impl Work {
     fn hold(&self, job: &Job, steps: &[Planned<AnyStep>]) -> Option<Outcome> {
         let mut memory = job.memory();
         // A removal takes everything away because a person said so.
-        if !job.task.is_removal()
-            && let Verdict::Hold(what) =
-                memory.empty_set.judge(steps.iter().map(|planned| planned.step.facts()))
-        {
-            warn!(service = %job.key, %what, "held back until a second look says the same (SR-7)");
-            self.tell(job.service(), &message::held(&what));
-            return Some(Outcome::RetryAfter(self.options.second_look_after));
+        if !job.task.is_removal() {
+            let facts = steps.iter().map(|planned| planned.step.facts());
+            let verdict = memory.empty_set.judge(facts, self.options.second_look_after, Instant::now());
+            if let Verdict::Hold { what, after, is_new } = verdict {
+                if is_new {
+                    warn!(service = %job.key, %what, "held back until a second look says the same (SR-7)");
+                    self.tell(job.service(), &message::held(&what));
+                }
+                return Some(Outcome::RetryAfter(after));
+            }
         }
         let first = steps.first()?;
         let judged = memory.creates.judge(first.step.facts(), &self.options.creates, Instant::now());
@@ -157,11 +162,11 @@ impl Work {
         Outcome::RetryAfter(wait.at_most.clamp(WAITS.0, WAITS.1))
     }
 
-    /// Only a person can mend it: told once, and then nothing until something changes.
+    /// Only a person can mend it: told for each try of a person, and then nothing until something changes.
     fn refused(&self, job: &Job, refusal: &Refusal) -> Outcome {
         let text = refusal.to_string();
         let told = job.memory().refused.replace(text.clone()).is_some_and(|before| before == text);
-        if !told {
+        if !told || job.priority == Priority::User {
             warn!(service = %job.key, %refusal, "cannot be done");
             self.tell(job.service(), &message::not_synced(&text));
         }
@@ -173,7 +178,7 @@ impl Work {
         if job.task.is_removal() {
             return None;
         }
-        job.memory().known = Some(job.service().clone());
+        job.memory().works_for(job.service());
         if has_finalizer(job.service()) || job.memory().finalizer_sent {
             return None;
         }

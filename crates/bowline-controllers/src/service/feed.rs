@@ -90,3 +90,48 @@ impl Work {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bowline_cloud::{Ingress, LoadBalancerStatus};
+    use bowline_kube::informer::{Object, ObjectKey};
+
+    use super::*;
+    use crate::service::desire::FINALIZER;
+
+    fn object(edit: impl FnOnce(&mut ServiceView)) -> Arc<Object<Arc<ServiceView>>> {
+        let mut view =
+            ServiceView { uid: "u-1".into(), kind: "LoadBalancer".into(), ..ServiceView::default() };
+        edit(&mut view);
+        let key = ObjectKey::namespaced("shop", "web");
+        Arc::new(Object { key, uid: view.uid.clone(), resource_version: "1".into(), view: Arc::new(view) })
+    }
+
+    fn finished(service: &mut ServiceView) {
+        service.finalizers = vec![FINALIZER.into()];
+        service.status = LoadBalancerStatus { ingress: vec![Ingress::default()] };
+    }
+
+    #[test]
+    fn what_users_wait_for_goes_before_what_looks_finished() {
+        let added = |new| asks_for(&Change::Added { new });
+        assert_eq!(added(object(|_| {})), Some(Priority::User));
+        assert_eq!(added(object(finished)), Some(Priority::Background));
+        let leaving = object(|s| {
+            finished(s);
+            s.kind = "ClusterIP".into();
+        });
+        assert_eq!(added(leaving), Some(Priority::User));
+        assert_eq!(added(object(|s| s.kind = "ClusterIP".into())), None);
+        assert_eq!(added(object(|s| s.load_balancer_class = Some("other".into()))), None);
+    }
+
+    #[test]
+    fn an_update_asks_for_a_run_only_if_it_matters() {
+        let updated = |old, new| asks_for(&Change::Updated { old, new });
+        assert_eq!(updated(object(|_| {}), object(finished)), None, "our own writes");
+        assert_eq!(updated(object(finished), object(|_| {})), Some(Priority::Background), "a lost finalizer");
+        let edited = object(|s| s.load_balancer_ip = Some("192.0.2.1".into()));
+        assert_eq!(updated(object(|_| {}), edited), Some(Priority::User));
+    }
+}

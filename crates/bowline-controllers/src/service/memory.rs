@@ -84,6 +84,17 @@ impl Memory {
         }
     }
 
+    /// Notes that something of this Service may be in the cloud from now on.
+    pub(super) fn works_for(&mut self, service: &Arc<ServiceView>) {
+        let before = self.known.replace(service.clone());
+        if let Some(episode) = &mut self.episode
+            && before.is_some_and(|before| needs_update(&before, service))
+        {
+            // For another wish the same step may be right again.
+            episode.last_step = None;
+        }
+    }
+
     /// Begins an episode, or goes on with it; whether this is the first step of its kind.
     pub(super) fn begin(&mut self, task: Task) -> bool {
         match &mut self.episode {

@@ -15,7 +15,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{error, info};
 
 use super::ServiceOptions;
 use super::desire::{has_finalizer, is_paused, needs_update, purpose};
@@ -166,10 +166,7 @@ impl Work {
         let task = {
             let mut memory = lock(&memory);
             if is_paused(&service) {
-                if !std::mem::replace(&mut memory.paused_told, true) {
-                    self.tell(&service, &message::paused());
-                }
-                return Err(Outcome::Done);
+                return Err(self.pause(key, &mut memory, &service, wanted));
             }
             memory.paused_told = false;
             // Seen: from now on the informer is asked, which shows if somebody takes it off.
@@ -185,6 +182,28 @@ impl Work {
             LoadBalancerRequest { cluster: self.options.cluster_name.clone(), service, nodes, purpose };
         let (key, priority, failures) = (key.clone(), picked.priority, picked.failures);
         Ok(Job { key, priority, failures, request, task, memory })
+    }
+
+    /// Nothing is written. If the Service goes while it is paused, what it has in the cloud stays.
+    fn pause(
+        &self,
+        key: &ObjectKey,
+        memory: &mut Memory,
+        service: &Arc<ServiceView>,
+        wanted: Option<Purpose>,
+    ) -> Outcome {
+        if wanted.is_none() {
+            info!(service = %key, uid = service.uid, "went while it was paused; its load balancer is left as it is");
+            self.memories.forget(key);
+            return Outcome::Requeue;
+        }
+        if memory.known.is_some() {
+            memory.known = Some(service.clone());
+        }
+        if !std::mem::replace(&mut memory.paused_told, true) {
+            self.tell(service, &message::paused());
+        }
+        Outcome::Done
     }
 
     fn nothing_to_do(&self, key: &ObjectKey) -> Outcome {
