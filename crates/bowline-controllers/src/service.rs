@@ -41,8 +41,10 @@ pub struct ServiceOptions {
     pub cluster_name: Arc<str>,
     /// How many workers take keys. More than one, so that a slow answer for some does not hold up the others.
     pub workers: usize,
-    /// How many load balancers a worker observes at once.
+    /// How many load balancers a worker observes at once if a user waits for one of them.
     pub batch: usize,
+    /// How many if nobody waits: after a restart, a change of nodes.
+    pub background_batch: usize,
     /// How many of these it brings a step further at once.
     pub steps_at_once: usize,
     /// The pause of a Service after failures.
@@ -67,6 +69,7 @@ impl Default for ServiceOptions {
             cluster_name: "kubernetes".into(),
             workers: 4,
             batch: 64,
+            background_batch: 256,
             steps_at_once: 16,
             backoff: Backoff::default(),
             node_quiet: Duration::from_secs(1),

@@ -63,17 +63,29 @@ impl Work {
     /// One worker; returns after `cancel`, when what it had begun is finished.
     pub(super) async fn run(&self, cancel: &CancellationToken) {
         while let Some(first) = cancel.run_until_cancelled(self.queue.take()).await {
-            let mut tickets = vec![first];
-            while tickets.len() < self.options.batch.max(1)
-                && let Some(ticket) = self.queue.try_take()
-            {
-                tickets.push(ticket);
-            }
+            let tickets = self.take_more(first);
             // A ticket that is dropped by a panic counts as failed: its key is tried again, later.
             if AssertUnwindSafe(self.run_batch(tickets)).catch_unwind().await.is_err() {
                 error!("a look at load balancers panicked: this is a bug; their Services are tried again");
             }
         }
+    }
+
+    /// What else is ready. Background work is looked at in larger lots: fewer calls, and nobody waits for the first.
+    fn take_more(&self, first: Ticket<ObjectKey>) -> Vec<Ticket<ObjectKey>> {
+        let lot = |ticket: &Ticket<ObjectKey>| match ticket.picked().priority {
+            Priority::User => self.options.batch,
+            Priority::Background => self.options.background_batch,
+        };
+        let mut most = lot(&first);
+        let mut tickets = vec![first];
+        while tickets.len() < most
+            && let Some(ticket) = self.queue.try_take()
+        {
+            most = most.min(lot(&ticket));
+            tickets.push(ticket);
+        }
+        tickets
     }
 
     async fn run_batch(&self, tickets: Vec<Ticket<ObjectKey>>) {

@@ -280,3 +280,23 @@ async fn a_paused_service_that_vanishes_keeps_its_load_balancer_and_its_namesake
     run(&cluster, &cloud, meanwhile).await;
     assert_eq!(cloud.state().balancers.keys().collect::<Vec<_>>(), ["s-second", "s-web"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_looks_at_a_thousand_finished_services_a_few_times() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    for n in 0..1000 {
+        let name = format!("web-{n}");
+        cluster.put(&name, |s| {
+            s["metadata"]["finalizers"] = json!([FINALIZER]);
+            s["status"]["loadBalancer"]["ingress"] = json!([{"ip": "192.0.2.1", "ipMode": "VIP"}]);
+        });
+        let nodes = ["a".to_owned()].into();
+        // As the first run would have left it.
+        let balancer = cloud::Balancer { ports: vec![80], nodes, building: false };
+        cloud.state().balancers.insert(format!("s-{name}"), balancer);
+    }
+    run(&cluster, &cloud, seconds(60)).await;
+    let looks = cloud.state().looks.clone();
+    assert!(looks.len() <= 5 && looks.iter().sum::<usize>() == 1000, "{looks:?}");
+    assert!(cloud.changes().is_empty() && cluster.state().patches.is_empty() && cluster.reasons().is_empty());
+}
