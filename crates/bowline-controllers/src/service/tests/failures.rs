@@ -177,3 +177,39 @@ async fn without_a_lease_nothing_is_changed() {
     assert!(cluster.state().patches.is_empty());
     assert!(cluster.reasons().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_vanished_service_left_is_removed_in_the_end_although_the_cloud_fails_at_first() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(30).await;
+        cloud.state().failures.push(CloudError::transient("no"));
+        cluster.wipe("web");
+        seconds(4).await;
+        let (_, reason, text) = cluster.state().events.last().unwrap().clone();
+        assert_eq!(
+            (reason.as_str(), text.as_str()),
+            ("DeleteLoadBalancerFailed", "Error deleting load balancer: no")
+        );
+        seconds(2).await;
+        assert!(cloud.state().balancers.is_empty());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cluster.reasons().last().unwrap(), "DeletedLoadBalancer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_while_the_cloud_is_slow_is_not_lost() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cloud.state().slow_for = Some("s-web".into());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(10).await;
+        cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));
+        cluster.put_node("b");
+        seconds(200).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cloud.changes(), ["create s-web", "ports s-web [81]", "nodes s-web a,b"]);
+}
