@@ -13,4 +13,5 @@ pub mod metrics;
 pub mod node;
 pub mod rails;
 pub mod registry;
+pub mod service;
 pub mod view;

@@ -4,5 +4,7 @@
 //! Rails are values and pure functions: no client, no clock, no logging. Who asks them tells people what they held back.
 
 pub mod claim;
+pub mod create_budget;
 pub mod deletion_budget;
+pub mod empty_set;
 pub mod new_node_grace;

@@ -1,0 +1,160 @@
+//! The service controller: gives every Service of type `LoadBalancer` what it asks for in the cloud, and takes it away.
+//!
+//! `desire` says what a Service wants, `nodes` which nodes get its traffic, `patch` what is written to it; these are pure.
+//! `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
+//! `waiting` polls for those that wait. The provider plans; nothing here makes a choice about the cloud.
+
+pub mod desire;
+mod execute;
+mod feed;
+mod memory;
+mod message;
+pub mod nodes;
+pub mod patch;
+mod rounds;
+mod waiting;
+mod work;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bowline_cloud::Capability;
+use bowline_kube::queue::{Backoff, KeyedQueue, QueueSettings};
+use futures::FutureExt;
+use futures::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use crate::controller::{Controller, ControllerContext, Stopped};
+use crate::rails::create_budget::CreateLimit;
+use crate::registry::ControllerName;
+use memory::Memories;
+use nodes::SharedNodes;
+use rounds::Rounds;
+use waiting::Waiting;
+use work::Work;
+
+/// How the service controller behaves.
+#[derive(Debug, Clone)]
+pub struct ServiceOptions {
+    /// `--cluster-name`: part of names in the cloud.
+    pub cluster_name: Arc<str>,
+    /// How many workers take keys. More than one, so that a slow answer for some does not hold up the others.
+    pub workers: usize,
+    /// How many load balancers a worker observes at once if a user waits for one of them.
+    pub batch: usize,
+    /// How many if nobody waits: after a restart, a change of nodes.
+    pub background_batch: usize,
+    /// How many of these it brings a step further at once.
+    pub steps_at_once: usize,
+    /// The pause of a Service after failures.
+    pub backoff: Backoff,
+    /// A change of nodes is acted on when no other came for this long…
+    pub node_quiet: Duration,
+    /// …but not later than this after the first.
+    pub node_burst: Duration,
+    /// SR-7: how long to wait before the second look at a large removal.
+    pub second_look_after: Duration,
+    /// SR-10: how often one thing may be created.
+    pub creates: CreateLimit,
+    /// Every how long a load balancer is compared with its Service although nothing changed; `None` for never.
+    pub repair_every: Option<Duration>,
+    /// A wait for the cloud becomes an event when it lasts this long.
+    pub tell_of_wait_after: Duration,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self {
+            cluster_name: "kubernetes".into(),
+            workers: 4,
+            batch: 64,
+            background_batch: 256,
+            steps_at_once: 16,
+            backoff: Backoff::default(),
+            node_quiet: Duration::from_secs(1),
+            node_burst: Duration::from_secs(5),
+            second_look_after: Duration::from_secs(5),
+            creates: CreateLimit::default(),
+            repair_every: Some(Duration::from_secs(12 * 3600)),
+            tell_of_wait_after: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The service controller.
+#[derive(Debug, Clone)]
+pub struct ServiceController {
+    name: ControllerName,
+    options: ServiceOptions,
+}
+
+impl ServiceController {
+    /// A controller of this name with these options.
+    #[must_use]
+    pub fn new(name: ControllerName, options: ServiceOptions) -> Self {
+        Self { name, options }
+    }
+}
+
+#[async_trait]
+impl Controller for ServiceController {
+    fn name(&self) -> &ControllerName {
+        &self.name
+    }
+
+    async fn run(&self, context: ControllerContext, cancel: CancellationToken) -> Result<(), Stopped> {
+        let balancers = match context.cloud.load_balancers() {
+            Capability::Supported(balancers) => balancers,
+            Capability::Unsupported => {
+                let cloud = context.cloud.name();
+                return Err(Stopped::NotWanted(format!("the cloud {cloud} has no load balancers")));
+            }
+            Capability::Unavailable(why) => return Err(Stopped::Unavailable(why)),
+        };
+        // A set of nodes that is not complete yet would take the missing ones out of every load balancer.
+        let synced = async { context.nodes.synced().await && context.services.synced().await };
+        if cancel.run_until_cancelled(synced).await != Some(true) {
+            return Ok(());
+        }
+        let settings = QueueSettings { backoff: self.options.backoff, ..QueueSettings::default() };
+        let queue = KeyedQueue::new("service", settings);
+        queue.report_to(&context.queues);
+        let work = Work {
+            options: self.options.clone(),
+            nodes: SharedNodes::new(context.nodes.clone()),
+            context,
+            balancers,
+            queue,
+            memories: Memories::default(),
+            waiting: Waiting::default(),
+            rounds: Rounds::default(),
+        };
+        work.drive(&cancel).await;
+        Ok(())
+    }
+}
+
+impl Work {
+    /// Runs everything until `cancel`, then finishes what was begun.
+    async fn drive(&self, cancel: &CancellationToken) {
+        // What is there at the start is worked on anyway: it is no change of nodes.
+        self.nodes.announce();
+        let (services, nodes) = (self.context.services.subscribe(), self.context.nodes.subscribe());
+        let workers = join_all((0..self.options.workers.max(1)).map(|_| self.run(cancel).boxed()));
+        let feeds = async {
+            let feeds = async {
+                tokio::join!(
+                    self.feed_services(services),
+                    self.feed_nodes(nodes),
+                    self.waiting.poll(self.balancers.as_ref(), &self.queue)
+                )
+            };
+            cancel.run_until_cancelled(feeds).await;
+        };
+        tokio::join!(workers, feeds);
+    }
+}
+
+#[cfg(test)]
+mod tests;

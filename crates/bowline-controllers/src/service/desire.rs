@@ -1,0 +1,184 @@
+//! What a Service wants of us, and whether a change of it matters. Pure; the rules are upstream's, to the letter.
+
+use bowline_cloud::{Purpose, ServiceView};
+
+/// Marks a Service whose load balancer has yet to be removed.
+pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+
+/// While this annotation is `true`, nothing is written for a Service, in the cloud or in the cluster (SR-15).
+pub const PAUSED: &str = "bowline.dev/paused";
+
+/// Whether it wants a load balancer of this controller; one with a class is somebody else's.
+#[must_use]
+pub fn wants(service: &ServiceView) -> bool {
+    service.kind == "LoadBalancer" && service.load_balancer_class.is_none()
+}
+
+/// Whether it carries our finalizer.
+#[must_use]
+pub fn has_finalizer(service: &ServiceView) -> bool {
+    service.finalizers.iter().any(|name| name == FINALIZER)
+}
+
+/// Whether it has a load balancer that it shall no longer have.
+#[must_use]
+pub fn needs_cleanup(service: &ServiceView) -> bool {
+    has_finalizer(service) && (service.deleted_at.is_some() || service.kind != "LoadBalancer")
+}
+
+/// Whether nothing may be written for it.
+#[must_use]
+pub fn is_paused(service: &ServiceView) -> bool {
+    service.annotations.get(PAUSED).is_some_and(|value| value == "true")
+}
+
+/// What is to be done for a Service; `None` if it is not ours. `known` says whether this process worked for it before: then
+/// something may be in the cloud although no finalizer says so.
+#[must_use]
+pub fn purpose(service: &ServiceView, known: bool) -> Option<Purpose> {
+    if wants(service) && service.deleted_at.is_none() {
+        return Some(Purpose::Ensure);
+    }
+    (needs_cleanup(service) || known).then_some(Purpose::Remove)
+}
+
+/// Whether `new` asks for something else than `old`.
+#[must_use]
+pub fn needs_update(old: &ServiceView, new: &ServiceView) -> bool {
+    if !wants(old) && !wants(new) {
+        return false;
+    }
+    wants(old) != wants(new)
+        || old.source_ranges != new.source_ranges
+        || old.ports != new.ports
+        || old.session_affinity != new.session_affinity
+        || old.session_affinity_timeout_seconds != new.session_affinity_timeout_seconds
+        || old.load_balancer_ip != new.load_balancer_ip
+        || old.external_ips != new.external_ips
+        || old.annotations != new.annotations
+        || old.uid != new.uid
+        || old.external_traffic_policy != new.external_traffic_policy
+        || old.health_check_node_port != new.health_check_node_port
+        // Their number alone, as upstream: the content cannot change while the number stays.
+        || old.ip_families.len() != new.ip_families.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_cloud::ServicePort;
+
+    use super::*;
+
+    fn service(change: impl FnOnce(&mut ServiceView)) -> ServiceView {
+        let port = ServicePort {
+            protocol: "TCP".into(),
+            port: 80,
+            target_port: Some("8080".into()),
+            ..ServicePort::default()
+        };
+        let mut service = ServiceView {
+            namespace: "shop".into(),
+            name: "web".into(),
+            uid: "u-1".into(),
+            kind: "LoadBalancer".into(),
+            ports: vec![port],
+            ip_families: vec!["IPv4".into()],
+            ..ServiceView::default()
+        };
+        change(&mut service);
+        service
+    }
+
+    type Edit = fn(&mut ServiceView);
+
+    #[test]
+    fn needs_update_is_true_for_every_field_that_a_load_balancer_is_made_from() {
+        let cases: [(&str, Edit); 22] = [
+            ("LoadBalancer to ClusterIP", |s| s.kind = "ClusterIP".into()),
+            ("a class", |s| s.load_balancer_class = Some("other".into())),
+            ("source ranges", |s| s.source_ranges = vec!["192.0.2.0/24".into()]),
+            ("one port more", |s| s.ports.push(ServicePort::default())),
+            ("port name", |s| s.ports[0].name = Some("http".into())),
+            ("port protocol", |s| s.ports[0].protocol = "UDP".into()),
+            ("port number", |s| s.ports[0].port = 81),
+            ("node port", |s| s.ports[0].node_port = Some(30080)),
+            ("target port number", |s| s.ports[0].target_port = Some("8081".into())),
+            ("target port number to name", |s| s.ports[0].target_port = Some("http".into())),
+            ("appProtocol set", |s| s.ports[0].app_protocol = Some("http".into())),
+            ("session affinity", |s| s.session_affinity = Some("ClientIP".into())),
+            ("session affinity config", |s| s.session_affinity_timeout_seconds = Some(60)),
+            ("loadBalancerIP", |s| s.load_balancer_ip = Some("192.0.2.1".into())),
+            ("number of external IPs", |s| s.external_ips = vec!["192.0.2.1".into()]),
+            ("annotations", |s| drop(s.annotations.insert("any".into(), "thing".into()))),
+            ("UID", |s| s.uid = "u-2".into()),
+            ("traffic policy", |s| s.external_traffic_policy = Some("Local".into())),
+            ("health check node port", |s| s.health_check_node_port = Some(31000)),
+            ("one IP family to two", |s| s.ip_families.push("IPv6".into())),
+            ("one IP family to none", |s| s.ip_families.clear()),
+            ("the pause", |s| drop(s.annotations.insert(PAUSED.into(), "true".into()))),
+        ];
+        let old = service(|_| {});
+        for (name, edit) in cases {
+            assert!(needs_update(&old, &service(edit)), "{name}");
+            assert!(needs_update(&service(edit), &old), "{name}, backwards");
+        }
+        let ips = |ip: &str| service(|s| s.external_ips = vec![ip.into()]);
+        assert!(needs_update(&ips("192.0.2.1"), &ips("192.0.2.2")), "external IPs");
+        let spoken = |protocol: &str| service(|s| s.ports[0].app_protocol = Some(protocol.into()));
+        assert!(needs_update(&spoken("http"), &spoken("https")), "appProtocol changed");
+    }
+
+    #[test]
+    fn needs_update_is_false_for_everything_else() {
+        let cases: [(&str, Edit); 8] = [
+            ("identical", |_| {}),
+            ("families of the same number", |s| s.ip_families = vec!["IPv6".into()]),
+            ("labels", |s| drop(s.labels.insert("a".into(), "b".into()))),
+            ("cluster IPs", |s| s.cluster_ips = vec!["10.0.0.1".into()]),
+            ("family policy", |s| s.ip_family_policy = Some("SingleStack".into())),
+            ("allocateLoadBalancerNodePorts", |s| s.allocate_node_ports = Some(false)),
+            ("finalizers", |s| s.finalizers = vec![FINALIZER.into()]),
+            ("deletion", |s| s.deleted_at = Some(k8s_openapi::jiff::Timestamp::UNIX_EPOCH)),
+        ];
+        let old = service(|_| {});
+        for (name, edit) in cases {
+            assert!(!needs_update(&old, &service(edit)), "{name}");
+        }
+        let plain = service(|s| s.kind = "ClusterIP".into());
+        let other = service(|s| (s.kind, s.uid) = ("NodePort".into(), "u-9".into()));
+        assert!(!needs_update(&plain, &other), "neither wants a load balancer");
+    }
+
+    #[test]
+    fn needs_cleanup_as_upstream() {
+        let finalizer: Edit = |s| s.finalizers = vec![FINALIZER.into()];
+        let deleted: Edit = |s| s.deleted_at = Some(k8s_openapi::jiff::Timestamp::UNIX_EPOCH);
+        assert!(!needs_cleanup(&service(|s| s.kind = "NodePort".into())), "no finalizer");
+        assert!(needs_cleanup(&service(|s| {
+            finalizer(s);
+            s.kind = "NodePort".into();
+        })));
+        assert!(!needs_cleanup(&service(finalizer)), "it is wanted");
+        assert!(needs_cleanup(&service(|s| {
+            finalizer(s);
+            deleted(s);
+        })));
+    }
+
+    #[test]
+    fn a_service_with_a_class_is_not_ours_even_with_our_finalizer() {
+        let classed = service(|s| {
+            s.load_balancer_class = Some("other".into());
+            s.finalizers = vec![FINALIZER.into()];
+        });
+        assert_eq!(purpose(&classed, false), None);
+    }
+
+    #[test]
+    fn what_is_being_deleted_is_never_ensured() {
+        let deleted = service(|s| s.deleted_at = Some(k8s_openapi::jiff::Timestamp::UNIX_EPOCH));
+        assert_eq!(purpose(&deleted, false), None, "somebody else's finalizer holds it");
+        assert_eq!(purpose(&deleted, true), Some(Purpose::Remove));
+        assert_eq!(purpose(&service(|_| {}), false), Some(Purpose::Ensure));
+    }
+}

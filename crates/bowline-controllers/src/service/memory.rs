@@ -1,0 +1,169 @@
+//! What the controller remembers of each Service between runs, and when it forgets it. No decisions about the cloud.
+//!
+//! All of it may be lost: after a restart a Service is observed and planned as if it were new.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bowline_cloud::ServiceView;
+use bowline_kube::informer::ObjectKey;
+use tokio::time::Instant;
+
+use super::desire::needs_update;
+use crate::rails::create_budget::CreateBudget;
+use crate::rails::empty_set::EmptySetGuard;
+
+/// What a run is about; it decides which events tell of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Make the load balancer as the Service wants it.
+    Ensure,
+    /// Only the set of nodes changed.
+    Nodes,
+    /// Take it away; the Service is still there.
+    Remove,
+    /// Take away what belonged to a Service that is gone.
+    RemoveOrphan,
+}
+
+impl Task {
+    pub(super) fn is_removal(self) -> bool {
+        matches!(self, Self::Remove | Self::RemoveOrphan)
+    }
+}
+
+/// What is remembered of one Service.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// The Service as we last worked for it: then something of it may be in the cloud.
+    pub(super) known: Option<Arc<ServiceView>>,
+    /// Our finalizer was sent, and the informer does not show it yet.
+    pub(super) finalizer_sent: bool,
+    pub(super) settled: Option<Settled>,
+    pub(super) episode: Option<Episode>,
+    pub(super) empty_set: EmptySetGuard,
+    pub(super) creates: CreateBudget,
+    pub(super) paused_told: bool,
+    pub(super) refused: Option<String>,
+    pub(super) waits: Option<Waits>,
+}
+
+/// What the load balancer was last brought to.
+#[derive(Debug, Clone)]
+pub(super) struct Settled {
+    pub(super) service: Arc<ServiceView>,
+    pub(super) node_epoch: u64,
+}
+
+/// From the first step until all is settled.
+#[derive(Debug)]
+pub(super) struct Episode {
+    pub(super) task: Task,
+    pub(super) began: Instant,
+    /// Steps that succeeded.
+    pub(super) steps: usize,
+    pub(super) last_step: Option<String>,
+}
+
+/// A wait, and whether a person was told.
+#[derive(Debug)]
+pub(super) struct Waits {
+    pub(super) reason: String,
+    pub(super) since: Instant,
+    pub(super) told: bool,
+}
+
+impl Memory {
+    /// What a run that shall ensure `service` is about.
+    pub(super) fn ensuring(&self, service: &ServiceView, node_epoch: u64) -> Task {
+        match &self.settled {
+            Some(settled) if settled.node_epoch != node_epoch && !needs_update(&settled.service, service) => {
+                Task::Nodes
+            }
+            _ => Task::Ensure,
+        }
+    }
+
+    /// Notes that something of this Service may be in the cloud from now on.
+    pub(super) fn works_for(&mut self, service: &Arc<ServiceView>) {
+        let before = self.known.replace(service.clone());
+        if let Some(episode) = &mut self.episode
+            && before.is_some_and(|before| needs_update(&before, service))
+        {
+            // For another wish the same step may be right again.
+            episode.last_step = None;
+        }
+    }
+
+    /// Begins an episode, or goes on with it; whether this is the first step of its kind.
+    pub(super) fn begin(&mut self, task: Task) -> bool {
+        match &mut self.episode {
+            Some(episode) if episode.task == task => false,
+            // What began as a change of nodes and met a user's edit is now about both.
+            Some(episode) => {
+                episode.task = task;
+                true
+            }
+            None => {
+                self.episode = Some(Episode { task, began: Instant::now(), steps: 0, last_step: None });
+                true
+            }
+        }
+    }
+
+    /// Takes down a step that succeeded; `false` if it is the same as the one before, which then had no effect.
+    pub(super) fn stepped(&mut self, step: String) -> bool {
+        let Some(episode) = &mut self.episode else { return true };
+        episode.steps += 1;
+        let repeated = episode.last_step.as_ref() == Some(&step);
+        episode.last_step = Some(step);
+        !repeated
+    }
+
+    /// Notes a wait; whether it is time to tell of it, once for each reason.
+    pub(super) fn waits(&mut self, reason: &str, tell_after: std::time::Duration) -> bool {
+        if let Some(episode) = &mut self.episode {
+            episode.last_step = None;
+        }
+        let now = Instant::now();
+        match &mut self.waits {
+            Some(waits) if waits.reason == reason => {
+                let tell = !waits.told && now.duration_since(waits.since) >= tell_after;
+                waits.told |= tell;
+                tell
+            }
+            waits => {
+                *waits = Some(Waits { reason: reason.to_owned(), since: now, told: false });
+                false
+            }
+        }
+    }
+
+    /// All is as wanted; gives back the episode that led to it.
+    pub(super) fn settle(&mut self, service: &Arc<ServiceView>, node_epoch: u64) -> Option<Episode> {
+        self.settled = Some(Settled { service: service.clone(), node_epoch });
+        self.known = Some(service.clone());
+        (self.waits, self.refused) = (None, None);
+        self.empty_set.settled();
+        self.episode.take()
+    }
+}
+
+/// The memories, by key. One worker at a time works on a key, so a memory is never waited for.
+#[derive(Debug, Default)]
+pub(super) struct Memories(Mutex<BTreeMap<ObjectKey, Arc<Mutex<Memory>>>>);
+
+impl Memories {
+    pub(super) fn of(&self, key: &ObjectKey) -> Arc<Mutex<Memory>> {
+        lock(&self.0).entry(key.clone()).or_default().clone()
+    }
+
+    pub(super) fn forget(&self, key: &ObjectKey) {
+        lock(&self.0).remove(key);
+    }
+}
+
+/// Held for a few assignments only, never over an await.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

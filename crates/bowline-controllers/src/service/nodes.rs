@@ -1,0 +1,103 @@
+//! Which nodes get the traffic of load balancers: one snapshot for all Services, numbered by an epoch.
+//!
+//! The set is the same for every Service, whatever its traffic policy: readiness is left to the health checks of the load
+//! balancers. Comparing two sets costs one number, however many Services and nodes there are.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bowline_cloud::{NodeSet, NodeView};
+use bowline_kube::informer::Informer;
+
+/// A node with this label, unless it says `false`, gets no traffic from load balancers.
+pub const EXCLUDE_LABEL: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+/// The cluster autoscaler is about to remove a node with this taint.
+pub const AUTOSCALER_TAINT: &str = "ToBeDeletedByClusterAutoscaler";
+
+/// Whether a node gets traffic from load balancers.
+#[must_use]
+pub fn is_eligible(node: &NodeView) -> bool {
+    node.deleted_at.is_none()
+        && !is_excluded(node)
+        && !node.taints.iter().any(|taint| taint.key == AUTOSCALER_TAINT)
+}
+
+/// Whether a person excluded it. A value that is no boolean counts as yes, as the label alone did before 1.34.
+fn is_excluded(node: &NodeView) -> bool {
+    let said_no = |value: &str| matches!(value, "0" | "f" | "F" | "false" | "False" | "FALSE");
+    node.labels.get(EXCLUDE_LABEL).is_some_and(|value| !said_no(value))
+}
+
+/// Whether an update of a node is worth a look at all load balancers. Narrower than [`is_eligible`] on purpose: a node
+/// that is about to go is dropped with the next change, so that its connections are not cut while it drains.
+#[must_use]
+pub fn is_worth_a_look(old: &NodeView, new: &NodeView) -> bool {
+    is_excluded(old) != is_excluded(new) || old.provider_id != new.provider_id
+}
+
+/// The eligible ones, by name.
+pub fn select<'a>(nodes: impl IntoIterator<Item = &'a Arc<NodeView>>) -> BTreeMap<String, Arc<NodeView>> {
+    let eligible = nodes.into_iter().filter(|node| is_eligible(node));
+    eligible.map(|node| (node.name.clone(), node.clone())).collect()
+}
+
+/// The set that follows `current`: its epoch grows only if a name or a provider ID comes, goes or changes.
+#[must_use]
+pub fn next_set(current: &NodeSet, selected: BTreeMap<String, Arc<NodeView>>) -> NodeSet {
+    let same = current.nodes.len() == selected.len()
+        && current.nodes.iter().zip(&selected).all(|((name, node), (other_name, other))| {
+            name == other_name && node.provider_id == other.provider_id
+        });
+    let epoch = if same { current.epoch } else { current.epoch.saturating_add(1) };
+    NodeSet { epoch, nodes: Arc::new(selected) }
+}
+
+/// The present set, and which of the past ones all Services were last told of.
+#[derive(Debug)]
+pub(super) struct SharedNodes {
+    nodes: Informer<Arc<NodeView>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    set: NodeSet,
+    /// The informer's epoch that `set` was made from.
+    made_from: Option<u64>,
+    announced: u64,
+}
+
+impl SharedNodes {
+    pub(super) fn new(nodes: Informer<Arc<NodeView>>) -> Self {
+        Self { nodes, state: Mutex::default() }
+    }
+
+    /// The set as of now. Made anew only if some node changed since the last call.
+    pub(super) fn current(&self) -> NodeSet {
+        let mut state = self.lock();
+        let snapshot = self.nodes.snapshot();
+        if state.made_from != Some(snapshot.epoch()) {
+            let selected = select(snapshot.objects().iter().map(|object| &object.view));
+            state.set = next_set(&state.set, selected);
+            state.made_from = Some(snapshot.epoch());
+        }
+        state.set.clone()
+    }
+
+    /// The present set, if it is another than the one all Services were last told of.
+    pub(super) fn announce(&self) -> Option<NodeSet> {
+        let current = self.current();
+        let mut state = self.lock();
+        let is_new = state.announced != current.epoch;
+        state.announced = current.epoch;
+        is_new.then_some(current)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

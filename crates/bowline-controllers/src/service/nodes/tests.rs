@@ -1,0 +1,107 @@
+//! The node predicates of upstream, case by case.
+
+use bowline_cloud::Taint;
+use k8s_openapi::jiff::Timestamp;
+
+use super::*;
+
+type Edit = fn(&mut NodeView);
+
+fn node(name: &str, edit: impl FnOnce(&mut NodeView)) -> NodeView {
+    let mut node = NodeView {
+        name: name.into(),
+        provider_id: Some(format!("fake://{name}")),
+        ready: Some(true),
+        ..NodeView::default()
+    };
+    edit(&mut node);
+    node
+}
+
+fn label(node: &mut NodeView, value: &str) {
+    node.labels.insert(EXCLUDE_LABEL.into(), value.into());
+}
+
+fn taint(node: &mut NodeView, key: &str) {
+    node.taints.push(Taint { key: key.into(), value: None, effect: "NoSchedule".into() });
+}
+
+fn set(nodes: &[NodeView]) -> BTreeMap<String, Arc<NodeView>> {
+    let nodes: Vec<_> = nodes.iter().cloned().map(Arc::new).collect();
+    select(&nodes)
+}
+
+#[test]
+fn the_stable_set_as_upstream() {
+    let cases: [(&str, Edit, bool); 13] = [
+        ("ready", |_| {}, true),
+        ("not ready: health is left to the load balancer", |n| n.ready = Some(false), true),
+        ("readiness never reported", |n| n.ready = None, true),
+        ("unschedulable", |n| n.unschedulable = true, true),
+        ("no provider ID", |n| n.provider_id = None, true),
+        ("uninitialized", |n| taint(n, "node.cloudprovider.kubernetes.io/uninitialized"), true),
+        ("excluded by the label alone", |n| label(n, ""), false),
+        ("exclusion false", |n| label(n, "false"), true),
+        ("exclusion 0", |n| label(n, "0"), true),
+        ("exclusion true", |n| label(n, "true"), false),
+        ("exclusion foo", |n| label(n, "foo"), false),
+        ("autoscaler taint", |n| taint(n, AUTOSCALER_TAINT), false),
+        ("being deleted", |n| n.deleted_at = Some(Timestamp::UNIX_EPOCH), false),
+    ];
+    for (name, edit, eligible) in cases {
+        assert_eq!(is_eligible(&node("a", edit)), eligible, "{name}");
+    }
+}
+
+#[test]
+fn should_sync_updated_node_as_upstream() {
+    let cases: [(&str, Edit, Edit, bool); 12] = [
+        ("nothing", |_| {}, |_| {}, false),
+        ("becomes excluded", |_| {}, |n| label(n, ""), true),
+        ("is excluded no longer", |n| label(n, "true"), |_| {}, true),
+        ("exclusion false is none", |_| {}, |n| label(n, "false"), false),
+        ("excluded by another word", |n| label(n, "true"), |n| label(n, ""), false),
+        ("provider ID changes", |_| {}, |n| n.provider_id = Some("fake://other".into()), true),
+        ("provider ID set", |n| n.provider_id = None, |_| {}, true),
+        ("readiness", |_| {}, |n| n.ready = Some(false), false),
+        ("autoscaler taint", |_| {}, |n| taint(n, AUTOSCALER_TAINT), false),
+        ("another taint", |_| {}, |n| taint(n, "any"), false),
+        ("another label", |_| {}, |n| drop(n.labels.insert("a".into(), "b".into())), false),
+        ("deletion", |_| {}, |n| n.deleted_at = Some(Timestamp::UNIX_EPOCH), false),
+    ];
+    for (name, old, new, worth) in cases {
+        assert_eq!(is_worth_a_look(&node("a", old), &node("a", new)), worth, "{name}");
+        // Whatever else changes with it, the answer stays.
+        let busy = |edit: Edit| {
+            node("a", |n| {
+                edit(n);
+                n.ready = None;
+                taint(n, AUTOSCALER_TAINT);
+                n.deleted_at = Some(Timestamp::UNIX_EPOCH);
+            })
+        };
+        assert_eq!(is_worth_a_look(&node("a", old), &busy(new)), worth, "{name}, among other changes");
+    }
+}
+
+#[test]
+fn list_with_predicates_as_upstream() {
+    let nodes = [node("b", |_| {}), node("a", |_| {}), node("c", |n| label(n, ""))];
+    assert_eq!(set(&nodes).keys().collect::<Vec<_>>(), ["a", "b"]);
+    assert!(set(&[node("c", |n| label(n, ""))]).is_empty());
+    assert!(set(&[]).is_empty());
+}
+
+#[test]
+fn the_epoch_grows_only_when_a_name_or_a_provider_id_changes() {
+    let first = next_set(&NodeSet::default(), set(&[node("a", |_| {}), node("b", |_| {})]));
+    assert_eq!(first.epoch, 1);
+    let unready = next_set(&first, set(&[node("a", |n| n.ready = Some(false)), node("b", |_| {})]));
+    assert_eq!(unready.epoch, 1, "readiness plays no role");
+    assert_eq!(unready.nodes["a"].ready, Some(false), "but the views are the latest");
+    let other_machine = next_set(&first, set(&[node("a", |n| n.provider_id = None), node("b", |_| {})]));
+    assert_eq!(other_machine.epoch, 2);
+    assert_eq!(next_set(&first, set(&[node("a", |_| {})])).epoch, 2, "one less");
+    assert_eq!(next_set(&first, set(&[node("a", |_| {}), node("c", |_| {})])).epoch, 2, "another");
+    assert_eq!(next_set(&NodeSet::default(), set(&[])).epoch, 0, "nothing is still nothing");
+}

@@ -1,0 +1,93 @@
+//! The whole controller on an API server in memory and a fake cloud, under virtual time.
+
+mod api;
+mod cloud;
+mod failures;
+mod lifecycle;
+mod nodes;
+mod rails;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{Fence, ServiceView, Unfenced};
+use bowline_kube::clock::Clock;
+use bowline_kube::events::{EventMetrics, EventRecorder};
+use bowline_kube::informer::InformerSpec;
+use bowline_kube::queue::QueueMetrics;
+use bowline_kube::write::Writer;
+use kube::Api;
+use prometheus_client::registry::Registry;
+use tokio_util::sync::CancellationToken;
+
+use super::desire::FINALIZER;
+use super::*;
+use crate::controller::ControllerContext;
+use crate::metrics::ControllerMetrics;
+use crate::registry::common_names;
+use crate::view::{SlimNode, SlimService, node_view, service_view};
+use api::Cluster;
+use cloud::FakeCloud;
+
+/// As the manager keeps them.
+fn kept(service: SlimService) -> Option<Arc<ServiceView>> {
+    let view = service_view(service);
+    let ours = view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == FINALIZER);
+    ours.then(|| Arc::new(view))
+}
+
+/// Runs the controller while `meanwhile` does something, and stops it then.
+async fn run(cluster: &Cluster, cloud: &FakeCloud, meanwhile: impl Future<Output = ()>) {
+    run_with(cluster, cloud, ServiceOptions::default(), Arc::new(Unfenced), meanwhile).await;
+}
+
+async fn run_with(
+    cluster: &Cluster,
+    cloud: &FakeCloud,
+    options: ServiceOptions,
+    fence: Arc<dyn Fence>,
+    meanwhile: impl Future<Output = ()>,
+) {
+    let (client, cancel) = (cluster.client(), CancellationToken::new());
+    let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
+        .build(client.clone(), Api::all);
+    let (services, service_task) = InformerSpec::new("services", kept).build(client.clone(), Api::all);
+    let mut registry = Registry::default();
+    let context = ControllerContext {
+        cloud: Arc::new(cloud.clone()),
+        nodes,
+        services,
+        writer: Writer::new(client.clone(), fence.clone(), Duration::from_secs(5)),
+        events: EventRecorder::new(
+            client,
+            "service-controller",
+            "",
+            Clock::system(),
+            EventMetrics::default(),
+        ),
+        fence,
+        clock: Clock::system(),
+        queues: QueueMetrics::register(&mut registry),
+        metrics: ControllerMetrics::register(&mut registry),
+    };
+    cloud.state().metrics = Some(context.metrics.clone());
+    let events = context.events.clone();
+    let name = common_names().into_iter().find(|name| name.alias == "service").unwrap();
+    let controller = ServiceController::new(name, options);
+    let stop = async {
+        meanwhile.await;
+        events.flush(Duration::from_secs(5)).await.unwrap();
+        cancel.cancel();
+    };
+    let (ended, ..) = tokio::join!(
+        controller.run(context, cancel.clone()),
+        node_task.run(cancel.clone()),
+        service_task.run(cancel.clone()),
+        stop
+    );
+    ended.unwrap();
+}
+
+async fn seconds(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}

@@ -1,0 +1,210 @@
+//! A cloud in memory: one load balancer for each Service UID, with faults on demand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bowline_cloud::{
+    AnyLoadBalancers, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress, LoadBalancerRequest,
+    LoadBalancerStatus, LoadBalancers, Plan, Planned, Proof, Purpose, Refusal, ServiceKey, SetChange, Step,
+    StepFacts, Verb, Wait, async_trait,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use crate::metrics::ControllerMetrics;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Balancer {
+    pub(super) ports: Vec<u16>,
+    pub(super) nodes: BTreeSet<String>,
+    /// Still being built.
+    pub(super) building: bool,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// By Service UID.
+    pub(super) balancers: BTreeMap<String, Balancer>,
+    /// Every change, as text.
+    pub(super) changes: Vec<String>,
+    /// The number of Services of each observation.
+    pub(super) looks: Vec<usize>,
+    pub(super) polls: usize,
+    /// What the next steps fail with, last first.
+    pub(super) failures: Vec<CloudError>,
+    /// What all observations say instead, if set.
+    pub(super) doubt: Option<Doubt>,
+    /// New load balancers take until a test says so.
+    pub(super) builds_slowly: bool,
+    /// What is created is not found again.
+    pub(super) forgetful: bool,
+    /// The name of a Service whose plan panics.
+    pub(super) panic_for: Option<String>,
+    /// The UID of a Service whose steps take 30 s.
+    pub(super) slow_for: Option<String>,
+    /// Load balancers of another kind.
+    pub(super) instead: Option<Arc<dyn AnyLoadBalancers>>,
+    pub(super) metrics: Option<ControllerMetrics>,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct FakeCloud(Arc<Mutex<State>>);
+
+impl FakeCloud {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // A scripted panic may have happened under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn changes(&self) -> Vec<String> {
+        self.state().changes.clone()
+    }
+}
+
+#[async_trait]
+impl Cloud for FakeCloud {
+    fn name(&self) -> &str {
+        "fake"
+    }
+    fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
+        let instead = self.state().instead.clone();
+        Capability::Supported(instead.unwrap_or_else(|| Arc::new(self.clone())))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    Create,
+    Ports(Vec<u16>),
+    Nodes(BTreeSet<String>, SetChange),
+    Delete,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct FakeStep {
+    uid: String,
+    change: Change,
+}
+
+impl fmt::Display for FakeStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.change {
+            Change::Create => write!(f, "create {}", self.uid),
+            Change::Ports(ports) => write!(f, "ports {} {ports:?}", self.uid),
+            Change::Nodes(nodes, _) => {
+                let nodes: Vec<_> = nodes.iter().map(String::as_str).collect();
+                write!(f, "nodes {} {}", self.uid, nodes.join(","))
+            }
+            Change::Delete => write!(f, "delete {}", self.uid),
+        }
+    }
+}
+
+impl Step for FakeStep {
+    fn facts(&self) -> StepFacts {
+        let verb = match self.change {
+            Change::Create => Verb::Create,
+            Change::Delete => Verb::Delete,
+            Change::Ports(_) | Change::Nodes(..) => Verb::Update,
+        };
+        let facts = StepFacts::new(verb, "load balancer", &self.uid);
+        match self.change {
+            Change::Nodes(_, set) => facts.replacing(set),
+            _ => facts,
+        }
+    }
+}
+
+#[async_trait]
+impl LoadBalancers for FakeCloud {
+    type Observed = Balancer;
+    type Step = FakeStep;
+
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Balancer>> {
+        // A round trip: others may run meanwhile.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut state = self.state();
+        state.looks.push(requests.len());
+        let look = |request: &LoadBalancerRequest| {
+            if let Some(doubt) = &state.doubt {
+                return Evidence::Unknown(doubt.clone());
+            }
+            match state.balancers.get(&request.service.uid) {
+                Some(balancer) => Evidence::Present(balancer.clone()),
+                None => Evidence::Absent(Proof::new("not in the map")),
+            }
+        };
+        requests.iter().map(look).collect()
+    }
+
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&Balancer>,
+        _now: Timestamp,
+    ) -> Plan<FakeStep, LoadBalancerStatus> {
+        let service = &request.service;
+        assert_ne!(self.state().panic_for.as_ref(), Some(&service.name), "scripted panic");
+        let act = |change| {
+            Plan::Act(vec![Planned::new(FakeStep { uid: service.uid.clone(), change }, "it differs")])
+        };
+        match service.annotations.get("fake").map(String::as_str) {
+            Some("elsewhere") => return Plan::Elsewhere,
+            Some("refuse") => return Plan::Refuse(Refusal { problems: vec!["no such flavor".into()] }),
+            _ => {}
+        }
+        let Some(balancer) = observed else {
+            return match request.purpose {
+                Purpose::Ensure => act(Change::Create),
+                Purpose::Remove => Plan::Settled(LoadBalancerStatus::default()),
+            };
+        };
+        if balancer.building {
+            return Plan::Wait(Wait { reason: "amphora boots".into(), at_most: Duration::from_secs(300) });
+        }
+        if request.purpose == Purpose::Remove {
+            return act(Change::Delete);
+        }
+        let ports: Vec<_> = service.ports.iter().map(|port| port.port).collect();
+        if ports != balancer.ports {
+            return act(Change::Ports(ports));
+        }
+        let nodes: BTreeSet<_> = request.nodes.nodes.keys().cloned().collect();
+        if nodes != balancer.nodes {
+            let removed = balancer.nodes.difference(&nodes).count();
+            return act(Change::Nodes(nodes, SetChange { before: balancer.nodes.len(), removed }));
+        }
+        let ip = "192.0.2.1".parse().ok();
+        Plan::Settled(LoadBalancerStatus { ingress: vec![Ingress { ip, ..Ingress::default() }] })
+    }
+
+    async fn execute(&self, step: &FakeStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        fence.check()?;
+        let slow = self.state().slow_for.as_ref() == Some(&step.uid);
+        tokio::time::sleep(Duration::from_millis(if slow { 30_000 } else { 10 })).await;
+        let mut state = self.state();
+        if let Some(failure) = state.failures.pop() {
+            return Err(failure);
+        }
+        state.changes.push(step.to_string());
+        let (uid, building) = (step.uid.clone(), state.builds_slowly);
+        match &step.change {
+            Change::Create if state.forgetful => {}
+            Change::Create => drop(state.balancers.insert(uid, Balancer { building, ..Balancer::default() })),
+            Change::Delete => drop(state.balancers.remove(&uid)),
+            Change::Ports(ports) => state.balancers.get_mut(&uid).unwrap().ports = ports.clone(),
+            Change::Nodes(nodes, _) => state.balancers.get_mut(&uid).unwrap().nodes = nodes.clone(),
+        }
+        Ok(())
+    }
+
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        let mut state = self.state();
+        state.polls += 1;
+        let ready = |request: &&LoadBalancerRequest| {
+            state.balancers.get(&request.service.uid).is_none_or(|balancer| !balancer.building)
+        };
+        Ok(waiting.iter().filter(ready).map(|request| request.service.key()).collect())
+    }
+}

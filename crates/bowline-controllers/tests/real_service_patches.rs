@@ -1,0 +1,139 @@
+//! What the service controller writes, on the real kube-apiserver: does the server do with it what we think?
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bowline_cloud::{Ingress, LoadBalancerStatus, ServiceView, Unfenced};
+use bowline_controllers::service::desire::{FINALIZER, has_finalizer};
+use bowline_controllers::service::patch;
+use bowline_controllers::view::{SlimService, service_view};
+use bowline_kube::write::{Change, Guard, WriteError, Writer, Written};
+use bowline_testkit::apiserver::{Cluster, Identity};
+use k8s_openapi::api::core::v1::Service;
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+
+struct Fixture {
+    api: Api<Service>,
+    writer: Writer,
+    name: &'static str,
+}
+
+impl Fixture {
+    async fn create(name: &'static str, finalizers: &[&str]) -> anyhow::Result<Self> {
+        let cluster = Cluster::shared().await?;
+        let client: Client = cluster.client(&Identity::Admin).await?;
+        let namespace = cluster.namespace("service-patches").await?;
+        let api = Api::namespaced(client.clone(), &namespace);
+        let service: Service = serde_json::from_value(json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "finalizers": finalizers},
+            "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}
+        }))?;
+        api.create(&PostParams::default(), &service).await?;
+        let writer = Writer::new(client, Arc::new(Unfenced), Duration::from_secs(10));
+        Ok(Self { api, writer, name })
+    }
+
+    async fn view(&self) -> anyhow::Result<Option<ServiceView>> {
+        let service = self.api.get_opt(self.name).await?;
+        let slim = |service| -> anyhow::Result<SlimService> {
+            Ok(serde_json::from_value(serde_json::to_value(service)?)?)
+        };
+        Ok(service.map(slim).transpose()?.map(service_view))
+    }
+
+    async fn seen(&self) -> anyhow::Result<ServiceView> {
+        self.view().await?.context("the Service is gone")
+    }
+
+    async fn write(&self, seen: &ServiceView, change: Change) -> Result<Written, WriteError> {
+        let guard = Guard::Uid(seen.uid.clone());
+        self.writer.patch_status::<Service>(Some(&seen.namespace), &seen.name, &guard, change).await
+    }
+}
+
+fn at(ip: &str) -> LoadBalancerStatus {
+    LoadBalancerStatus { ingress: vec![Ingress { ip: ip.parse().ok(), ..Ingress::default() }] }
+}
+
+#[tokio::test]
+async fn our_finalizer_comes_and_goes_and_nobody_elses_is_lost() -> anyhow::Result<()> {
+    let fixture = Fixture::create("web", &[]).await?;
+    let before = fixture.seen().await?;
+    let foreign = Change::Merge(json!({"metadata": {"finalizers": ["example.org/foreign"]}}));
+    fixture.write(&before, foreign).await?;
+    // Written for what was seen before the foreign one came.
+    fixture.write(&before, patch::add_finalizer()).await?;
+    fixture.write(&before, patch::add_finalizer()).await?;
+    let seen = fixture.seen().await?;
+    let mut finalizers = seen.finalizers.clone();
+    finalizers.sort();
+    assert_eq!(finalizers, ["example.org/foreign", FINALIZER], "added once, nothing lost");
+
+    let outdated = ServiceView { finalizers: vec![FINALIZER.to_owned()], ..seen.clone() };
+    let refused = fixture.write(&outdated, patch::release(&outdated)).await;
+    assert!(matches!(refused, Err(WriteError::Conflict { .. })), "{refused:?}");
+    fixture.write(&seen, patch::release(&seen)).await?;
+    assert_eq!(fixture.seen().await?.finalizers, ["example.org/foreign"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_status_that_was_written_is_the_one_that_is_read_although_the_server_fills_in_the_mode()
+-> anyhow::Result<()> {
+    let fixture = Fixture::create("web", &[]).await?;
+    let wanted = at("192.0.2.1");
+    let before = fixture.seen().await?;
+    fixture.write(&before, patch::status(&before, &wanted)).await?;
+    let seen = fixture.seen().await?;
+    assert_eq!(seen.status.ingress.len(), 1);
+    assert!(patch::status(&seen, &wanted).is_empty(), "{:?}", seen.status);
+    fixture.write(&seen, patch::status(&seen, &LoadBalancerStatus::default())).await?;
+    assert!(fixture.seen().await?.status.ingress.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deleted_service_goes_with_the_one_write_that_releases_it() -> anyhow::Result<()> {
+    let fixture = Fixture::create("web", &[]).await?;
+    let before = fixture.seen().await?;
+    fixture.write(&before, patch::add_finalizer()).await?;
+    fixture.write(&before, patch::status(&before, &at("192.0.2.1"))).await?;
+    fixture.api.delete("web", &DeleteParams::default()).await?;
+    let seen = fixture.seen().await?;
+    assert!(seen.deleted_at.is_some() && has_finalizer(&seen));
+    fixture.write(&seen, patch::release(&seen)).await?;
+    assert_eq!(fixture.view().await?, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_change_of_type_is_released_with_its_status_in_one_write() -> anyhow::Result<()> {
+    let fixture = Fixture::create("web", &[]).await?;
+    let before = fixture.seen().await?;
+    fixture.write(&before, patch::add_finalizer()).await?;
+    fixture.write(&before, patch::status(&before, &at("192.0.2.1"))).await?;
+    let with_status = fixture.seen().await?;
+    let plain = json!({"spec": {"type": "ClusterIP"}});
+    fixture.api.patch("web", &Default::default(), &kube::api::Patch::Merge(plain)).await?;
+    // The status as it was before the server cleared it itself.
+    let seen = ServiceView { status: with_status.status, ..fixture.seen().await? };
+    fixture.write(&seen, patch::release(&seen)).await?;
+    let after = fixture.seen().await?;
+    assert!(after.finalizers.is_empty() && after.status.ingress.is_empty(), "{after:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_namesake_is_never_written_to() -> anyhow::Result<()> {
+    let fixture = Fixture::create("web", &[]).await?;
+    let other = ServiceView { uid: "11111111-2222-3333-4444-555555555555".into(), ..fixture.seen().await? };
+    for change in [patch::add_finalizer(), patch::status(&other, &at("192.0.2.1"))] {
+        let refused = fixture.write(&other, change).await;
+        assert!(matches!(refused, Err(WriteError::Replaced { .. })), "{refused:?}");
+    }
+    assert!(fixture.seen().await?.finalizers.is_empty());
+    Ok(())
+}
