@@ -8,5 +8,7 @@ pub mod extra;
 #[cfg(test)]
 mod memory_api;
 pub mod metrics;
+pub mod rails;
 pub mod registry;
+pub mod route;
 pub mod view;
