@@ -166,4 +166,6 @@ impl RouteController {
 }
 
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod tests;

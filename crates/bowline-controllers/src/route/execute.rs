@@ -81,7 +81,7 @@ fn log(planned: &Planned<RouteChange>, answer: &Result<(), CloudError>) {
     match answer {
         Ok(()) => info!(verb, %destination, node, name = route.name, reason, "changed a route"),
         Err(error) => {
-            warn!(verb, %destination, node, name = route.name, reason, %error, "could not change a route")
+            warn!(verb, %destination, node, name = route.name, reason, %error, "could not change a route");
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn matters(old: &NodeView, new: &NodeView) -> bool {
     old.pod_cidrs != new.pod_cidrs || old.addresses != new.addresses
 }
 
-/// Whether Nodes have changed since the last reconcile began, and when that was.
+/// Whether Nodes have changed since the last reconcile began, and when one last began because of that.
 #[derive(Debug, Default)]
 pub(super) struct Pending(Mutex<(bool, Option<Instant>)>);
 
@@ -46,8 +46,11 @@ impl Pending {
     /// A reconcile begins: what started it.
     pub(super) fn begin(&self, now: Instant) -> Trigger {
         let mut state = self.lock();
+        if !std::mem::take(&mut state.0) {
+            return Trigger::Periodic;
+        }
         state.1 = Some(now);
-        if std::mem::take(&mut state.0) { Trigger::NodeChange } else { Trigger::Periodic }
+        Trigger::NodeChange
     }
 
     fn lock(&self) -> MutexGuard<'_, (bool, Option<Instant>)> {
@@ -89,6 +92,6 @@ mod tests {
         assert_eq!(pending.node_changed(second, 5 * second, start + 2 * second), 4 * second);
         assert_eq!(pending.begin(start + 6 * second), Trigger::NodeChange);
         assert_eq!(pending.begin(start + 16 * second), Trigger::Periodic);
-        assert_eq!(pending.node_changed(second, 5 * second, start + 60 * second), second);
+        assert_eq!(pending.node_changed(second, 5 * second, start + 17 * second), second, "a lone change");
     }
 }
