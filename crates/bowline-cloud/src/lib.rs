@@ -38,7 +38,7 @@ pub use extra::{Answer, ExtraController, Watched, Watches};
 pub use fence::{Fence, Fenced, Unfenced};
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
 pub use loadbalancer::{AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose};
-pub use node::{AddressKind, NodeAddress, NodeSet, NodeView, Taint};
+pub use node::{AddressKind, ConditionView, NodeAddress, NodeSet, NodeView, Taint};
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
 pub use routes::{Route, RouteChange, Routes};
 pub use service::{Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceKey, ServicePort, ServiceView};

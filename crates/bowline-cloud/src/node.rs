@@ -30,6 +30,8 @@ pub struct NodeView {
     pub pod_cidrs: Vec<IpNet>,
     /// Whether the Ready condition is True; `None` if it was never reported.
     pub ready: Option<bool>,
+    /// The NetworkUnavailable condition; `None` if nobody ever set it.
+    pub network_unavailable: Option<ConditionView>,
     /// `spec.unschedulable`.
     pub unschedulable: bool,
     /// `status.nodeInfo.systemUUID`: some clouds find their machine by it.
@@ -38,6 +40,15 @@ pub struct NodeView {
     pub created_at: Option<Timestamp>,
     /// When its deletion was asked for.
     pub deleted_at: Option<Timestamp>,
+}
+
+/// What a condition says and why. Its times are left out: they grow when nothing else does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConditionView {
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// One word, by which its author is known.
+    pub reason: String,
 }
 
 /// A taint of a Node; two taints are the same if key and effect are.

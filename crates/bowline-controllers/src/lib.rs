@@ -13,5 +13,6 @@ pub mod metrics;
 pub mod node;
 pub mod rails;
 pub mod registry;
+pub mod route;
 pub mod service;
 pub mod view;

@@ -116,7 +116,7 @@ pub struct CloudCallLabels {
 /// How a comparison of the routes ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RouteSyncLabels {
-    /// `changed`, `noop` or `error`.
+    /// `changed`, `noop` or `error` as upstream; and `held`, when a drastic removal waits for a second look.
     pub outcome: &'static str,
     /// `periodic` or `node_change`.
     pub trigger: &'static str,

@@ -8,3 +8,4 @@ pub mod create_budget;
 pub mod deletion_budget;
 pub mod empty_set;
 pub mod new_node_grace;
+pub mod second_look;

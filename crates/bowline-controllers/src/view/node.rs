@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bowline_cloud::{AddressKind, NodeAddress, NodeView, Taint};
+use bowline_cloud::{AddressKind, ConditionView, NodeAddress, NodeView, Taint};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
@@ -60,6 +60,8 @@ struct SlimAddress {
 struct SlimCondition {
     r#type: String,
     status: String,
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -83,6 +85,7 @@ pub fn node_view(node: SlimNode) -> NodeView {
         addresses: status.addresses.into_iter().filter_map(address).collect(),
         pod_cidrs: spec.pod_cidrs.iter().filter_map(|cidr| lenient_cidr(cidr)).collect(),
         ready: status.conditions.iter().find(|c| c.r#type == "Ready").map(|c| c.status == "True"),
+        network_unavailable: network_unavailable(&status.conditions),
         unschedulable: spec.unschedulable,
         system_uuid: status.node_info.system_uuid.filter(|uuid| !uuid.is_empty()),
         created_at: metadata.creation_timestamp.map(|time| time.0),
@@ -94,6 +97,12 @@ fn short_annotations(annotations: Option<BTreeMap<String, String>>) -> BTreeMap<
     let mut annotations = annotations.unwrap_or_default();
     annotations.retain(|_key, value| value.len() <= LONGEST_ANNOTATION_BYTES);
     annotations
+}
+
+fn network_unavailable(conditions: &[SlimCondition]) -> Option<ConditionView> {
+    let condition = conditions.iter().find(|c| c.r#type == "NetworkUnavailable")?;
+    let reason = condition.reason.clone().unwrap_or_default();
+    Some(ConditionView { status: condition.status.clone(), reason })
 }
 
 fn taint(taint: SlimTaint) -> Taint {
@@ -134,7 +143,8 @@ mod tests {
             },
             "status": {
                 "addresses": [{"type": "InternalIP", "address": "10.0.0.4"}, {"type": "Hostname", "address": "worker-1"}],
-                "conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}],
+                "conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"},
+                               {"type": "NetworkUnavailable", "status": "False", "reason": "RouteCreated"}],
                 "nodeInfo": {"systemUUID": "8F1", "kubeletVersion": "v1.36.3"},
                 "images": [{"names": ["big"], "sizeBytes": 1}], "capacity": {"cpu": "2"}
             }
@@ -145,6 +155,8 @@ mod tests {
         assert_eq!(view.provider_id.as_deref(), Some("openstack:///8f1"));
         assert_eq!(view.pod_cidrs.len(), 2);
         assert_eq!(view.ready, Some(true));
+        let network = ConditionView { status: "False".into(), reason: "RouteCreated".into() };
+        assert_eq!(view.network_unavailable, Some(network));
         assert_eq!(view.addresses[0], NodeAddress::new(AddressKind::InternalIP, "10.0.0.4"));
         assert_eq!(view.taints[0].effect, "NoSchedule");
         assert_eq!(view.annotations.len(), 1, "long annotations are not kept");

@@ -1,0 +1,200 @@
+//! What to change so that each Node's pods have a route, and what each Node needs. Pure: no client, no clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bowline_cloud::{NodeAddress, NodeView, Planned, Route, RouteChange};
+use ipnet::IpNet;
+
+use super::range::ClusterRange;
+
+/// What was seen: Nodes and routes of about the same moment.
+#[derive(Debug)]
+pub struct Observed {
+    /// The Nodes that are to have routes.
+    pub nodes: Vec<Arc<NodeView>>,
+    /// Names of Nodes of other clouds: their routes, if there are any, are left alone.
+    pub foreign: BTreeSet<String>,
+    /// All routes the cloud has of this cluster.
+    pub routes: Vec<Route>,
+}
+
+/// All changes, and what every Node needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoutePlan {
+    /// The changes by destination; of one destination, what goes stands before what comes.
+    pub changes: BTreeMap<IpNet, Vec<Planned<RouteChange>>>,
+    /// How many of the listed routes are ours to take away.
+    pub ours: usize,
+    /// The needs of each Node, by name. A Node that has neither pod ranges nor routes is not in here.
+    pub needs: BTreeMap<String, Vec<Need>>,
+}
+
+/// A route that a Node needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    /// The Node's pod range.
+    pub destination: IpNet,
+    /// How it stands with the route.
+    pub standing: Standing,
+}
+
+/// How it stands with a needed route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is there.
+    There,
+    /// The plan makes it.
+    ToBeMade,
+    /// It leads nowhere, and is not ours to replace.
+    Blocked,
+}
+
+/// Names one route for the comparison of two plans: the cloud's name, the Node, the destination.
+pub type Removal = (String, Option<String>, IpNet);
+
+impl RoutePlan {
+    /// All routes that the plan takes away.
+    #[must_use]
+    pub fn removals(&self) -> BTreeSet<Removal> {
+        let steps = self.changes.values().flatten();
+        steps
+            .filter_map(|planned| match &planned.step {
+                RouteChange::Delete(route) => {
+                    Some((route.name.clone(), route.target_node.clone(), route.destination))
+                }
+                RouteChange::Create { .. } => None,
+            })
+            .collect()
+    }
+}
+
+/// Node and destination: what a route is found by. Destinations are compared as networks, not as texts.
+type RouteKey<'a> = (&'a str, IpNet);
+
+/// Compares the Nodes with the routes.
+#[must_use]
+pub fn plan(observed: &Observed, range: &ClusterRange) -> RoutePlan {
+    let mut planner = Planner {
+        wanted: wanted(&observed.nodes),
+        known: observed.nodes.iter().map(|node| node.name.as_str()).collect(),
+        standing: BTreeMap::new(),
+        plan: RoutePlan::default(),
+    };
+    let is_foreign = |target: &String| observed.foreign.contains(target);
+    for route in observed.routes.iter().filter(|route| !route.target_node.as_ref().is_some_and(is_foreign)) {
+        if range.contains(&route.destination) {
+            planner.judge_ours(route);
+        } else {
+            planner.see_others(route);
+        }
+    }
+    planner.finish()
+}
+
+struct Planner<'a> {
+    wanted: BTreeMap<RouteKey<'a>, &'a NodeView>,
+    known: BTreeSet<&'a str>,
+    standing: BTreeMap<RouteKey<'a>, Standing>,
+    plan: RoutePlan,
+}
+
+impl<'a> Planner<'a> {
+    fn judge_ours(&mut self, route: &'a Route) {
+        self.plan.ours += 1;
+        let key = key(route);
+        if self.known.contains(key.0) {
+            self.plan.needs.entry(key.0.to_owned()).or_default();
+        }
+        match self.why_delete(route) {
+            None => self.note(key, Standing::There),
+            Some(reason) => {
+                let step = Planned::new(RouteChange::Delete(route.clone()), reason);
+                self.plan.changes.entry(key.1).or_default().push(step);
+            }
+        }
+    }
+
+    /// A route outside our range serves a Node that wants it, but is not ours to replace.
+    fn see_others(&mut self, route: &'a Route) {
+        let key = key(route);
+        if self.wanted.contains_key(&key) {
+            self.note(key, if route.blackhole { Standing::Blocked } else { Standing::There });
+        }
+    }
+
+    /// A route that works outweighs one beside it that does not.
+    fn note(&mut self, key: RouteKey<'a>, new: Standing) {
+        let entry = self.standing.entry(key).or_insert(new);
+        if new == Standing::There {
+            *entry = new;
+        }
+    }
+
+    fn why_delete(&self, route: &'a Route) -> Option<String> {
+        let key = key(route);
+        if route.blackhole {
+            return Some("it leads nowhere".to_owned());
+        }
+        let (target, destination) = key;
+        match (self.wanted.get(&key), &route.target_addresses) {
+            (Some(node), Some(listed)) if !same_addresses(listed, &node.addresses) => {
+                Some(format!("the addresses of Node {target} have changed"))
+            }
+            (Some(_), _) => None,
+            (None, _) if target.is_empty() => {
+                Some("the cloud does not know which Node it leads to".to_owned())
+            }
+            (None, _) if self.known.contains(target) => {
+                Some(format!("{destination} is not a pod range of Node {target}"))
+            }
+            (None, _) => Some(format!("there is no Node {target}")),
+        }
+    }
+
+    fn finish(self) -> RoutePlan {
+        let Self { wanted, standing, mut plan, .. } = self;
+        for ((name, destination), node) in wanted {
+            let standing = standing.get(&(name, destination)).copied().unwrap_or(Standing::ToBeMade);
+            plan.needs.entry(name.to_owned()).or_default().push(Need { destination, standing });
+            if standing == Standing::ToBeMade {
+                plan.changes.entry(destination).or_default().push(creation(node, destination));
+            }
+        }
+        plan
+    }
+}
+
+fn key(route: &Route) -> RouteKey<'_> {
+    (route.target_node.as_deref().unwrap_or_default(), route.destination.trunc())
+}
+
+fn wanted(nodes: &[Arc<NodeView>]) -> BTreeMap<RouteKey<'_>, &NodeView> {
+    let mut wanted = BTreeMap::new();
+    for node in nodes {
+        for cidr in &node.pod_cidrs {
+            wanted.insert((node.name.as_str(), cidr.trunc()), node.as_ref());
+        }
+    }
+    wanted
+}
+
+fn same_addresses(a: &[NodeAddress], b: &[NodeAddress]) -> bool {
+    let sorted = |addresses: &[NodeAddress]| {
+        let mut sorted = addresses.to_vec();
+        sorted.sort();
+        sorted
+    };
+    sorted(a) == sorted(b)
+}
+
+fn creation(node: &NodeView, destination: IpNet) -> Planned<RouteChange> {
+    let mut route = Route::new("", Some(node.name.clone()), destination);
+    route.target_addresses = Some(node.addresses.clone());
+    let reason = format!("the pods of Node {} have no route", node.name);
+    Planned::new(RouteChange::Create { hint: node.uid.clone(), route }, reason)
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,311 @@
+//! One reconcile: list, plan, let the rail judge, perform, tell. Decisions are in `plan`, `condition`, `retries`,
+//! `verdict` and the rail; here they are only strung together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{
+    Capability, Claim, CloudError, ErrorClass, EventKind, NodeView, Planned, Route, RouteChange, Routes,
+};
+use bowline_kube::queue::{Backoff, Outcome};
+use futures::{StreamExt, stream};
+use ipnet::IpNet;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::condition::{Network, Said};
+use super::execute::{Hands, Tried, may_not_go_on, write_condition};
+use super::plan::{Observed, Removal, RoutePlan, plan};
+use super::range::ClusterRange;
+use super::retries::Retries;
+use super::trigger::{Pending, Trigger};
+use super::verdict::{Fate, Fates, networks};
+use super::{CONDITION_WRITES_AT_ONCE, RouteOptions};
+use crate::controller::ControllerContext;
+use crate::metrics::RouteSyncLabels;
+use crate::rails::second_look::{SecondLook, Verdict};
+use crate::view::node_reference;
+
+/// The waits after failed lists. Their cap is low: one list costs little, and nothing is done until one succeeds.
+const LIST_RETRY: Backoff = Backoff { base: Duration::from_secs(5), max: Duration::from_secs(60) };
+
+/// What reconciles need, and what they remember of each other.
+pub(super) struct Work {
+    routes: Arc<dyn Routes>,
+    range: ClusterRange,
+    options: RouteOptions,
+    context: ControllerContext,
+    cancel: CancellationToken,
+    pub(super) pending: Pending,
+    memory: Mutex<Memory>,
+}
+
+struct Memory {
+    lists_failed: u32,
+    rail: SecondLook<Removal>,
+    retries: Retries,
+    said: Said,
+}
+
+/// How a reconcile went.
+#[derive(Debug, Default)]
+struct Report {
+    changed: usize,
+    failed: usize,
+    /// A removal waits this long for its second look.
+    held: Option<Duration>,
+    conditions_failed: usize,
+}
+
+impl Report {
+    const fn outcome(&self) -> &'static str {
+        match self {
+            Self { failed: 1.., .. } | Self { conditions_failed: 1.., .. } => "error",
+            Self { held: Some(_), .. } => "held",
+            Self { changed: 1.., .. } => "changed",
+            Self { .. } => "noop",
+        }
+    }
+}
+
+type Changes = BTreeMap<IpNet, Vec<Planned<RouteChange>>>;
+
+impl Work {
+    pub(super) fn new(
+        routes: Arc<dyn Routes>,
+        range: ClusterRange,
+        options: RouteOptions,
+        context: ControllerContext,
+        cancel: CancellationToken,
+    ) -> Self {
+        let memory = Memory {
+            lists_failed: 0,
+            rail: SecondLook::new(options.second_look_after),
+            retries: Retries::new(options.retry),
+            said: Said::default(),
+        };
+        let (pending, memory) = (Pending::default(), Mutex::new(memory));
+        Self { routes, range, options, context, cancel, pending, memory }
+    }
+
+    /// Runs one reconcile. Its verdict is always a time: at the latest after the period there is another.
+    pub(super) async fn on(&self) -> Outcome {
+        let trigger = self.pending.begin(Instant::now());
+        let mut memory = self.memory.lock().await;
+        let listed = self.routes.list(&self.options.cluster_name).await;
+        match listed {
+            Ok(routes) => {
+                memory.lists_failed = 0;
+                let report = self.reconcile(routes, &mut memory).await;
+                self.count(trigger, report.outcome());
+                Outcome::RetryAfter(self.next_after(&report, &memory))
+            }
+            Err(error) => {
+                memory.lists_failed = memory.lists_failed.saturating_add(1);
+                self.count(trigger, "error");
+                warn!(%error, "could not list the routes; nothing is changed");
+                let wait = LIST_RETRY.delay(memory.lists_failed);
+                Outcome::RetryAfter(error.asked_to_wait().unwrap_or(wait))
+            }
+        }
+    }
+
+    fn count(&self, trigger: Trigger, outcome: &'static str) {
+        let labels = RouteSyncLabels { outcome, trigger: trigger.as_str() };
+        self.context.metrics.route_syncs.get_or_create(&labels).inc();
+    }
+
+    fn next_after(&self, report: &Report, memory: &Memory) -> Duration {
+        let retry = memory.retries.next_after(Instant::now());
+        let conditions = (report.conditions_failed > 0).then_some(self.options.retry.base);
+        let soonest =
+            [report.held, retry, conditions].into_iter().flatten().fold(self.options.period, Duration::min);
+        soonest.max(self.options.coalesce)
+    }
+
+    async fn reconcile(&self, routes: Vec<Route>, memory: &mut Memory) -> Report {
+        let now = Instant::now();
+        let observed = self.observe(routes);
+        let plan = plan(&observed, &self.range);
+        let mut report =
+            Report { held: self.judge(&plan, &observed, &mut memory.rail, now), ..Report::default() };
+        memory.retries.keep_only(&plan.changes.keys().copied().collect());
+        let (may_go, mut fates) = select(&plan, report.held.is_some(), &memory.retries, now);
+        let hands = Hands {
+            routes: self.routes.as_ref(),
+            cluster: &self.options.cluster_name,
+            fence: self.context.fence.as_ref(),
+            cancel: &self.cancel,
+            batch: self.options.batch,
+        };
+        for (destination, tried) in hands.perform(may_go).await {
+            let planned = plan.changes.get(&destination).map_or(&[][..], Vec::as_slice);
+            remember(&mut memory.retries, destination, planned, &tried);
+            self.tell(&observed, &tried);
+            report.changed += tried.iter().filter(|(_, answer)| answer.is_ok()).count();
+            report.failed += tried.iter().filter(|(_, answer)| answer.is_err()).count();
+            fates.extend(tried.iter().filter_map(fate));
+        }
+        let networks = networks(&plan.needs, &fates);
+        report.conditions_failed = self.write_conditions(&observed.nodes, &networks, &mut memory.said).await;
+        summarize(&report);
+        report
+    }
+
+    /// The Nodes are read after the routes were listed: a route may not look like one of a Node that is not there yet.
+    fn observe(&self, routes: Vec<Route>) -> Observed {
+        let instances = match self.context.cloud.instances() {
+            Capability::Supported(instances) => Some(instances),
+            Capability::Unsupported | Capability::Unavailable(_) => None,
+        };
+        let is_ours = |node: &Arc<NodeView>| {
+            instances.as_ref().is_none_or(|instances| instances.claims(node) == Claim::Ours)
+        };
+        let snapshot = self.context.nodes.snapshot();
+        let all = snapshot.objects().iter().map(|object| object.view.clone());
+        let (nodes, foreign): (Vec<_>, Vec<_>) = all.partition(is_ours);
+        Observed { nodes, foreign: foreign.iter().map(|node| node.name.clone()).collect(), routes }
+    }
+
+    fn judge(
+        &self,
+        plan: &RoutePlan,
+        observed: &Observed,
+        rail: &mut SecondLook<Removal>,
+        now: Instant,
+    ) -> Option<Duration> {
+        let removals = plan.removals();
+        let count = removals.len();
+        let node = removals.iter().find_map(|(_, target, _)| target.clone());
+        match rail.judge(removals, plan.ours, now) {
+            Verdict::Pass => None,
+            Verdict::Hold { look_again_after, is_new } => {
+                if is_new {
+                    self.tell_held(count, plan.ours, node.as_deref(), observed);
+                }
+                Some(look_again_after)
+            }
+        }
+    }
+
+    fn tell_held(&self, count: usize, ours: usize, node: Option<&str>, observed: &Observed) {
+        let message = format!(
+            "Not removing {count} of the cluster's {ours} routes yet: that is most of them, so they are listed \
+             a second time, and removed if nothing has changed by then"
+        );
+        warn!(count, ours, nodes = observed.nodes.len(), "{message}");
+        if let Some(name) = node {
+            let known = observed.nodes.iter().find(|node| node.name == name).cloned();
+            let about =
+                known.unwrap_or_else(|| Arc::new(NodeView { name: name.into(), ..NodeView::default() }));
+            let about = node_reference(&about);
+            self.context.events.event(&about, EventKind::Warning, "RouteRemovalHeld", &message);
+        }
+    }
+
+    /// Tells of routes that could not be made, on their Node.
+    fn tell(&self, observed: &Observed, tried: &[Tried]) {
+        for (change, answer) in tried {
+            let (RouteChange::Create { hint, route }, Err(error)) = (change, answer) else { continue };
+            let target = route.target_node.as_deref();
+            let Some(node) = observed.nodes.iter().find(|node| Some(node.name.as_str()) == target) else {
+                continue;
+            };
+            if error.class() != ErrorClass::Fenced {
+                let message = format!(
+                    "Could not create route {hint} {} for node {}: {error}",
+                    route.destination, node.name
+                );
+                let about = node_reference(node);
+                self.context.events.event(&about, EventKind::Warning, "FailedToCreateRoute", &message);
+            }
+        }
+    }
+
+    /// Writes the conditions that must be written; the answer is how many could not be.
+    async fn write_conditions(
+        &self,
+        nodes: &[Arc<NodeView>],
+        networks: &BTreeMap<String, Network>,
+        said: &mut Said,
+    ) -> usize {
+        said.keep_only(&nodes.iter().map(|node| node.uid.as_str()).collect::<BTreeSet<_>>());
+        let (now, wall) = (Instant::now(), self.context.clock.now());
+        let known = nodes.iter().filter_map(|node| Some((node, *networks.get(&node.name)?)));
+        let due: Vec<_> = known
+            .filter(|(node, network)| {
+                said.must_say(&node.uid, node.network_unavailable.as_ref(), *network, now)
+            })
+            .map(|(node, network)| async move {
+                (node, network, write_condition(&self.context.writer, node, network, wall).await)
+            })
+            .collect();
+        let mut written = stream::iter(due).buffer_unordered(CONDITION_WRITES_AT_ONCE);
+        let mut failed = 0;
+        while let Some((node, network, written)) = written.next().await {
+            match written {
+                Ok(()) => said.note(&node.uid, network, now),
+                Err(error) => {
+                    failed += 1;
+                    warn!(node = node.name, %error, "could not write NetworkUnavailable, will be tried again");
+                }
+            }
+        }
+        failed
+    }
+}
+
+/// Takes out what is held or waits for its next try; what waits has failed before, and that is its fate.
+fn select(plan: &RoutePlan, hold_removals: bool, retries: &Retries, now: Instant) -> (Changes, Fates) {
+    let (mut may_go, mut fates) = (Changes::new(), Fates::new());
+    for (destination, steps) in &plan.changes {
+        let removes = steps.iter().any(|planned| matches!(planned.step, RouteChange::Delete(_)));
+        if hold_removals && removes {
+            continue;
+        }
+        if retries.allow(destination, steps, now) {
+            may_go.insert(*destination, steps.clone());
+        } else {
+            fates.extend(steps.iter().filter_map(|planned| Some((made_for(&planned.step)?, Fate::Failed))));
+        }
+    }
+    (may_go, fates)
+}
+
+fn made_for(change: &RouteChange) -> Option<(String, IpNet)> {
+    match change {
+        RouteChange::Create { route, .. } => Some((route.target_node.clone()?, route.destination)),
+        RouteChange::Delete(_) => None,
+    }
+}
+
+fn fate((change, answer): &Tried) -> Option<((String, IpNet), Fate)> {
+    let of = made_for(change)?;
+    match answer {
+        Ok(()) => Some((of, Fate::Made)),
+        // Says nothing about the Node (SR-3, SR-13).
+        Err(error) if may_not_go_on(error.class()) => None,
+        Err(_) => Some((of, Fate::Failed)),
+    }
+}
+
+fn remember(retries: &mut Retries, of: IpNet, planned: &[Planned<RouteChange>], tried: &[Tried]) {
+    let errors: Vec<&CloudError> = tried.iter().filter_map(|(_, answer)| answer.as_ref().err()).collect();
+    if errors.is_empty() {
+        retries.succeeded(&of);
+        return;
+    }
+    let asked = errors.iter().filter_map(|error| error.asked_to_wait()).max();
+    retries.failed(of, planned, asked, Instant::now());
+}
+
+/// One line for each reconcile that did something, not for each Node.
+fn summarize(report: &Report) {
+    match report.outcome() {
+        "noop" => debug!("compared the routes with the nodes: nothing to do"),
+        outcome => info!(outcome, report.changed, report.failed, "compared the routes with the nodes"),
+    }
+}
