@@ -24,7 +24,10 @@ fn workers(flag: u32, own: usize) -> usize {
 }
 
 /// All of them; `node_ipam` says whether this binary hands out pod ranges.
-pub(crate) fn controllers(options: &Options, node_ipam: bool) -> Result<Vec<Arc<dyn Controller>>, StartError> {
+pub(crate) fn controllers(
+    options: &Options,
+    node_ipam: bool,
+) -> Result<Vec<Arc<dyn Controller>>, StartError> {
     let [_node, lifecycle, service, route, _ipam] = ControllerName::common();
     let lifecycle = LifecycleController::new(lifecycle, lifecycle_options(options))
         .map_err(|error| StartError::Controller(error.to_string()))?;
@@ -36,7 +39,9 @@ pub(crate) fn controllers(options: &Options, node_ipam: bool) -> Result<Vec<Arc<
     ];
     match (options.ipam.allocate_node_cidrs, node_ipam) {
         (true, true) => controllers.push(Arc::new(IpamController::new(ipam_options(options)?))),
-        (true, false) => warn!("--allocate-node-cidrs has no effect: this binary has no node-ipam-controller"),
+        (true, false) => {
+            warn!("--allocate-node-cidrs has no effect: this binary has no node-ipam-controller");
+        }
         (false, _) => {}
     }
     Ok(controllers)
@@ -46,7 +51,10 @@ fn node_options(options: &Options) -> NodeOptions {
     let own = NodeOptions::default();
     NodeOptions {
         concurrent_syncs: workers(options.node.concurrent_syncs, own.concurrent_syncs),
-        concurrent_status_updates: workers(options.node.status_update_workers(), own.concurrent_status_updates),
+        concurrent_status_updates: workers(
+            options.node.status_update_workers(),
+            own.concurrent_status_updates,
+        ),
         status_update_frequency: options.node.status_update_frequency,
         ..own
     }
@@ -92,6 +100,12 @@ fn route_options(options: &Options) -> RouteOptions {
 fn ipam_options(options: &Options) -> Result<IpamControllerOptions, StartError> {
     let ipam = &options.ipam;
     ipam.check().map_err(|problems| StartError::Options(OptionErrors(problems)))?;
-    IpamControllerOptions::new(true, &ipam.cluster_cidrs, &ipam.service_cidrs, ipam.node_mask_v4, ipam.node_mask_v6)
-        .map_err(|problems| StartError::Controller(problems.to_string()))
+    IpamControllerOptions::new(
+        true,
+        &ipam.cluster_cidrs,
+        &ipam.service_cidrs,
+        ipam.node_mask_v4,
+        ipam.node_mask_v6,
+    )
+    .map_err(|problems| StartError::Controller(problems.to_string()))
 }

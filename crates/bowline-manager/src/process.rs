@@ -234,19 +234,21 @@ fn make_cloud(
     Ok(cloud)
 }
 
-/// The controllers this process runs: those of the cloud, as far as `--controllers` wants them.
-fn enabled_controllers(options: &Options, cloud: &dyn Cloud) -> Result<Vec<Arc<dyn Controller>>, StartError> {
-    let controllers: Vec<Arc<dyn Controller>> = cloud
-        .extra_controllers()
-        .into_iter()
-        .map(|extra| -> Arc<dyn Controller> { Arc::new(Extra::new(extra)) })
-        .collect();
-    let known =
-        known_names(&controllers).into_iter().map(|name| (name.canonical, name.alias)).collect::<Vec<_>>();
+/// The controllers this process runs: the common ones and those of the cloud, as far as `--controllers` wants them.
+fn enabled_controllers(
+    options: &Options,
+    cloud: &dyn Cloud,
+    node_ipam: bool,
+) -> Result<Vec<Arc<dyn Controller>>, StartError> {
+    let extras = cloud.extra_controllers();
+    let extras: Vec<_> =
+        extras.into_iter().map(|extra| -> Arc<dyn Controller> { Arc::new(Extra::new(extra)) }).collect();
+    let known: Vec<_> = known_names(&extras).into_iter().map(|name| (name.canonical, name.alias)).collect();
     let selection = ControllerSelection::parse(&options.controllers, &known)?;
-    let controllers = common::controllers(options, node_ipam)?.into_iter().chain(extras);
-    let (enabled, disabled): (Vec<_>, Vec<_>) =
-        controllers.partition(|controller| selection.is_enabled(&controller.name().canonical));
+    let (enabled, disabled): (Vec<_>, Vec<_>) = common::controllers(options, node_ipam)?
+        .into_iter()
+        .chain(extras)
+        .partition(|controller| selection.is_enabled(&controller.name().canonical));
     for controller in disabled {
         warn!(controller = controller.name().canonical, "disabled by --controllers");
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
+use bowline_controllers::service::desire::FINALIZER;
 use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
@@ -234,13 +235,9 @@ pub(crate) async fn last_events(recorder: &EventRecorder) {
 /// Services without a load balancer, and without remains of one, are not kept.
 fn kept_service(service: SlimService) -> Option<Arc<ServiceView>> {
     let view = service_view(service);
-    let concerns_us =
-        view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == CLEANUP_FINALIZER);
+    let concerns_us = view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == FINALIZER);
     concerns_us.then(|| Arc::new(view))
 }
-
-/// Marks a Service whose load balancer has yet to be removed.
-const CLEANUP_FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 
 fn report<P: PartialEq + Send + Sync + 'static>(health: &HealthRegistry, informer: &Informer<P>) {
     let shown = informer.clone();

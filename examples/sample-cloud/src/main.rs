@@ -92,5 +92,6 @@ impl Cloud for SampleCloud {
 fn main() -> ExitCode {
     CloudControllerManager::new("sample-cloud-controller-manager", env!("CARGO_PKG_VERSION"))
         .cloud("sample", |config| Ok(Arc::new(SampleCloud::from_config(config)?)))
+        .node_ipam()
         .run()
 }

@@ -61,10 +61,9 @@ async fn a_node_that_joins_is_initialised_and_goes_when_its_machine_is_gone() ->
     let nodes = Api::<Node>::all(client.clone());
     let ccm = site.start(&["--new-node-grace-period=1s", "--node-monitor-period=500ms"])?;
     join(&client, &site.machine).await?;
-    let node = until("an initialised node", async || {
-        Ok(nodes.get_opt(&site.machine).await?.filter(is_initialised))
-    })
-    .await?;
+    let node =
+        until("an initialised node", async || Ok(nodes.get_opt(&site.machine).await?.filter(is_initialised)))
+            .await?;
     let spec = node.spec.clone().context("a spec")?;
     assert_eq!(spec.provider_id, Some(format!("sample://{}", site.machine)));
     let labels = node.metadata.labels.clone().unwrap_or_default();
@@ -93,7 +92,8 @@ async fn a_node_that_joins_is_initialised_and_goes_when_its_machine_is_gone() ->
         ..Node::default()
     };
     nodes.create(&PostParams::default(), &gone).await?;
-    let not_ready = NodeCondition { type_: "Ready".to_owned(), status: "False".to_owned(), ..NodeCondition::default() };
+    let not_ready =
+        NodeCondition { type_: "Ready".to_owned(), status: "False".to_owned(), ..NodeCondition::default() };
     let status = NodeStatus { conditions: Some(vec![not_ready]), ..NodeStatus::default() };
     let patch = Patch::Merge(json!({ "status": status }));
     nodes.patch_status("gone", &PatchParams::default(), &patch).await?;
@@ -122,7 +122,11 @@ async fn a_service_gets_an_address_and_gives_it_back() -> anyhow::Result<()> {
         })
         .await?;
         let (service, ingress) = ready;
-        assert_eq!(ingress[0].ip.as_deref(), Some("198.51.100.1"), "the pool has one: it must have been given back");
+        assert_eq!(
+            ingress[0].ip.as_deref(),
+            Some("198.51.100.1"),
+            "the pool has one: it must have been given back"
+        );
         let finalizers = service.metadata.finalizers.unwrap_or_default();
         assert_eq!(finalizers, ["service.kubernetes.io/load-balancer-cleanup"]);
         until("EnsuredLoadBalancer", async || {

@@ -5,6 +5,7 @@
 
 mod ccm;
 mod client_go;
+mod controllers;
 mod election;
 mod go_like;
 mod migration;
