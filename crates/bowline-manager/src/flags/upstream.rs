@@ -119,11 +119,11 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     kube-api-timeout d 30s
     shutdown-grace-period d 2s
     node-deletion-limit-percent i 10
-    node-deletion-window d 10m
+    node-deletion-window d 10m0s
     node-deletion-breaker-percent i 33
-    new-node-grace-period d 5m
+    new-node-grace-period d 5m0s
     out-of-service-taint b false
-    load-balancer-repair-period d 12h";
+    load-balancer-repair-period d 12h0m0s";
 
 fn lines(section: &str, rows: &str) -> Vec<String> {
     rows.lines().map(|row| format!("{section}: {}", row.trim())).collect()

@@ -104,7 +104,17 @@ impl Ccm {
 
     /// Waits for a line that says `message`, after the first `skip` lines that do.
     pub(crate) async fn says_again(&self, message: &str, skip: usize) -> anyhow::Result<Line> {
-        let find = |lines: &Vec<Line>| lines.iter().filter(|line| line.message == message).nth(skip).cloned();
+        self.wait(message, |lines| lines.iter().filter(|line| line.message == message).nth(skip).cloned())
+            .await
+    }
+
+    /// Waits for a line that says `message` and is of this kind.
+    pub(crate) async fn says_so(&self, message: &str, kind: impl Fn(&Line) -> bool) -> anyhow::Result<Line> {
+        self.wait(message, |lines| lines.iter().find(|line| line.message == message && kind(line)).cloned())
+            .await
+    }
+
+    async fn wait(&self, what: &str, find: impl Fn(&Vec<Line>) -> Option<Line>) -> anyhow::Result<Line> {
         let mut log = self.log.clone();
         let found = timeout(PATIENCE, log.wait_for(|lines| find(lines).is_some())).await;
         if let Ok(Ok(lines)) = &found
@@ -113,7 +123,7 @@ impl Ccm {
             return Ok(line);
         }
         drop(found);
-        bail!("it never said {message:?}; its log: {:#?}", self.lines())
+        bail!("it never said {what:?}; its log: {:#?}", self.lines())
     }
 
     pub(crate) async fn says(&self, message: &str) -> anyhow::Result<Line> {

@@ -44,13 +44,16 @@ async fn a_migrated_controller_waits_for_the_second_lease_and_both_are_given_bac
         assert!(other.attempt().await?, "the migration lease was taken from a live holder");
         sleep(Duration::from_millis(500)).await;
     }
-    let started = |ccm: &crate::ccm::Ccm| ccm.lines().iter().any(|line| line.message == "controller started");
-    assert!(!started(&ccm), "a migrated controller ran while the other component held the lock");
+    let migrated = |line: &crate::ccm::Line| line.fields["controller"] == "rack-label-controller";
+    assert!(
+        !ccm.lines().iter().any(migrated),
+        "a migrated controller ran while the other component held the lock"
+    );
 
     // The other component leaves: now ours may run it.
     let second = ccm.says_again("became leader", 1).await?;
     assert_eq!(second.fields["lease"], MIGRATION);
-    ccm.says("controller started").await?;
+    ccm.says_so("controller started", migrated).await?;
     ccm.signal("TERM")?;
     assert_eq!(ccm.ended().await?.code(), Some(143), "{:#?}", ccm.lines());
     for name in ["cloud-controller-manager", MIGRATION] {
