@@ -2,19 +2,22 @@
 //!
 //! With `--once` it ends by itself when everything was seen; else it stays until Ctrl-C, for a person with kubectl.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bowline_testkit::apiserver::{Cluster, Identity, kubernetes_version};
-use k8s_openapi::api::core::v1::Node;
-use kube::api::{ListParams, ObjectMeta, PostParams};
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
+use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/cloud.yaml");
 const RACK: &str = "sample.bowline.dev/rack";
+const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 /// How long the whole show may take; it takes seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +34,7 @@ async fn main() -> anyhow::Result<()> {
 
     println!("Starting the sample cloud's controller manager …");
     let mut manager = start_manager(&kubeconfig)?;
-    let shown = timeout(PATIENCE, show(&client)).await.context("the nodes were not found in time")?;
+    let shown = timeout(PATIENCE, show(&client)).await.context("not everything was seen in time")?;
     let ended = manager.0.try_wait()?;
     shown?;
     if let Some(status) = ended {
@@ -40,7 +43,8 @@ async fn main() -> anyhow::Result<()> {
 
     println!("\nLook around, from another terminal:");
     println!("  export KUBECONFIG={}", kubeconfig.display());
-    println!("  kubectl get nodes -L {RACK}");
+    println!("  kubectl get nodes -o wide -L {RACK}");
+    println!("  kubectl get service web; kubectl describe service web");
     println!("  kubectl get lease -n kube-system cloud-controller-manager -o yaml");
     println!("  kubectl label node worker-1 {RACK}=wrong --overwrite   # is put right at once");
     if !once {
@@ -86,25 +90,51 @@ fn start_manager(kubeconfig: &Path) -> anyhow::Result<Manager> {
     })?))
 }
 
-/// Registers three Nodes, as kubelets would, and waits until each was found in the cloud.
+/// What a newcomer should see: nodes that join become usable, a Service gets an address.
 async fn show(client: &Client) -> anyhow::Result<()> {
     let nodes = Api::<Node>::all(client.clone());
     for name in ["worker-1", "worker-2", "worker-3"] {
-        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        nodes.create(&PostParams::default(), &Node { metadata, ..Node::default() }).await?;
-        println!("  node {name} joins");
+        let node = serde_json::from_value(json!({
+            "metadata": {"name": name},
+            "spec": {"taints": [{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]},
+        }))?;
+        nodes.create(&PostParams::default(), &node).await?;
+        println!("  node {name} joins; nothing may run on it yet");
     }
-    let mut told = std::collections::BTreeSet::new();
-    while told.len() < 3 {
+    let services = Api::<Service>::default_namespaced(client.clone());
+    let service = serde_json::from_value(json!({
+        "metadata": {"name": "web"},
+        "spec": {"type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80}]},
+    }))?;
+    services.create(&PostParams::default(), &service).await?;
+    println!("  service web asks for a load balancer");
+    let (mut known, mut address) = (BTreeSet::new(), None);
+    while known.len() < 3 || address.is_none() {
         for node in nodes.list(&ListParams::default()).await? {
-            let name = node.metadata.name.unwrap_or_default();
-            if let Some(rack) = node.metadata.labels.unwrap_or_default().get(RACK)
-                && told.insert(name.clone())
+            if let Some((name, found)) = found_in_the_cloud(&node)
+                && known.insert(name.clone())
             {
-                println!("  node {name} was found in the cloud: it stands in rack {rack}");
+                println!("  node {name} was found in the cloud: {found}");
             }
+        }
+        let status = services.get("web").await?.status.and_then(|status| status.load_balancer);
+        let ip = status.and_then(|status| status.ingress?.into_iter().next()?.ip);
+        if let (None, Some(ip)) = (&address, ip) {
+            println!("  service web has the address {ip}");
+            address = Some(ip);
         }
         sleep(Duration::from_millis(50)).await;
     }
     Ok(())
+}
+
+/// The name of a Node that is ready to be used, and what the cloud says of its machine.
+fn found_in_the_cloud(node: &Node) -> Option<(String, String)> {
+    let (spec, labels) = (node.spec.as_ref()?, node.metadata.labels.as_ref()?);
+    let tainted = spec.taints.iter().flatten().any(|taint| taint.key == UNINITIALIZED);
+    let rack = labels.get(RACK).filter(|_rack| !tainted)?;
+    let zone = labels.get("topology.kubernetes.io/zone")?;
+    let addresses = node.status.as_ref()?.addresses.as_ref()?;
+    let ip = addresses.iter().find(|address| address.type_ == "InternalIP")?;
+    Some((node.metadata.name.clone()?, format!("{} in zone {zone}, rack {rack}", ip.address)))
 }
