@@ -47,6 +47,7 @@ pub struct ControllerMetrics {
     running: Family<RunningLabels, Gauge>,
     unavailable: Family<ControllerLabels, Gauge>,
     restarts: Family<ControllerLabels, Counter>,
+    held_back: Family<RailLabels, Counter>,
 }
 
 /// The metrics of the node IPAM controller, one set for each cluster CIDR.
@@ -129,6 +130,11 @@ struct RunningLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RailLabels {
+    rail: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ControllerLabels {
     controller: String,
 }
@@ -151,6 +157,11 @@ impl ControllerMetrics {
             "bowline_controller_unavailable",
             "Whether a controller waits for a service of the cloud that is missing or failing",
             metrics.unavailable.clone(),
+        );
+        registry.register(
+            "bowline_rail_held_back",
+            "Plans that a safety rail held back: empty-set (SR-7) or create-budget (SR-10)",
+            metrics.held_back.clone(),
         );
         registry.register(
             "bowline_controller_restarts",
@@ -179,6 +190,7 @@ impl ControllerMetrics {
             running: Family::default(),
             unavailable: Family::default(),
             restarts: Family::default(),
+            held_back: Family::default(),
         }
     }
 
@@ -243,6 +255,11 @@ impl ControllerMetrics {
     pub fn set_unavailable(&self, controller: &str, unavailable: bool) {
         let labels = ControllerLabels { controller: controller.to_owned() };
         self.unavailable.get_or_create(&labels).set(unavailable.into());
+    }
+
+    /// Counts a plan that a safety rail held back.
+    pub fn held_back(&self, rail: &'static str) {
+        self.held_back.get_or_create(&RailLabels { rail }).inc();
     }
 
     /// Counts a controller that is started again.

@@ -184,6 +184,7 @@ impl Work {
             Verdict::Pass => None,
             Verdict::Hold { look_again_after, is_new } => {
                 if is_new {
+                    self.context.metrics.held_back("empty-set");
                     self.tell_held(count, plan.ours, node.as_deref(), observed);
                 }
                 Some(look_again_after)

@@ -92,6 +92,7 @@ impl Work {
             if let Verdict::Hold { what, after, is_new } = verdict {
                 if is_new {
                     warn!(service = %job.key, %what, "held back until a second look says the same (SR-7)");
+                    self.context.metrics.held_back("empty-set");
                     self.tell(job.service(), &message::held(&what));
                 }
                 return Some(Outcome::RetryAfter(after));
@@ -101,6 +102,7 @@ impl Work {
         let judged = memory.creates.judge(first.step.facts(), &self.options.creates, Instant::now());
         let exhausted = judged.err()?;
         warn!(service = %job.key, %exhausted, "held back (SR-10)");
+        self.context.metrics.held_back("create-budget");
         self.tell(job.service(), &message::too_many_creates(&exhausted));
         Some(Outcome::RetryAfter(exhausted.wait.max(WAITS.0)))
     }
