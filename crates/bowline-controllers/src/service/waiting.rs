@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use bowline_cloud::{AnyLoadBalancers, LoadBalancerRequest};
 use bowline_kube::informer::ObjectKey;
@@ -11,6 +12,9 @@ use tokio::time::sleep;
 use tracing::warn;
 
 use super::memory::lock;
+
+/// The longest pause a cloud may ask for: a broken header must not stop the poller for a day.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
 /// Who waits, for what, and how urgently.
 #[derive(Debug, Default)]
@@ -51,7 +55,7 @@ impl Waiting {
                 // Each of them is looked at anyway when its own time is over.
                 Err(error) => {
                     warn!(%error, "could not ask for the load balancers that are being built");
-                    sleep(error.asked_to_wait().unwrap_or_default()).await;
+                    sleep(error.asked_to_wait().unwrap_or_default().min(LONGEST_PAUSE)).await;
                 }
             }
         }
