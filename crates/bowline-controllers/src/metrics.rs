@@ -160,7 +160,7 @@ impl ControllerMetrics {
         );
         registry.register(
             "bowline_rail_held_back",
-            "Plans that a safety rail held back: empty-set (SR-7) or create-budget (SR-10)",
+            "Plans that a safety rail held back: second-look (SR-7) or create-budget (SR-10)",
             metrics.held_back.clone(),
         );
         registry.register(

@@ -6,6 +6,5 @@
 pub mod claim;
 pub mod create_budget;
 pub mod deletion_budget;
-pub mod empty_set;
 pub mod new_node_grace;
 pub mod second_look;

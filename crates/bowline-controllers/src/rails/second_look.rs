@@ -1,21 +1,28 @@
 //! Safety rail SR-7: a plan that takes away all, or more than half, of a set is held until a second, fresh look at the
-//! world gives the same plan. Pure: the caller looks, and says when it did.
+//! world wants the same.
+//!
+//! One wrong answer of a cloud (an empty list, a page that is missing) must not wipe what works. Pure: the caller looks
+//! again, and shows here what that came to.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bowline_cloud::SetChange;
+use bowline_cloud::StepFacts;
 use tokio::time::Instant;
 
-/// Remembers the removals that wait for their second look. `T` names one member of the set.
-#[derive(Debug)]
+/// Drastic removals that wait for their second look. `T` names one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecondLook<T> {
-    /// How much later than the first look the second must be: what was wrong for a moment has passed by then.
-    apart: Duration,
     held: Option<Held<T>>,
 }
 
-#[derive(Debug)]
+impl<T> Default for SecondLook<T> {
+    fn default() -> Self {
+        Self { held: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Held<T> {
     removals: BTreeSet<T>,
     since: Instant,
@@ -24,46 +31,54 @@ struct Held<T> {
 /// What the rail says of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Go on.
+    /// Nothing drastic in it, or seen twice.
     Pass,
     /// Take nothing away now.
     Hold {
-        /// When the second look may be taken.
-        look_again_after: Duration,
-        /// Whether this very plan is held for the first time: time to tell somebody.
+        /// When to look again.
+        after: Duration,
+        /// Whether this is held for the first time: time to tell somebody.
         is_new: bool,
     },
 }
 
 impl<T: Ord> SecondLook<T> {
-    /// A rail whose looks are at least this far apart.
-    #[must_use]
-    pub fn new(apart: Duration) -> Self {
-        Self { apart, held: None }
-    }
-
-    /// Judges a plan made from a look at `looked_at` that takes `removals` out of a set of `before` members.
-    pub fn judge(&mut self, removals: BTreeSet<T>, before: usize, looked_at: Instant) -> Verdict {
-        if !(SetChange { before, removed: removals.len() }).is_drastic() {
+    /// Judges the drastic `removals` of a plan (none if it has none) that was made from a look nobody has judged before.
+    /// Two looks count as two if `apart` lies between them: a cloud that answers wrongly does so for more than a moment.
+    ///
+    /// What is left of removals that were seen twice is not held again, until they are [`settled`](Self::settled).
+    pub fn judge(&mut self, removals: BTreeSet<T>, apart: Duration, now: Instant) -> Verdict {
+        if removals.is_empty() {
             self.held = None;
             return Verdict::Pass;
         }
-        let same = self.held.as_ref().filter(|held| held.removals == removals).map(|held| held.since);
-        let Some(since) = same else {
-            self.held = Some(Held { removals, since: looked_at });
-            return Verdict::Hold { look_again_after: self.apart, is_new: true };
-        };
-        let passed = looked_at.saturating_duration_since(since);
-        if passed < self.apart {
-            return Verdict::Hold { look_again_after: self.apart.saturating_sub(passed), is_new: false };
+        if let Some(held) = self.held.as_ref().filter(|held| removals.is_subset(&held.removals)) {
+            let after = apart.saturating_sub(now.saturating_duration_since(held.since));
+            return if after.is_zero() { Verdict::Pass } else { Verdict::Hold { after, is_new: false } };
         }
-        self.held = None;
-        Verdict::Pass
+        self.held = Some(Held { removals, since: now });
+        Verdict::Hold { after: apart, is_new: true }
     }
+
+    /// The plan is done with: the next drastic removal needs two looks again.
+    pub fn settled(&mut self) {
+        self.held = None;
+    }
+}
+
+/// What the steps of a plan would take away drastically, in words that are the same for the same change.
+pub fn drastic_removals<'a>(steps: impl IntoIterator<Item = &'a StepFacts>) -> BTreeSet<String> {
+    let words = |facts: &StepFacts| {
+        let set = facts.set.filter(|set| set.is_drastic())?;
+        Some(format!("{} {} would lose {} of {}", facts.kind, facts.target, set.removed, set.before))
+    };
+    steps.into_iter().filter_map(words).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use bowline_cloud::{SetChange, Verb};
+
     use super::*;
 
     const APART: Duration = Duration::from_secs(5);
@@ -72,30 +87,48 @@ mod tests {
         members.iter().copied().collect()
     }
 
-    #[test]
-    fn a_small_removal_passes_at_once() {
-        let mut rail = SecondLook::new(APART);
-        assert_eq!(rail.judge(set(&[1, 2]), 4, Instant::now()), Verdict::Pass);
-        assert_eq!(rail.judge(set(&[]), 0, Instant::now()), Verdict::Pass);
+    fn held(seconds: u64, is_new: bool) -> Verdict {
+        Verdict::Hold { after: Duration::from_secs(seconds), is_new }
     }
 
     #[test]
-    fn a_drastic_removal_passes_when_a_later_look_gives_the_same() {
-        let (mut rail, start) = (SecondLook::new(APART), Instant::now());
-        let held = |seconds, is_new| Verdict::Hold { look_again_after: Duration::from_secs(seconds), is_new };
-        assert_eq!(rail.judge(set(&[1, 2]), 2, start), held(5, true));
-        assert_eq!(rail.judge(set(&[1, 2]), 2, start + Duration::from_secs(2)), held(3, false));
-        assert_eq!(rail.judge(set(&[1, 2]), 2, start + APART), Verdict::Pass);
-        assert_eq!(rail.judge(set(&[1, 2]), 2, start + APART), held(5, true), "a pass is good for one plan");
+    fn a_drastic_removal_passes_when_a_later_look_wants_the_same() {
+        let (mut rail, now) = (SecondLook::default(), Instant::now());
+        assert_eq!(rail.judge(set(&[1, 2]), APART, now), held(5, true));
+        assert_eq!(rail.judge(set(&[1, 2]), APART, now + Duration::from_secs(2)), held(3, false), "too soon");
+        assert_eq!(rail.judge(set(&[1, 2]), APART, now + APART), Verdict::Pass);
+        rail.settled();
+        assert_eq!(rail.judge(set(&[1, 2]), APART, now + APART), held(5, true), "another time");
     }
 
     #[test]
-    fn another_drastic_removal_begins_anew_and_a_look_without_one_clears_it() {
-        let (mut rail, start) = (SecondLook::new(APART), Instant::now());
-        let held = Verdict::Hold { look_again_after: APART, is_new: true };
-        assert_eq!(rail.judge(set(&[1, 2]), 2, start), held);
-        assert_eq!(rail.judge(set(&[2]), 1, start + APART), held);
-        assert_eq!(rail.judge(set(&[]), 2, start + 2 * APART), Verdict::Pass);
-        assert_eq!(rail.judge(set(&[2]), 1, start + 3 * APART), held);
+    fn what_is_left_of_removals_that_were_seen_twice_is_not_held_again() {
+        let (mut rail, now) = (SecondLook::default(), Instant::now());
+        rail.judge(set(&[1, 2]), APART, now);
+        assert_eq!(rail.judge(set(&[1, 2]), APART, now + APART), Verdict::Pass);
+        assert_eq!(rail.judge(set(&[2]), APART, now + APART), Verdict::Pass);
+    }
+
+    #[test]
+    fn a_second_look_that_wants_something_else_starts_anew_and_one_that_wants_nothing_clears_it() {
+        let (mut rail, now) = (SecondLook::default(), Instant::now());
+        assert_eq!(rail.judge(set(&[1, 2]), APART, now), held(5, true));
+        assert_eq!(rail.judge(set(&[2, 3]), APART, now + APART), held(5, true));
+        assert_eq!(rail.judge(set(&[]), APART, now + 2 * APART), Verdict::Pass, "the answer was wrong");
+        assert_eq!(rail.judge(set(&[2, 3]), APART, now + 3 * APART), held(5, true));
+    }
+
+    #[test]
+    fn only_steps_that_take_more_than_half_away_are_drastic() {
+        let pool = |name: &str, before, removed| {
+            StepFacts::new(Verb::Update, "pool", name).replacing(SetChange { before, removed })
+        };
+        let create = StepFacts::new(Verb::Create, "pool", "web");
+        assert!(drastic_removals([&pool("web", 4, 2), &pool("new", 0, 0), &create]).is_empty());
+        let drastic = drastic_removals([&pool("web", 3, 3), &pool("dns", 3, 2)]);
+        assert_eq!(
+            drastic.into_iter().collect::<Vec<_>>(),
+            ["pool dns would lose 2 of 3", "pool web would lose 3 of 3"]
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bowline_cloud::{
     Capability, Claim, CloudError, ErrorClass, EventKind, NodeView, Planned, Route, RouteChange, Routes,
+    SetChange,
 };
 use bowline_kube::queue::{Backoff, Outcome};
 use futures::{StreamExt, stream};
@@ -83,7 +84,7 @@ impl Work {
     ) -> Self {
         let memory = Memory {
             lists_failed: 0,
-            rail: SecondLook::new(options.second_look_after),
+            rail: SecondLook::default(),
             retries: Retries::new(options.retry),
             said: Said::default(),
         };
@@ -180,14 +181,20 @@ impl Work {
         let removals = plan.removals();
         let count = removals.len();
         let node = removals.iter().find_map(|(_, target, _)| target.clone());
-        match rail.judge(removals, plan.ours, now) {
-            Verdict::Pass => None,
-            Verdict::Hold { look_again_after, is_new } => {
+        let drastic = SetChange { before: plan.ours, removed: count }.is_drastic();
+        let removals = if drastic { removals } else { BTreeSet::new() };
+        match rail.judge(removals, self.options.second_look_after, now) {
+            Verdict::Pass => {
+                // The whole plan is performed now; what of it fails is looked at twice again.
+                rail.settled();
+                None
+            }
+            Verdict::Hold { after, is_new } => {
                 if is_new {
-                    self.context.metrics.held_back("empty-set");
+                    self.context.metrics.held_back("second-look");
                     self.tell_held(count, plan.ours, node.as_deref(), observed);
                 }
-                Some(look_again_after)
+                Some(after)
             }
         }
     }

@@ -19,7 +19,7 @@ use super::memory::Task;
 use super::message;
 use super::patch;
 use super::work::{Job, Work};
-use crate::rails::empty_set::Verdict;
+use crate::rails::second_look::{Verdict, drastic_removals};
 
 /// The shortest and the longest wait between two looks at something the cloud builds.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
@@ -87,12 +87,13 @@ impl Work {
         let mut memory = job.memory();
         // A removal takes everything away because a person said so.
         if !job.task.is_removal() {
-            let facts = steps.iter().map(|planned| planned.step.facts());
-            let verdict = memory.empty_set.judge(facts, self.options.second_look_after, Instant::now());
-            if let Verdict::Hold { what, after, is_new } = verdict {
+            let removals = drastic_removals(steps.iter().map(|planned| planned.step.facts()));
+            let what = removals.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+            let verdict = memory.second_look.judge(removals, self.options.second_look_after, Instant::now());
+            if let Verdict::Hold { after, is_new } = verdict {
                 if is_new {
                     warn!(service = %job.key, %what, "held back until a second look says the same (SR-7)");
-                    self.context.metrics.held_back("empty-set");
+                    self.context.metrics.held_back("second-look");
                     self.tell(job.service(), &message::held(&what));
                 }
                 return Some(Outcome::RetryAfter(after));

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::desire::needs_update;
 use crate::rails::create_budget::CreateBudget;
-use crate::rails::empty_set::EmptySetGuard;
+use crate::rails::second_look::SecondLook;
 
 /// What a run is about; it decides which events tell of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) struct Memory {
     pub(super) finalizer_sent: bool,
     pub(super) settled: Option<Settled>,
     pub(super) episode: Option<Episode>,
-    pub(super) empty_set: EmptySetGuard,
+    pub(super) second_look: SecondLook<String>,
     pub(super) creates: CreateBudget,
     pub(super) paused_told: bool,
     pub(super) refused: Option<String>,
@@ -144,7 +144,7 @@ impl Memory {
         self.settled = Some(Settled { service: service.clone(), node_epoch });
         self.known = Some(service.clone());
         (self.waits, self.refused) = (None, None);
-        self.empty_set.settled();
+        self.second_look.settled();
         self.episode.take()
     }
 }
