@@ -226,11 +226,14 @@ impl Held {
         for lock in self.locks.iter().rev().filter(|lock| lock.has_led()) {
             self.announce(lock, News::StoppedLeading);
         }
-        if let Some(recorder) = &self.recorder {
-            last_events(recorder).await;
-        }
         for lock in self.locks.into_iter().rev() {
             lock.release().await;
+        }
+        if let Some(workforce) = &self.workforce {
+            workforce.last_events().await;
+        }
+        if let Some(recorder) = &self.recorder {
+            last_events(recorder).await;
         }
         exit
     }

@@ -28,8 +28,8 @@ use crate::metrics::Metrics;
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 use crate::supervise::{ControllerState, PAUSE, supervise};
 
-/// Events that were recorded are written within this at the end, or lost: nobody should wait long for notes.
-const LAST_EVENTS: Duration = Duration::from_millis(250);
+/// Events that were recorded are written within this at the end, or lost.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// How long what was cut may take to be gone. Only code that blocks its thread takes longer than a moment.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
@@ -211,9 +211,14 @@ impl Workforce {
         if cut.await.is_err() {
             error!("something blocks its thread and does not end; it ends with the process");
         }
+        info!(took = ?began.elapsed(), "all work has ended");
+    }
+
+    /// Gives the events of the controllers a moment to be written. After the lease was given back: nobody has to wait
+    /// for notes.
+    pub(crate) async fn last_events(&self) {
         let recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner).clone();
         join_all(recorders.iter().map(last_events)).await;
-        info!(took = ?began.elapsed(), "all work has ended");
     }
 }
 
