@@ -23,6 +23,9 @@ use crate::clock::Clock;
 /// How long giving the Lease back may take at most, however long the renew deadline is: a process that ends is waited for.
 const RELEASE_LIMIT: Duration = Duration::from_secs(5);
 
+/// Candidates that wait for the same lease to run out try within this time after it.
+const EXPIRY_SPREAD: Duration = Duration::from_millis(250);
+
 /// How long to wait before trying again to give the Lease back.
 const RELEASE_PAUSE: Duration = Duration::from_millis(200);
 
@@ -192,9 +195,25 @@ impl Elector {
                     tracing::warn!(lease = self.config.name, why, "cannot acquire the lease");
                 }
             }
-            let spread: f64 = self.jitter.random_range(0.0..JITTER);
-            self.freed.wait(self.config.retry_period.mul_f64(1.0 + spread)).await;
+            self.pause().await;
         }
+    }
+
+    /// The pause of client-go before the next try, cut short when the lease that we see runs out before that.
+    async fn pause(&mut self) {
+        let spread: f64 = self.jitter.random_range(0.0..JITTER);
+        let pause = self.config.retry_period.mul_f64(1.0 + spread);
+        let Self { freed, seen, started, jitter, .. } = self;
+        let expires = seen.as_ref().map(|(observed, _)| observed.until().saturating_sub(started.elapsed()));
+        // Not all at the same moment.
+        let apart = EXPIRY_SPREAD.mul_f64(jitter.random_range(0.0..1.0));
+        let pause = expires.filter(|left| !left.is_zero()).map_or(pause, |left| pause.min(left + apart));
+        freed
+            .wait(pause, |lease| {
+                let last = seen.take().map(|(observed, _)| observed);
+                *seen = Some((look_at(last, lease, started.elapsed()), lease.clone()));
+            })
+            .await;
     }
 
     /// Renews until that fails for too long. The deadline counts from when the last good renewal was *sent*, so it
@@ -239,11 +258,7 @@ impl Elector {
         };
         let now = self.started.elapsed();
         let last = self.seen.take().map(|(observed, _)| observed);
-        self.seen = found.map(|lease| {
-            let (record, version) =
-                (LeaseRecord::from_lease(&lease), lease.metadata.resource_version.clone());
-            (Observed::look(last, record, version, now), lease)
-        });
+        self.seen = found.map(|lease| (look_at(last, &lease, now), lease));
         let observed = self.seen.as_ref().map(|(observed, _)| observed);
         match plan(observed, &self.me(), now, self.clock.now()) {
             Step::Standby { holder, .. } => Attempt::HeldBy(holder),
@@ -435,4 +450,9 @@ impl Elector {
     fn is_ours(&self, lease: &Lease) -> bool {
         LeaseRecord::from_lease(lease).holder == self.config.identity
     }
+}
+
+/// Takes in a look at the Lease, by a read or by a watch.
+fn look_at(last: Option<Observed>, lease: &Lease, now: Duration) -> Observed {
+    Observed::look(last, LeaseRecord::from_lease(lease), lease.metadata.resource_version.clone(), now)
 }

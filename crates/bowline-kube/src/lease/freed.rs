@@ -55,8 +55,9 @@ impl FreedWatch {
         Self { api, name, events: None, ends: Instant::now(), not_before: Instant::now() }
     }
 
-    /// Returns when the Lease is seen free, or when `pause` has passed.
-    pub(super) async fn wait(&mut self, pause: Duration) {
+    /// Returns when the Lease is seen free, or when `pause` has passed. Whatever is seen of it meanwhile goes to `seen`: who
+    /// sees a renewal at once, and not at its next look, also takes over sooner after the last one.
+    pub(super) async fn wait(&mut self, pause: Duration, mut seen: impl FnMut(&Lease) + Send) {
         let end = Instant::now() + pause;
         loop {
             self.open(end).await;
@@ -67,7 +68,8 @@ impl FreedWatch {
                 Err(_elapsed) => self.close(Duration::ZERO),
                 Ok(Some(Ok(event))) if is_free(&event) => return,
                 Ok(Some(Ok(WatchEvent::Error(error)))) => self.give_up(&error),
-                Ok(Some(Ok(_still_held))) => {}
+                Ok(Some(Ok(WatchEvent::Added(lease) | WatchEvent::Modified(lease)))) => seen(&lease),
+                Ok(Some(Ok(_other))) => {}
                 Ok(Some(Err(error))) => self.give_up(&error),
                 Ok(None) => self.close(BETWEEN_WATCHES),
             }
@@ -145,7 +147,7 @@ mod tests {
                 leases.put(lease(holder));
             }
         };
-        tokio::join!(freed.wait(Duration::from_secs(60)), later);
+        tokio::join!(freed.wait(Duration::from_secs(60), |_lease| {}), later);
         assert_eq!(began.elapsed(), Duration::from_secs(3));
     }
 
@@ -157,7 +159,7 @@ mod tests {
         let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
         let began = Instant::now();
         for _pause in 0..10 {
-            freed.wait(Duration::from_secs(3)).await;
+            freed.wait(Duration::from_secs(3), |_lease| {}).await;
         }
         assert_eq!(began.elapsed(), Duration::from_secs(30));
         assert_eq!(log.watches().len(), 1);
@@ -170,7 +172,7 @@ mod tests {
         let (client, log) = leases.client();
         let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
         for _pause in 0..15 {
-            freed.wait(Duration::from_secs(3)).await;
+            freed.wait(Duration::from_secs(3), |_lease| {}).await;
         }
         assert_eq!(log.watches().len(), 1);
     }
@@ -181,7 +183,7 @@ mod tests {
         leases.fault_watches(Some(Fault::EndAtOnce));
         let (client, log) = leases.client();
         let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
-        freed.wait(Duration::from_secs(10)).await;
+        freed.wait(Duration::from_secs(10), |_lease| {}).await;
         assert!(log.watches().len() <= 11, "{}", log.watches().len());
     }
 
@@ -192,7 +194,7 @@ mod tests {
         let (client, log) = leases.client();
         let mut freed = FreedWatch::new(Api::namespaced(client, "kube-system"), "ccm".to_owned());
         for _pause in 0..60 {
-            freed.wait(Duration::from_secs(3)).await;
+            freed.wait(Duration::from_secs(3), |_lease| {}).await;
         }
         assert_eq!(log.watches().len(), 3, "one in 65 s");
     }
