@@ -93,7 +93,7 @@ pub(super) const COMMON: &[Flag] = &[
         "Features to switch on or off, as Name=true,Other=false."),
 
     Flag::new(CloudNode, "concurrent-node-syncs", Int, "1",
-        "Nodes that are initialised at the same time.")
+        "Nodes that are initialised at the same time. The default leaves it to the controller, which takes 4: its workers do not wait for the cloud.")
         .noted("Since 1.27."),
     Flag::new(CloudNode, "concurrent-node-status-updates", Int, "0",
         "Nodes whose addresses are brought up to date at the same time; 0 means as many as --concurrent-node-syncs.")
@@ -102,11 +102,11 @@ pub(super) const COMMON: &[Flag] = &[
     Flag::new(CloudNodeLifecycle, "node-monitor-period", Duration, "5s",
         "How often nodes that are not ready are looked up in the cloud."),
     Flag::new(CloudNodeLifecycle, "concurrent-node-lifecycle-syncs", Int, "1",
-        "Nodes that are looked up in the cloud at the same time.")
+        "Nodes that are tainted or untainted at the same time. The default leaves it to the controller, which takes 4: its workers do not wait for the cloud.")
         .noted("Since 1.37."),
 
     Flag::new(ServiceLb, "concurrent-service-syncs", Int, "1",
-        "Services whose load balancers are worked on at the same time."),
+        "Workers for Services. The default leaves it to the controller, which takes 4: its workers do not wait for the cloud."),
 
     Flag::new(NodeIpam, "service-cluster-ip-range", String, "",
         "Range or ranges of Service addresses, kept free of pods: one, or one of each address family."),

@@ -1,5 +1,6 @@
 //! The options of the controller of pod ranges, and how ranges are read.
 
+use bowline_controllers::view::lenient_cidr;
 use ipnet::IpNet;
 
 use super::check::Check;
@@ -162,7 +163,7 @@ fn read_ranges(text: &str) -> Result<Vec<IpNet>, String> {
     }
     let read = |item: &str| {
         let item = item.trim();
-        without_leading_zeros(item).parse::<IpNet>().map(|net| net.trunc()).map_err(|_| {
+        lenient_cidr(item).map(|net| net.trunc()).ok_or_else(|| {
             format!("{item:?} is no range; accepted are ranges such as 10.0.0.0/16 or fd00::/48")
         })
     };
@@ -172,18 +173,4 @@ fn read_ranges(text: &str) -> Result<Vec<IpNet>, String> {
         [first, second] if is_v4(first) != is_v4(second) => Ok(ranges),
         _ => Err("accepted are one range, or one IPv4 and one IPv6 range".to_owned()),
     }
-}
-
-/// `010.0.0.0/08` as Go's lenient parser reads it, decimal; other texts unchanged.
-fn without_leading_zeros(text: &str) -> String {
-    if text.contains(':') {
-        return text.to_owned();
-    }
-    let short = |number: &str| {
-        let trimmed = number.trim_start_matches('0');
-        if trimmed.is_empty() && !number.is_empty() { "0".to_owned() } else { trimmed.to_owned() }
-    };
-    let (address, mask) = text.split_once('/').unwrap_or((text, ""));
-    let address = address.split('.').map(short).collect::<Vec<_>>().join(".");
-    format!("{address}/{mask}")
 }
