@@ -1,0 +1,1 @@
+//! The OpenStack provider of Bowline.

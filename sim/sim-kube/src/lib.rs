@@ -1,0 +1,1 @@
+//! A Kubernetes API in memory, for tests, the simulation and the playground.

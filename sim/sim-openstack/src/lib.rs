@@ -1,0 +1,1 @@
+//! An OpenStack in memory, for tests, the simulation and the playground.
