@@ -12,7 +12,9 @@ use jiff::Timestamp;
 
 use crate::loadbalancer::{LoadBalancerRequest, LoadBalancers, Purpose};
 use crate::plan::{Plan, Planned, Step, StepFacts, Verb};
-use crate::{CloudError, Evidence, Fence, LoadBalancerStatus, NodeSet, ServiceView, SetChange};
+use crate::{
+    CloudError, Evidence, Fence, Finalizers, LoadBalancerStatus, NodeSet, ServiceView, SetChange, Text,
+};
 
 /// A cloud whose client converges a load balancer in one call. Every call must be idempotent.
 ///
@@ -52,7 +54,7 @@ pub enum EnsureOutcome {
 pub struct Ensured<C> {
     cloud: C,
     /// By Service UID; an entry goes once its load balancer is seen to be gone.
-    calls: Mutex<BTreeMap<String, LastCall>>,
+    calls: Mutex<BTreeMap<Text, LastCall>>,
 }
 
 /// What the last successful call for a Service was made for, and what it came to.
@@ -92,7 +94,7 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
         Self { cloud, calls: Mutex::default() }
     }
 
-    fn calls(&self) -> MutexGuard<'_, BTreeMap<String, LastCall>> {
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<Text, LastCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -234,7 +236,7 @@ impl Plan<EnsureStep, LoadBalancerStatus> {
 fn same_wish(done: &ServiceView, wanted: &ServiceView) -> bool {
     let wish = |service: &ServiceView| ServiceView {
         status: LoadBalancerStatus::default(),
-        finalizers: Vec::new(),
+        finalizers: Finalizers::default(),
         ..service.clone()
     };
     wish(done) == wish(wanted)

@@ -8,20 +8,22 @@ use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::{Pairs, Text};
+
 /// The projection of a Kubernetes Node that is kept in memory. It leaves out the resourceVersion, which grows with every
 /// heartbeat: a Node whose view is the same has not changed for us.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeView {
     /// The Node's name.
-    pub name: String,
+    pub name: Text,
     /// The Node's UID: a re-created namesake is another Node.
-    pub uid: String,
+    pub uid: Text,
     /// `spec.providerID`, once set immutable.
-    pub provider_id: Option<String>,
+    pub provider_id: Option<Text>,
     /// All labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// The annotations a provider may look at (the whole map would hold kilobytes of other people's state).
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
     /// The taints.
     pub taints: Vec<Taint>,
     /// `status.addresses`, in order: the first InternalIP is the node's primary one.
@@ -35,7 +37,7 @@ pub struct NodeView {
     /// `spec.unschedulable`.
     pub unschedulable: bool,
     /// `status.nodeInfo.systemUUID`: some clouds find their machine by it.
-    pub system_uuid: Option<String>,
+    pub system_uuid: Option<Text>,
     /// When the Node was registered.
     pub created_at: Option<Timestamp>,
     /// When its deletion was asked for.
@@ -46,20 +48,20 @@ pub struct NodeView {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConditionView {
     /// `True`, `False` or `Unknown`.
-    pub status: String,
+    pub status: Text,
     /// One word, by which its author is known.
-    pub reason: String,
+    pub reason: Text,
 }
 
 /// A taint of a Node; two taints are the same if key and effect are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Taint {
     /// The key.
-    pub key: String,
+    pub key: Text,
     /// The value, often empty.
-    pub value: Option<String>,
+    pub value: Option<Text>,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
-    pub effect: String,
+    pub effect: Text,
 }
 
 /// What kind of address a [`NodeAddress`] is; the text is the one on the wire.
@@ -90,13 +92,13 @@ pub struct NodeAddress {
     #[serde(rename = "type")]
     pub kind: AddressKind,
     /// The address or name.
-    pub address: String,
+    pub address: Text,
 }
 
 impl NodeAddress {
     /// An address of some kind.
     #[must_use]
-    pub fn new(kind: AddressKind, address: impl Into<String>) -> Self {
+    pub fn new(kind: AddressKind, address: impl Into<Text>) -> Self {
         Self { kind, address: address.into() }
     }
 }
@@ -107,7 +109,7 @@ pub struct NodeSet {
     /// Grows with every change of the set: equal epochs mean equal sets.
     pub epoch: u64,
     /// The eligible nodes, by name.
-    pub nodes: Arc<BTreeMap<String, Arc<NodeView>>>,
+    pub nodes: Arc<BTreeMap<Text, Arc<NodeView>>>,
 }
 
 impl NodeSet {

@@ -1,11 +1,13 @@
 //! A Service as providers and planners see it, and the status they give it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::words::{IpFamily, IpFamilyPolicy, Protocol, ServiceType, SessionAffinity, TrafficPolicy};
+use crate::{Finalizers, Pairs, Text};
 
 /// `namespace/name` of a Service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,49 +29,45 @@ impl fmt::Display for ServiceKey {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServiceView {
     /// The namespace.
-    pub namespace: String,
+    pub namespace: Text,
     /// The name.
-    pub name: String,
+    pub name: Text,
     /// The UID: ownership of cloud objects goes by it (safety rail SR-8).
-    pub uid: String,
+    pub uid: Text,
     /// All annotations: providers read their options from them.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
     /// All labels.
-    pub labels: BTreeMap<String, String>,
-    /// `spec.type`: `LoadBalancer`, `NodePort`, `ClusterIP` or `ExternalName`.
-    pub kind: String,
+    pub labels: Pairs,
+    /// `spec.type`.
+    pub kind: ServiceType,
     /// `spec.loadBalancerClass`.
-    pub load_balancer_class: Option<String>,
+    pub load_balancer_class: Option<Box<str>>,
     /// `spec.loadBalancerIP`.
-    pub load_balancer_ip: Option<String>,
+    pub load_balancer_ip: Option<Box<str>>,
     /// `spec.loadBalancerSourceRanges`, unparsed.
-    pub source_ranges: Vec<String>,
+    pub source_ranges: Vec<Text>,
     /// The ports, in order.
     pub ports: Vec<ServicePort>,
-    /// `spec.sessionAffinity`: `None` or `ClientIP`.
-    pub session_affinity: Option<String>,
+    /// `spec.sessionAffinity`.
+    pub session_affinity: Option<SessionAffinity>,
     /// `spec.sessionAffinityConfig.clientIP.timeoutSeconds`.
     pub session_affinity_timeout_seconds: Option<i32>,
     /// `spec.externalIPs`.
-    pub external_ips: Vec<String>,
-    /// `spec.externalTrafficPolicy`: `Cluster` or `Local`.
-    pub external_traffic_policy: Option<String>,
+    pub external_ips: Vec<Text>,
+    /// `spec.externalTrafficPolicy`.
+    pub external_traffic_policy: Option<TrafficPolicy>,
     /// `spec.healthCheckNodePort`.
     pub health_check_node_port: Option<u16>,
-    /// `spec.ipFamilies`: `IPv4`, `IPv6`, in order of preference.
-    pub ip_families: Vec<String>,
+    /// `spec.ipFamilies`, in order of preference.
+    pub ip_families: Vec<IpFamily>,
     /// `spec.ipFamilyPolicy`.
-    pub ip_family_policy: Option<String>,
+    pub ip_family_policy: Option<IpFamilyPolicy>,
     /// `spec.allocateLoadBalancerNodePorts`.
     pub allocate_node_ports: Option<bool>,
-    /// `spec.clusterIPs`.
-    pub cluster_ips: Vec<String>,
     /// The finalizers.
-    pub finalizers: Vec<String>,
+    pub finalizers: Finalizers,
     /// The status as the API server has it.
     pub status: LoadBalancerStatus,
-    /// When the Service was created.
-    pub created_at: Option<Timestamp>,
     /// When its deletion was asked for.
     pub deleted_at: Option<Timestamp>,
 }
@@ -78,31 +76,31 @@ pub struct ServiceView {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicePort {
     /// The name; may be missing if there is only one port.
-    pub name: Option<String>,
-    /// `TCP`, `UDP` or `SCTP`.
-    pub protocol: String,
+    pub name: Option<Text>,
+    /// The protocol.
+    pub protocol: Protocol,
     /// The port clients connect to.
     pub port: u16,
     /// The port on every node; missing when node ports are not allocated.
     pub node_port: Option<u16>,
     /// The port of the pods, a number or a name.
-    pub target_port: Option<String>,
+    pub target_port: Option<Text>,
     /// What is spoken on the port.
-    pub app_protocol: Option<String>,
+    pub app_protocol: Option<Text>,
 }
 
 impl ServiceView {
     /// The key of this Service.
     #[must_use]
     pub fn key(&self) -> ServiceKey {
-        ServiceKey { namespace: self.namespace.clone(), name: self.name.clone() }
+        ServiceKey { namespace: self.namespace.to_string(), name: self.name.to_string() }
     }
 
     /// Whether traffic must reach only nodes with a local endpoint, checked through the health check node port.
     #[must_use]
     pub fn only_local(&self) -> bool {
-        matches!(self.kind.as_str(), "LoadBalancer" | "NodePort")
-            && self.external_traffic_policy.as_deref() == Some("Local")
+        matches!(self.kind, ServiceType::LoadBalancer | ServiceType::NodePort)
+            && self.external_traffic_policy == Some(TrafficPolicy::Local)
     }
 
     /// The name upstream's framework proposes for a load balancer: `a` and the UID without dashes, 32 characters.
@@ -129,7 +127,7 @@ pub struct Ingress {
     pub ip: Option<IpAddr>,
     /// The host name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hostname: Option<String>,
+    pub hostname: Option<Text>,
     /// How traffic arrives; the API server reads a missing mode as `VIP`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_mode: Option<IpMode>,
@@ -154,10 +152,10 @@ pub struct PortStatus {
     /// The port.
     pub port: u16,
     /// The protocol.
-    pub protocol: String,
+    pub protocol: Protocol,
     /// The error, as a CamelCase reason.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<Text>,
 }
 
 #[cfg(test)]

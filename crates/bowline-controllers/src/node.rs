@@ -148,7 +148,7 @@ impl Work {
         match self.instances.claims(node) {
             Claim::Ours => true,
             Claim::NotOurs(why) => {
-                debug!(node = node.name, why, "left alone: not a node of this cloud");
+                debug!(node = %node.name, why, "left alone: not a node of this cloud");
                 if is_uninitialized(node) {
                     let message = format!("Node is left alone, it is not one of this cloud: {why}");
                     self.tell(node, EventKind::Normal, "CloudNodeNotClaimed", &message);
@@ -172,7 +172,7 @@ impl Work {
     }
 
     fn warn_about(&self, node: &NodeView, reason: &str, message: &str) {
-        tracing::warn!(node = node.name, reason, "{message}");
+        tracing::warn!(node = %node.name, reason, "{message}");
         self.tell(node, EventKind::Warning, reason, message);
     }
 

@@ -1,11 +1,20 @@
 //! What is kept in memory of Nodes and Services: projections, never whole objects.
 
 mod cidr;
+mod informers;
 pub mod node;
 mod reference;
 pub mod service;
 
 pub use cidr::lenient_cidr;
+pub use informers::{node_informer, service_informer};
 pub use node::{SlimNode, node_view};
 pub use reference::{node_reference, reference, service_reference};
 pub use service::{SlimService, service_view};
+
+/// Collects into exactly as much memory as is needed: a list from the API has room to grow, and these are kept.
+fn exactly<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.shrink_to_fit();
+    items
+}

@@ -49,7 +49,7 @@ use tokio::sync::{Notify, watch as progress};
 
 pub use health::{InformerHealth, WatchFailure};
 pub use metrics::InformerMetrics;
-pub use object::{Object, ObjectKey};
+pub use object::{Incarnation, Object, ObjectKey};
 pub use spec::InformerSpec;
 pub use store::Snapshot;
 pub use subscribe::{Change, Subscription};

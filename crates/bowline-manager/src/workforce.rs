@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
-use bowline_controllers::service::desire::FINALIZER;
-use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
+use bowline_controllers::view::{node_informer, service_informer};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
-use bowline_kube::informer::{Informer, InformerSpec};
+use bowline_kube::informer::Informer;
 use bowline_kube::write::Writer;
 use futures::FutureExt;
 use futures::future::join_all;
@@ -78,13 +77,9 @@ impl Workforce {
     pub(crate) fn new(tools: Tools) -> Result<Self, ClientError> {
         let client = tools.clients.root("shared-informers")?;
         let (informers, cut) = (TaskTracker::new(), CancellationToken::new());
-        let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
-            .index("provider-id", |node| node.provider_id.clone())
-            .metrics(&tools.metrics.informers)
-            .build(client.clone(), Api::all);
-        let (services, service_task) = InformerSpec::new("services", kept_service)
-            .metrics(&tools.metrics.informers)
-            .build(client, Api::all);
+        let metrics = &tools.metrics.informers;
+        let (nodes, node_task) = node_informer().metrics(metrics).build(client.clone(), Api::all);
+        let (services, service_task) = service_informer().metrics(metrics).build(client, Api::all);
         report(&tools.health, &nodes);
         report(&tools.health, &services);
         // The informers outlive the controllers: work that is being finished may still look things up.
@@ -235,13 +230,6 @@ pub(crate) async fn last_events(recorder: &EventRecorder) {
     if let Err(unwritten) = recorder.flush(LAST_EVENTS).await {
         info!(%unwritten, "not all events were written");
     }
-}
-
-/// Services without a load balancer, and without remains of one, are not kept.
-fn kept_service(service: SlimService) -> Option<Arc<ServiceView>> {
-    let view = service_view(service);
-    let concerns_us = view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == FINALIZER);
-    concerns_us.then(|| Arc::new(view))
 }
 
 fn report<P: PartialEq + Send + Sync + 'static>(health: &HealthRegistry, informer: &Informer<P>) {

@@ -33,7 +33,7 @@ fn status(ip: IpAddr) -> LoadBalancerStatus {
 #[async_trait]
 impl EnsureLoadBalancer for AddressPool {
     async fn get(&self, request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
-        match self.given().get(&request.service.uid) {
+        match self.given().get(request.service.uid.as_str()) {
             Some(ip) => Evidence::Present(status(*ip)),
             None => {
                 Evidence::Absent(Proof::new(format!("{} has no address of the pool", request.service.key())))
@@ -49,13 +49,13 @@ impl EnsureLoadBalancer for AddressPool {
         fence.check()?;
         let mut given = self.given();
         let free = self.addresses.iter().find(|ip| !given.values().any(|taken| taken == *ip));
-        let ip = given.get(&request.service.uid).or(free).copied().ok_or_else(|| {
+        let ip = given.get(request.service.uid.as_str()).or(free).copied().ok_or_else(|| {
             CloudError::new(
                 ErrorClass::Forbidden,
                 "all addresses of the pool are taken; add some to balancer_addresses",
             )
         })?;
-        given.insert(request.service.uid.clone(), ip);
+        given.insert(request.service.uid.to_string(), ip);
         Ok(EnsureOutcome::Ready(status(ip)))
     }
 
@@ -65,7 +65,7 @@ impl EnsureLoadBalancer for AddressPool {
 
     async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
         fence.check()?;
-        self.given().remove(&request.service.uid);
+        self.given().remove(request.service.uid.as_str());
         Ok(())
     }
 }

@@ -173,7 +173,7 @@ fn a_plan_that_takes_all_nodes_away_says_so_to_the_rails() {
     let lbs = Ensured::new(Arc::new(OneBalancer::default()));
     let mut wanted = request(Purpose::Ensure);
     let node =
-        |name: &str| (name.to_owned(), Arc::new(crate::NodeView { name: name.into(), ..Default::default() }));
+        |name: &str| (name.into(), Arc::new(crate::NodeView { name: name.into(), ..Default::default() }));
     wanted.nodes = NodeSet { epoch: 1, nodes: Arc::new([node("a"), node("b")].into()) };
     drive(&lbs, &wanted);
     wanted.nodes = NodeSet { epoch: 2, nodes: Arc::default() };

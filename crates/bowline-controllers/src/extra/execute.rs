@@ -13,10 +13,10 @@ pub(super) async fn write(writer: &Writer, object: &Watched, change: &MetadataCh
     let patch = Change::Merge(change.merge_patch());
     let written = match object {
         Watched::Node(node) => {
-            writer.patch::<Node>(None, &node.name, &Guard::Uid(node.uid.clone()), patch).await
+            writer.patch::<Node>(None, &node.name, &Guard::Uid(node.uid.to_string()), patch).await
         }
         Watched::Service(service) => {
-            let guard = Guard::Uid(service.uid.clone());
+            let guard = Guard::Uid(service.uid.to_string());
             writer.patch::<Service>(Some(&service.namespace), &service.name, &guard, patch).await
         }
     };

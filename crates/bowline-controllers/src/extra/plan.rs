@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bowline_cloud::{Answer, Watched};
+use bowline_cloud::{Answer, Pairs, Watched};
 use serde_json::{Map, Value, json};
 
 /// Labels and annotations to set (`Some`) or remove (`None`): only what differs from what is there.
@@ -47,11 +47,8 @@ pub fn plan(object: &Watched, answer: &Answer) -> MetadataChange {
     }
 }
 
-fn difference(
-    there: &BTreeMap<String, String>,
-    wanted: &BTreeMap<String, Option<String>>,
-) -> BTreeMap<String, Option<String>> {
-    let differs = |(key, value): &(&String, &Option<String>)| there.get(*key) != value.as_ref();
+fn difference(there: &Pairs, wanted: &BTreeMap<String, Option<String>>) -> BTreeMap<String, Option<String>> {
+    let differs = |(key, value): &(&String, &Option<String>)| there.get(key) != value.as_deref();
     wanted.iter().filter(differs).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 

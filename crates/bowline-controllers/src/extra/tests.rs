@@ -45,7 +45,7 @@ impl ExtraController for Rack {
     }
     async fn removed(&self, object: &Watched, _: &dyn Fence) -> Result<(), CloudError> {
         let Watched::Node(node) = object else { return Ok(()) };
-        self.removed.lock().unwrap().push(node.uid.clone());
+        self.removed.lock().unwrap().push(node.uid.to_string());
         Ok(())
     }
 }

@@ -13,6 +13,6 @@ use super::plan::merge_patch;
 ///
 /// See [`WriteError`].
 pub(super) async fn write(writer: &Writer, node: &NodeView, ranges: &[IpNet]) -> Result<Written, WriteError> {
-    let guard = Guard::Uid(node.uid.clone());
+    let guard = Guard::Uid(node.uid.to_string());
     writer.patch::<Node>(None, &node.name, &guard, Change::Merge(merge_patch(ranges))).await
 }

@@ -88,7 +88,7 @@ impl Ledger {
     /// when it shows something else.
     pub(super) fn observe(&mut self, node: &NodeView) -> Vec<Problem> {
         let shown: Vec<IpNet> = node.pod_cidrs.iter().map(IpNet::trunc).collect();
-        let entry = self.nodes.entry(node.uid.clone()).or_insert_with(|| Entry::of(node));
+        let entry = self.nodes.entry(node.uid.to_string()).or_insert_with(|| Entry::of(node));
         match &entry.holding {
             Holding::Promised { .. } if shown.is_empty() => return Vec::new(),
             held if held.ranges() == shown => {
@@ -242,7 +242,7 @@ impl Ledger {
 
 impl Entry {
     fn of(node: &NodeView) -> Self {
-        Self { name: node.name.clone(), holding: Holding::Nothing }
+        Self { name: node.name.to_string(), holding: Holding::Nothing }
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn status(events: &EventRecorder, node: &NodeView, reason: &str) {
 /// Tells why a node is quarantined.
 pub(super) fn quarantined(events: &EventRecorder, node: &NodeView, problems: &[Problem]) {
     for problem in problems {
-        warn!(node = node.name, %problem, "a node's pod ranges are not as they should be; it is left alone");
+        warn!(node = %node.name, %problem, "a node's pod ranges are not as they should be; it is left alone");
         let message = format!("Node {}: {problem}", node.name);
         events.event(&node_reference(node), EventKind::Warning, problem.reason(), &message);
     }

@@ -81,7 +81,7 @@ impl Work {
             Step::Leave => Outcome::Done,
             Step::Wait { exhausted } => {
                 if picked.failures == 0 {
-                    warn!(node = node.name, range = %exhausted, "no pod range is free; waiting until one is");
+                    warn!(node = %node.name, range = %exhausted, "no pod range is free; waiting until one is");
                 }
                 report::status(&self.context.events, &node, NOT_AVAILABLE);
                 Outcome::Failed
@@ -93,7 +93,7 @@ impl Work {
     async fn assign(&self, picked: &Picked<ObjectKey>, node: &NodeView, ranges: &[IpNet]) -> Outcome {
         let error = match execute::write(&self.context.writer, node, ranges).await {
             Ok(_written) => {
-                info!(node = node.name, ?ranges, "gave the node its pod ranges");
+                info!(node = %node.name, ?ranges, "gave the node its pod ranges");
                 self.books().ledger.written(&node.uid);
                 return Outcome::Done;
             }
@@ -110,7 +110,7 @@ impl Work {
         if self.context.nodes.get(&picked.key).is_none_or(|now| !lacks_ranges(&now.view)) {
             return Outcome::Done; // lost a race: it has ranges by now, and no event is due
         }
-        warn!(node = node.name, ?ranges, %error, "could not write the node's pod ranges, will be tried again");
+        warn!(node = %node.name, ?ranges, %error, "could not write the node's pod ranges, will be tried again");
         report::status(&self.context.events, node, ASSIGNMENT_FAILED);
         afterwards.outcome
     }

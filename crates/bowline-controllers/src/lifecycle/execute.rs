@@ -18,18 +18,18 @@ pub(super) async fn edit_taints(
     node: &Object<Arc<NodeView>>,
     operations: Vec<Value>,
 ) {
-    let guard = Guard::ResourceVersion(node.resource_version.clone());
+    let guard = Guard::ResourceVersion(node.resource_version.to_string());
     let written = context.writer.patch::<Node>(None, &node.name, &guard, Change::Json(operations)).await;
     let Err(error) = written else {
-        info!(node = node.name, "the taints say again what its machine is");
+        info!(node = %node.name, "the taints say again what its machine is");
         return;
     };
     match error.class() {
         // Observed again with the next pass.
         WriteClass::Conflict | WriteClass::NotFound | WriteClass::Fenced => {
-            debug!(node = node.name, %error, "the taints were not changed now");
+            debug!(node = %node.name, %error, "the taints were not changed now");
         }
-        _ => warn!(node = node.name, %error, "could not change the taints, will be tried again"),
+        _ => warn!(node = %node.name, %error, "could not change the taints, will be tried again"),
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn delete(context: &ControllerContext, node: &NodeView, proof: 
         return Ended::NotDeleted;
     }
     let (about, name) = (node_reference(node), &node.name);
-    info!(node = name, uid = node.uid, %proof, "deleting a node whose machine is gone");
+    info!(node = %name, uid = %node.uid, %proof, "deleting a node whose machine is gone");
     let message = format!("Deleting node {name} because it does not exist in the cloud provider");
     context.events.event(&about, EventKind::Normal, "DeletingNode", &message);
     let error = match context.writer.delete_node(name, &node.uid).await {
@@ -59,10 +59,10 @@ pub(super) async fn delete(context: &ControllerContext, node: &NodeView, proof: 
     };
     match error.class() {
         WriteClass::Fenced | WriteClass::NotFound => {
-            info!(node = name, %error, "not deleted");
+            info!(node = %name, %error, "not deleted");
             return Ended::NotDeleted;
         }
-        _ => warn!(node = name, %error, "could not delete the node, will be tried again"),
+        _ => warn!(node = %name, %error, "could not delete the node, will be tried again"),
     }
     let message = format!("Failed deleting node {name}: {error}");
     context.events.event(&about, EventKind::Warning, "DeletingNodeFailed", &message);

@@ -93,7 +93,7 @@ impl Pass<'_> {
                 }
                 Sight::LooksGone => sorted.missing.push(node),
                 Sight::Unclear(doubt) => {
-                    debug!(node = node.name, %doubt, "the cloud does not say whether its machine is there");
+                    debug!(node = %node.name, %doubt, "the cloud does not say whether its machine is there");
                     sorted.unclear += 1;
                     sorted.pause = sorted.pause.max(doubt.retry_after);
                 }
@@ -138,7 +138,7 @@ impl Pass<'_> {
             }
         }
         let lost: BTreeSet<_> =
-            going.iter().filter(|(_, announced)| !announced).map(|(node, _)| node.uid.clone()).collect();
+            going.iter().filter(|(_, announced)| !announced).map(|(node, _)| node.uid.to_string()).collect();
         self.turn_breaker(&Look { nodes, gone: &lost, complete: sorted.unclear == 0 });
         let mut unanswered = 0;
         for (node, announced) in going {
@@ -234,17 +234,17 @@ impl Pass<'_> {
         let mut told = 0;
         // Other people's nodes are no news: they are counted only.
         for (node, rail, why) in held.into_iter().filter(|(_, rail, _)| *rail != "claim") {
-            if before.get(&node.uid) != Some(&rail) {
+            if before.get(node.uid.as_str()) != Some(&rail) {
                 if told == MOST_TOLD {
                     continue;
                 }
                 told += 1;
                 let message = format!("Not deleting node {}: {why}", node.name);
-                warn!(node = node.name, rail, why, "the node's machine seems gone, but it is not deleted");
+                warn!(node = %node.name, rail, why, "the node's machine seems gone, but it is not deleted");
                 let about = node_reference(&node);
                 self.context.events.event(&about, EventKind::Warning, "NodeDeletionHeld", &message);
             }
-            self.memory.told.insert(node.uid.clone(), rail);
+            self.memory.told.insert(node.uid.to_string(), rail);
         }
     }
 }

@@ -103,7 +103,7 @@ pub fn edits(node: &NodeView, machine: Machine, out_of_service: bool) -> Vec<Val
 /// lost.
 #[must_use]
 pub fn announced(node: &NodeView, announcing_taints: &[String]) -> bool {
-    node.taints.iter().any(|taint| announcing_taints.contains(&taint.key))
+    node.taints.iter().any(|taint| announcing_taints.iter().any(|key| taint.key == *key))
         || node.annotations.get(RELEASE_ANNOTATION).is_some_and(|value| value == "true")
 }
 
@@ -189,9 +189,9 @@ mod tests {
     fn a_removal_is_announced_by_the_autoscaler_or_by_a_person() {
         let keys = ["ToBeDeletedByClusterAutoscaler".to_owned()];
         let scaled_down = Taint {
-            key: "ToBeDeletedByClusterAutoscaler".to_owned(),
-            value: Some("1700000000".to_owned()),
-            effect: "NoSchedule".to_owned(),
+            key: "ToBeDeletedByClusterAutoscaler".into(),
+            value: Some("1700000000".into()),
+            effect: "NoSchedule".into(),
         };
         assert!(announced(&node(None, &[scaled_down]), &keys));
         assert!(!announced(&node(None, &[taints::shutdown()]), &keys));

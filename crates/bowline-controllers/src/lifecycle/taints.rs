@@ -18,17 +18,13 @@ const NODE_SHUTDOWN: &str = "nodeshutdown";
 /// `node.cloudprovider.kubernetes.io/shutdown:NoSchedule`.
 #[must_use]
 pub fn shutdown() -> Taint {
-    Taint { key: SHUTDOWN.to_owned(), value: None, effect: "NoSchedule".to_owned() }
+    Taint { key: SHUTDOWN.into(), value: None, effect: "NoSchedule".into() }
 }
 
 /// `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`.
 #[must_use]
 pub fn out_of_service() -> Taint {
-    Taint {
-        key: OUT_OF_SERVICE.to_owned(),
-        value: Some(NODE_SHUTDOWN.to_owned()),
-        effect: "NoExecute".to_owned(),
-    }
+    Taint { key: OUT_OF_SERVICE.into(), value: Some(NODE_SHUTDOWN.into()), effect: "NoExecute".into() }
 }
 
 /// Whether both are the same taint, whatever their value.
@@ -91,7 +87,7 @@ mod tests {
     use super::*;
 
     fn other(n: u8) -> Taint {
-        Taint { key: format!("other-{n}"), value: None, effect: "NoExecute".to_owned() }
+        Taint { key: format!("other-{n}").into(), value: None, effect: "NoExecute".into() }
     }
 
     fn shutdown_on_the_wire() -> Value {
@@ -117,10 +113,10 @@ mod tests {
 
     #[test]
     fn key_and_effect_make_a_taint_and_another_value_is_replaced() {
-        let strange = Taint { value: Some("yes".to_owned()), ..shutdown() };
+        let strange = Taint { value: Some("yes".into()), ..shutdown() };
         let replace = json!({"op": "replace", "path": "/spec/taints/1", "value": shutdown_on_the_wire()});
         assert_eq!(add(&[other(1), strange], &[shutdown()]), [replace]);
-        let other_effect = Taint { effect: "NoExecute".to_owned(), ..shutdown() };
+        let other_effect = Taint { effect: "NoExecute".into(), ..shutdown() };
         assert_eq!(add(&[other_effect], &[shutdown()]).len(), 1);
     }
 

@@ -84,7 +84,7 @@ impl Machines {
 
     fn of(&self, node: &NodeView) -> Said {
         let unscripted = || (there(Power::Running), there(Power::Running));
-        self.say.lock().unwrap().get(&node.name).cloned().unwrap_or_else(unscripted)
+        self.say.lock().unwrap().get(node.name.as_str()).cloned().unwrap_or_else(unscripted)
     }
 }
 
@@ -104,7 +104,7 @@ impl Instances for Machines {
         nodes.iter().take(at_most).map(|node| self.of(node).0).collect()
     }
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
-        self.confirmed.lock().unwrap().push(node.name.clone());
+        self.confirmed.lock().unwrap().push(node.name.to_string());
         let (answer, takes) = (self.of(node).1, *self.direct_read_takes.lock().unwrap());
         sleep(takes).await;
         answer

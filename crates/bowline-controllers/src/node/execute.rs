@@ -20,7 +20,7 @@ pub(super) async fn initialize(
     node: &Object<Arc<NodeView>>,
     plan: &Initialization,
 ) -> Result<(), WriteError> {
-    let mut version = node.resource_version.clone();
+    let mut version = node.resource_version.to_string();
     if let Some(addresses) = &plan.addresses {
         let guard = Guard::ResourceVersion(version.clone());
         let written = write_addresses(writer, node, &guard, addresses).await?;
@@ -53,5 +53,5 @@ pub(super) async fn write_labels(
     labels: &BTreeMap<String, String>,
 ) -> Result<Written, WriteError> {
     let change = Change::Merge(json!({"metadata": {"labels": labels}}));
-    writer.patch::<Node>(None, &node.view.name, &Guard::Uid(node.uid.clone()), change).await
+    writer.patch::<Node>(None, &node.view.name, &Guard::Uid(node.uid.to_string()), change).await
 }

@@ -191,9 +191,9 @@ impl Work {
 
     fn initialized(&self, node: &KnownNode, plan: &Initialization) {
         for remark in &plan.remarks {
-            warn!(node = node.view.name, "{remark}");
+            warn!(node = %node.view.name, "{remark}");
         }
-        info!(node = node.view.name, provider_id = ?plan.provider_id, "initialized");
+        info!(node = %node.view.name, provider_id = ?plan.provider_id, "initialized");
         self.progress.succeeded(&node.key);
         let waited = seconds_since(&node.view, self.context.clock.now());
         self.context.metrics.taint_removal_delay_seconds.observe(waited);
@@ -225,7 +225,7 @@ impl Work {
 
 /// What becomes of the key after a write that did not happen.
 fn not_written(node: &KnownNode, error: &WriteError) -> Outcome {
-    info!(node = node.view.name, %error, "not written, will be tried again");
+    info!(node = %node.view.name, %error, "not written, will be tried again");
     match error.class() {
         // Gone, or another Node has the name: the informer tells.
         WriteClass::NotFound => Outcome::Done,

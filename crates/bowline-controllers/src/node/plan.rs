@@ -125,7 +125,7 @@ pub fn plan_labels(node: &NodeView, instance: &Instance) -> (BTreeMap<String, St
     for (keys, value) in [(TYPE, &instance.instance_type), (ZONE, &instance.zone), (REGION, &instance.region)]
     {
         let Some(value) = value.as_ref().filter(|value| !value.is_empty()) else { continue };
-        for key in keys.into_iter().filter(|key| node.labels.get(*key) != Some(value)) {
+        for key in keys.into_iter().filter(|key| node.labels.get(key) != Some(value)) {
             labels.insert(key.to_owned(), value.clone());
         }
     }
@@ -162,7 +162,7 @@ pub fn plan_stable_labels(node: &NodeView) -> BTreeMap<String, String> {
         if let Some(value) = node.labels.get(beta)
             && node.labels.get(stable) != Some(value)
         {
-            labels.insert(stable.to_owned(), value.clone());
+            labels.insert(stable.to_owned(), value.to_owned());
         }
     }
     labels

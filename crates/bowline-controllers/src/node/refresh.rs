@@ -56,11 +56,11 @@ impl Work {
         let instance = match found {
             Evidence::Present(instance) => instance,
             Evidence::Absent(proof) => {
-                debug!(node = asked.view.name, %proof, "no machine; its addresses stay");
+                debug!(node = %asked.view.name, %proof, "no machine; its addresses stay");
                 return true;
             }
             Evidence::Unknown(doubt) => {
-                warn!(node = asked.view.name, %doubt, "the cloud cannot tell; addresses stay");
+                warn!(node = %asked.view.name, %doubt, "the cloud cannot tell; addresses stay");
                 return true;
             }
         };
@@ -83,7 +83,7 @@ impl Work {
                 return true;
             }
         };
-        let guard = Guard::Uid(node.uid.clone());
+        let guard = Guard::Uid(node.uid.to_string());
         let written = execute::write_addresses(&self.context.writer, node, &guard, &addresses).await;
         self.went_well(node, written)
     }

@@ -33,7 +33,7 @@ mod tests {
     use std::sync::Arc;
 
     use async_trait::async_trait;
-    use bowline_cloud::{Doubt, Evidence, Instance};
+    use bowline_cloud::{Doubt, Evidence, Instance, Text};
 
     use super::*;
 
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_node_of_another_cloud_is_set_aside_with_the_reason_and_ours_pass() {
         let node = |id: &str| {
-            let provider_id = Some(id.to_owned()).filter(|id| !id.is_empty());
+            let provider_id = Some(id.into()).filter(|id: &Text| !id.is_empty());
             NodeView { provider_id, ..NodeView::default() }
         };
         let nodes = [node("ours://1"), node("metal://2"), node("")];

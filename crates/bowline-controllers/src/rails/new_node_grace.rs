@@ -44,7 +44,7 @@ impl NewNodeGrace {
     pub fn saw(&mut self, node: &NodeView) {
         // A look-up by name proves nothing about an ID that is not there yet.
         if node.provider_id.is_some() {
-            self.seen.insert(node.uid.clone());
+            self.seen.insert(node.uid.to_string());
         }
     }
 
@@ -61,7 +61,7 @@ impl NewNodeGrace {
     pub fn judge(&self, node: &NodeView, now: Timestamp) -> Result<(), TooNew> {
         let grace = SignedDuration::try_from(self.grace).unwrap_or(SignedDuration::MAX);
         let old = node.created_at.is_some_and(|joined| now.duration_since(joined) >= grace);
-        if old || self.seen.contains(&node.uid) { Ok(()) } else { Err(TooNew { grace: self.grace }) }
+        if old || self.seen.contains(node.uid.as_str()) { Ok(()) } else { Err(TooNew { grace: self.grace }) }
     }
 }
 
@@ -74,8 +74,8 @@ mod tests {
 
     fn node(provider_id: Option<&str>) -> NodeView {
         NodeView {
-            uid: "u-1".to_owned(),
-            provider_id: provider_id.map(str::to_owned),
+            uid: "u-1".into(),
+            provider_id: provider_id.map(Into::into),
             created_at: Some(at(0)),
             ..NodeView::default()
         }
@@ -106,7 +106,7 @@ mod tests {
         let mut rail = NewNodeGrace::new(GRACE);
         rail.saw(&node(Some("x://1")));
         assert_eq!(rail.judge(&node(Some("x://1")), at(10)), Ok(()));
-        let namesake = NodeView { uid: "u-2".to_owned(), ..node(Some("x://1")) };
+        let namesake = NodeView { uid: "u-2".into(), ..node(Some("x://1")) };
         assert!(rail.judge(&namesake, at(10)).is_err());
         rail.keep_only(|uid| uid == "u-2");
         assert!(rail.judge(&node(Some("x://1")), at(10)).is_err(), "what is gone is forgotten");

@@ -107,7 +107,7 @@ pub(super) async fn write_condition(
     network: Network,
     now: Timestamp,
 ) -> Result<(), WriteError> {
-    let guard = Guard::Uid(node.uid.clone());
+    let guard = Guard::Uid(node.uid.to_string());
     let change = Change::Strategic(network.patch(now));
     match writer.patch_status::<Node>(None, &node.name, &guard, change).await {
         Ok(_written) => Ok(()),

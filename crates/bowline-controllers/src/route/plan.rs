@@ -189,10 +189,10 @@ fn same_addresses(a: &[NodeAddress], b: &[NodeAddress]) -> bool {
 }
 
 fn creation(node: &NodeView, destination: IpNet) -> Planned<RouteChange> {
-    let mut route = Route::new("", Some(node.name.clone()), destination);
+    let mut route = Route::new("", Some(node.name.to_string()), destination);
     route.target_addresses = Some(node.addresses.clone());
     let reason = format!("the pods of Node {} have no route", node.name);
-    Planned::new(RouteChange::Create { hint: node.uid.clone(), route }, reason)
+    Planned::new(RouteChange::Create { hint: node.uid.to_string(), route }, reason)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn addresses(texts: &[&str]) -> Vec<NodeAddress> {
 fn node(name: &str, cidrs: &[&str], ips: &[&str]) -> Arc<NodeView> {
     Arc::new(NodeView {
         name: name.into(),
-        uid: format!("uid-{name}"),
+        uid: format!("uid-{name}").into(),
         pod_cidrs: cidrs.iter().map(|cidr| net(cidr)).collect(),
         addresses: addresses(ips),
         ..NodeView::default()

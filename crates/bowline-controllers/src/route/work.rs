@@ -168,7 +168,7 @@ impl Work {
         let snapshot = self.context.nodes.snapshot();
         let all = snapshot.objects().iter().map(|object| object.view.clone());
         let (nodes, foreign): (Vec<_>, Vec<_>) = all.partition(is_ours);
-        Observed { nodes, foreign: foreign.iter().map(|node| node.name.clone()).collect(), routes }
+        Observed { nodes, foreign: foreign.iter().map(|node| node.name.to_string()).collect(), routes }
     }
 
     fn judge(
@@ -242,7 +242,7 @@ impl Work {
     ) -> usize {
         said.keep_only(&nodes.iter().map(|node| node.uid.as_str()).collect::<BTreeSet<_>>());
         let (now, wall) = (Instant::now(), self.context.clock.now());
-        let known = nodes.iter().filter_map(|node| Some((node, *networks.get(&node.name)?)));
+        let known = nodes.iter().filter_map(|node| Some((node, *networks.get(node.name.as_str())?)));
         let due: Vec<_> = known
             .filter(|(node, network)| {
                 said.must_say(&node.uid, node.network_unavailable.as_ref(), *network, now)
@@ -258,7 +258,7 @@ impl Work {
                 Ok(()) => said.note(&node.uid, network, now),
                 Err(error) => {
                     failed += 1;
-                    warn!(node = node.name, %error, "could not write NetworkUnavailable, will be tried again");
+                    warn!(node = %node.name, %error, "could not write NetworkUnavailable, will be tried again");
                 }
             }
         }

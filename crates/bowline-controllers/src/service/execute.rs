@@ -193,7 +193,7 @@ impl Work {
     /// Writes to exactly the Service that was looked at; `None` if it went well or there was nothing to write.
     async fn write(&self, job: &Job, change: Change) -> Option<Outcome> {
         let service = job.service();
-        let guard = Guard::Uid(service.uid.clone());
+        let guard = Guard::Uid(service.uid.to_string());
         let written: Result<Written, WriteError> = self
             .context
             .writer

@@ -94,7 +94,7 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use bowline_cloud::{Ingress, LoadBalancerStatus};
-    use bowline_kube::informer::{Object, ObjectKey};
+    use bowline_kube::informer::{Incarnation, Object, ObjectKey};
 
     use super::*;
     use crate::service::desire::FINALIZER;
@@ -104,11 +104,16 @@ mod tests {
             ServiceView { uid: "u-1".into(), kind: "LoadBalancer".into(), ..ServiceView::default() };
         edit(&mut view);
         let key = ObjectKey::namespaced("shop", "web");
-        Arc::new(Object { key, uid: view.uid.clone(), resource_version: "1".into(), view: Arc::new(view) })
+        Arc::new(Object {
+            key,
+            incarnation: Incarnation::of(&view.uid),
+            resource_version: "1".into(),
+            view: Arc::new(view),
+        })
     }
 
     fn finished(service: &mut ServiceView) {
-        service.finalizers = vec![FINALIZER.into()];
+        service.finalizers = [FINALIZER].into();
         service.status = LoadBalancerStatus { ingress: vec![Ingress::default()] };
     }
 

@@ -111,7 +111,7 @@ pub(super) fn too_many_creates(why: &dyn Display) -> Message {
 
 /// Sorted names as Go prints a list, cut at [`MOST_NAMES`].
 fn limited_names(nodes: &NodeSet) -> String {
-    let mut names: Vec<String> = nodes.nodes.keys().take(MOST_NAMES).cloned().collect();
+    let mut names: Vec<String> = nodes.nodes.keys().take(MOST_NAMES).map(ToString::to_string).collect();
     let more = nodes.nodes.len().saturating_sub(MOST_NAMES);
     if more > 0 {
         names.push(format!("<{more} more>"));
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn nodes(count: usize) -> NodeSet {
-        let nodes = (0..count).map(|n| (format!("n{n:02}"), Arc::default())).collect();
+        let nodes = (0..count).map(|n| (format!("n{n:02}").into(), Arc::default())).collect();
         NodeSet { epoch: 1, nodes: Arc::new(nodes) }
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::{NodeSet, NodeView};
+use bowline_cloud::{NodeSet, NodeView, Text};
 use bowline_kube::informer::Informer;
 
 /// A node with this label, unless it says `false`, gets no traffic from load balancers.
@@ -37,14 +37,14 @@ pub fn is_worth_a_look(old: &NodeView, new: &NodeView) -> bool {
 }
 
 /// The eligible ones, by name.
-pub fn select<'a>(nodes: impl IntoIterator<Item = &'a Arc<NodeView>>) -> BTreeMap<String, Arc<NodeView>> {
+pub fn select<'a>(nodes: impl IntoIterator<Item = &'a Arc<NodeView>>) -> BTreeMap<Text, Arc<NodeView>> {
     let eligible = nodes.into_iter().filter(|node| is_eligible(node));
     eligible.map(|node| (node.name.clone(), node.clone())).collect()
 }
 
 /// The set that follows `current`: its epoch grows only if a name or a provider ID comes, goes or changes.
 #[must_use]
-pub fn next_set(current: &NodeSet, selected: BTreeMap<String, Arc<NodeView>>) -> NodeSet {
+pub fn next_set(current: &NodeSet, selected: BTreeMap<Text, Arc<NodeView>>) -> NodeSet {
     let same = current.nodes.len() == selected.len()
         && current.nodes.iter().zip(&selected).all(|((name, node), (other_name, other))| {
             name == other_name && node.provider_id == other.provider_id

@@ -69,7 +69,7 @@ mod tests {
     }
 
     fn service(finalizers: &[&str], status: LoadBalancerStatus) -> ServiceView {
-        let finalizers = finalizers.iter().map(|&name| name.to_owned()).collect();
+        let finalizers = finalizers.iter().map(|&name| name).collect();
         ServiceView { finalizers, status, ..ServiceView::default() }
     }
 

@@ -205,7 +205,7 @@ impl Work {
         wanted: Option<Purpose>,
     ) -> Outcome {
         if wanted.is_none() {
-            info!(service = %key, uid = service.uid, "went while it was paused; its load balancer is left as it is");
+            info!(service = %key, uid = %service.uid, "went while it was paused; its load balancer is left as it is");
             self.memories.forget(key);
             return Outcome::Requeue;
         }

@@ -2,15 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use bowline_cloud::{AddressKind, ConditionView, NodeAddress, NodeView, Taint};
+use bowline_cloud::{AddressKind, ConditionView, NodeAddress, NodeView, Pairs, Taint, Text};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 
-use super::cidr::lenient_cidr;
+use super::{exactly, lenient_cidr};
 
 /// Longer annotations are other people's state, not options: they are not kept.
 pub const LONGEST_ANNOTATION_BYTES: usize = 1024;
+
+/// Annotations in which kubelets, volume drivers and networks keep their state. Every node has them, no cloud reads them.
+const STATE_OF_OTHERS: [&str; 7] = [
+    "csi.volume.kubernetes.io/",
+    "flannel.alpha.coreos.com/",
+    "kubeadm.alpha.kubernetes.io/",
+    "node.alpha.kubernetes.io/",
+    "projectcalico.org/",
+    "network.cilium.io/",
+    "volumes.kubernetes.io/",
+];
 
 /// A Node with the fields that [`NodeView`] needs.
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -27,7 +38,7 @@ pub struct SlimNode {
 #[serde(rename_all = "camelCase", default)]
 struct SlimSpec {
     #[serde(rename = "providerID")]
-    provider_id: Option<String>,
+    provider_id: Option<Text>,
     #[serde(rename = "podCIDRs")]
     pod_cidrs: Vec<String>,
     taints: Vec<SlimTaint>,
@@ -37,9 +48,9 @@ struct SlimSpec {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct SlimTaint {
-    key: String,
-    value: Option<String>,
-    effect: String,
+    key: Text,
+    value: Option<Text>,
+    effect: Text,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -52,23 +63,23 @@ struct SlimStatus {
 
 #[derive(Debug, Clone, Deserialize)]
 struct SlimAddress {
-    r#type: String,
-    address: String,
+    r#type: Text,
+    address: Text,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 struct SlimCondition {
-    r#type: String,
-    status: String,
+    r#type: Text,
+    status: Text,
     #[serde(default)]
-    reason: Option<String>,
+    reason: Option<Text>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct SlimNodeInfo {
     #[serde(rename = "systemUUID")]
-    system_uuid: Option<String>,
+    system_uuid: Option<Text>,
 }
 
 /// The projection. Total: what cannot be read (an address of a kind we do not know, a bad CIDR) is left out.
@@ -76,14 +87,14 @@ struct SlimNodeInfo {
 pub fn node_view(node: SlimNode) -> NodeView {
     let SlimNode { metadata, spec, status } = node;
     NodeView {
-        name: metadata.name.unwrap_or_default(),
-        uid: metadata.uid.unwrap_or_default(),
+        name: metadata.name.unwrap_or_default().into(),
+        uid: metadata.uid.unwrap_or_default().into(),
         provider_id: spec.provider_id.filter(|id| !id.is_empty()),
-        labels: metadata.labels.unwrap_or_default(),
-        annotations: short_annotations(metadata.annotations),
-        taints: spec.taints.into_iter().map(taint).collect(),
-        addresses: status.addresses.into_iter().filter_map(address).collect(),
-        pod_cidrs: spec.pod_cidrs.iter().filter_map(|cidr| lenient_cidr(cidr)).collect(),
+        labels: metadata.labels.unwrap_or_default().into(),
+        annotations: kept_annotations(metadata.annotations),
+        taints: exactly(spec.taints.into_iter().map(taint)),
+        addresses: exactly(status.addresses.into_iter().filter_map(address)),
+        pod_cidrs: exactly(spec.pod_cidrs.iter().filter_map(|cidr| lenient_cidr(cidr))),
         ready: status.conditions.iter().find(|c| c.r#type == "Ready").map(|c| c.status == "True"),
         network_unavailable: network_unavailable(&status.conditions),
         unschedulable: spec.unschedulable,
@@ -93,10 +104,13 @@ pub fn node_view(node: SlimNode) -> NodeView {
     }
 }
 
-fn short_annotations(annotations: Option<BTreeMap<String, String>>) -> BTreeMap<String, String> {
+fn kept_annotations(annotations: Option<BTreeMap<String, String>>) -> Pairs {
     let mut annotations = annotations.unwrap_or_default();
-    annotations.retain(|_key, value| value.len() <= LONGEST_ANNOTATION_BYTES);
-    annotations
+    annotations.retain(|key, value| {
+        value.len() <= LONGEST_ANNOTATION_BYTES
+            && !STATE_OF_OTHERS.iter().any(|prefix| key.starts_with(prefix))
+    });
+    annotations.into()
 }
 
 fn network_unavailable(conditions: &[SlimCondition]) -> Option<ConditionView> {

@@ -9,8 +9,8 @@ pub fn node_reference(node: &NodeView) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Node".to_owned()),
-        name: Some(node.name.clone()),
-        uid: Some(node.uid.clone()),
+        name: Some(node.name.to_string()),
+        uid: Some(node.uid.to_string()),
         ..ObjectReference::default()
     }
 }
@@ -21,9 +21,9 @@ pub fn service_reference(service: &ServiceView) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Service".to_owned()),
-        namespace: Some(service.namespace.clone()),
-        name: Some(service.name.clone()),
-        uid: Some(service.uid.clone()),
+        namespace: Some(service.namespace.to_string()),
+        name: Some(service.name.to_string()),
+        uid: Some(service.uid.to_string()),
         ..ObjectReference::default()
     }
 }

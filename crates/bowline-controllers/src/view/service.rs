@@ -1,10 +1,19 @@
 //! Service → [`ServiceView`].
 
-use bowline_cloud::{Ingress, IpMode, LoadBalancerStatus, PortStatus, ServicePort, ServiceView};
+use std::collections::BTreeMap;
+
+use bowline_cloud::{
+    Ingress, IpFamily, IpFamilyPolicy, IpMode, LoadBalancerStatus, Pairs, PortStatus, Protocol, ServicePort,
+    ServiceType, ServiceView, SessionAffinity, Text, TrafficPolicy,
+};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
+
+use super::exactly;
+
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// A Service with the fields that [`ServiceView`] needs.
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -20,34 +29,32 @@ pub struct SlimService {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct SlimSpec {
-    r#type: String,
-    load_balancer_class: Option<String>,
+    r#type: ServiceType,
+    load_balancer_class: Option<Box<str>>,
     #[serde(rename = "loadBalancerIP")]
-    load_balancer_ip: Option<String>,
-    load_balancer_source_ranges: Vec<String>,
+    load_balancer_ip: Option<Box<str>>,
+    load_balancer_source_ranges: Vec<Text>,
     ports: Vec<SlimPort>,
-    session_affinity: Option<String>,
+    session_affinity: Option<SessionAffinity>,
     session_affinity_config: SlimAffinity,
     #[serde(rename = "externalIPs")]
-    external_ips: Vec<String>,
-    external_traffic_policy: Option<String>,
+    external_ips: Vec<Text>,
+    external_traffic_policy: Option<TrafficPolicy>,
     health_check_node_port: u16,
-    ip_families: Vec<String>,
-    ip_family_policy: Option<String>,
+    ip_families: Vec<IpFamily>,
+    ip_family_policy: Option<IpFamilyPolicy>,
     allocate_load_balancer_node_ports: Option<bool>,
-    #[serde(rename = "clusterIPs")]
-    cluster_ips: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct SlimPort {
-    name: Option<String>,
-    protocol: String,
+    name: Option<Text>,
+    protocol: Protocol,
     port: u16,
     node_port: u16,
     target_port: Option<IntOrString>,
-    app_protocol: Option<String>,
+    app_protocol: Option<Text>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -78,9 +85,9 @@ struct SlimLoadBalancer {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct SlimIngress {
-    ip: Option<String>,
-    hostname: Option<String>,
-    ip_mode: Option<String>,
+    ip: Option<Text>,
+    hostname: Option<Text>,
+    ip_mode: Option<Text>,
     ports: Vec<PortStatus>,
 }
 
@@ -89,32 +96,39 @@ struct SlimIngress {
 pub fn service_view(service: SlimService) -> ServiceView {
     let SlimService { metadata, spec, status } = service;
     ServiceView {
-        namespace: metadata.namespace.unwrap_or_default(),
-        name: metadata.name.unwrap_or_default(),
-        uid: metadata.uid.unwrap_or_default(),
-        annotations: metadata.annotations.unwrap_or_default(),
-        labels: metadata.labels.unwrap_or_default(),
+        namespace: metadata.namespace.unwrap_or_default().into(),
+        name: metadata.name.unwrap_or_default().into(),
+        uid: metadata.uid.unwrap_or_default().into(),
+        annotations: kept_annotations(metadata.annotations),
+        labels: metadata.labels.unwrap_or_default().into(),
         kind: spec.r#type,
         load_balancer_class: spec.load_balancer_class,
         load_balancer_ip: spec.load_balancer_ip.filter(|ip| !ip.is_empty()),
-        source_ranges: spec.load_balancer_source_ranges,
-        ports: spec.ports.into_iter().map(port).collect(),
+        source_ranges: exactly(spec.load_balancer_source_ranges),
+        ports: exactly(spec.ports.into_iter().map(port)),
         session_affinity: spec.session_affinity,
         session_affinity_timeout_seconds: spec.session_affinity_config.client_ip.timeout_seconds,
-        external_ips: spec.external_ips,
-        external_traffic_policy: spec.external_traffic_policy.filter(|policy| !policy.is_empty()),
+        external_ips: exactly(spec.external_ips),
+        external_traffic_policy: spec
+            .external_traffic_policy
+            .filter(|policy| *policy != TrafficPolicy::Unknown),
         health_check_node_port: some_port(spec.health_check_node_port),
-        ip_families: spec.ip_families,
+        ip_families: exactly(spec.ip_families),
         ip_family_policy: spec.ip_family_policy,
         allocate_node_ports: spec.allocate_load_balancer_node_ports,
-        cluster_ips: spec.cluster_ips,
-        finalizers: metadata.finalizers.unwrap_or_default(),
+        finalizers: metadata.finalizers.unwrap_or_default().into_iter().collect(),
         status: LoadBalancerStatus {
-            ingress: status.load_balancer.ingress.into_iter().map(ingress).collect(),
+            ingress: exactly(status.load_balancer.ingress.into_iter().map(ingress)),
         },
-        created_at: metadata.creation_timestamp.map(|time| time.0),
         deleted_at: metadata.deletion_timestamp.map(|time| time.0),
     }
+}
+
+/// What `kubectl apply` last sent is as long as the Service itself, and no option of anybody.
+fn kept_annotations(annotations: Option<BTreeMap<String, String>>) -> Pairs {
+    let mut annotations = annotations.unwrap_or_default();
+    annotations.remove(LAST_APPLIED);
+    annotations.into()
 }
 
 /// Go writes a port that is not set as 0 or leaves it out.
@@ -124,8 +138,8 @@ fn some_port(port: u16) -> Option<u16> {
 
 fn port(port: SlimPort) -> ServicePort {
     let target_port = port.target_port.map(|target| match target {
-        IntOrString::Int(number) => number.to_string(),
-        IntOrString::String(name) => name,
+        IntOrString::Int(number) => number.to_string().into(),
+        IntOrString::String(name) => name.into(),
     });
     ServicePort {
         name: port.name.filter(|name| !name.is_empty()),

@@ -1,10 +1,13 @@
 //! What an informer keeps of a Kubernetes object: its identity and its projection. Never the object itself.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use bowline_cloud::Text;
 use kube::api::ObjectMeta;
+use uuid::Uuid;
 
 /// `namespace/name`, or `name` for what has no namespace. Cheap to clone, ordered, fit as a queue key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,15 +57,33 @@ impl fmt::Debug for ObjectKey {
     }
 }
 
+/// Tells an object from one that was made later under the same name: its UID, in 16 bytes. Where the UID itself is needed, the
+/// projection has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Incarnation(u128);
+
+impl Incarnation {
+    /// The incarnation that has this UID. API servers give out UUIDs; anything else is hashed.
+    #[must_use]
+    pub fn of(uid: &str) -> Self {
+        let hashed = || {
+            let mut hasher = DefaultHasher::new();
+            uid.hash(&mut hasher);
+            u128::from(hasher.finish())
+        };
+        Self(Uuid::parse_str(uid).map_or_else(|_not_a_uuid| hashed(), |uuid| uuid.as_u128()))
+    }
+}
+
 /// One object as an informer keeps it. Reads of its view go through [`Deref`].
 #[derive(Debug, Clone)]
 pub struct Object<P> {
     /// Where it is.
     pub key: ObjectKey,
-    /// Which one it is: an object deleted and made again under its name has another UID.
-    pub uid: String,
+    /// Which one it is.
+    pub incarnation: Incarnation,
     /// The version it was seen at. Kept out of the projection, because it changes when nothing of interest does.
-    pub resource_version: String,
+    pub resource_version: Text,
     /// The projection.
     pub view: P,
 }
@@ -70,7 +91,8 @@ pub struct Object<P> {
 impl<P> Object<P> {
     /// Gives a projection the identity of its object.
     pub(super) fn identified(identity: Identity, view: P) -> Self {
-        Self { key: identity.key, uid: identity.uid, resource_version: identity.resource_version, view }
+        let Identity { key, incarnation, resource_version } = identity;
+        Self { key, incarnation, resource_version, view }
     }
 }
 
@@ -78,7 +100,7 @@ impl<P: PartialEq> Object<P> {
     /// Whether both are the same object and look the same; the version does not matter.
     #[must_use]
     pub fn looks_like(&self, other: &Self) -> bool {
-        self.uid == other.uid && self.view == other.view
+        self.incarnation == other.incarnation && self.view == other.view
     }
 }
 
@@ -93,8 +115,8 @@ impl<P> Deref for Object<P> {
 /// The part of an object's metadata that every informer keeps.
 pub(super) struct Identity {
     pub(super) key: ObjectKey,
-    uid: String,
-    resource_version: String,
+    incarnation: Incarnation,
+    resource_version: Text,
 }
 
 impl Identity {
@@ -105,8 +127,8 @@ impl Identity {
             Some(namespace) => ObjectKey::namespaced(namespace, name),
             None => ObjectKey::cluster(name),
         };
-        let uid = meta.uid.clone().unwrap_or_default();
-        let resource_version = meta.resource_version.clone().unwrap_or_default();
-        Some(Self { key, uid, resource_version })
+        let incarnation = Incarnation::of(meta.uid.as_deref().unwrap_or_default());
+        let resource_version = meta.resource_version.as_deref().unwrap_or_default().into();
+        Some(Self { key, incarnation, resource_version })
     }
 }

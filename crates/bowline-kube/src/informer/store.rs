@@ -84,10 +84,20 @@ impl<P: PartialEq> Store<P> {
 
     /// Takes in a complete list: what is not in it has gone in the meantime.
     pub(super) fn replace(&mut self, listed: BTreeMap<ObjectKey, Object<P>>) -> Vec<Delta<P>> {
+        if self.objects.is_empty() {
+            return self.fill(listed);
+        }
         let gone: Vec<_> = self.objects.keys().filter(|key| !listed.contains_key(*key)).cloned().collect();
         let mut deltas: Vec<_> = gone.iter().filter_map(|key| self.remove(key)).collect();
         deltas.extend(listed.into_values().filter_map(|object| self.apply(object)));
         deltas
+    }
+
+    /// The first list. A tree made at once from what is sorted has full leaves; filled one by one they stay half empty.
+    fn fill(&mut self, listed: BTreeMap<ObjectKey, Object<P>>) -> Vec<Delta<P>> {
+        self.objects = listed.into_iter().map(|(key, object)| (key, Arc::new(object))).collect();
+        let new: Vec<_> = self.objects.iter().map(|(key, new)| (key.clone(), Arc::clone(new))).collect();
+        new.into_iter().map(|(key, new)| self.changed(key, None, Some(new))).collect()
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<Object<P>>> {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use bowline_cloud::Text;
 use proptest::prelude::*;
 
 use super::index::Indexes;
 use super::store::{Delta, Store};
 use super::subscribe::{Change, Mailbox};
-use super::{Object, ObjectKey};
+use super::{Incarnation, Object, ObjectKey};
 
 type View = u8;
 
@@ -35,7 +36,12 @@ fn key(n: u8) -> ObjectKey {
 }
 
 fn object(n: u8, uid: u8, view: View) -> Object<View> {
-    Object { key: key(n), uid: uid.to_string(), resource_version: String::new(), view }
+    Object {
+        key: key(n),
+        incarnation: Incarnation::of(&uid.to_string()),
+        resource_version: Text::new(),
+        view,
+    }
 }
 
 fn store() -> Store<View> {
@@ -47,26 +53,26 @@ fn store() -> Store<View> {
 /// A subscriber that believes what it is told, and complains when that cannot be.
 struct Believer {
     mailbox: Mailbox<View>,
-    believes: BTreeMap<ObjectKey, (String, View)>,
+    believes: BTreeMap<ObjectKey, (Incarnation, View)>,
 }
 
 impl Believer {
     fn hear(&mut self) -> bool {
         let Some(change) = self.mailbox.next() else { return false };
-        let known = self.believes.get(change.key()).cloned();
+        let known = self.believes.get(change.key()).copied();
         match change {
             Change::Added { new } => {
                 assert_eq!(known, None, "added twice");
-                self.believes.insert(new.key.clone(), (new.uid.clone(), new.view));
+                self.believes.insert(new.key.clone(), (new.incarnation, new.view));
             }
             Change::Updated { old, new } => {
-                assert_eq!(known, Some((old.uid.clone(), old.view)), "the old state is the one last told");
-                assert_eq!(old.uid, new.uid, "an update is of one and the same object");
+                assert_eq!(known, Some((old.incarnation, old.view)), "the old state is the one last told");
+                assert_eq!(old.incarnation, new.incarnation, "an update is of one and the same object");
                 assert_ne!(old.view, new.view, "an update shows a difference");
-                self.believes.insert(new.key.clone(), (new.uid.clone(), new.view));
+                self.believes.insert(new.key.clone(), (new.incarnation, new.view));
             }
             Change::Deleted { old } => {
-                assert_eq!(known, Some((old.uid.clone(), old.view)), "the old state is the one last told");
+                assert_eq!(known, Some((old.incarnation, old.view)), "the old state is the one last told");
                 self.believes.remove(&old.key);
             }
         }
@@ -74,8 +80,8 @@ impl Believer {
     }
 }
 
-fn truth(store: &Store<View>) -> BTreeMap<ObjectKey, (String, View)> {
-    store.objects().map(|object| (object.key.clone(), (object.uid.clone(), object.view))).collect()
+fn truth(store: &Store<View>) -> BTreeMap<ObjectKey, (Incarnation, View)> {
+    store.objects().map(|object| (object.key.clone(), (object.incarnation, object.view))).collect()
 }
 
 fn by_hand(store: &Store<View>, view: View) -> Vec<ObjectKey> {

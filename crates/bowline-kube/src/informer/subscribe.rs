@@ -102,7 +102,9 @@ impl<P: PartialEq> Mailbox<P> {
         let (&seq, key) = self.order.first_key_value()?;
         let untold = self.untold.get_mut(key)?;
         let change = match (untold.told.take(), untold.current.clone()) {
-            (Some(old), Some(new)) if old.uid != new.uid => return Some(Change::Deleted { old }),
+            (Some(old), Some(new)) if old.incarnation != new.incarnation => {
+                return Some(Change::Deleted { old });
+            }
             (Some(old), Some(new)) => Some(Change::Updated { old, new }),
             (None, Some(new)) => Some(Change::Added { new }),
             (Some(old), None) => Some(Change::Deleted { old }),

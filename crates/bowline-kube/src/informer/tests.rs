@@ -304,7 +304,7 @@ async fn another_uid_under_the_same_name_in_a_live_event_is_a_deletion_and_an_ad
     assert_eq!(told(&mut subscription).await, ["+a(1)"]);
     server.put(with_uid("a", 1, "second"));
     assert_eq!(told(&mut subscription).await, ["-a(1)", "+a(1)"]);
-    assert_eq!(running.informer.get(&key("a")).unwrap().uid, "second");
+    assert_eq!(running.informer.get(&key("a")).unwrap().incarnation, Incarnation::of("second"));
 }
 
 #[tokio::test(start_paused = true)]

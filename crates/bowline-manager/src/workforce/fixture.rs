@@ -63,9 +63,8 @@ pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
 pub(crate) fn context() -> (ControllerContext, Arc<Registry>) {
     let (tools, registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
     let client = empty_api_server();
-    let (nodes, _task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
-        .build(client.clone(), Api::all);
-    let (services, _task) = InformerSpec::new("services", kept_service).build(client.clone(), Api::all);
+    let (nodes, _task) = node_informer().build(client.clone(), Api::all);
+    let (services, _task) = service_informer().build(client.clone(), Api::all);
     let fence: Arc<dyn Fence> = Arc::new(Unfenced);
     let events =
         EventRecorder::new(client.clone(), "test", "", tools.clock.clone(), tools.metrics.events.clone());

@@ -55,7 +55,12 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn view(at: usize, ranges: &[IpNet]) -> NodeView {
     let name = format!("n{at}");
-    NodeView { uid: name.clone(), name, pod_cidrs: ranges.to_vec(), ..NodeView::default() }
+    NodeView {
+        uid: name.as_str().into(),
+        name: name.into(),
+        pod_cidrs: ranges.to_vec(),
+        ..NodeView::default()
+    }
 }
 
 impl Ledger {

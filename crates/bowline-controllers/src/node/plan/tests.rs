@@ -5,7 +5,7 @@ use bowline_cloud::{Doubt, Proof, Taint};
 use super::*;
 
 fn taint(key: &str) -> Taint {
-    Taint { key: key.to_owned(), value: None, effect: "NoSchedule".to_owned() }
+    Taint { key: key.into(), value: None, effect: "NoSchedule".into() }
 }
 
 fn labels(list: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -14,10 +14,8 @@ fn labels(list: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 fn waiting() -> NodeView {
     NodeView {
-        labels: labels(&[
-            ("topology.kubernetes.io/zone", "kubelet's"),
-            ("node.kubernetes.io/instance-type", "m1"),
-        ]),
+        labels: [("topology.kubernetes.io/zone", "kubelet's"), ("node.kubernetes.io/instance-type", "m1")]
+            .into(),
         taints: vec![taint("a"), taint(UNINITIALIZED_TAINT), taint("b"), taint(UNINITIALIZED_TAINT)],
         ..NodeView::default()
     }
@@ -94,8 +92,7 @@ fn labels_in_domains_of_kubernetes_are_reserved_and_look_alikes_are_not() {
 
 #[test]
 fn what_is_left_out_is_said() {
-    let node =
-        NodeView { provider_id: Some("x://other".to_owned()), labels: labels(&[("own", "1")]), ..waiting() };
+    let node = NodeView { provider_id: Some("x://other".into()), labels: [("own", "1")].into(), ..waiting() };
     let instance = Instance { additional_labels: labels(&[("own", "2"), ("k8s.io/a", "3")]), ..machine() };
     let plan = plan_initialization(&node, &Evidence::Present(instance)).unwrap();
     assert_eq!(plan.provider_id, None);

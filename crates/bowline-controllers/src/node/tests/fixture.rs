@@ -64,14 +64,14 @@ impl Instances for Script {
     }
 
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        self.asked.lock().unwrap().push(nodes.iter().map(|node| node.name.clone()).collect());
+        self.asked.lock().unwrap().push(nodes.iter().map(|node| node.name.to_string()).collect());
         sleep(self.latency).await;
         if self.too_few_answers {
             return Vec::new();
         }
         let found = self.found.lock().unwrap();
         let unknown = || Evidence::Unknown(Doubt::new("not in the script"));
-        nodes.iter().map(|node| found.get(&node.name).cloned().unwrap_or_else(unknown)).collect()
+        nodes.iter().map(|node| found.get(node.name.as_str()).cloned().unwrap_or_else(unknown)).collect()
     }
 
     async fn confirm(&self, _: &NodeView) -> Evidence<Instance> {

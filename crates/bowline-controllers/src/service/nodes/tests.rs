@@ -1,6 +1,6 @@
 //! The node predicates of upstream, case by case.
 
-use bowline_cloud::Taint;
+use bowline_cloud::{Taint, Text};
 use k8s_openapi::jiff::Timestamp;
 
 use super::*;
@@ -10,7 +10,7 @@ type Edit = fn(&mut NodeView);
 fn node(name: &str, edit: impl FnOnce(&mut NodeView)) -> NodeView {
     let mut node = NodeView {
         name: name.into(),
-        provider_id: Some(format!("fake://{name}")),
+        provider_id: Some(format!("fake://{name}").into()),
         ready: Some(true),
         ..NodeView::default()
     };
@@ -26,7 +26,7 @@ fn taint(node: &mut NodeView, key: &str) {
     node.taints.push(Taint { key: key.into(), value: None, effect: "NoSchedule".into() });
 }
 
-fn set(nodes: &[NodeView]) -> BTreeMap<String, Arc<NodeView>> {
+fn set(nodes: &[NodeView]) -> BTreeMap<Text, Arc<NodeView>> {
     let nodes: Vec<_> = nodes.iter().cloned().map(Arc::new).collect();
     select(&nodes)
 }

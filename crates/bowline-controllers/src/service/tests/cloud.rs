@@ -130,7 +130,7 @@ impl LoadBalancers for FakeCloud {
             if let Some(doubt) = &state.doubt {
                 return Evidence::Unknown(doubt.clone());
             }
-            match state.balancers.get(&request.service.uid) {
+            match state.balancers.get(request.service.uid.as_str()) {
                 Some(balancer) => Evidence::Present(balancer.clone()),
                 None => Evidence::Absent(Proof::new("not in the map")),
             }
@@ -145,11 +145,11 @@ impl LoadBalancers for FakeCloud {
         _now: Timestamp,
     ) -> Plan<FakeStep, LoadBalancerStatus> {
         let service = &request.service;
-        assert_ne!(self.state().panic_for.as_ref(), Some(&service.name), "scripted panic");
+        assert_ne!(self.state().panic_for.as_deref(), Some(service.name.as_str()), "scripted panic");
         let act = |change| {
-            Plan::Act(vec![Planned::new(FakeStep { uid: service.uid.clone(), change }, "it differs")])
+            Plan::Act(vec![Planned::new(FakeStep { uid: service.uid.to_string(), change }, "it differs")])
         };
-        match service.annotations.get("fake").map(String::as_str) {
+        match service.annotations.get("fake") {
             Some("elsewhere") => return Plan::Elsewhere,
             Some("refuse") => return Plan::Refuse(Refusal { problems: vec!["no such flavor".into()] }),
             _ => {}
@@ -170,7 +170,7 @@ impl LoadBalancers for FakeCloud {
         if ports != balancer.ports {
             return act(Change::Ports(ports));
         }
-        let nodes: BTreeSet<_> = request.nodes.nodes.keys().cloned().collect();
+        let nodes: BTreeSet<_> = request.nodes.nodes.keys().map(ToString::to_string).collect();
         if nodes != balancer.nodes {
             let removed = balancer.nodes.difference(&nodes).count();
             return act(Change::Nodes(nodes, SetChange { before: balancer.nodes.len(), removed }));
@@ -203,7 +203,7 @@ impl LoadBalancers for FakeCloud {
         let mut state = self.state();
         state.polls += 1;
         let ready = |request: &&LoadBalancerRequest| {
-            state.balancers.get(&request.service.uid).is_none_or(|balancer| !balancer.building)
+            state.balancers.get(request.service.uid.as_str()).is_none_or(|balancer| !balancer.building)
         };
         Ok(waiting.iter().filter(ready).map(|request| request.service.key()).collect())
     }
