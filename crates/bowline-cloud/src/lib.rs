@@ -11,6 +11,7 @@
 
 pub mod bucket;
 pub mod budget;
+pub mod cidr;
 pub mod cloud;
 pub mod ensure;
 pub mod error;
@@ -26,6 +27,7 @@ pub mod pairs;
 pub mod plan;
 pub mod routes;
 pub mod service;
+pub mod source_ranges;
 pub mod words;
 
 pub use async_trait::async_trait;
@@ -34,6 +36,7 @@ pub use ecow::EcoString as Text;
 
 pub use bucket::TokenBucket;
 pub use budget::{CallBudget, Unlimited, Urgency};
+pub use cidr::lenient_cidr;
 pub use cloud::{Capability, Cloud, CloudConfig, CloudContext, CloudFactory};
 pub use ensure::{EnsureLoadBalancer, EnsureOutcome, Ensured};
 pub use error::{CloudError, ErrorClass, Retry};
@@ -49,4 +52,5 @@ pub use pairs::Pairs;
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
 pub use routes::{Route, RouteChange, Routes};
 pub use service::{Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceKey, ServicePort, ServiceView};
+pub use source_ranges::{SourceRanges, WrongSourceRanges};
 pub use words::{IpFamily, IpFamilyPolicy, Protocol, ServiceType, SessionAffinity, TrafficPolicy};

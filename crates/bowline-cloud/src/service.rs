@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::words::{IpFamily, IpFamilyPolicy, Protocol, ServiceType, SessionAffinity, TrafficPolicy};
 use crate::{Finalizers, Pairs, Text};
 
+/// Where a node answers on the health check node port.
+pub const HEALTH_CHECK_PATH: &str = "/healthz";
+
 /// `namespace/name` of a Service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceKey {
@@ -103,6 +106,13 @@ impl ServiceView {
             && self.external_traffic_policy == Some(TrafficPolicy::Local)
     }
 
+    /// Whether the load balancer has to ask each node, at [`HEALTH_CHECK_PATH`] on the health check node port, whether it
+    /// has a pod of this Service.
+    #[must_use]
+    pub fn needs_health_check(&self) -> bool {
+        self.kind == ServiceType::LoadBalancer && self.only_local()
+    }
+
     /// The name upstream's framework proposes for a load balancer: `a` and the UID without dashes, 32 characters.
     #[must_use]
     pub fn default_load_balancer_name(&self) -> String {
@@ -167,6 +177,56 @@ mod tests {
         let service =
             ServiceView { uid: "eb83ac2c-2c6f-4a40-9a6c-0123456789ab".into(), ..ServiceView::default() };
         assert_eq!(service.default_load_balancer_name(), "aeb83ac2c2c6f4a409a6c0123456789a");
+    }
+
+    #[test]
+    fn requests_only_local_traffic_and_needs_health_check() {
+        use ServiceType::{ClusterIp, LoadBalancer, NodePort, Unknown};
+        use TrafficPolicy::{Cluster, Local};
+        for (kind, policy, only_local, health_check) in [
+            (Unknown, None, false, false),
+            (ClusterIp, None, false, false),
+            (NodePort, None, false, false),
+            (NodePort, Some(Cluster), false, false),
+            (NodePort, Some(Local), true, false),
+            (LoadBalancer, Some(Cluster), false, false),
+            (LoadBalancer, Some(Local), true, true),
+        ] {
+            let service = ServiceView { kind, external_traffic_policy: policy, ..ServiceView::default() };
+            let found = (service.only_local(), service.needs_health_check());
+            assert_eq!(found, (only_local, health_check), "{kind} {policy:?}");
+        }
+    }
+
+    #[test]
+    fn load_balancer_status_equal() {
+        let status = |ip: &str, ip_mode: Option<IpMode>, ports: &[(u16, &str)]| {
+            let ports = ports.iter().map(|(port, protocol)| PortStatus {
+                port: *port,
+                protocol: (*protocol).into(),
+                error: None,
+            });
+            let ip = Some(ip.parse().unwrap());
+            LoadBalancerStatus {
+                ingress: vec![Ingress { ip, ip_mode, ports: ports.collect(), hostname: None }],
+            }
+        };
+        let (one, two) = ("192.0.2.1", "192.0.2.2");
+        let (vip, proxy) = (Some(IpMode::Vip), Some(IpMode::Proxy));
+        for (row, left, right, equal) in [
+            ("empty", LoadBalancerStatus::default(), LoadBalancerStatus::default(), true),
+            ("same ip", status(one, None, &[]), status(one, None, &[]), true),
+            ("different ip", status(one, None, &[]), status(two, None, &[]), false),
+            ("same ipmode", status(one, vip, &[]), status(one, vip, &[]), true),
+            ("only one ipmode set", status(one, None, &[]), status(one, vip, &[]), false),
+            ("different ipmode", status(one, vip, &[]), status(one, proxy, &[]), false),
+            ("same ports", status(one, vip, &[(80, "TCP")]), status(one, vip, &[(80, "TCP")]), true),
+            ("different protocol", status(one, vip, &[(80, "TCP")]), status(one, vip, &[(80, "UDP")]), false),
+            ("only one port", status(one, vip, &[]), status(one, vip, &[(80, "TCP")]), false),
+            ("another port", status(one, vip, &[(80, "TCP")]), status(one, vip, &[(443, "TCP")]), false),
+        ] {
+            assert_eq!(left == right, equal, "{row}");
+        }
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! What is kept in memory of Nodes and Services: projections, never whole objects.
 
-mod cidr;
 mod informers;
 pub mod node;
 mod reference;
 pub mod service;
 
-pub use cidr::lenient_cidr;
 pub use informers::{node_informer, service_informer};
 pub use node::{SlimNode, node_view};
 pub use reference::{node_reference, reference, service_reference};

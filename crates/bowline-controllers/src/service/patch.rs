@@ -69,7 +69,7 @@ mod tests {
     }
 
     fn service(finalizers: &[&str], status: LoadBalancerStatus) -> ServiceView {
-        let finalizers = finalizers.iter().map(|&name| name).collect();
+        let finalizers = finalizers.iter().copied().collect();
         ServiceView { finalizers, status, ..ServiceView::default() }
     }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use bowline_cloud::{AddressKind, ConditionView, NodeAddress, NodeView, Pairs, Taint, Text};
+use bowline_cloud::{AddressKind, ConditionView, NodeAddress, NodeView, Pairs, Taint, Text, lenient_cidr};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 
-use super::{exactly, lenient_cidr};
+use super::exactly;
 
 /// Longer annotations are other people's state, not options: they are not kept.
 pub const LONGEST_ANNOTATION_BYTES: usize = 1024;

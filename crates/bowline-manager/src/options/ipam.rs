@@ -1,6 +1,6 @@
 //! The options of the controller of pod ranges, and how ranges are read.
 
-use bowline_controllers::view::lenient_cidr;
+use bowline_cloud::lenient_cidr;
 use ipnet::IpNet;
 
 use super::check::Check;

@@ -66,7 +66,7 @@ fn should_sync_updated_node_as_upstream() {
         ("readiness", |_| {}, |n| n.ready = Some(false), false),
         ("autoscaler taint", |_| {}, |n| taint(n, AUTOSCALER_TAINT), false),
         ("another taint", |_| {}, |n| taint(n, "any"), false),
-        ("another label", |_| {}, |n| drop(n.labels.insert("a".into(), "b".into())), false),
+        ("another label", |_| {}, |n| n.labels.insert("a".into(), "b".into()), false),
         ("deletion", |_| {}, |n| n.deleted_at = Some(Timestamp::UNIX_EPOCH), false),
     ];
     for (name, old, new, worth) in cases {
