@@ -10,6 +10,7 @@ mod run;
 mod sample;
 mod steps;
 mod test;
+mod upstream_cases;
 
 // The same file that the test harness uses: one definition of the version, the cache folder and where to look.
 #[path = "../../crates/bowline-testkit/src/apiserver/binaries.rs"]
