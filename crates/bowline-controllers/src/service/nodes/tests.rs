@@ -53,34 +53,49 @@ fn the_stable_set_as_upstream() {
     }
 }
 
+/// What is worth a look, and what is not, whatever else changes with it.
+const DECISIVE: [(&str, Edit, Edit, bool); 7] = [
+    ("nothing", |_| {}, |_| {}, false),
+    ("becomes excluded", |_| {}, |n| label(n, ""), true),
+    ("is excluded no longer", |n| label(n, "true"), |_| {}, true),
+    ("exclusion false is none", |_| {}, |n| label(n, "false"), false),
+    ("excluded by another word", |n| label(n, "true"), |n| label(n, ""), false),
+    ("provider ID changes", |_| {}, |n| n.provider_id = Some("fake://other".into()), true),
+    ("provider ID set", |n| n.provider_id = None, |_| {}, true),
+];
+
+const OF_NO_INTEREST: [(&str, Edit); 6] = [
+    ("readiness", |n| n.ready = Some(false)),
+    ("readiness no longer reported", |n| n.ready = None),
+    ("autoscaler taint", |n| taint(n, AUTOSCALER_TAINT)),
+    ("another taint", |n| taint(n, "any")),
+    ("another label", |n| n.labels.insert("a".into(), "b".into())),
+    ("deletion", |n| n.deleted_at = Some(Timestamp::UNIX_EPOCH)),
+];
+
 #[test]
-fn should_sync_updated_node_as_upstream() {
-    let cases: [(&str, Edit, Edit, bool); 12] = [
-        ("nothing", |_| {}, |_| {}, false),
-        ("becomes excluded", |_| {}, |n| label(n, ""), true),
-        ("is excluded no longer", |n| label(n, "true"), |_| {}, true),
-        ("exclusion false is none", |_| {}, |n| label(n, "false"), false),
-        ("excluded by another word", |n| label(n, "true"), |n| label(n, ""), false),
-        ("provider ID changes", |_| {}, |n| n.provider_id = Some("fake://other".into()), true),
-        ("provider ID set", |n| n.provider_id = None, |_| {}, true),
-        ("readiness", |_| {}, |n| n.ready = Some(false), false),
-        ("autoscaler taint", |_| {}, |n| taint(n, AUTOSCALER_TAINT), false),
-        ("another taint", |_| {}, |n| taint(n, "any"), false),
-        ("another label", |_| {}, |n| n.labels.insert("a".into(), "b".into()), false),
-        ("deletion", |_| {}, |n| n.deleted_at = Some(Timestamp::UNIX_EPOCH), false),
-    ];
-    for (name, old, new, worth) in cases {
+fn should_sync_updated_node_as_upstream_individual() {
+    for (name, old, new, worth) in DECISIVE {
         assert_eq!(is_worth_a_look(&node("a", old), &node("a", new)), worth, "{name}");
-        // Whatever else changes with it, the answer stays.
-        let busy = |edit: Edit| {
-            node("a", |n| {
-                edit(n);
-                n.ready = None;
-                taint(n, AUTOSCALER_TAINT);
-                n.deleted_at = Some(Timestamp::UNIX_EPOCH);
-            })
-        };
-        assert_eq!(is_worth_a_look(&node("a", old), &busy(new)), worth, "{name}, among other changes");
+    }
+    for (name, edit) in OF_NO_INTEREST {
+        let (before, after) = (node("a", |_| {}), node("a", edit));
+        assert!(!is_worth_a_look(&before, &after) && !is_worth_a_look(&after, &before), "{name}");
+    }
+}
+
+#[test]
+fn should_sync_updated_node_as_upstream_compounded() {
+    for (name, old, new, worth) in DECISIVE {
+        for others in 0_u32..1 << OF_NO_INTEREST.len() {
+            let chosen = || OF_NO_INTEREST.iter().enumerate().filter(move |(at, _)| others & (1 << at) != 0);
+            let after = node("a", |n| {
+                new(n);
+                chosen().for_each(|(_, (_, edit))| edit(n));
+            });
+            let with: Vec<_> = chosen().map(|(_, (name, _))| name).collect();
+            assert_eq!(is_worth_a_look(&node("a", old), &after), worth, "{name}, with {with:?}");
+        }
     }
 }
 
