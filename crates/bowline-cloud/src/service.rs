@@ -68,6 +68,9 @@ pub struct ServiceView {
     pub finalizers: Vec<String>,
     /// The status as the API server has it.
     pub status: LoadBalancerStatus,
+    /// What the framework last said about the load balancer in `status.conditions`. No wish of the user: nothing is planned
+    /// from it.
+    pub condition: Option<Box<ServiceCondition>>,
     /// When the Service was created.
     pub created_at: Option<Timestamp>,
     /// When its deletion was asked for.
@@ -118,6 +121,28 @@ impl ServiceView {
 pub struct LoadBalancerStatus {
     /// The points of entry, in order.
     pub ingress: Vec<Ingress>,
+}
+
+/// The framework's own condition of a Service. Its time is left to the API server's copy: nobody here decides by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ServiceCondition {
+    /// Whether the load balancer is as the Service asks.
+    pub status: ConditionStatus,
+    /// Why, as a CamelCase word.
+    pub reason: String,
+    /// Why, in words for a person.
+    pub message: String,
+}
+
+/// The status of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum ConditionStatus {
+    /// It is so.
+    True,
+    /// It is not so.
+    False,
+    /// Nobody can say.
+    Unknown,
 }
 
 /// One point of entry: an address, a host name, or both.

@@ -8,4 +8,4 @@ pub mod service;
 pub use cidr::lenient_cidr;
 pub use node::{SlimNode, node_view};
 pub use reference::{node_reference, reference, service_reference};
-pub use service::{SlimService, service_view};
+pub use service::{SERVICE_CONDITION, SlimService, service_view};

@@ -1,10 +1,16 @@
 //! Service → [`ServiceView`].
 
-use bowline_cloud::{Ingress, IpMode, LoadBalancerStatus, PortStatus, ServicePort, ServiceView};
+use bowline_cloud::{
+    ConditionStatus, Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceCondition, ServicePort,
+    ServiceView,
+};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
+
+/// The type of the one condition that is kept: the framework's own.
+pub const SERVICE_CONDITION: &str = "bowline.dev/LoadBalancerReady";
 
 /// A Service with the fields that [`ServiceView`] needs.
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -67,6 +73,16 @@ struct SlimClientIp {
 #[serde(rename_all = "camelCase", default)]
 struct SlimStatus {
     load_balancer: SlimLoadBalancer,
+    conditions: Vec<SlimCondition>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct SlimCondition {
+    r#type: String,
+    status: String,
+    reason: String,
+    message: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -112,9 +128,21 @@ pub fn service_view(service: SlimService) -> ServiceView {
         status: LoadBalancerStatus {
             ingress: status.load_balancer.ingress.into_iter().map(ingress).collect(),
         },
+        condition: status.conditions.into_iter().find_map(own_condition),
         created_at: metadata.creation_timestamp.map(|time| time.0),
         deleted_at: metadata.deletion_timestamp.map(|time| time.0),
     }
+}
+
+/// What we said of the Service. Conditions of others are theirs.
+fn own_condition(condition: SlimCondition) -> Option<Box<ServiceCondition>> {
+    let SlimCondition { r#type, status, reason, message } = condition;
+    let status = match status.as_str() {
+        "True" => ConditionStatus::True,
+        "False" => ConditionStatus::False,
+        _unknown => ConditionStatus::Unknown,
+    };
+    (r#type == SERVICE_CONDITION).then(|| Box::new(ServiceCondition { status, reason, message }))
 }
 
 /// Go writes a port that is not set as 0 or leaves it out.
@@ -169,7 +197,10 @@ mod tests {
                 "ipFamilyPolicy": "SingleStack", "allocateLoadBalancerNodePorts": true,
                 "loadBalancerSourceRanges": ["192.0.2.0/24"]
             },
-            "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.5", "ipMode": "Proxy"}, {"hostname": "lb.example"}]}}
+            "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.5", "ipMode": "Proxy"}, {"hostname": "lb.example"}]},
+                       "conditions": [{"type": "example.org/Foreign", "status": "True", "reason": "A", "message": "b"},
+                                      {"type": SERVICE_CONDITION, "status": "False", "reason": "C", "message": "d",
+                                       "lastTransitionTime": "2026-11-02T08:00:00Z"}]}
         }))
         .unwrap();
         let view = service_view(service);
@@ -183,6 +214,9 @@ mod tests {
         assert_eq!(view.status.ingress[0].ip_mode, Some(IpMode::Proxy));
         assert_eq!(view.status.ingress[1].hostname.as_deref(), Some("lb.example"));
         assert_eq!(view.load_balancer_class, None);
+        let said =
+            ServiceCondition { status: ConditionStatus::False, reason: "C".into(), message: "d".into() };
+        assert_eq!(view.condition, Some(Box::new(said)), "ours, not somebody else's");
     }
 
     #[test]
