@@ -7,4 +7,5 @@ pub mod claim;
 pub mod create_budget;
 pub mod deletion_budget;
 pub mod new_node_grace;
+pub mod pause;
 pub mod second_look;

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Purpose, ServiceView,
+    AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Purpose, ServiceView, pause_said,
 };
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
@@ -22,6 +22,7 @@ use super::desire::{has_finalizer, is_paused, needs_update, purpose};
 use super::memory::{Memories, Memory, Task, lock};
 use super::message::{self, Message};
 use super::nodes::SharedNodes;
+use super::paused::PausedKeys;
 use super::rounds::Rounds;
 use super::waiting::Waiting;
 use crate::controller::ControllerContext;
@@ -36,6 +37,7 @@ pub(super) struct Work {
     pub(super) nodes: SharedNodes,
     pub(super) memories: Memories,
     pub(super) waiting: Waiting,
+    pub(super) paused: PausedKeys,
     pub(super) rounds: Rounds,
 }
 
@@ -213,7 +215,7 @@ impl Work {
             memory.known = Some(service.clone());
         }
         if !std::mem::replace(&mut memory.paused_told, true) {
-            self.tell(service, &message::paused());
+            self.tell(service, &message::paused(pause_said(&service.annotations).unwrap_or_default()));
         }
         Outcome::Done
     }

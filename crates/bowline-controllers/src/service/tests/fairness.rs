@@ -1,0 +1,29 @@
+//! One namespace's thousand changes, and another's single one.
+
+use serde_json::json;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_waits_for_one_lot_of_another_namespaces_thousand_not_for_all_of_them() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let port = |port: u16| move |s: &mut serde_json::Value| s["spec"]["ports"][0]["port"] = json!(port);
+    let names: Vec<_> = (0..1000).map(|n| format!("noisy-{n}")).collect();
+    names.iter().for_each(|name| cluster.put_in("noisy", name, |_| {}));
+    cluster.put_in("quiet", "web", |_| {});
+    let options = ServiceOptions { workers: 1, ..ServiceOptions::default() };
+    let lot = options.batch + options.steps_at_once;
+    let meanwhile = async {
+        seconds(120).await;
+        cloud.state().changes.clear();
+        names.iter().for_each(|name| cluster.put_in("noisy", name, port(81)));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        cluster.put_in("quiet", "web", port(81));
+        seconds(120).await;
+    };
+    run_with(&cluster, &cloud, options, Arc::new(Unfenced), meanwhile).await;
+    let changes = cloud.changes();
+    assert_eq!(changes.len(), 1001);
+    let place = changes.iter().position(|change| change == "ports s-web [81]").unwrap();
+    assert!(place <= lot, "behind {place} of 1000, with lots of {lot}");
+}
