@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
-use bowline_controllers::service::desire::FINALIZER;
+use bowline_controllers::service::desire::concerns_us;
 use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
@@ -16,6 +16,7 @@ use bowline_kube::informer::{Informer, InformerSpec};
 use bowline_kube::write::Writer;
 use futures::FutureExt;
 use futures::future::join_all;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -25,6 +26,7 @@ use tracing::{error, info, warn};
 
 use crate::clients::{ClientError, Clients};
 use crate::metrics::Metrics;
+use crate::pause;
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 use crate::supervise::{ControllerState, PAUSE, supervise};
 
@@ -122,6 +124,18 @@ impl Workforce {
             sleep(pause).await;
         }
         problem.send_replace(None);
+    }
+
+    /// Shows and tells when all changes are paused, to the end of work.
+    pub(crate) fn tell_of_pauses(
+        &self,
+        fence: Arc<dyn Fence>,
+        events: EventRecorder,
+        lease: Option<ObjectReference>,
+    ) {
+        pause::show(&self.tools.health, fence.clone());
+        let telling = pause::tell(fence, self.tools.metrics.controllers.clone(), events, lease);
+        self.controllers.spawn(self.stop.clone().run_until_cancelled_owned(telling));
     }
 
     /// Starts controllers under a fence.
@@ -240,8 +254,7 @@ pub(crate) async fn last_events(recorder: &EventRecorder) {
 /// Services without a load balancer, and without remains of one, are not kept.
 fn kept_service(service: SlimService) -> Option<Arc<ServiceView>> {
     let view = service_view(service);
-    let concerns_us = view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == FINALIZER);
-    concerns_us.then(|| Arc::new(view))
+    concerns_us(&view).then(|| Arc::new(view))
 }
 
 fn report<P: PartialEq + Send + Sync + 'static>(health: &HealthRegistry, informer: &Informer<P>) {
