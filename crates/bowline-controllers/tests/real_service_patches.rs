@@ -163,12 +163,12 @@ async fn our_condition_comes_changes_and_goes_beside_somebody_elses() -> anyhow:
     let (early, late) = ("2026-11-02T08:00:00Z".parse::<Timestamp>()?, "2026-11-02T09:00:00Z".parse()?);
     let before = fixture.seen().await?;
     let waits = said(ConditionStatus::False, "amphora boots");
-    fixture.write(&before, patch::say(patch::condition(None, &waits, early))).await?;
+    fixture.write(&before, patch::say(&patch::condition(None, &waits, early))).await?;
     fixture.foreign_condition().await?;
 
     // Other words: the time stays, and so does what somebody said since we looked.
     let reworded = said(ConditionStatus::False, "listener is built");
-    fixture.write(&before, patch::say(patch::condition(Some(&waits), &reworded, late))).await?;
+    fixture.write(&before, patch::say(&patch::condition(Some(&waits), &reworded, late))).await?;
     let seen = fixture.seen().await?;
     assert_eq!(seen.condition.as_deref(), Some(&reworded));
     let all = fixture.conditions().await?;

@@ -26,7 +26,7 @@ use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
 use crate::migration::{Component, LeaderMigration, Placement};
 use crate::options::Options;
-use crate::pause::{self, PausedBy};
+use crate::pause::{self, paused_by};
 use crate::serving::CheckSets;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce, last_events};
@@ -115,7 +115,7 @@ impl Leader<'_> {
             Arc::new(Unfenced)
         };
         if self.options.paused {
-            fence = PausedBy::new(fence, Arc::new(pause::ByFlag));
+            fence = paused_by(fence, Arc::new(pause::ByFlag));
         }
         self.until(held, api_server_is_healthy(&root)).await??;
 
@@ -136,7 +136,7 @@ impl Leader<'_> {
             // Only now: a process that held the migration lock without the main one would keep others from working.
             let migration_fence = self.take(migration.lease_name(), "leaderMigration", held).await?;
             // A pause of the main lease is one of everything.
-            let fence = PausedBy::new(migration_fence, fence);
+            let fence = paused_by(migration_fence, fence);
             self.until(held, workforce.start(migrated, fence)).await?;
         }
         self.until(held, workforce.broken()).await?;

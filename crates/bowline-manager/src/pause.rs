@@ -21,16 +21,14 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A fence that is also closed while somebody else says that all changes are paused.
 #[derive(Debug)]
-pub(crate) struct PausedBy {
+struct PausedBy {
     fence: Arc<dyn Fence>,
     other: Arc<dyn Fence>,
 }
 
-impl PausedBy {
-    /// `fence`, closed also while `other` is paused.
-    pub(crate) fn new(fence: Arc<dyn Fence>, other: Arc<dyn Fence>) -> Arc<dyn Fence> {
-        Arc::new(Self { fence, other })
-    }
+/// `fence`, closed also while `other` is paused.
+pub(crate) fn paused_by(fence: Arc<dyn Fence>, other: Arc<dyn Fence>) -> Arc<dyn Fence> {
+    Arc::new(PausedBy { fence, other })
 }
 
 impl Fence for PausedBy {
@@ -114,10 +112,8 @@ mod tests {
     #[test]
     fn a_pause_of_either_closes_the_fence_and_without_one_it_is_as_before() {
         let (open, by_flag) = (|| Arc::new(Unfenced), || Arc::new(ByFlag));
-        assert!(PausedBy::new(open(), open()).check().is_ok());
-        for fence in
-            [PausedBy::new(open(), by_flag()), PausedBy::new(open(), PausedBy::new(open(), by_flag()))]
-        {
+        assert!(paused_by(open(), open()).check().is_ok());
+        for fence in [paused_by(open(), by_flag()), paused_by(open(), paused_by(open(), by_flag()))] {
             assert_eq!(fence.paused().as_deref(), Some("by --paused"));
             assert!(fence.check().unwrap_err().why.contains("by --paused"));
         }

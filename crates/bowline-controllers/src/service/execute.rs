@@ -242,7 +242,7 @@ impl Work {
             return;
         }
         let entry = patch::condition(there.as_ref(), &wanted, self.context.clock.now());
-        match self.patch(job, patch::say(entry)).await {
+        match self.patch(job, patch::say(&entry)).await {
             Ok(_written) => job.memory().said = Some((wanted, now)),
             Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),
         }

@@ -7,7 +7,7 @@
 use bowline_cloud::{Ingress, IpMode, LoadBalancerStatus, ServiceCondition, ServiceView};
 use bowline_kube::write::Change;
 use k8s_openapi::jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::desire::{FINALIZER, has_finalizer};
 use crate::view::SERVICE_CONDITION;
@@ -22,55 +22,67 @@ pub fn add_finalizer() -> Change {
 /// it is there.
 #[must_use]
 pub fn release(service: &ServiceView) -> Change {
-    let mut patch = json!({});
-    if has_finalizer(service) {
-        patch["metadata"] = json!({"$deleteFromPrimitiveList/finalizers": [FINALIZER]});
-    }
-    if !service.status.ingress.is_empty() {
-        patch["status"]["loadBalancer"] = json!({"ingress": null});
-    }
-    if service.condition.is_some() {
-        patch["status"]["conditions"] = json!([{"$patch": "delete", "type": SERVICE_CONDITION}]);
-    }
-    Change::Strategic(patch)
+    let ours = || json!({"$deleteFromPrimitiveList/finalizers": [FINALIZER]});
+    let cleared = || json!({"ingress": null});
+    let status = [
+        ("loadBalancer", (!service.status.ingress.is_empty()).then(cleared)),
+        ("conditions", service.condition.is_some().then(|| json!([no_condition()]))),
+    ];
+    let parts = [("metadata", has_finalizer(service).then(ours)), ("status", object(status))];
+    Change::Strategic(object(parts).unwrap_or_default())
 }
 
 /// Writes the status, if it is another than the one that is there, and in the same write the condition, if one is given.
 #[must_use]
 pub fn status(service: &ServiceView, wanted: &LoadBalancerStatus, condition: Option<Value>) -> Change {
-    let mut patch = json!({});
-    if !same_status(&service.status, wanted) {
-        let ingress = if wanted.ingress.is_empty() { json!(null) } else { json!(wanted.ingress) };
-        patch["status"]["loadBalancer"] = json!({"ingress": ingress});
-    }
-    if let Some(condition) = condition {
-        patch["status"]["conditions"] = json!([condition]);
-    }
-    Change::Strategic(patch)
+    let ingress = || if wanted.ingress.is_empty() { json!(null) } else { json!(wanted.ingress) };
+    let differs = !same_status(&service.status, wanted);
+    let status = [
+        ("loadBalancer", differs.then(|| json!({"ingress": ingress()}))),
+        ("conditions", condition.map(|condition| json!([condition]))),
+    ];
+    Change::Strategic(object([("status", object(status))]).unwrap_or_default())
 }
 
 /// Writes the condition alone.
 #[must_use]
-pub fn say(condition: Value) -> Change {
+pub fn say(condition: &Value) -> Change {
     Change::Strategic(json!({"status": {"conditions": [condition]}}))
 }
 
 /// Takes our condition off.
 #[must_use]
 pub fn unsay() -> Change {
-    say(json!({"$patch": "delete", "type": SERVICE_CONDITION}))
+    say(&no_condition())
 }
 
 /// The condition as it is written over the one that is `there`, whose time stays if its status does.
 #[must_use]
 pub fn condition(there: Option<&ServiceCondition>, wanted: &ServiceCondition, now: Timestamp) -> Value {
-    let mut entry = json!(wanted);
-    entry["type"] = json!(SERVICE_CONDITION);
-    if there.is_none_or(|there| there.status != wanted.status) {
-        // Times of conditions count seconds.
-        entry["lastTransitionTime"] = json!(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-    }
-    entry
+    let ServiceCondition { status, reason, message } = wanted;
+    let is_another = there.is_none_or(|there| there.status != *status);
+    // Times of conditions count seconds.
+    let since = is_another.then(|| json!(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()));
+    let fields = [
+        ("type", Some(json!(SERVICE_CONDITION))),
+        ("status", Some(json!(status))),
+        ("reason", Some(json!(reason))),
+        ("message", Some(json!(message))),
+        ("lastTransitionTime", since),
+    ];
+    object(fields).unwrap_or_default()
+}
+
+/// What takes our condition off: the server finds it by its type.
+fn no_condition() -> Value {
+    json!({"$patch": "delete", "type": SERVICE_CONDITION})
+}
+
+/// The fields that are there; `None` if none is.
+fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
+    let there = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let object: Map<String, Value> = there.collect();
+    (!object.is_empty()).then_some(Value::Object(object))
 }
 
 /// Whether two statuses say the same. The API server reads an address without a mode as `VIP` and writes that down: to
