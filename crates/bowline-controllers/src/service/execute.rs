@@ -214,7 +214,10 @@ impl Work {
         if self.context.fence.paused().is_none() && job.memory().waits(kind, self.options.tell_of_wait_after)
         {
             self.tell(job.service(), &message::waits(for_what));
-            self.say(job, condition::waits(for_what)).await;
+            // While only its nodes change it serves, and nobody waits: not worth two writes on every Service there is.
+            if job.task != Task::Nodes {
+                self.say(job, condition::waits(for_what)).await;
+            }
         }
     }
 

@@ -178,3 +178,32 @@ async fn a_new_leader_writes_no_condition_on_services_that_are_as_they_should_be
     run(&cluster, &cloud, seconds(60)).await;
     assert!(cluster.state().patches.is_empty(), "{:?}", cluster.state().patches);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_change_of_nodes_leaves_a_service_ready_and_a_slow_edit_does_not() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let builds =
+        |building| cloud.state().balancers.values_mut().for_each(|balancer| balancer.building = building);
+    let meanwhile = async {
+        seconds(30).await;
+        builds(true);
+        cluster.put_node("b");
+        seconds(600).await;
+        assert_eq!(cluster.condition("web"), ready());
+        builds(false);
+        seconds(30).await;
+        builds(true);
+        cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));
+        seconds(600).await;
+        assert_eq!(
+            cluster.condition("web"),
+            said("False", "WaitingForCloud", "Waiting for the cloud: amphora boots")
+        );
+        builds(false);
+        seconds(30).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cluster.condition("web"), ready());
+    assert_eq!(cluster.state().patches.len(), 4, "finalizer, status, waits, ready");
+}
