@@ -124,7 +124,7 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     new-node-grace-period d 5m0s
     out-of-service-taint b false
     node-deletion-breaker-recovery d 1m0s
-    node-removal-taints l ToBeDeletedByClusterAutoscaler
+    node-removal-taints l [ToBeDeletedByClusterAutoscaler]
     reconcile-node-labels b false
     second-look-delay d 5s
     create-limit i 3
