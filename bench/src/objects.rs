@@ -70,8 +70,10 @@ pub fn load_balancer(number: usize) -> Value {
     service["spec"]["type"] = json!("LoadBalancer");
     service["spec"]["allocateLoadBalancerNodePorts"] = json!(true);
     service["spec"]["externalTrafficPolicy"] = json!("Cluster");
-    service["status"] = json!({"loadBalancer": {"ingress": [
-        {"ip": format!("203.0.{}.{}", number / 250, number % 250), "ipMode": "Proxy"}]}});
+    let condition = json!({"type": "bowline.dev/LoadBalancerReady", "status": "True", "reason": "Ensured",
+        "message": "The load balancer is as the Service asks", "lastTransitionTime": "2026-11-01T08:01:00Z"});
+    let ingress = json!({"ip": format!("203.0.{}.{}", number / 250, number % 250), "ipMode": "Proxy"});
+    service["status"] = json!({"conditions": [condition], "loadBalancer": {"ingress": [ingress]}});
     service
 }
 

@@ -236,6 +236,7 @@ impl Plan<EnsureStep, LoadBalancerStatus> {
 fn same_wish(done: &ServiceView, wanted: &ServiceView) -> bool {
     let wish = |service: &ServiceView| ServiceView {
         status: LoadBalancerStatus::default(),
+        condition: None,
         finalizers: Finalizers::default(),
         ..service.clone()
     };

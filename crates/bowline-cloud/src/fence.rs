@@ -11,8 +11,14 @@ pub trait Fence: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// [`Fenced`] when the lease is not held or has run out.
+    /// [`Fenced`] when the lease is not held or has run out, or when a person paused all changes.
     fn check(&self) -> Result<(), Fenced>;
+
+    /// Why a person paused all changes, if one did (safety rail SR-15). Then `check` refuses; who asks here first can wait
+    /// for the end of the pause instead of failing, and say why it waits.
+    fn paused(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A mutation was stopped because this process does not hold a valid lease.

@@ -24,6 +24,7 @@ pub mod instances;
 pub mod loadbalancer;
 pub mod node;
 pub mod pairs;
+pub mod pause;
 pub mod plan;
 pub mod routes;
 pub mod service;
@@ -49,8 +50,12 @@ pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power}
 pub use loadbalancer::{AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose};
 pub use node::{AddressKind, ConditionView, NodeAddress, NodeSet, NodeView, Taint};
 pub use pairs::Pairs;
+pub use pause::{PAUSED, pause_said};
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
 pub use routes::{Route, RouteChange, Routes};
-pub use service::{Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceKey, ServicePort, ServiceView};
+pub use service::{
+    ConditionStatus, Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceCondition, ServiceKey,
+    ServicePort, ServiceView,
+};
 pub use source_ranges::{SourceRanges, WrongSourceRanges};
 pub use words::{IpFamily, IpFamilyPolicy, Protocol, ServiceType, SessionAffinity, TrafficPolicy};

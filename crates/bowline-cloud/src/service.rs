@@ -48,7 +48,7 @@ pub struct ServiceView {
     /// `spec.loadBalancerIP`.
     pub load_balancer_ip: Option<Box<str>>,
     /// `spec.loadBalancerSourceRanges`, unparsed.
-    pub source_ranges: Vec<Text>,
+    pub source_ranges: Box<[Text]>,
     /// The ports, in order.
     pub ports: Vec<ServicePort>,
     /// `spec.sessionAffinity`.
@@ -56,7 +56,7 @@ pub struct ServiceView {
     /// `spec.sessionAffinityConfig.clientIP.timeoutSeconds`.
     pub session_affinity_timeout_seconds: Option<i32>,
     /// `spec.externalIPs`.
-    pub external_ips: Vec<Text>,
+    pub external_ips: Box<[Text]>,
     /// `spec.externalTrafficPolicy`.
     pub external_traffic_policy: Option<TrafficPolicy>,
     /// `spec.healthCheckNodePort`.
@@ -71,6 +71,9 @@ pub struct ServiceView {
     pub finalizers: Finalizers,
     /// The status as the API server has it.
     pub status: LoadBalancerStatus,
+    /// What the framework last said about the load balancer in `status.conditions`. No wish of the user: nothing is planned
+    /// from it.
+    pub condition: Option<Box<ServiceCondition>>,
     /// When its deletion was asked for.
     pub deleted_at: Option<Timestamp>,
 }
@@ -89,7 +92,7 @@ pub struct ServicePort {
     /// The port of the pods, a number or a name.
     pub target_port: Option<Text>,
     /// What is spoken on the port.
-    pub app_protocol: Option<Text>,
+    pub app_protocol: Option<Box<str>>,
 }
 
 impl ServiceView {
@@ -128,6 +131,28 @@ pub struct LoadBalancerStatus {
     pub ingress: Vec<Ingress>,
 }
 
+/// The framework's own condition of a Service. Its time is left to the API server's copy: nobody here decides by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ServiceCondition {
+    /// Whether the load balancer is as the Service asks.
+    pub status: ConditionStatus,
+    /// Why, as a CamelCase word.
+    pub reason: Text,
+    /// Why, in words for a person. Not kept when all is well: every Service would have the same.
+    pub message: Box<str>,
+}
+
+/// The status of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum ConditionStatus {
+    /// It is so.
+    True,
+    /// It is not so.
+    False,
+    /// Nobody can say.
+    Unknown,
+}
+
 /// One point of entry: an address, a host name, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -137,7 +162,7 @@ pub struct Ingress {
     pub ip: Option<IpAddr>,
     /// The host name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hostname: Option<Text>,
+    pub hostname: Option<Box<str>>,
     /// How traffic arrives; the API server reads a missing mode as `VIP`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_mode: Option<IpMode>,

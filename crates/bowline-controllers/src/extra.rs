@@ -20,6 +20,7 @@ use tracing::warn;
 pub use plan::{MetadataChange, plan};
 
 use crate::controller::{Controller, ControllerContext, Stopped};
+use crate::rails::pause;
 use crate::registry::ControllerName;
 use crate::view::reference;
 use removed::Removed;
@@ -105,6 +106,10 @@ struct Work {
 
 impl Work {
     async fn on(&self, key: &ObjectKey, object: Option<Watched>) -> Outcome {
+        // A cloud's own controller looks and changes in one call: while nothing may be changed, it is not called.
+        if pause::judge(self.context.fence.as_ref()).is_err() {
+            return Outcome::RetryAfter(pause::LOOK_AGAIN);
+        }
         let tried = async {
             self.finish_removed(key).await?;
             match &object {

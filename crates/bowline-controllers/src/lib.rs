@@ -4,6 +4,7 @@
 //! it is handed informers, a writer and a fence.
 
 pub mod controller;
+pub mod deadline;
 pub mod extra;
 pub mod ipam;
 pub mod lifecycle;

@@ -47,6 +47,8 @@ pub struct ControllerMetrics {
     running: Family<RunningLabels, Gauge>,
     unavailable: Family<ControllerLabels, Gauge>,
     restarts: Family<ControllerLabels, Counter>,
+    /// Whether a person paused all changes (SR-15).
+    pub paused: Gauge,
     held_back: Family<RailLabels, Counter>,
 }
 
@@ -160,8 +162,13 @@ impl ControllerMetrics {
         );
         registry.register(
             "bowline_rail_held_back",
-            "Plans that a safety rail held back: second-look (SR-7) or create-budget (SR-10)",
+            "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10) or pause (SR-15)",
             metrics.held_back.clone(),
+        );
+        registry.register(
+            "bowline_paused",
+            "Whether a person paused all changes (SR-15)",
+            metrics.paused.clone(),
         );
         registry.register(
             "bowline_controller_restarts",
@@ -190,6 +197,7 @@ impl ControllerMetrics {
             running: Family::default(),
             unavailable: Family::default(),
             restarts: Family::default(),
+            paused: Gauge::default(),
             held_back: Family::default(),
         }
     }
@@ -260,6 +268,12 @@ impl ControllerMetrics {
     /// Counts a plan that a safety rail held back.
     pub fn held_back(&self, rail: &'static str) {
         self.held_back.get_or_create(&RailLabels { rail }).inc();
+    }
+
+    /// How many plans a safety rail has held back.
+    #[must_use]
+    pub fn times_held_back(&self, rail: &'static str) -> u64 {
+        self.held_back.get_or_create(&RailLabels { rail }).get()
     }
 
     /// Counts a controller that is started again.

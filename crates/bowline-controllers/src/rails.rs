@@ -2,9 +2,42 @@
 //! it is executed, for every provider alike; a provider cannot opt out.
 //!
 //! Rails are values and pure functions: no client, no clock, no logging. Who asks them tells people what they held back.
+//!
+//! | rail | tuned by | metric | event | released by |
+//! |---|---|---|---|---|
+//! | SR-1 unknown is not gone | nothing: a fact, not a limit | `bowline_node_deletions_held{rail="evidence"}` | `NodeDeletionHeld` | an answer of the cloud |
+//! | SR-2 [`deletion_budget`] | `--node-deletion-limit-percent`, `--node-deletion-window`, `--node-removal-taints` | `…held{rail="budget"}` | `NodeDeletionHeld` | time; the annotation `bowline.dev/allow-node-deletion` |
+//! | SR-2 its breaker | `--node-deletion-breaker-percent`, `--node-deletion-breaker-recovery` | `bowline_node_deletion_breaker_open`, `…held{rail="breaker"}` | `NodeDeletionHeld` | healthy reads; a reset; the annotation |
+//! | SR-4 [`claim`] | nothing: the provider says what is its own | `…held{rail="claim"}` | none: other people's nodes are no news | a provider ID of ours |
+//! | SR-5 identity | nothing: every write carries a UID | none: it costs a look | none | the next look |
+//! | SR-7 [`second_look`] | `--second-look-delay` | `bowline_rail_held_back_total{rail="second-look"}` | `LoadBalancerChangeHeld`, `RouteRemovalHeld` | a second look that wants the same |
+//! | SR-10 [`create_budget`] | `--create-limit`, `--create-limit-window` | `…held_back_total{rail="create-budget"}` | `LoadBalancerCreateHeld`, and the Service's condition | time |
+//! | SR-14 [`new_node_grace`] | `--new-node-grace-period` | `…held{rail="grace"}` | `NodeDeletionHeld` | time; a machine that was seen once |
+//! | SR-15 [`pause`], the cluster | the annotation `bowline.dev/paused` of the Lease; `--paused` | `bowline_paused`, `…held_back_total{rail="pause"}`, `…held{rail="pause"}` | `Paused` on the Lease, `LoadBalancerPaused`, `CloudNodeInitializationPaused`, `NodeDeletionHeld`, `RoutesPaused` | taking the annotation off |
+//! | SR-15 one Service | its annotation `bowline.dev/paused` | none: its owner asked for it | `LoadBalancerPaused` | taking the annotation off |
+//!
+//! Each has a pair of tests of the running controller, beside those of the rail itself: it holds what does harm, and it lets
+//! the right thing pass.
+//!
+//! | rail | holds | lets pass |
+//! |---|---|---|
+//! | SR-1 | `sr1_only_proof_by_a_direct_read_deletes` | the same: its first two cases |
+//! | SR-2 | `sr2_a_tenth_goes_within_ten_minutes_and_the_next_tenth_after` | `sr2_announced_removals_do_not_count_and_do_not_wait` |
+//! | SR-2 | `sr2_when_more_than_a_third_seems_gone_none_is_deleted_and_it_is_told` | `sr2_the_breaker_closes_when_reads_are_healthy_again`, `sr2_a_person_who_resets_the_breaker_lets_them_go_within_the_budget` |
+//! | SR-4 | `sr4_nodes_of_others_are_never_touched_and_ours_beside_them_are` | the same |
+//! | SR-5 | `sr5_a_node_that_comes_back_during_the_direct_read_is_not_deleted` | `sr5_a_node_is_deleted_by_its_uid_and_a_namesake_that_came_meanwhile_is_not` |
+//! | SR-7 | `losing_most_nodes_for_a_moment_takes_none_out_of_a_load_balancer` | `nodes_that_stay_away_are_taken_out_after_a_second_look`, `without_nodes_stale_routes_go_after_a_second_look` |
+//! | SR-10 | `what_is_never_found_again_is_created_three_times_an_hour_at_most` | `a_create_that_fails_for_some_minutes_still_succeeds_when_the_cloud_is_back` |
+//! | SR-14 | `sr14_a_new_node_is_spared_for_five_minutes_and_then_goes` | `sr14_a_new_node_whose_machine_was_seen_goes_at_once` |
+//! | SR-15 | `while_the_cluster_is_paused_…` of each controller | the same, after the pause; `what_is_as_it_should_be_does_not_notice_a_pause` |
+//! | SR-15 | `a_paused_service_is_neither_changed_nor_removed_until_it_is_resumed` | the same, resumed |
+//!
+//! Elsewhere: SR-8 and SR-9 (whose is it) are providers', SR-11 (isolation) is the manager's supervisor, SR-12 (calls) its
+//! budget, SR-13 the fence of the election.
 
 pub mod claim;
 pub mod create_budget;
 pub mod deletion_budget;
 pub mod new_node_grace;
+pub mod pause;
 pub mod second_look;

@@ -1,9 +1,11 @@
 //! The service controller: gives every Service of type `LoadBalancer` what it asks for in the cloud, and takes it away.
 //!
-//! `desire` says what a Service wants, `nodes` which nodes get its traffic, `patch` what is written to it; these are pure.
+//! `desire` says what a Service wants, `nodes` which nodes get its traffic, `condition` what it waits for,
+//! `patch` what is written to it; these are pure.
 //! `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
-//! `waiting` polls for those that wait. The provider plans; nothing here makes a choice about the cloud.
+//! `waiting` polls for those that wait, `paused` lets those go on that a pause held. The provider plans; nothing here makes a choice about the cloud.
 
+mod condition;
 pub mod desire;
 mod execute;
 mod feed;
@@ -11,6 +13,7 @@ mod memory;
 mod message;
 pub mod nodes;
 pub mod patch;
+mod paused;
 mod rounds;
 mod waiting;
 mod work;
@@ -20,6 +23,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::Capability;
+use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{Backoff, KeyedQueue, QueueSettings};
 use futures::FutureExt;
 use futures::future::join_all;
@@ -30,6 +34,7 @@ use crate::rails::create_budget::CreateLimit;
 use crate::registry::ControllerName;
 use memory::Memories;
 use nodes::SharedNodes;
+use paused::PausedKeys;
 use rounds::Rounds;
 use waiting::Waiting;
 use work::Work;
@@ -59,7 +64,7 @@ pub struct ServiceOptions {
     pub creates: CreateLimit,
     /// Every how long a load balancer is compared with its Service although nothing changed; `None` for never.
     pub repair_every: Option<Duration>,
-    /// A wait for the cloud becomes an event when it lasts this long.
+    /// A wait for the cloud becomes an event and a condition when it lasts this long.
     pub tell_of_wait_after: Duration,
 }
 
@@ -118,7 +123,8 @@ impl Controller for ServiceController {
             return Ok(());
         }
         let settings = QueueSettings { backoff: self.options.backoff, ..QueueSettings::default() };
-        let queue = KeyedQueue::new("service", settings);
+        // Namespaces take turns: a thousand changes in one do not hold up a single one in another.
+        let queue = KeyedQueue::fair("service", settings, ObjectKey::namespace);
         queue.report_to(&context.queues);
         let work = Work {
             options: self.options.clone(),
@@ -128,6 +134,7 @@ impl Controller for ServiceController {
             queue,
             memories: Memories::default(),
             waiting: Waiting::default(),
+            paused: PausedKeys::default(),
             rounds: Rounds::default(),
         };
         work.drive(&cancel).await;
@@ -147,7 +154,8 @@ impl Work {
                 tokio::join!(
                     self.feed_services(services),
                     self.feed_nodes(nodes),
-                    self.waiting.poll(self.balancers.as_ref(), &self.queue)
+                    self.waiting.poll(self.balancers.as_ref(), &self.queue),
+                    self.paused.resume_after(self.context.fence.as_ref(), &self.queue)
                 )
             };
             cancel.run_until_cancelled(feeds).await;

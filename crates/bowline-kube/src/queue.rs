@@ -7,6 +7,7 @@
 //! Nothing here knows what a key means, and nothing here holds the object a key names.
 
 mod backoff;
+mod line;
 mod metrics;
 mod state;
 mod work;
@@ -65,9 +66,20 @@ impl<K: QueueKey> KeyedQueue<K> {
     /// An empty queue. `name` stands in logs and in the label of its metrics.
     #[must_use]
     pub fn new(name: impl Into<String>, settings: QueueSettings) -> Self {
+        Self::over(name, QueueState::new(settings))
+    }
+
+    /// An empty queue in which groups of keys, such as namespaces, take turns: one group with many keys does not hold up
+    /// the others.
+    #[must_use]
+    pub fn fair(name: impl Into<String>, settings: QueueSettings, group_of: fn(&K) -> Option<&str>) -> Self {
+        Self::over(name, QueueState::fair(settings, group_of))
+    }
+
+    fn over(name: impl Into<String>, state: QueueState<K>) -> Self {
         let shared = Shared {
             name: name.into(),
-            state: Mutex::new(QueueState::new(settings)),
+            state: Mutex::new(state),
             wake: Notify::new(),
             started: Instant::now(),
             run_times: OnceLock::new(),

@@ -6,6 +6,7 @@ use bowline_controllers::controller::Controller;
 use bowline_controllers::ipam::{IpamController, IpamControllerOptions};
 use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};
 use bowline_controllers::node::{NodeController, NodeOptions};
+use bowline_controllers::rails::create_budget::CreateLimit;
 use bowline_controllers::rails::deletion_budget::DeletionLimits;
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::route::{RouteController, RouteOptions};
@@ -56,6 +57,7 @@ fn node_options(options: &Options) -> NodeOptions {
             own.concurrent_status_updates,
         ),
         status_update_frequency: options.node.status_update_frequency,
+        reconcile_labels: options.rails.reconcile_node_labels,
         ..own
     }
 }
@@ -70,10 +72,10 @@ fn lifecycle_options(options: &Options) -> LifecycleOptions {
             share_percent: rails.node_deletion_limit_percent,
             window: rails.node_deletion_window,
             breaker_percent: rails.node_deletion_breaker_percent,
-            ..own.deletion
+            healthy_for: rails.node_deletion_breaker_recovery,
         },
+        announcing_taints: rails.node_removal_taints.clone(),
         new_node_grace: rails.new_node_grace,
-        ..own
     }
 }
 
@@ -83,6 +85,12 @@ fn service_options(options: &Options) -> ServiceOptions {
         cluster_name: options.cloud.cluster_name.as_str().into(),
         workers: workers(options.service.concurrent_syncs, own.workers),
         repair_every: options.rails.load_balancer_repair_period,
+        second_look_after: options.rails.second_look_delay,
+        creates: CreateLimit {
+            created: options.rails.create_limit,
+            within: options.rails.create_limit_window,
+            ..own.creates
+        },
         ..own
     }
 }
@@ -93,6 +101,7 @@ fn route_options(options: &Options) -> RouteOptions {
         cluster_name: options.cloud.cluster_name.clone(),
         cluster_cidrs: options.cloud.cluster_cidrs.clone(),
         period: options.cloud.route_reconciliation_period,
+        second_look_after: options.rails.second_look_delay,
         ..RouteOptions::default()
     }
 }
@@ -108,4 +117,58 @@ fn ipam_options(options: &Options) -> Result<IpamControllerOptions, StartError> 
         ipam.node_mask_v6,
     )
     .map_err(|problems| StartError::Controller(problems.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::flags::{FlagTable, parse};
+
+    fn options(flags: &[&str]) -> Options {
+        let all = ["--cloud-provider=fake"].iter().chain(flags).copied();
+        Options::from_parsed(&parse(&FlagTable::common(), all).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_defaults_of_the_flags_are_those_of_the_rails() {
+        let (options, own) = (options(&[]), ServiceOptions::default());
+        let service = service_options(&options);
+        assert_eq!((service.creates, service.second_look_after), (own.creates, own.second_look_after));
+        assert_eq!(lifecycle_options(&options), LifecycleOptions::default());
+        assert_eq!(route_options(&options).second_look_after, RouteOptions::default().second_look_after);
+        let node = node_options(&options);
+        assert_eq!(node.reconcile_labels, NodeOptions::default().reconcile_labels);
+    }
+
+    #[test]
+    fn every_rail_can_be_tuned() {
+        let options = options(&[
+            "--node-deletion-limit-percent=7",
+            "--node-deletion-window=1m",
+            "--node-deletion-breaker-percent=50",
+            "--node-deletion-breaker-recovery=2m",
+            "--node-removal-taints=example.org/drain,ToBeDeletedByClusterAutoscaler",
+            "--new-node-grace-period=10m",
+            "--reconcile-node-labels",
+            "--second-look-delay=30s",
+            "--create-limit=5",
+            "--create-limit-window=2h",
+        ]);
+        let (lifecycle, service) = (lifecycle_options(&options), service_options(&options));
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        let deletion = DeletionLimits {
+            share_percent: 7,
+            window: minutes(1),
+            breaker_percent: 50,
+            healthy_for: minutes(2),
+        };
+        assert_eq!((lifecycle.deletion, lifecycle.new_node_grace), (deletion, minutes(10)));
+        assert_eq!(lifecycle.announcing_taints, ["example.org/drain", "ToBeDeletedByClusterAutoscaler"]);
+        assert_eq!((service.creates.created, service.creates.within), (5, minutes(120)));
+        assert_eq!(service.second_look_after, Duration::from_secs(30));
+        assert_eq!(route_options(&options).second_look_after, Duration::from_secs(30));
+        assert!(node_options(&options).reconcile_labels);
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bowline_cloud::{CloudContext, Fence, Unfenced};
 use bowline_controllers::controller::Controller;
 use bowline_kube::events::EventRecorder;
-use bowline_kube::lease::{Elector, LeaseConfig, LeaseConfigError, Lost, News, announce};
+use bowline_kube::lease::{Elector, LeaseConfig, LeaseConfigError, Lost, News, announce, lease_reference};
 use futures::FutureExt;
 use futures::future::select_all;
 use http::Request;
@@ -26,6 +26,7 @@ use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
 use crate::migration::{Component, LeaderMigration, Placement};
 use crate::options::Options;
+use crate::pause::{self, paused_by};
 use crate::serving::CheckSets;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce, last_events};
@@ -107,27 +108,35 @@ impl Leader<'_> {
         let root = self.tools.clients.root(COMPONENT)?;
         let recorder = self.recorder(root.clone());
         held.recorder = Some(recorder.clone());
-        let fence: Arc<dyn Fence> = if self.options.leader_election.enabled {
+        let mut fence: Arc<dyn Fence> = if self.options.leader_election.enabled {
             self.take(&self.options.leader_election.resource_name, "leaderElection", held).await?
         } else {
             info!("leader election is off (--leader-elect=false)");
             Arc::new(Unfenced)
         };
+        if self.options.paused {
+            fence = paused_by(fence, Arc::new(pause::ByFlag));
+        }
         self.until(held, api_server_is_healthy(&root)).await??;
 
         let workforce = Workforce::new(self.tools.clone())?;
         held.workforce = Some(workforce.clone());
+        let lease =
+            held.locks.first().map(|lock| lease_reference(lock.config(), lock.lease_uid().as_deref()));
+        workforce.tell_of_pauses(fence.clone(), recorder.clone(), lease);
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
             .with_budget(self.budget.clone())
             .with_events(Arc::new(CloudEvents(recorder)))
             .with_stop(workforce.stopping());
         self.until(held, workforce.initialize_cloud(&context)).await?;
         let (ours, migrated) = self.by_lock();
-        self.until(held, workforce.start(ours, fence)).await?;
+        self.until(held, workforce.start(ours, fence.clone())).await?;
 
         if let Some(migration) = &self.migration {
             // Only now: a process that held the migration lock without the main one would keep others from working.
-            let fence = self.take(migration.lease_name(), "leaderMigration", held).await?;
+            let migration_fence = self.take(migration.lease_name(), "leaderMigration", held).await?;
+            // A pause of the main lease is one of everything.
+            let fence = paused_by(migration_fence, fence);
             self.until(held, workforce.start(migrated, fence)).await?;
         }
         self.until(held, workforce.broken()).await?;

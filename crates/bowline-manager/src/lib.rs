@@ -17,6 +17,7 @@ mod metrics;
 pub mod migration;
 pub mod options;
 mod pages;
+mod pause;
 mod process;
 pub mod rbac;
 pub mod serving;

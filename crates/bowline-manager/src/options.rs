@@ -72,6 +72,8 @@ pub struct Options {
     pub ipam: IpamOptions,
     /// The limits of the safety rails.
     pub rails: RailOptions,
+    /// Whether nothing may be changed.
+    pub paused: bool,
     /// Form and amount of logs.
     pub logging: LoggingOptions,
     /// How long work under way may go on after SIGTERM.
@@ -118,6 +120,7 @@ impl Options {
             ipam: ipam::ipam(&mut check, cloud.cluster_cidrs.clone()),
             cloud,
             rails: generic::rails(&mut check),
+            paused: parsed.bool("paused"),
             logging: logging::logging(&mut check),
             shutdown_grace: check.duration("shutdown-grace-period"),
             feature_gates: gates::feature_gates(&mut check),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 use bowline_controllers::controller::Controller;
+use bowline_controllers::deadline::{CallDeadlines, Punctual};
 use bowline_controllers::extra::Extra;
 use bowline_controllers::registry::ControllerName;
 use bowline_kube::client::{ClientFactory, ConfigError, load_config};
@@ -231,7 +232,9 @@ fn make_cloud(
         }
         warn!(provider, "the cloud has no cluster ID; running all the same, as --allow-untagged-cloud asks");
     }
-    Ok(cloud)
+    let deadlines =
+        CallDeadlines { look_up: options.cloud.look_up_timeout, change: options.cloud.change_timeout };
+    Ok(Arc::new(Punctual::new(cloud, deadlines)))
 }
 
 /// The controllers this process runs: the common ones and those of the cloud, as far as `--controllers` wants them.

@@ -15,6 +15,7 @@ use bowline_kube::informer::Informer;
 use bowline_kube::write::Writer;
 use futures::FutureExt;
 use futures::future::join_all;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -24,6 +25,7 @@ use tracing::{error, info, warn};
 
 use crate::clients::{ClientError, Clients};
 use crate::metrics::Metrics;
+use crate::pause;
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 use crate::supervise::{ControllerState, PAUSE, supervise};
 
@@ -117,6 +119,18 @@ impl Workforce {
             sleep(pause).await;
         }
         problem.send_replace(None);
+    }
+
+    /// Shows and tells when all changes are paused, to the end of work.
+    pub(crate) fn tell_of_pauses(
+        &self,
+        fence: Arc<dyn Fence>,
+        events: EventRecorder,
+        lease: Option<ObjectReference>,
+    ) {
+        pause::show(&self.tools.health, fence.clone());
+        let telling = pause::tell(fence, self.tools.metrics.controllers.clone(), events, lease);
+        self.controllers.spawn(self.stop.clone().run_until_cancelled_owned(telling));
     }
 
     /// Starts controllers under a fence.

@@ -90,7 +90,19 @@ fn a_service_lives_through_create_update_and_delete_with_one_call_each() {
     let lbs = Ensured::new(cloud.clone());
     assert_eq!(settled(&drive(&lbs, &request(Purpose::Ensure))), &status());
     drive(&lbs, &request(Purpose::Ensure));
-    assert_eq!(*cloud.calls.lock().unwrap(), ["ensure"], "a second look changes nothing");
+    let mut told = request(Purpose::Ensure);
+    let said = crate::ServiceCondition {
+        status: crate::ConditionStatus::True,
+        reason: "Ensured".into(),
+        message: "ready".into(),
+    };
+    told.service = ServiceView { condition: Some(said.into()), ..(*told.service).clone() }.into();
+    drive(&lbs, &told);
+    assert_eq!(
+        *cloud.calls.lock().unwrap(),
+        ["ensure"],
+        "a second look, and what we said of it, change nothing"
+    );
 
     let mut more_nodes = request(Purpose::Ensure);
     more_nodes.nodes.epoch = 7;

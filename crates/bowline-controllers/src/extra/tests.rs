@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep};
 use super::*;
 use crate::memory_api::{Server, node};
 use crate::metrics::ControllerMetrics;
+use crate::rails::pause::switch::Switch;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
 
 /// Wants the label `rack=r1`, and fails as often as it is told.
@@ -175,4 +176,19 @@ fn a_view_that_only_differs_in_version_is_the_same_view() {
         node_view(serde_json::from_value(node).unwrap())
     };
     assert_eq!(view("7"), view("8"), "a heartbeat is no change");
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_cluster_is_paused_a_clouds_own_controller_is_not_called_and_afterwards_it_is() {
+    let server = Server::new(vec![node("u-1", &json!({}))]);
+    let fence = Switch::default();
+    fence.pause("rack 7 moves");
+    let meanwhile = async {
+        a_minute().await;
+        assert!(server.writes.lock().unwrap().is_empty());
+        fence.resume();
+        a_minute().await;
+    };
+    run(&server, &Arc::default(), Arc::new(fence.clone()), meanwhile).await;
+    assert_eq!(server.patches().len(), 1);
 }

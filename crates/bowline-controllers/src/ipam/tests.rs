@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::*;
 use crate::metrics::ControllerMetrics;
+use crate::rails::pause::switch::Switch;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
 use cluster::{Cluster, Fault};
 
@@ -337,4 +338,20 @@ async fn five_hundred_nodes_cost_five_hundred_writes_and_share_nothing() {
         .flat_map(|at| cluster.ranges(&format!("n{at}")).split(' ').map(str::to_owned).collect::<Vec<_>>())
         .collect();
     assert_eq!((all.len(), cluster.patches().len()), (1000, 500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_cluster_is_paused_no_range_is_written_and_afterwards_it_is() {
+    let cluster = Cluster::default();
+    cluster.add("a", "u-a", 1, &[]);
+    let fence = Switch::default();
+    fence.pause("rack 7 moves");
+    let meanwhile = async {
+        minutes(10).await;
+        assert!(cluster.patches().is_empty());
+        fence.resume();
+        minutes(1).await;
+    };
+    run_with(options(V4), &cluster, Arc::new(fence.clone()), meanwhile).await.unwrap();
+    assert_eq!(cluster.patches().len(), 1);
 }

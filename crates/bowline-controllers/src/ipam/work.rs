@@ -17,6 +17,7 @@ use super::options::IpamControllerOptions;
 use super::plan::{Step, after, lacks_ranges, plan};
 use super::report::{self, ASSIGNMENT_FAILED, Meter, NOT_AVAILABLE};
 use crate::controller::ControllerContext;
+use crate::rails::pause;
 
 pub(super) struct Work {
     context: ControllerContext,
@@ -72,6 +73,10 @@ impl Work {
 
     /// Works on one node.
     pub(super) async fn on(&self, picked: &Picked<ObjectKey>) -> Outcome {
+        // Before a range is promised: whoever writes meanwhile may give it to another node.
+        if pause::judge(self.context.fence.as_ref()).is_err() {
+            return Outcome::RetryAfter(pause::LOOK_AGAIN);
+        }
         let key = &picked.key;
         let Some(node) = self.context.nodes.get(key).map(|object| object.view.clone()) else {
             return Outcome::Done;

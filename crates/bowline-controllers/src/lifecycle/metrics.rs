@@ -20,12 +20,12 @@ pub struct NodeDeletionMetrics {
 /// The rail that held something back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RailLabels {
-    /// `claim`, `evidence`, `grace`, `budget` or `breaker`.
+    /// `claim`, `evidence`, `grace`, `budget`, `breaker` or `pause`.
     pub rail: &'static str,
 }
 
 /// All values of the label `rail`: each is shown from the start.
-pub(super) const RAILS: [&str; 5] = ["claim", "evidence", "grace", "budget", "breaker"];
+pub(super) const RAILS: [&str; 6] = ["claim", "evidence", "grace", "budget", "breaker", "pause"];
 
 impl NodeDeletionMetrics {
     /// Shows the metrics in a registry.

@@ -19,6 +19,7 @@ use crate::controller::ControllerContext;
 use crate::rails::claim::{Claimed, claimed};
 use crate::rails::deletion_budget::{Held, Look, Turn};
 use crate::rails::new_node_grace::NewNodeGrace;
+use crate::rails::pause;
 use crate::view::node_reference;
 
 /// So many nodes are told in one pass that they were held back; the metric counts all.
@@ -179,6 +180,7 @@ impl Pass<'_> {
         node: &SeenNode,
         announced: bool,
     ) -> Result<(), (&'static str, String)> {
+        pause::judge(self.context.fence.as_ref()).map_err(|paused| ("pause", paused.to_string()))?;
         if !announced {
             let judged = self.brake.budget().judge(&node.uid);
             judged.map_err(|held| (rail_of(&held), held.to_string()))?;

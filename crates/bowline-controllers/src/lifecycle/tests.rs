@@ -1,5 +1,6 @@
 //! The lifecycle controller on an API server in memory and a scripted cloud, under virtual time.
 
+mod pause;
 mod rails;
 mod upstream;
 mod wire;
@@ -18,6 +19,7 @@ use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::deadline::{CallDeadlines, Punctual};
 use crate::memory_api::Server;
 use crate::metrics::ControllerMetrics;
 use crate::registry::common_names;
@@ -169,8 +171,9 @@ impl World {
             *registry = Registry::default();
             (QueueMetrics::register(&mut registry), ControllerMetrics::register(&mut registry))
         };
+        let cloud: Arc<dyn Cloud> = Arc::new(FakeCloud(self.machines.clone()));
         let context = ControllerContext {
-            cloud: Arc::new(FakeCloud(self.machines.clone())),
+            cloud: Arc::new(Punctual::new(cloud, CallDeadlines::default())),
             nodes,
             services,
             writer: Writer::new(self.writes_to.clone(), self.fence.clone(), Duration::from_secs(5)),

@@ -18,6 +18,7 @@ use tracing::{info, warn};
 use super::duplicates::{id_of, shared_ids};
 use super::plan::{Initialization, NotYet, is_uninitialized, plan_initialization, plan_stable_labels};
 use super::{KnownNode, Work, execute};
+use crate::rails::pause;
 
 /// The reason of the event about a Node that could not be initialised.
 const FAILED: &str = "CloudNodeInitializationFailed";
@@ -37,6 +38,8 @@ type Queue = KeyedQueue<ObjectKey>;
 /// What to do for one key.
 enum Step {
     Nothing,
+    /// A person paused all changes.
+    Paused,
     /// The informer is behind our own write.
     Wait,
     Relabel(Arc<KnownNode>, BTreeMap<String, String>),
@@ -98,6 +101,7 @@ impl Work {
         for ticket in tickets {
             match self.first_step(ticket.key()) {
                 Step::Nothing => ticket.finish(Outcome::Done),
+                Step::Paused => ticket.finish(Outcome::RetryAfter(pause::LOOK_AGAIN)),
                 Step::Wait => ticket.finish(Outcome::RetryAfter(AFTER_LATE_PICTURE)),
                 Step::Relabel(node, labels) => batch.push((ticket, Write::Labels(node, labels))),
                 Step::LookUp(node) => {
@@ -143,12 +147,19 @@ impl Work {
         if self.progress.is_late(key, &node.resource_version) {
             return Step::Wait;
         }
+        let paused = pause::judge(self.context.fence.as_ref()).err();
         if is_uninitialized(&node.view) {
-            return Step::LookUp(node);
+            let Some(paused) = paused else { return Step::LookUp(node) };
+            if self.progress.pauses(key) {
+                let message = format!("Node waits to be initialized: {paused}");
+                self.tell(&node.view, EventKind::Normal, "CloudNodeInitializationPaused", &message);
+            }
+            return Step::Paused;
         }
         self.progress.forget(key);
         match plan_stable_labels(&node.view) {
             labels if labels.is_empty() => Step::Nothing,
+            _labels if paused.is_some() => Step::Paused,
             labels => Step::Relabel(node, labels),
         }
     }

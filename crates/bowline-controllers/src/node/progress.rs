@@ -24,6 +24,8 @@ pub(super) struct Progress {
 struct Known {
     written: BTreeMap<ObjectKey, (u64, Instant)>,
     failing: BTreeSet<ObjectKey>,
+    /// Who was told that all changes are paused.
+    paused: BTreeSet<ObjectKey>,
 }
 
 impl Progress {
@@ -49,6 +51,11 @@ impl Progress {
         written.zip(seen).is_some_and(|((written, at), seen)| seen < written && at.elapsed() < LATEST)
     }
 
+    /// Notes that a Node waits for the end of a pause; whether that is new.
+    pub(super) fn pauses(&self, key: &ObjectKey) -> bool {
+        self.lock().paused.insert(key.clone())
+    }
+
     pub(super) fn failed(&self, key: &ObjectKey) {
         let mut known = self.lock();
         known.failing.insert(key.clone());
@@ -66,6 +73,7 @@ impl Progress {
         let mut known = self.lock();
         known.failing.remove(key);
         known.written.remove(key);
+        known.paused.remove(key);
         self.show(&known);
     }
 

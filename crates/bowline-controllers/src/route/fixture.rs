@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{RouteController, RouteOptions};
 use crate::controller::{Controller, ControllerContext, Stopped};
+use crate::deadline::{CallDeadlines, Punctual};
 use crate::memory_api::Server;
 use crate::metrics::{ControllerMetrics, RouteSyncLabels};
 use crate::registry::ControllerName;
@@ -38,6 +39,8 @@ pub(super) struct FakeRoutes {
     pub(super) failures: Mutex<BTreeMap<String, u32>>,
     /// How they fail.
     pub(super) failure: Mutex<ErrorClass>,
+    /// The call that never comes back: `list`, or `apply` after it took effect.
+    pub(super) hangs_in: Mutex<&'static str>,
 }
 
 impl FakeRoutes {
@@ -50,6 +53,7 @@ impl FakeRoutes {
             scripted: Mutex::default(),
             failures: Mutex::default(),
             failure: Mutex::new(ErrorClass::Transient),
+            hangs_in: Mutex::default(),
         })
     }
 
@@ -65,6 +69,13 @@ impl FakeRoutes {
 
     pub(super) fn seconds(&self) -> u64 {
         self.started.elapsed().as_secs()
+    }
+
+    async fn hang_in(&self, call: &str) {
+        let hangs = *self.hangs_in.lock().unwrap() == call;
+        if hangs {
+            std::future::pending::<()>().await;
+        }
     }
 
     fn change(&self, change: &RouteChange, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -102,6 +113,7 @@ impl Routes for FakeRoutes {
     async fn list(&self, cluster: &str) -> Result<Vec<Route>, CloudError> {
         assert_eq!(cluster, "kubernetes");
         self.lists.lock().unwrap().push(self.seconds());
+        self.hang_in("list").await;
         let scripted = self.scripted.lock().unwrap().pop_front();
         scripted.unwrap_or_else(|| Ok(self.routes.lock().unwrap().clone()))
     }
@@ -113,7 +125,9 @@ impl Routes for FakeRoutes {
         fence: &dyn Fence,
     ) -> Vec<Result<(), CloudError>> {
         self.applied.lock().unwrap().push((self.seconds(), changes.iter().map(text).collect()));
-        changes.iter().map(|change| self.change(change, fence)).collect()
+        let answers = changes.iter().map(|change| self.change(change, fence)).collect();
+        self.hang_in("apply").await;
+        answers
     }
 }
 
@@ -175,8 +189,9 @@ impl Bench {
             clock.clone(),
             EventMetrics::default(),
         );
+        let cloud: Arc<dyn Cloud> = Arc::new(cloud);
         let context = ControllerContext {
-            cloud: Arc::new(cloud),
+            cloud: Arc::new(Punctual::new(cloud, CallDeadlines::default())),
             nodes,
             services,
             writer: Writer::new(client, self.fence.clone(), Duration::from_secs(5)),

@@ -6,6 +6,7 @@ use tokio::time::sleep;
 
 use super::fixture::{Bench, FakeCloud, FakeRoutes, node, route, served};
 use super::*;
+use crate::rails::pause::switch::Switch;
 
 async fn seconds(count: u64) {
     sleep(Duration::from_secs(count)).await;
@@ -235,4 +236,58 @@ async fn it_does_not_start_without_a_use_for_it_and_says_why() {
     bench.options.configure_cloud_routes = false;
     let Err(Stopped::NotWanted(why)) = bench.run_on(supported(), now()).await else { panic!() };
     assert!(why.contains("--configure-cloud-routes"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_never_comes_is_given_up_and_nothing_is_concluded_from_it() {
+    let bench = Bench::new(vec![served(0)]);
+    let routes = FakeRoutes::new(vec![route(0), route(1)]);
+    *routes.hangs_in.lock().unwrap() = "list";
+    let meanwhile = async {
+        seconds(302).await;
+        assert_eq!(bench.syncs("error", "periodic"), 1);
+        assert!(routes.changes().is_empty());
+        *routes.hangs_in.lock().unwrap() = "";
+        seconds(330).await;
+    };
+    bench.run(&routes, meanwhile).await;
+    assert_eq!(routes.changes(), ["-r1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_whose_answer_never_comes_are_looked_at_before_they_are_tried_again() {
+    let bench = Bench::new(vec![node(0, None)]);
+    let routes = FakeRoutes::new(vec![]);
+    *routes.hangs_in.lock().unwrap() = "apply";
+    let meanwhile = async {
+        seconds(800).await;
+        *routes.hangs_in.lock().unwrap() = "";
+        seconds(200).await;
+    };
+    bench.run(&routes, meanwhile).await;
+    assert_eq!(routes.changes(), ["+n0"], "it was found, and not made again");
+    assert!(bench.events()[0].1.contains("did not answer within 15 min"), "{:?}", bench.events());
+    assert_eq!(bench.conditions().last().unwrap(), "n0/status False RouteCreated");
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_cluster_is_paused_no_route_is_changed_and_afterwards_they_are() {
+    let mut bench = Bench::new(vec![node(0, None), served(1)]);
+    let fence = Switch::default();
+    fence.pause("rack 7 moves");
+    bench.fence = Arc::new(fence.clone());
+    let routes = FakeRoutes::new(vec![route(1), route(9)]);
+    let meanwhile = async {
+        seconds(600).await;
+        assert!(routes.changes().is_empty() && bench.conditions().is_empty());
+        assert!(routes.lists.lock().unwrap().len() > 50, "looks go on");
+        fence.resume();
+        seconds(30).await;
+    };
+    bench.run(&routes, meanwhile).await;
+    assert_eq!(routes.changes(), ["+n0", "-r9"]);
+    let events = bench.events();
+    assert_eq!(events.len(), 1, "told once: {events:?}");
+    assert!(events[0].0 == "RoutesPaused" && events[0].1.contains("rack 7 moves"), "{events:?}");
+    assert_eq!(bench.metrics.times_held_back("pause"), 1);
 }

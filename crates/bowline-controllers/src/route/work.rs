@@ -27,6 +27,7 @@ use super::verdict::{Fate, Fates, networks};
 use super::{CONDITION_WRITES_AT_ONCE, RouteOptions};
 use crate::controller::ControllerContext;
 use crate::metrics::RouteSyncLabels;
+use crate::rails::pause::{self, Paused};
 use crate::rails::second_look::{SecondLook, Verdict};
 use crate::view::node_reference;
 
@@ -49,6 +50,7 @@ struct Memory {
     rail: SecondLook<Removal>,
     retries: Retries,
     said: Said,
+    paused_told: bool,
 }
 
 /// How a reconcile went.
@@ -87,6 +89,7 @@ impl Work {
             rail: SecondLook::default(),
             retries: Retries::new(options.retry),
             said: Said::default(),
+            paused_told: false,
         };
         let (pending, memory) = (Pending::default(), Mutex::new(memory));
         Self { routes, range, options, context, cancel, pending, memory }
@@ -134,6 +137,11 @@ impl Work {
         let mut report =
             Report { held: self.judge(&plan, &observed, &mut memory.rail, now), ..Report::default() };
         memory.retries.keep_only(&plan.changes.keys().copied().collect());
+        if let Err(paused) = pause::judge(self.context.fence.as_ref()) {
+            self.tell_paused(&plan, &observed, &paused, &mut memory.paused_told);
+            return Report { held: Some(pause::LOOK_AGAIN), ..report };
+        }
+        memory.paused_told = false;
         let (may_go, mut fates) = select(&plan, report.held.is_some(), &memory.retries, now);
         let hands = Hands {
             routes: self.routes.as_ref(),
@@ -196,6 +204,24 @@ impl Work {
                 }
                 Some(after)
             }
+        }
+    }
+
+    /// Nothing is written. One of the Nodes that wait for it is told, once.
+    fn tell_paused(&self, plan: &RoutePlan, observed: &Observed, paused: &Paused, told: &mut bool) {
+        if plan.changes.is_empty() || std::mem::replace(told, true) {
+            return;
+        }
+        self.context.metrics.held_back("pause");
+        let count = plan.changes.len();
+        warn!(count, %paused, "routes are not changed");
+        let waits = |node: &&Arc<NodeView>| {
+            let mut steps = plan.changes.values().flatten();
+            steps.any(|planned| made_for(&planned.step).is_some_and(|(name, _)| name == node.name))
+        };
+        if let Some(node) = observed.nodes.iter().find(waits).or(observed.nodes.first()) {
+            let message = format!("Waiting to change routes to {count} destinations: {paused}");
+            self.context.events.event(&node_reference(node), EventKind::Normal, "RoutesPaused", &message);
         }
     }
 

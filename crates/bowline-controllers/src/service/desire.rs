@@ -1,12 +1,9 @@
 //! What a Service wants of us, and whether a change of it matters. Pure; the rules are upstream's, to the letter.
 
-use bowline_cloud::{Purpose, ServiceType, ServiceView};
+use bowline_cloud::{PAUSED, Purpose, ServiceType, ServiceView, pause_said};
 
 /// Marks a Service whose load balancer has yet to be removed.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
-
-/// While this annotation is `true`, nothing is written for a Service, in the cloud or in the cluster (SR-15).
-pub const PAUSED: &str = "bowline.dev/paused";
 
 /// Whether it wants a load balancer of this controller; one with a class is somebody else's.
 #[must_use]
@@ -20,16 +17,30 @@ pub fn has_finalizer(service: &ServiceView) -> bool {
     service.finalizers.contains(FINALIZER)
 }
 
-/// Whether it has a load balancer that it shall no longer have.
+/// Whether it has, or says that it has, a load balancer that it shall no longer have.
 #[must_use]
 pub fn needs_cleanup(service: &ServiceView) -> bool {
-    has_finalizer(service) && (service.deleted_at.is_some() || service.kind != ServiceType::LoadBalancer)
+    let of_another_type = service.kind != ServiceType::LoadBalancer;
+    has_finalizer(service) && (service.deleted_at.is_some() || of_another_type)
+        || of_another_type && service.condition.is_some()
+}
+
+/// Whether it is worth keeping in memory: all others are none of our business.
+#[must_use]
+pub fn concerns_us(service: &ServiceView) -> bool {
+    service.kind == ServiceType::LoadBalancer || needs_cleanup(service)
+}
+
+/// Why nothing may be written for it, says its owner (SR-15).
+#[must_use]
+pub fn pause_of(service: &ServiceView) -> Option<&str> {
+    pause_said(service.annotations.get(PAUSED))
 }
 
 /// Whether nothing may be written for it.
 #[must_use]
 pub fn is_paused(service: &ServiceView) -> bool {
-    service.annotations.get(PAUSED).is_some_and(|value| value == "true")
+    pause_of(service).is_some()
 }
 
 /// What is to be done for a Service; `None` if it is not ours. `known` says whether this process worked for it before: then
@@ -65,7 +76,7 @@ pub fn needs_update(old: &ServiceView, new: &ServiceView) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bowline_cloud::ServicePort;
+    use bowline_cloud::{ConditionStatus, PAUSED, ServiceCondition, ServicePort};
 
     use super::*;
 
@@ -91,12 +102,17 @@ mod tests {
 
     type Edit = fn(&mut ServiceView);
 
+    fn said() -> Box<ServiceCondition> {
+        let (status, reason, message) = (ConditionStatus::False, "Why".into(), "because".into());
+        Box::new(ServiceCondition { status, reason, message })
+    }
+
     #[test]
     fn needs_update_is_true_for_every_field_that_a_load_balancer_is_made_from() {
         let cases: [(&str, Edit); 22] = [
             ("LoadBalancer to ClusterIP", |s| s.kind = "ClusterIP".into()),
             ("a class", |s| s.load_balancer_class = Some("other".into())),
-            ("source ranges", |s| s.source_ranges = vec!["192.0.2.0/24".into()]),
+            ("source ranges", |s| s.source_ranges = ["192.0.2.0/24".into()].into()),
             ("one port more", |s| s.ports.push(ServicePort::default())),
             ("port name", |s| s.ports[0].name = Some("http".into())),
             ("port protocol", |s| s.ports[0].protocol = "UDP".into()),
@@ -108,7 +124,7 @@ mod tests {
             ("session affinity", |s| s.session_affinity = Some("ClientIP".into())),
             ("session affinity config", |s| s.session_affinity_timeout_seconds = Some(60)),
             ("loadBalancerIP", |s| s.load_balancer_ip = Some("192.0.2.1".into())),
-            ("number of external IPs", |s| s.external_ips = vec!["192.0.2.1".into()]),
+            ("number of external IPs", |s| s.external_ips = ["192.0.2.1".into()].into()),
             ("annotations", |s| s.annotations.insert("any".into(), "thing".into())),
             ("UID", |s| s.uid = "u-2".into()),
             ("traffic policy", |s| s.external_traffic_policy = Some("Local".into())),
@@ -122,7 +138,7 @@ mod tests {
             assert!(needs_update(&old, &service(edit)), "{name}");
             assert!(needs_update(&service(edit), &old), "{name}, backwards");
         }
-        let ips = |ip: &str| service(|s| s.external_ips = vec![ip.into()]);
+        let ips = |ip: &str| service(|s| s.external_ips = [ip.into()].into());
         assert!(needs_update(&ips("192.0.2.1"), &ips("192.0.2.2")), "external IPs");
         let spoken = |protocol: &str| service(|s| s.ports[0].app_protocol = Some(protocol.into()));
         assert!(needs_update(&spoken("http"), &spoken("https")), "appProtocol changed");
@@ -130,13 +146,14 @@ mod tests {
 
     #[test]
     fn needs_update_is_false_for_everything_else() {
-        let cases: [(&str, Edit); 7] = [
+        let cases: [(&str, Edit); 8] = [
             ("identical", |_| {}),
             ("families of the same number", |s| s.ip_families = vec!["IPv6".into()]),
             ("labels", |s| s.labels.insert("a".into(), "b".into())),
             ("family policy", |s| s.ip_family_policy = Some("SingleStack".into())),
             ("allocateLoadBalancerNodePorts", |s| s.allocate_node_ports = Some(false)),
             ("finalizers", |s| s.finalizers = [FINALIZER].into()),
+            ("our own condition", |s| s.condition = Some(said())),
             ("deletion", |s| s.deleted_at = Some(k8s_openapi::jiff::Timestamp::UNIX_EPOCH)),
         ];
         let old = service(|_| {});
@@ -162,6 +179,19 @@ mod tests {
             finalizer(s);
             deleted(s);
         })));
+    }
+
+    #[test]
+    fn what_was_said_of_a_load_balancer_goes_when_the_type_changes_and_no_finalizer_is_there() {
+        let told = |kind: &str| {
+            service(|s| {
+                s.kind = kind.into();
+                s.condition = Some(said());
+            })
+        };
+        assert_eq!(purpose(&told("ClusterIP"), false), Some(Purpose::Remove));
+        assert_eq!(purpose(&told("LoadBalancer"), false), Some(Purpose::Ensure));
+        assert!(concerns_us(&told("ClusterIP")) && !concerns_us(&service(|s| s.kind = "ClusterIP".into())));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyObserved, AnyStep, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Plan, Planned, Refusal,
-    Retry, Wait,
+    AnyObserved, AnyStep, ErrorClass, Evidence, LoadBalancerStatus, Plan, Planned, Refusal, Retry,
+    ServiceCondition, Wait,
 };
 use bowline_kube::queue::{Outcome, Priority};
 use bowline_kube::write::{Change, Guard, WriteClass, WriteError, Written};
@@ -14,15 +14,20 @@ use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
+use super::condition;
 use super::desire::{has_finalizer, needs_update};
 use super::memory::Task;
 use super::message;
 use super::patch;
 use super::work::{Job, Work};
+use crate::rails::pause::{self, Paused};
 use crate::rails::second_look::{Verdict, drastic_removals};
 
 /// The shortest and the longest wait between two looks at something the cloud builds.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+
+/// All waits that a cloud asks for are one, whatever its words: they may carry a request id.
+const ASKED_TO_WAIT: &str = "the cloud asked to wait";
 
 /// After a conflict: time for the informer to show what changed.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
@@ -35,29 +40,32 @@ impl Work {
         }
         let observed = match observed.known() {
             Ok(observed) => observed,
-            Err(doubt) => return self.retry(job, doubt.class, doubt.retry_after, &doubt, true),
+            Err(doubt) => return self.retry(job, doubt.class, doubt.retry_after, &doubt, true).await,
         };
         match self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now()) {
             Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,
             Plan::Settled(status) => self.settled(job, &status).await,
             Plan::Act(steps) => self.act(job, steps).await,
             Plan::Wait(wait) => self.wait(job, wait, observed.is_some()).await,
-            Plan::Elsewhere => {
-                job.memory().settle(job.service(), job.request.nodes.epoch);
-                Outcome::Done
-            }
-            Plan::Refuse(refusal) => self.refused(job, &refusal),
+            Plan::Elsewhere => self.elsewhere(job).await,
+            Plan::Refuse(refusal) => self.refused(job, &refusal).await,
         }
     }
 
     async fn act(&self, job: &Job, steps: Vec<Planned<AnyStep>>) -> Outcome {
-        if let Some(held) = self.hold(job, &steps) {
+        if let Some((held, said)) = self.hold(job, &steps) {
+            if let Some(said) = said {
+                self.say(job, said).await;
+            }
             return held;
+        }
+        if let Err(paused) = pause::judge(self.context.fence.as_ref()) {
+            return self.wait_for_pause(job, &paused);
         }
         let Some(Planned { step, reason }) = steps.into_iter().next() else {
             let empty =
                 "the provider planned no step and did not say that all is settled; this is a bug of it";
-            return self.retry(job, ErrorClass::Fatal, None, &empty, false);
+            return self.retry(job, ErrorClass::Fatal, None, &empty, false).await;
         };
         if let Some(outcome) = self.add_finalizer(job).await {
             return outcome;
@@ -68,6 +76,7 @@ impl Work {
             }
         }
         info!(service = %job.key, %step, %reason, "performing a step");
+        job.memory().cluster_pause_told = false;
         let result = self.balancers.execute(&step, self.context.fence.as_ref()).await;
         job.memory().creates.record(step.facts(), result.as_ref().copied(), Instant::now());
         match result {
@@ -78,12 +87,12 @@ impl Work {
                 warn!(service = %job.key, %step, "a step had no effect and is planned again; slowing down");
                 Outcome::Failed
             }
-            Err(error) => self.failed(job, &error),
+            Err(error) => self.retry(job, error.class(), error.asked_to_wait(), &error, false).await,
         }
     }
 
-    /// What the rails say; `Some` if nothing may be done now.
-    fn hold(&self, job: &Job, steps: &[Planned<AnyStep>]) -> Option<Outcome> {
+    /// What the rails say; `Some` if nothing may be done now, with what the Service shall say if it is for long.
+    fn hold(&self, job: &Job, steps: &[Planned<AnyStep>]) -> Option<(Outcome, Option<ServiceCondition>)> {
         let mut memory = job.memory();
         // A removal takes everything away because a person said so.
         if !job.task.is_removal() {
@@ -96,7 +105,7 @@ impl Work {
                     self.context.metrics.held_back("second-look");
                     self.tell(job.service(), &message::held(&what));
                 }
-                return Some(Outcome::RetryAfter(after));
+                return Some((Outcome::RetryAfter(after), None));
             }
         }
         let first = steps.first()?;
@@ -105,20 +114,29 @@ impl Work {
         warn!(service = %job.key, %exhausted, "held back (SR-10)");
         self.context.metrics.held_back("create-budget");
         self.tell(job.service(), &message::too_many_creates(&exhausted));
-        Some(Outcome::RetryAfter(exhausted.wait.max(WAITS.0)))
+        let said = condition::too_many_creates(&exhausted.to_string());
+        Some((Outcome::RetryAfter(exhausted.wait.max(WAITS.0)), Some(said)))
     }
 
     async fn settled(&self, job: &Job, status: &LoadBalancerStatus) -> Outcome {
         if let Some(outcome) = self.add_finalizer(job).await {
             return outcome;
         }
-        let change = patch::status(job.service(), status);
-        let shows_something_new = !change.is_empty();
-        if let Some(outcome) = self.write(job, change).await {
+        let shows_something_new = !patch::same_status(&job.service().status, status);
+        let there = job.memory().said_of(job.service());
+        let ready = condition::ready();
+        // With the status, or over what was said before: not for its own sake on every Service there is.
+        let is_due = there.as_ref().map_or(shows_something_new, |there| *there != ready);
+        let now = self.context.clock.now();
+        let said = is_due.then(|| patch::condition(there.as_ref(), &ready, now));
+        if let Some(outcome) = self.write(job, patch::status(job.service(), status, said)).await {
             return outcome;
         }
         let (before, episode) = {
             let mut memory = job.memory();
+            if is_due {
+                memory.said = Some((ready, Instant::now()));
+            }
             let before = memory.settled.clone();
             (before, memory.settle(job.service(), job.request.nodes.epoch))
         };
@@ -135,6 +153,18 @@ impl Work {
         if let Some(period) = self.options.repair_every {
             self.queue.add_after(job.key.clone(), spread(period, &job.service().uid), Priority::Background);
         }
+        Outcome::Done
+    }
+
+    /// Another controller does this: what we said of it, if anything, is not ours to say any more.
+    async fn elsewhere(&self, job: &Job) -> Outcome {
+        if job.memory().said_of(job.service()).is_some() {
+            if let Some(outcome) = self.write(job, patch::unsay()).await {
+                return outcome;
+            }
+            job.memory().said = None;
+        }
+        job.memory().settle(job.service(), job.request.nodes.epoch);
         Outcome::Done
     }
 
@@ -158,22 +188,67 @@ impl Work {
             return outcome;
         }
         debug!(service = %job.key, reason = wait.reason, "waiting for the cloud");
-        if job.memory().waits(&wait.reason, self.options.tell_of_wait_after) {
-            self.tell(job.service(), &message::waits(&wait.reason));
-        }
+        self.tell_of_wait(job, &wait.reason, &wait.reason).await;
         self.waiting.begin(&job.key, job.request.clone(), job.priority);
         Outcome::RetryAfter(wait.at_most.clamp(WAITS.0, WAITS.1))
     }
 
+    /// Nothing may be written: because of a pause, whose end is waited for, or because another is about to lead.
+    fn fenced(&self, job: &Job) -> Outcome {
+        let judged = pause::judge(self.context.fence.as_ref());
+        judged.err().map_or(Outcome::Failed, |paused| self.wait_for_pause(job, &paused))
+    }
+
+    fn wait_for_pause(&self, job: &Job, paused: &Paused) -> Outcome {
+        if !std::mem::replace(&mut job.memory().cluster_pause_told, true) {
+            self.context.metrics.held_back("pause");
+            self.tell(job.service(), &message::cluster_paused(paused));
+        }
+        self.paused.begin(&job.key);
+        // Only a precaution: it runs as soon as the pause is over.
+        Outcome::RetryAfter(WAITS.1)
+    }
+
+    /// A wait is told when it has lasted: `kind` says which waits are one and the same.
+    async fn tell_of_wait(&self, job: &Job, kind: &str, for_what: &str) {
+        if self.context.fence.paused().is_none() && job.memory().waits(kind, self.options.tell_of_wait_after)
+        {
+            self.tell(job.service(), &message::waits(for_what));
+            // While only its nodes change it serves, and nobody waits: not worth two writes on every Service there is.
+            if job.task != Task::Nodes {
+                self.say(job, condition::waits(for_what)).await;
+            }
+        }
+    }
+
     /// Only a person can mend it: told for each try of a person, and then nothing until something changes.
-    fn refused(&self, job: &Job, refusal: &Refusal) -> Outcome {
+    async fn refused(&self, job: &Job, refusal: &Refusal) -> Outcome {
         let text = refusal.to_string();
         let told = job.memory().refused.replace(text.clone()).is_some_and(|before| before == text);
         if !told || job.priority == Priority::User {
             warn!(service = %job.key, %refusal, "cannot be done");
             self.tell(job.service(), &message::not_synced(&text));
         }
+        self.say(job, condition::refused(&text)).await;
         Outcome::Done
+    }
+
+    /// Says on the Service why it is not as it asks, if that is news. What cannot be said now is said with the next try.
+    async fn say(&self, job: &Job, wanted: ServiceCondition) {
+        let (service, now) = (job.service(), Instant::now());
+        let (there, written) = {
+            let memory = job.memory();
+            (memory.said_of(service), memory.said.as_ref().map(|(_, at)| *at))
+        };
+        // One that is gone has nobody who could read it.
+        if job.task == Task::RemoveOrphan || !condition::is_news(there.as_ref(), written, &wanted, now) {
+            return;
+        }
+        let entry = patch::condition(there.as_ref(), &wanted, self.context.clock.now());
+        match self.patch(job, patch::say(&entry)).await {
+            Ok(_written) => job.memory().said = Some((wanted, now)),
+            Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),
+        }
     }
 
     /// Our finalizer is there before the first thing in the cloud is. `Some` if it could not be written.
@@ -192,38 +267,34 @@ impl Work {
 
     /// Writes to exactly the Service that was looked at; `None` if it went well or there was nothing to write.
     async fn write(&self, job: &Job, change: Change) -> Option<Outcome> {
-        let service = job.service();
-        let guard = Guard::Uid(service.uid.to_string());
-        let written: Result<Written, WriteError> = self
-            .context
-            .writer
-            .patch_status::<Service>(Some(&service.namespace), &service.name, &guard, change)
-            .await;
-        let error = written.err()?;
+        let error = self.patch(job, change).await.err()?;
         match error.class() {
             // It is gone, or another has its name: the informer tells, and what we know of it is removed then.
             WriteClass::NotFound => Some(Outcome::Done),
             WriteClass::Conflict => Some(Outcome::RetryAfter(AFTER_CONFLICT)),
-            WriteClass::Fenced => Some(Outcome::Failed),
+            WriteClass::Fenced => Some(self.fenced(job)),
             _ => {
                 warn!(service = %job.key, %error, "could not write, will be tried again");
-                self.tell(service, &message::not_synced(&error));
+                self.tell(job.service(), &message::not_synced(&error));
                 Some(error.retry_after().map_or(Outcome::Failed, Outcome::RetryAfter))
             }
         }
     }
 
-    fn failed(&self, job: &Job, error: &CloudError) -> Outcome {
-        self.retry(job, error.class(), error.asked_to_wait(), error, false)
+    async fn patch(&self, job: &Job, change: Change) -> Result<Written, WriteError> {
+        let service = job.service();
+        let guard = Guard::Uid(service.uid.to_string());
+        let writer = &self.context.writer;
+        writer.patch_status::<Service>(Some(&service.namespace), &service.name, &guard, change).await
     }
 
     /// What a failure means for the key, and whether a person hears of it.
-    fn retry(
+    async fn retry(
         &self,
         job: &Job,
         class: ErrorClass,
         asked_to_wait: Option<Duration>,
-        error: &dyn Display,
+        error: &(dyn Display + Sync),
         unseen: bool,
     ) -> Outcome {
         if job.task == Task::Nodes {
@@ -240,8 +311,16 @@ impl Work {
                 message::failed(task, nodes, error)
             };
             self.tell(job.service(), &message);
+            let text = error.to_string();
+            let said = if unseen { condition::unknown(&text) } else { condition::failed(task, &text) };
+            self.say(job, said).await;
         }
-        asked_to_wait.map_or(Outcome::Failed, |wait| Outcome::RetryAfter(wait.max(WAITS.0)))
+        if class == ErrorClass::Fenced {
+            return self.fenced(job);
+        }
+        let Some(wait) = asked_to_wait else { return Outcome::Failed };
+        self.tell_of_wait(job, ASKED_TO_WAIT, &error.to_string()).await;
+        Outcome::RetryAfter(wait.max(WAITS.0))
     }
 }
 

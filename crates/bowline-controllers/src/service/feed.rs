@@ -22,7 +22,7 @@ pub(super) fn asks_for(change: &Change<Arc<ServiceView>>) -> Option<Priority> {
         }),
         Change::Updated { old, new } => {
             let leaves = old.deleted_at.is_none() && new.deleted_at.is_some();
-            if needs_update(old, new) || needs_cleanup(new) || leaves {
+            if needs_update(old, new) || (needs_cleanup(new) && !says_only(old, new)) || leaves {
                 return Some(Priority::User);
             }
             let lost_finalizer = wants(new) && has_finalizer(old) && !has_finalizer(new);
@@ -31,6 +31,12 @@ pub(super) fn asks_for(change: &Change<Arc<ServiceView>>) -> Option<Priority> {
         // If we worked for it, and it went without asking us, its load balancer has to go.
         Change::Deleted { .. } => Some(Priority::User),
     }
+}
+
+/// Whether nothing changed but what we say of it: a removal that fails must not be tried again because we said so.
+fn says_only(old: &ServiceView, new: &ServiceView) -> bool {
+    let unsaid = |service: &ServiceView| ServiceView { condition: None, ..service.clone() };
+    old.condition != new.condition && unsaid(old) == unsaid(new)
 }
 
 /// Whether a change of a Node may change the set of nodes.
@@ -136,6 +142,15 @@ mod tests {
         let updated = |old, new| asks_for(&Change::Updated { old, new });
         assert_eq!(updated(object(|_| {}), object(finished)), None, "our own writes");
         assert_eq!(updated(object(finished), object(|_| {})), Some(Priority::Background), "a lost finalizer");
+        let leaving = |said: bool| {
+            object(move |s| {
+                s.finalizers = [FINALIZER].into();
+                s.kind = "ClusterIP".into();
+                s.condition = said.then(|| Box::new(crate::service::condition::unknown("no answer")));
+            })
+        };
+        assert_eq!(updated(leaving(false), leaving(true)), None, "what we said of a failing removal");
+        assert_eq!(updated(leaving(true), leaving(true)), Some(Priority::User), "as upstream");
         let edited = object(|s| s.load_balancer_ip = Some("192.0.2.1".into()));
         assert_eq!(updated(object(|_| {}), edited), Some(Priority::User));
     }

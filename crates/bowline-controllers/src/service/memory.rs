@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::ServiceView;
+use bowline_cloud::{ServiceCondition, ServiceView};
 use bowline_kube::informer::ObjectKey;
 use tokio::time::Instant;
 
@@ -44,8 +44,12 @@ pub(super) struct Memory {
     pub(super) second_look: SecondLook<String>,
     pub(super) creates: CreateBudget,
     pub(super) paused_told: bool,
+    /// Somebody was told that the whole cluster is paused.
+    pub(super) cluster_pause_told: bool,
     pub(super) refused: Option<String>,
     pub(super) waits: Option<Waits>,
+    /// The condition that we wrote last, and when: the informer may not show it yet.
+    pub(super) said: Option<(ServiceCondition, Instant)>,
 }
 
 /// What the load balancer was last brought to.
@@ -93,6 +97,12 @@ impl Memory {
             // For another wish the same step may be right again.
             episode.last_step = None;
         }
+    }
+
+    /// The condition that `service` has by now, as far as we know.
+    pub(super) fn said_of(&self, service: &ServiceView) -> Option<ServiceCondition> {
+        let ours = self.said.as_ref().map(|(said, _)| said);
+        ours.or(service.condition.as_deref()).cloned()
     }
 
     /// Begins an episode, or goes on with it; whether this is the first step of its kind.

@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
-use bowline_cloud::{EventKind, NodeSet};
+use bowline_cloud::{EventKind, NodeSet, PAUSED};
 
 use super::memory::Task;
+use crate::rails::pause::Paused;
 
 /// How many node names a message shows.
 const MOST_NAMES: usize = 20;
@@ -86,12 +87,19 @@ pub(super) fn not_synced(why: &dyn Display) -> Message {
     warning("SyncLoadBalancerFailed", format!("Error syncing load balancer: {why}"))
 }
 
-/// Nothing is written for it.
-pub(super) fn paused() -> Message {
+/// Nothing is written for it, says its owner.
+pub(super) fn paused(said: &str) -> Message {
     normal(
         "LoadBalancerPaused",
-        "Nothing is changed for this Service while its annotation bowline.dev/paused is \"true\"",
+        format!(
+            "Nothing is changed for this Service while its annotation {PAUSED} is {said:?}; remove it to go on"
+        ),
     )
+}
+
+/// Nothing is written for anybody.
+pub(super) fn cluster_paused(paused: &Paused) -> Message {
+    normal("LoadBalancerPaused", format!("Waiting to change the load balancer: {paused}"))
 }
 
 /// It takes its time.

@@ -1,13 +1,16 @@
-//! What is written to a Service, as data: the finalizer, and the status. Pure.
+//! What is written to a Service, as data: the finalizer, the status, and the condition. Pure.
 //!
 //! Everything goes through the status subresource, as upstream does it, so that the right to patch Services themselves is
-//! not needed. No patch here can take away what somebody else added since we looked.
+//! not needed. No patch here can take away what somebody else added since we looked: lists are merged by the server, by
+//! finalizer and by the type of a condition.
 
-use bowline_cloud::{Ingress, IpMode, LoadBalancerStatus, ServiceView};
+use bowline_cloud::{Ingress, IpMode, LoadBalancerStatus, ServiceCondition, ServiceView};
 use bowline_kube::write::Change;
-use serde_json::json;
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Map, Value, json};
 
 use super::desire::{FINALIZER, has_finalizer};
+use crate::view::SERVICE_CONDITION;
 
 /// Adds our finalizer. The server merges it into the list it has, so that nobody else's is lost.
 #[must_use]
@@ -15,32 +18,71 @@ pub fn add_finalizer() -> Change {
     Change::Strategic(json!({"metadata": {"finalizers": [FINALIZER]}}))
 }
 
-/// Lets the Service go: takes our finalizer off and clears the status, in one write. Empty if neither is there.
-///
-/// It tests for the finalizers that were seen: if somebody added one since, it is a conflict, and we look again.
+/// Lets the Service go: takes our finalizer and our condition off and clears the status, in one write. Empty if nothing of
+/// it is there.
 #[must_use]
 pub fn release(service: &ServiceView) -> Change {
-    let mut operations = Vec::new();
-    if has_finalizer(service) {
-        let path = "/metadata/finalizers";
-        let others: Vec<_> = service.finalizers.iter().filter(|name| *name != FINALIZER).collect();
-        operations.push(json!({"op": "test", "path": path, "value": service.finalizers}));
-        operations.push(json!({"op": "replace", "path": path, "value": others}));
-    }
-    if !service.status.ingress.is_empty() {
-        operations.push(json!({"op": "add", "path": "/status/loadBalancer", "value": {}}));
-    }
-    Change::Json(operations)
+    let ours = || json!({"$deleteFromPrimitiveList/finalizers": [FINALIZER]});
+    let cleared = || json!({"ingress": null});
+    let status = [
+        ("loadBalancer", (!service.status.ingress.is_empty()).then(cleared)),
+        ("conditions", service.condition.is_some().then(|| json!([no_condition()]))),
+    ];
+    let parts = [("metadata", has_finalizer(service).then(ours)), ("status", object(status))];
+    Change::Strategic(object(parts).unwrap_or_default())
 }
 
-/// Writes the status, if it is another than the one that is there.
+/// Writes the status, if it is another than the one that is there, and in the same write the condition, if one is given.
 #[must_use]
-pub fn status(service: &ServiceView, wanted: &LoadBalancerStatus) -> Change {
-    if same_status(&service.status, wanted) {
-        return Change::Merge(json!({}));
-    }
-    let ingress = if wanted.ingress.is_empty() { json!(null) } else { json!(wanted.ingress) };
-    Change::Merge(json!({"status": {"loadBalancer": {"ingress": ingress}}}))
+pub fn status(service: &ServiceView, wanted: &LoadBalancerStatus, condition: Option<Value>) -> Change {
+    let ingress = || if wanted.ingress.is_empty() { json!(null) } else { json!(wanted.ingress) };
+    let differs = !same_status(&service.status, wanted);
+    let status = [
+        ("loadBalancer", differs.then(|| json!({"ingress": ingress()}))),
+        ("conditions", condition.map(|condition| json!([condition]))),
+    ];
+    Change::Strategic(object([("status", object(status))]).unwrap_or_default())
+}
+
+/// Writes the condition alone.
+#[must_use]
+pub fn say(condition: &Value) -> Change {
+    Change::Strategic(json!({"status": {"conditions": [condition]}}))
+}
+
+/// Takes our condition off.
+#[must_use]
+pub fn unsay() -> Change {
+    say(&no_condition())
+}
+
+/// The condition as it is written over the one that is `there`, whose time stays if its status does.
+#[must_use]
+pub fn condition(there: Option<&ServiceCondition>, wanted: &ServiceCondition, now: Timestamp) -> Value {
+    let ServiceCondition { status, reason, message } = wanted;
+    let is_another = there.is_none_or(|there| there.status != *status);
+    // Times of conditions count seconds.
+    let since = is_another.then(|| json!(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()));
+    let fields = [
+        ("type", Some(json!(SERVICE_CONDITION))),
+        ("status", Some(json!(status))),
+        ("reason", Some(json!(reason))),
+        ("message", Some(json!(message))),
+        ("lastTransitionTime", since),
+    ];
+    object(fields).unwrap_or_default()
+}
+
+/// What takes our condition off: the server finds it by its type.
+fn no_condition() -> Value {
+    json!({"$patch": "delete", "type": SERVICE_CONDITION})
+}
+
+/// The fields that are there; `None` if none is.
+fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
+    let there = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let object: Map<String, Value> = there.collect();
+    (!object.is_empty()).then_some(Value::Object(object))
 }
 
 /// Whether two statuses say the same. The API server reads an address without a mode as `VIP` and writes that down: to
@@ -62,6 +104,8 @@ fn with_default_mode(mut ingress: Ingress) -> Ingress {
 
 #[cfg(test)]
 mod tests {
+    use bowline_cloud::ConditionStatus;
+
     use super::*;
 
     fn at(ip: &str, ip_mode: Option<IpMode>) -> LoadBalancerStatus {
@@ -82,43 +126,56 @@ mod tests {
 
     #[test]
     fn patch_status_as_upstream_same_add_empty_and_clear() {
+        let nothing = LoadBalancerStatus::default();
         let there = service(&[], at("192.0.2.1", Some(IpMode::Vip)));
-        assert!(status(&there, &at("192.0.2.1", None)).is_empty(), "same");
-        assert!(
-            status(&service(&[], LoadBalancerStatus::default()), &LoadBalancerStatus::default()).is_empty()
-        );
-        let add = status(&service(&[], LoadBalancerStatus::default()), &at("192.0.2.1", None));
+        assert!(status(&there, &at("192.0.2.1", None), None).is_empty(), "same");
+        assert!(status(&service(&[], nothing.clone()), &nothing, None).is_empty());
+        let add = status(&service(&[], nothing.clone()), &at("192.0.2.1", None), None);
         assert_eq!(
             add,
-            Change::Merge(json!({"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}))
+            Change::Strategic(json!({"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}))
         );
-        let clear = status(&there, &LoadBalancerStatus::default());
-        assert_eq!(clear, Change::Merge(json!({"status": {"loadBalancer": {"ingress": null}}})));
+        let clear = status(&there, &nothing, None);
+        assert_eq!(clear, Change::Strategic(json!({"status": {"loadBalancer": {"ingress": null}}})));
+    }
+
+    fn said(status: ConditionStatus) -> ServiceCondition {
+        ServiceCondition { status, reason: "Why".into(), message: "because".into() }
     }
 
     #[test]
-    fn our_finalizer_goes_and_a_foreign_one_stays_even_one_we_have_not_seen() {
-        let Change::Json(operations) =
-            release(&service(&["foreign", FINALIZER], LoadBalancerStatus::default()))
-        else {
-            panic!("not a JSON patch")
-        };
-        let path = "/metadata/finalizers";
+    fn a_condition_goes_with_the_status_and_its_time_changes_with_its_status_only() {
+        let now: Timestamp = "2026-11-02T08:00:00.5Z".parse().unwrap();
+        let no = said(ConditionStatus::False);
+        let first = condition(None, &no, now);
         assert_eq!(
-            operations,
-            [
-                json!({"op": "test", "path": path, "value": ["foreign", FINALIZER]}),
-                json!({"op": "replace", "path": path, "value": ["foreign"]}),
-            ]
+            first,
+            json!({"type": SERVICE_CONDITION, "status": "False", "reason": "Why", "message": "because",
+                   "lastTransitionTime": "2026-11-02T08:00:00Z"})
         );
+        assert!(condition(Some(&no), &no, now).get("lastTransitionTime").is_none());
+        assert!(condition(Some(&no), &said(ConditionStatus::True), now).get("lastTransitionTime").is_some());
+        let both = status(&service(&[], LoadBalancerStatus::default()), &at("192.0.2.1", None), Some(first));
+        let Change::Strategic(both) = both else { panic!("not a strategic merge patch") };
+        assert_eq!(both["status"].as_object().unwrap().len(), 2, "{both}");
     }
 
     #[test]
-    fn releasing_what_has_neither_finalizer_nor_status_writes_nothing() {
+    fn only_what_is_ours_goes_with_the_release() {
+        let mut ours = service(&["foreign", FINALIZER], at("192.0.2.1", None));
+        ours.condition = Some(said(ConditionStatus::True).into());
+        let expected = json!({
+            "metadata": {"$deleteFromPrimitiveList/finalizers": [FINALIZER]},
+            "status": {"loadBalancer": {"ingress": null},
+                       "conditions": [{"$patch": "delete", "type": SERVICE_CONDITION}]}
+        });
+        assert_eq!(release(&ours), Change::Strategic(expected));
+    }
+
+    #[test]
+    fn releasing_what_has_nothing_of_ours_writes_nothing() {
         assert!(release(&service(&["foreign"], LoadBalancerStatus::default())).is_empty());
-        let Change::Json(operations) = release(&service(&[], at("192.0.2.1", None))) else {
-            panic!("not a JSON patch")
-        };
-        assert_eq!(operations.len(), 1, "only the status is cleared");
+        let cleared = json!({"status": {"loadBalancer": {"ingress": null}}});
+        assert_eq!(release(&service(&[], at("192.0.2.1", None))), Change::Strategic(cleared));
     }
 }

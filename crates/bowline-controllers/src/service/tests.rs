@@ -1,11 +1,16 @@
 //! The whole controller on an API server in memory and a fake cloud, under virtual time.
 
 mod api;
+mod bad_input;
 mod cloud;
+mod conditions;
 mod failures;
+mod fairness;
 mod lifecycle;
 mod nodes;
+mod pause;
 mod rails;
+mod silence;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +25,10 @@ use kube::Api;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use super::desire::FINALIZER;
+use super::desire::{FINALIZER, concerns_us};
 use super::*;
 use crate::controller::ControllerContext;
+use crate::deadline::{CallDeadlines, Punctual};
 use crate::metrics::ControllerMetrics;
 use crate::registry::common_names;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
@@ -32,8 +38,7 @@ use cloud::FakeCloud;
 /// As the manager keeps them.
 fn kept(service: SlimService) -> Option<Arc<ServiceView>> {
     let view = service_view(service);
-    let ours = view.kind == "LoadBalancer" || view.finalizers.iter().any(|name| name == FINALIZER);
-    ours.then(|| Arc::new(view))
+    concerns_us(&view).then(|| Arc::new(view))
 }
 
 /// Runs the controller while `meanwhile` does something, and stops it then.
@@ -48,13 +53,23 @@ async fn run_with(
     fence: Arc<dyn Fence>,
     meanwhile: impl Future<Output = ()>,
 ) {
+    run_to_the_end(cluster, cloud, options, fence, meanwhile).await.unwrap();
+}
+
+async fn run_to_the_end(
+    cluster: &Cluster,
+    cloud: &FakeCloud,
+    options: ServiceOptions,
+    fence: Arc<dyn Fence>,
+    meanwhile: impl Future<Output = ()>,
+) -> Result<(), Stopped> {
     let (client, cancel) = (cluster.client(), CancellationToken::new());
     let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
         .build(client.clone(), Api::all);
     let (services, service_task) = InformerSpec::new("services", kept).build(client.clone(), Api::all);
     let mut registry = Registry::default();
     let context = ControllerContext {
-        cloud: Arc::new(cloud.clone()),
+        cloud: Arc::new(Punctual::new(cloud.shared(), CallDeadlines::default())),
         nodes,
         services,
         writer: Writer::new(client.clone(), fence.clone(), Duration::from_secs(5)),
@@ -85,7 +100,7 @@ async fn run_with(
         service_task.run(cancel.clone()),
         stop
     );
-    ended.unwrap();
+    ended
 }
 
 async fn seconds(seconds: u64) {

@@ -18,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use super::ServiceOptions;
-use super::desire::{has_finalizer, is_paused, needs_update, purpose};
+use super::desire::{has_finalizer, is_paused, needs_update, pause_of, purpose};
 use super::memory::{Memories, Memory, Task, lock};
 use super::message::{self, Message};
 use super::nodes::SharedNodes;
+use super::paused::PausedKeys;
 use super::rounds::Rounds;
 use super::waiting::Waiting;
 use crate::controller::ControllerContext;
@@ -36,6 +37,7 @@ pub(super) struct Work {
     pub(super) nodes: SharedNodes,
     pub(super) memories: Memories,
     pub(super) waiting: Waiting,
+    pub(super) paused: PausedKeys,
     pub(super) rounds: Rounds,
 }
 
@@ -213,7 +215,7 @@ impl Work {
             memory.known = Some(service.clone());
         }
         if !std::mem::replace(&mut memory.paused_told, true) {
-            self.tell(service, &message::paused());
+            self.tell(service, &message::paused(pause_of(service).unwrap_or_default()));
         }
         Outcome::Done
     }

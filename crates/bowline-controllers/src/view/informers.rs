@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{NodeView, ServiceType, ServiceView};
+use bowline_cloud::{NodeView, ServiceView};
 use bowline_kube::informer::InformerSpec;
 
 use super::{SlimNode, SlimService, node_view, service_view};
-use crate::service::desire::has_finalizer;
+use crate::service::desire::concerns_us;
 
 /// All Nodes.
 #[must_use]
@@ -19,7 +19,6 @@ pub fn node_informer() -> InformerSpec<SlimNode, Arc<NodeView>> {
 pub fn service_informer() -> InformerSpec<SlimService, Arc<ServiceView>> {
     InformerSpec::new("services", |service: SlimService| {
         let view = service_view(service);
-        let concerns_us = view.kind == ServiceType::LoadBalancer || has_finalizer(&view);
-        concerns_us.then(|| Arc::new(view))
+        concerns_us(&view).then(|| Arc::new(view))
     })
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bowline_cloud::{
-    Ingress, IpFamily, IpFamilyPolicy, IpMode, LoadBalancerStatus, Pairs, PortStatus, Protocol, ServicePort,
-    ServiceType, ServiceView, SessionAffinity, Text, TrafficPolicy,
+    ConditionStatus, Ingress, IpFamily, IpFamilyPolicy, IpMode, LoadBalancerStatus, Pairs, PortStatus,
+    Protocol, ServiceCondition, ServicePort, ServiceType, ServiceView, SessionAffinity, Text, TrafficPolicy,
 };
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -14,6 +14,9 @@ use serde::Deserialize;
 use super::exactly;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The type of the one condition that is kept: the framework's own.
+pub const SERVICE_CONDITION: &str = "bowline.dev/LoadBalancerReady";
 
 /// A Service with the fields that [`ServiceView`] needs.
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -33,12 +36,12 @@ struct SlimSpec {
     load_balancer_class: Option<Box<str>>,
     #[serde(rename = "loadBalancerIP")]
     load_balancer_ip: Option<Box<str>>,
-    load_balancer_source_ranges: Vec<Text>,
+    load_balancer_source_ranges: Box<[Text]>,
     ports: Vec<SlimPort>,
     session_affinity: Option<SessionAffinity>,
     session_affinity_config: SlimAffinity,
     #[serde(rename = "externalIPs")]
-    external_ips: Vec<Text>,
+    external_ips: Box<[Text]>,
     external_traffic_policy: Option<TrafficPolicy>,
     health_check_node_port: u16,
     ip_families: Vec<IpFamily>,
@@ -54,7 +57,7 @@ struct SlimPort {
     port: u16,
     node_port: u16,
     target_port: Option<IntOrString>,
-    app_protocol: Option<Text>,
+    app_protocol: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -74,6 +77,16 @@ struct SlimClientIp {
 #[serde(rename_all = "camelCase", default)]
 struct SlimStatus {
     load_balancer: SlimLoadBalancer,
+    conditions: Vec<SlimCondition>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct SlimCondition {
+    r#type: Text,
+    status: Text,
+    reason: Text,
+    message: Box<str>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -86,7 +99,7 @@ struct SlimLoadBalancer {
 #[serde(rename_all = "camelCase", default)]
 struct SlimIngress {
     ip: Option<Text>,
-    hostname: Option<Text>,
+    hostname: Option<Box<str>>,
     ip_mode: Option<Text>,
     ports: Vec<PortStatus>,
 }
@@ -104,11 +117,11 @@ pub fn service_view(service: SlimService) -> ServiceView {
         kind: spec.r#type,
         load_balancer_class: spec.load_balancer_class,
         load_balancer_ip: spec.load_balancer_ip.filter(|ip| !ip.is_empty()),
-        source_ranges: exactly(spec.load_balancer_source_ranges),
+        source_ranges: spec.load_balancer_source_ranges,
         ports: exactly(spec.ports.into_iter().map(port)),
         session_affinity: spec.session_affinity,
         session_affinity_timeout_seconds: spec.session_affinity_config.client_ip.timeout_seconds,
-        external_ips: exactly(spec.external_ips),
+        external_ips: spec.external_ips,
         external_traffic_policy: spec
             .external_traffic_policy
             .filter(|policy| *policy != TrafficPolicy::Unknown),
@@ -120,6 +133,7 @@ pub fn service_view(service: SlimService) -> ServiceView {
         status: LoadBalancerStatus {
             ingress: exactly(status.load_balancer.ingress.into_iter().map(ingress)),
         },
+        condition: status.conditions.into_iter().find_map(own_condition),
         deleted_at: metadata.deletion_timestamp.map(|time| time.0),
     }
 }
@@ -129,6 +143,19 @@ fn kept_annotations(annotations: Option<BTreeMap<String, String>>) -> Pairs {
     let mut annotations = annotations.unwrap_or_default();
     annotations.remove(LAST_APPLIED);
     annotations.into()
+}
+
+/// What we said of the Service. Conditions of others are theirs.
+fn own_condition(condition: SlimCondition) -> Option<Box<ServiceCondition>> {
+    let SlimCondition { r#type, status, reason, message } = condition;
+    let status = match status.as_str() {
+        "True" => ConditionStatus::True,
+        "False" => ConditionStatus::False,
+        _unknown => ConditionStatus::Unknown,
+    };
+    // The message of a condition that is True is the same on every Service.
+    let message = if status == ConditionStatus::True { Box::default() } else { message };
+    (r#type == SERVICE_CONDITION).then(|| Box::new(ServiceCondition { status, reason, message }))
 }
 
 /// Go writes a port that is not set as 0 or leaves it out.
@@ -183,7 +210,10 @@ mod tests {
                 "ipFamilyPolicy": "SingleStack", "allocateLoadBalancerNodePorts": true,
                 "loadBalancerSourceRanges": ["192.0.2.0/24"]
             },
-            "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.5", "ipMode": "Proxy"}, {"hostname": "lb.example"}]}}
+            "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.5", "ipMode": "Proxy"}, {"hostname": "lb.example"}]},
+                       "conditions": [{"type": "example.org/Foreign", "status": "True", "reason": "A", "message": "b"},
+                                      {"type": SERVICE_CONDITION, "status": "False", "reason": "C", "message": "d",
+                                       "lastTransitionTime": "2026-11-02T08:00:00Z"}]}
         }))
         .unwrap();
         let view = service_view(service);
@@ -197,6 +227,9 @@ mod tests {
         assert_eq!(view.status.ingress[0].ip_mode, Some(IpMode::Proxy));
         assert_eq!(view.status.ingress[1].hostname.as_deref(), Some("lb.example"));
         assert_eq!(view.load_balancer_class, None);
+        let said =
+            ServiceCondition { status: ConditionStatus::False, reason: "C".into(), message: "d".into() };
+        assert_eq!(view.condition, Some(Box::new(said)), "ours, not somebody else's");
     }
 
     #[test]

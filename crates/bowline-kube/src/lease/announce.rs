@@ -16,16 +16,22 @@ pub enum News {
     StoppedLeading,
 }
 
-/// Writes the event for `news`; `lease_uid` comes with [`super::Leadership::Leading`].
-pub fn announce(recorder: &EventRecorder, lease: &LeaseConfig, lease_uid: Option<&str>, news: News) {
-    let reference = ObjectReference {
+/// What events about a Lease refer to.
+#[must_use]
+pub fn lease_reference(lease: &LeaseConfig, lease_uid: Option<&str>) -> ObjectReference {
+    ObjectReference {
         api_version: Some("coordination.k8s.io/v1".to_owned()),
         kind: Some("Lease".to_owned()),
         namespace: Some(lease.namespace.clone()),
         name: Some(lease.name.clone()),
         uid: lease_uid.map(ToOwned::to_owned),
         ..ObjectReference::default()
-    };
+    }
+}
+
+/// Writes the event for `news`; `lease_uid` comes with [`super::Leadership::Leading`].
+pub fn announce(recorder: &EventRecorder, lease: &LeaseConfig, lease_uid: Option<&str>, news: News) {
+    let reference = lease_reference(lease, lease_uid);
     let what = match news {
         News::BecameLeader => "became leader",
         News::StoppedLeading => "stopped leading",

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use bowline_cloud::{PAUSED, pause_said};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, api::PostParams};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -258,6 +259,7 @@ impl Elector {
         };
         let now = self.started.elapsed();
         let last = self.seen.take().map(|(observed, _)| observed);
+        found.iter().for_each(|lease| self.note_pause(lease));
         self.seen = found.map(|lease| (look_at(last, &lease, now), lease));
         let observed = self.seen.as_ref().map(|(observed, _)| observed);
         match plan(observed, &self.me(), now, self.clock.now()) {
@@ -315,11 +317,20 @@ impl Elector {
         if record.holder != self.config.identity {
             return Attempt::HeldBy(record.holder);
         }
+        // Before the fence opens: a new leader obeys a pause from its first moment.
+        self.note_pause(&lease);
         self.fence.extend(sent.at, sent.wall, self.config.fence_span());
         self.lead(sent.at, lease.metadata.uid.clone());
         let version = lease.metadata.resource_version.clone();
         self.seen = Some((Observed { record, version, at: self.started.elapsed() }, lease));
         Attempt::Held(sent)
+    }
+
+    /// A person may have annotated the Lease. That makes our next write over the version that we know a conflict, so that we
+    /// look at it with the next renewal.
+    fn note_pause(&self, lease: &Lease) {
+        let said = lease.metadata.annotations.as_ref().and_then(|all| all.get(PAUSED));
+        self.fence.pause(pause_said(said.map(String::as_str)));
     }
 
     async fn put(&self, lease: &Lease, limit: Duration) -> Result<Lease, Failure> {

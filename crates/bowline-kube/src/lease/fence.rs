@@ -16,6 +16,8 @@ use crate::clock::Clock;
 #[derive(Debug, Clone)]
 pub struct LeaseFence {
     state: Arc<Mutex<State>>,
+    /// What the Lease says against any change, as of the last look at it (SR-15).
+    paused: Arc<Mutex<Option<String>>>,
     clock: Clock,
     lease: String,
 }
@@ -33,7 +35,7 @@ enum State {
 
 impl LeaseFence {
     pub(super) fn new(clock: Clock, lease: String) -> Self {
-        Self { state: Arc::new(Mutex::new(State::Waiting)), clock, lease }
+        Self { state: Arc::new(Mutex::new(State::Waiting)), paused: Arc::default(), clock, lease }
     }
 
     /// A renewal that was sent at `sent` succeeded: open for `span` from then, unless shut.
@@ -47,6 +49,11 @@ impl LeaseFence {
         }
     }
 
+    /// Notes whether the Lease says that nothing is to be changed.
+    pub(super) fn pause(&self, why: Option<&str>) {
+        *self.lock_pause() = why.map(str::to_owned);
+    }
+
     /// Closes for ever.
     pub(super) fn shut(&self, why: String) {
         let mut state = self.lock();
@@ -58,6 +65,10 @@ impl LeaseFence {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn lock_pause(&self) -> MutexGuard<'_, Option<String>> {
+        self.paused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Fence for LeaseFence {
@@ -67,7 +78,10 @@ impl Fence for LeaseFence {
             State::Open { until, until_wall }
                 if Instant::now() < *until && self.clock.now() < *until_wall =>
             {
-                return Ok(());
+                match self.paused() {
+                    None => return Ok(()),
+                    Some(why) => format!("lease {lease} says that all changes are paused: {why}"),
+                }
             }
             State::Open { until, .. } => {
                 format!("lease {lease} was not renewed in time (it ran out {:?} ago)", until.elapsed())
@@ -76,6 +90,10 @@ impl Fence for LeaseFence {
             State::Shut(why) => format!("lease {lease}: {why}"),
         };
         Err(Fenced { why })
+    }
+
+    fn paused(&self) -> Option<String> {
+        self.lock_pause().clone()
     }
 }
 
@@ -126,5 +144,16 @@ mod tests {
         let long_ago = "1969-12-31T23:00:00Z".parse().unwrap();
         fence.extend(Instant::now(), long_ago, SPAN);
         assert!(fence.check().is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_closes_the_fence_and_its_end_opens_it() {
+        let fence = fence();
+        fence.extend(Instant::now(), fence.clock.now(), SPAN);
+        fence.pause(Some("rack 7 moves"));
+        assert_eq!(fence.paused().as_deref(), Some("rack 7 moves"));
+        assert!(fence.check().unwrap_err().why.ends_with("all changes are paused: rack 7 moves"));
+        fence.pause(None);
+        assert!(fence.check().is_ok());
     }
 }

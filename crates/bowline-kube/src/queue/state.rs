@@ -4,6 +4,7 @@
 //! - A key waits at most once and runs at most once at a time. Added while it runs, it runs again afterwards.
 //! - Keys of one priority run in the order in which they became ready. User keys run before background keys, but every
 //!   [`QueueSettings::background_every`]th pick is the background's, so neither class waits for ever.
+//! - In a fair queue, groups of keys (namespaces) take turns within each priority: see `queue/line.rs`.
 //! - A run's verdict says when to look again; a run that starts earlier replaces that verdict with its own.
 //!   A time asked for from outside ([`QueueState::add_after`]) stands until it comes; the earliest one wins.
 //! - During back-off a user's key runs at once; a background key waits for the back-off to end, so that a storm of
@@ -14,6 +15,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::line::Line;
 use super::work::{Load, Outcome, Picked, Priority, QueueSettings};
 
 #[derive(Debug, Clone, Copy)]
@@ -81,8 +83,8 @@ impl Entry {
 pub struct QueueState<K> {
     settings: QueueSettings,
     entries: BTreeMap<K, Entry>,
-    user: BTreeMap<u64, K>,
-    background: BTreeMap<u64, K>,
+    user: Line<K>,
+    background: Line<K>,
     timers: BTreeMap<(Duration, u64), (K, Slot)>,
     /// Numbers arrivals and timers, so that order is total and the same in every replay.
     next_seq: u64,
@@ -96,11 +98,17 @@ impl<K: Clone + Ord> QueueState<K> {
     /// An empty queue.
     #[must_use]
     pub fn new(settings: QueueSettings) -> Self {
+        Self::fair(settings, |_key| None)
+    }
+
+    /// An empty queue in which groups of keys take turns.
+    #[must_use]
+    pub fn fair(settings: QueueSettings, group_of: fn(&K) -> Option<&str>) -> Self {
         Self {
             settings,
             entries: BTreeMap::new(),
-            user: BTreeMap::new(),
-            background: BTreeMap::new(),
+            user: Line::new(group_of),
+            background: Line::new(group_of),
             timers: BTreeMap::new(),
             next_seq: 0,
             user_streak: 0,
@@ -291,7 +299,7 @@ impl<K: Clone + Ord> QueueState<K> {
 
     /// Moves a waiting background key to the end of the users' line. It keeps the moment since which it waits.
     fn raise(&mut self, key: K, old_seq: u64) {
-        self.background.remove(&old_seq);
+        self.background.remove(old_seq, &key);
         let Some(Place::Ready { since, .. }) = self.entries.get(&key).map(|entry| entry.place) else {
             return;
         };
@@ -303,10 +311,10 @@ impl<K: Clone + Ord> QueueState<K> {
         let background_turn = self.user_streak + 1 >= self.settings.background_every.max(2);
         if background_waits && (self.user.is_empty() || background_turn) {
             self.user_streak = 0;
-            return self.background.pop_first().map(|(_, key)| key);
+            return self.background.pop();
         }
         self.user_streak = if background_waits { self.user_streak + 1 } else { 0 };
-        self.user.pop_first().map(|(_, key)| key)
+        self.user.pop()
     }
 
     /// Every change that knows the time calls this first, so that what is due counts as ready even while all
@@ -348,7 +356,7 @@ impl<K: Clone + Ord> QueueState<K> {
         }
     }
 
-    fn line(&mut self, priority: Priority) -> &mut BTreeMap<u64, K> {
+    fn line(&mut self, priority: Priority) -> &mut Line<K> {
         match priority {
             Priority::User => &mut self.user,
             Priority::Background => &mut self.background,

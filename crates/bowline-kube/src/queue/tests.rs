@@ -68,6 +68,26 @@ fn every_fifth_pick_is_the_backgrounds_while_users_wait() {
 }
 
 #[test]
+fn an_edit_in_one_namespace_waits_for_one_of_a_thousand_in_another() {
+    let mut state = QueueState::fair(QueueSettings::default(), |key: &String| {
+        key.split_once('/').map(|(namespace, _)| namespace)
+    });
+    for n in 0..1000 {
+        state.add(format!("noisy/{n}"), Priority::User, secs(0));
+        state.add(format!("batch/{n}"), Priority::Background, secs(0));
+    }
+    // Some of them run already.
+    for _ in 0..10 {
+        state.pick(secs(0)).unwrap();
+    }
+    state.add("quiet/web".to_owned(), Priority::User, secs(1));
+    let place = (1..=2000).find(|_| state.pick(secs(1)).is_some_and(|picked| picked.key == "quiet/web"));
+    assert!(place.is_some_and(|place| place <= 3), "{place:?}");
+    let left = std::iter::from_fn(|| state.pick(secs(1))).count();
+    assert_eq!(left, 2000 - 10 - place.unwrap() + 1, "nobody is forgotten");
+}
+
+#[test]
 fn failures_back_off_longer_each_time_and_success_forgets_them() {
     let mut state = state();
     state.add("a", Priority::User, secs(0));

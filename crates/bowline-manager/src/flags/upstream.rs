@@ -123,6 +123,15 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     node-deletion-breaker-percent i 33
     new-node-grace-period d 5m0s
     out-of-service-taint b false
+    node-deletion-breaker-recovery d 1m0s
+    node-removal-taints l [ToBeDeletedByClusterAutoscaler]
+    reconcile-node-labels b false
+    second-look-delay d 5s
+    create-limit i 3
+    create-limit-window d 1h0m0s
+    paused b false
+    cloud-look-up-timeout d 5m0s
+    cloud-change-timeout d 15m0s
     load-balancer-repair-period d 12h0m0s";
 
 fn lines(section: &str, rows: &str) -> Vec<String> {

@@ -66,6 +66,10 @@ pub struct CloudOptions {
     pub api_qps: f64,
     /// Requests at once to each service of the cloud.
     pub api_burst: u32,
+    /// How long a look-up of the provider may take.
+    pub look_up_timeout: Duration,
+    /// How long a change of the provider may take.
+    pub change_timeout: Duration,
     /// Whether the route controller makes routes.
     pub configure_routes: bool,
     /// The ranges of pods: none, one, or one of each family.
@@ -122,6 +126,18 @@ pub struct RailOptions {
     pub new_node_grace: Duration,
     /// Whether nodes of stopped machines get the out-of-service taint too.
     pub out_of_service_taint: bool,
+    /// For how long reads must be healthy until nodes are deleted again after the breaker opened.
+    pub node_deletion_breaker_recovery: Duration,
+    /// The keys of taints that announce a node's removal.
+    pub node_removal_taints: Vec<String>,
+    /// Whether labels follow the cloud after the initialisation too.
+    pub reconcile_node_labels: bool,
+    /// How long to wait before the second look at a large removal.
+    pub second_look_delay: Duration,
+    /// How often one thing may be created for a Service within the window.
+    pub create_limit: usize,
+    /// The window.
+    pub create_limit_window: Duration,
     /// How often load balancers are compared although nothing changed; `None` for never.
     pub load_balancer_repair_period: Option<Duration>,
 }
@@ -134,6 +150,12 @@ pub(super) fn rails(check: &mut Check<'_>) -> RailOptions {
         node_deletion_breaker_percent: check.int("node-deletion-breaker-percent", 1..=100),
         new_node_grace: check.duration("new-node-grace-period"),
         out_of_service_taint: check.parsed.bool("out-of-service-taint"),
+        node_deletion_breaker_recovery: check.duration("node-deletion-breaker-recovery"),
+        node_removal_taints: check.parsed.list("node-removal-taints").to_vec(),
+        reconcile_node_labels: check.parsed.bool("reconcile-node-labels"),
+        second_look_delay: check.period("second-look-delay"),
+        create_limit: check.int("create-limit", 1..=1_000),
+        create_limit_window: check.period("create-limit-window"),
         load_balancer_repair_period: (!repair.is_zero()).then_some(repair),
     }
 }
@@ -225,6 +247,8 @@ pub(super) fn cloud(check: &mut Check<'_>) -> CloudOptions {
         allow_untagged: parsed.bool("allow-untagged-cloud"),
         api_qps: check.qps("cloud-api-qps"),
         api_burst: check.burst("cloud-api-burst"),
+        look_up_timeout: check.period("cloud-look-up-timeout"),
+        change_timeout: check.period("cloud-change-timeout"),
         configure_routes: parsed.bool("configure-cloud-routes"),
         cluster_cidrs: ranges(check, "cluster-cidr"),
         route_reconciliation_period: check.period("route-reconciliation-period"),

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::fixture::OnlyInstances;
 use super::{Run, Script, Server, UNINITIALIZED, instance, node, tainted};
 use crate::controller::Stopped;
+use crate::rails::pause::switch::Switch;
 
 fn unknown(why: &str) -> Evidence<Instance> {
     Evidence::Unknown(Doubt::new(why))
@@ -220,4 +221,40 @@ async fn a_cloud_without_instances_has_no_use_for_this_controller() {
         let ended = run.during(&Server::with([]), sleep(Duration::from_secs(1))).await;
         assert_eq!(ended.err(), Some(stopped));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_up_that_never_ends_is_given_up_told_and_made_again() {
+    let server = Server::with([tainted("n")]);
+    let script = Arc::new(Script { latency: Duration::from_secs(1 << 30), ..Script::default() });
+    Run::on(&script).for_seconds(&server, 700).await;
+    assert!(server.patches().is_empty(), "silence proves nothing");
+    let (reason, message) = server.events().first().unwrap().clone();
+    assert_eq!(reason, "CloudNodeInitializationFailed");
+    assert!(message.contains("did not answer within 5 min"), "{message}");
+    assert!(script.look_ups() >= 3, "both loops go on: {}", script.look_ups());
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_cluster_is_paused_a_node_waits_and_afterwards_it_is_initialised_at_once() {
+    let server = Server::with([tainted("n")]);
+    let script = Script::with([("n", Evidence::Present(instance("n")))]);
+    let fence = Switch::default();
+    fence.pause("rack 7 moves");
+    let mut run = Run::on(&script);
+    run.fence = Arc::new(fence.clone());
+    let meanwhile = async {
+        sleep(Duration::from_secs(600)).await;
+        assert!(server.patches().is_empty());
+        fence.resume();
+        sleep(Duration::from_secs(6)).await;
+        assert_eq!(server.patches().len(), 2);
+    };
+    run.during(&server, meanwhile).await.unwrap();
+    let events = server.events();
+    assert_eq!(
+        events.iter().map(|(reason, _)| reason.as_str()).collect::<Vec<_>>(),
+        ["CloudNodeInitializationPaused", "Synced"]
+    );
+    assert!(events[0].1.contains("rack 7 moves"), "{events:?}");
 }

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use crate::controller::{Controller, ControllerContext, Stopped};
+use crate::deadline::{CallDeadlines, Punctual};
 use crate::metrics::ControllerMetrics;
 use crate::node::{NodeController, NodeOptions};
 use crate::view::{SlimNode, SlimService, node_view, service_view};
@@ -127,8 +128,9 @@ impl Run {
             clock.clone(),
             EventMetrics::default(),
         );
+        let cloud: Arc<dyn Cloud> = Arc::new(self.cloud);
         let context = ControllerContext {
-            cloud: Arc::new(self.cloud),
+            cloud: Arc::new(Punctual::new(cloud, CallDeadlines::default())),
             nodes,
             services,
             writer: Writer::new(client, self.fence.clone(), Duration::from_secs(5)),

@@ -58,8 +58,13 @@ impl Cluster {
 
     /// Creates a Service of type LoadBalancer with port 80, after `edit`.
     pub(super) fn put(&self, name: &str, edit: impl FnOnce(&mut Value)) {
+        self.put_in("shop", name, edit);
+    }
+
+    /// The same in some namespace. Names are unique over all of them here.
+    pub(super) fn put_in(&self, namespace: &str, name: &str, edit: impl FnOnce(&mut Value)) {
         let fresh = json!({"apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": name, "namespace": "shop", "uid": format!("s-{name}"), "annotations": {}},
+            "metadata": {"name": name, "namespace": namespace, "uid": format!("s-{name}"), "annotations": {}},
             "spec": {"type": "LoadBalancer", "ports": [{"protocol": "TCP", "port": 80, "nodePort": 30080}]},
             "status": {"loadBalancer": {}}});
         self.state().edit((false, name.to_owned()), Some(fresh), edit);
@@ -80,6 +85,14 @@ impl Cluster {
 
     pub(super) fn get(&self, name: &str) -> Option<Value> {
         self.state().objects.get(&(false, name.to_owned())).cloned()
+    }
+
+    /// Our condition of a Service: status, reason, message.
+    pub(super) fn condition(&self, name: &str) -> Option<[String; 3]> {
+        let service = self.get(name)?;
+        let mut all = service["status"]["conditions"].as_array()?.iter();
+        let ours = all.find(|one| one["type"] == crate::view::SERVICE_CONDITION)?;
+        Some(["status", "reason", "message"].map(|field| ours[field].as_str().unwrap().to_owned()))
     }
 
     /// The reasons of the events so far, in order.
@@ -135,7 +148,7 @@ impl Cluster {
     }
 
     fn patch(&self, path: &str, body: &Value) -> Response<Reply> {
-        let name = path.strip_prefix("/api/v1/namespaces/shop/services/").unwrap();
+        let (_namespace, name) = path.split_once("/services/").unwrap();
         let name = name.strip_suffix("/status").expect("only the status subresource is written");
         let (key, mut state) = ((false, name.to_owned()), self.state());
         state.patches.push(body.clone());
@@ -143,40 +156,43 @@ impl Cluster {
             return failure(code, reason);
         }
         let Some(object) = state.objects.get(&key) else { return failure(404, "NotFound") };
-        let Some(patched) = apply(object.clone(), body) else { return failure(422, "Invalid") };
+        let patched = apply(object.clone(), body);
         state.edit(key.clone(), None, |object| *object = patched.clone());
         state.collect(&key);
         whole(200, &patched)
     }
 }
 
-/// The three kinds of patches this controller sends; `None` if a test fails.
-fn apply(mut object: Value, body: &Value) -> Option<Value> {
-    if let Some(operations) = body.as_array() {
-        for operation in operations {
-            let pointer = operation["path"].as_str().unwrap();
-            match operation["op"].as_str().unwrap() {
-                "test" if object.pointer(pointer) != Some(&operation["value"]) => return None,
-                "test" => {}
-                "replace" => *object.pointer_mut(pointer)? = operation["value"].clone(),
-                "add" if pointer == "/status/loadBalancer" => {
-                    object["status"]["loadBalancer"] = operation["value"].clone();
-                }
-                other => panic!("{other} {pointer}"),
-            }
-        }
-        return Some(object);
-    }
+/// The strategic merge patches this controller sends: it sends no other.
+fn apply(mut object: Value, body: &Value) -> Value {
     assert_eq!(body["metadata"]["uid"], object["metadata"]["uid"]);
-    if let Some(added) = body["metadata"]["finalizers"].as_array() {
-        let mut all = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
-        all.extend(added.iter().cloned());
-        object["metadata"]["finalizers"] = all.into();
+    let finalizers = &mut object["metadata"]["finalizers"];
+    let mut all = finalizers.as_array().cloned().unwrap_or_default();
+    all.extend(body["metadata"]["finalizers"].as_array().into_iter().flatten().cloned());
+    let gone = &body["metadata"]["$deleteFromPrimitiveList/finalizers"];
+    all.retain(|name| gone.as_array().is_none_or(|gone| !gone.contains(name)));
+    *finalizers = all.into();
+    if let Some(balancer) = body["status"].get("loadBalancer") {
+        let cleared = balancer["ingress"].is_null();
+        object["status"]["loadBalancer"] = if cleared { json!({}) } else { balancer.clone() };
     }
-    if let Some(status) = body.get("status") {
-        object["status"] = status.clone();
+    for condition in body["status"]["conditions"].as_array().into_iter().flatten() {
+        merge_condition(&mut object["status"]["conditions"], condition);
     }
-    Some(object)
+    object
+}
+
+fn merge_condition(there: &mut Value, condition: &Value) {
+    let mut all = there.as_array().cloned().unwrap_or_default();
+    let of_type = |one: &Value| one["type"] == condition["type"];
+    if condition["$patch"] == "delete" {
+        all.retain(|one| !of_type(one));
+    } else if let Some(one) = all.iter_mut().find(|one| of_type(one)) {
+        one.as_object_mut().unwrap().extend(condition.as_object().unwrap().clone());
+    } else {
+        all.push(condition.clone());
+    }
+    *there = all.into();
 }
 
 impl State {

@@ -46,6 +46,10 @@ pub(super) struct State {
     /// Load balancers of another kind.
     pub(super) instead: Option<Arc<dyn AnyLoadBalancers>>,
     pub(super) metrics: Option<ControllerMetrics>,
+    /// The call that never comes back: `observe`, or `execute` after it took effect.
+    pub(super) hangs_in: Option<&'static str>,
+    /// What the cloud says of its load balancers instead.
+    pub(super) capability: Option<Capability<Arc<dyn AnyLoadBalancers>>>,
 }
 
 #[derive(Clone, Default)]
@@ -55,6 +59,17 @@ impl FakeCloud {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // A scripted panic may have happened under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn shared(&self) -> Arc<dyn Cloud> {
+        Arc::new(self.clone())
+    }
+
+    async fn hang_in(&self, call: &'static str) {
+        let hangs = self.state().hangs_in == Some(call);
+        if hangs {
+            std::future::pending::<()>().await;
+        }
     }
 
     pub(super) fn changes(&self) -> Vec<String> {
@@ -68,6 +83,9 @@ impl Cloud for FakeCloud {
         "fake"
     }
     fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
+        if let Some(capability) = self.state().capability.clone() {
+            return capability;
+        }
         let instead = self.state().instead.clone();
         Capability::Supported(instead.unwrap_or_else(|| Arc::new(self.clone())))
     }
@@ -124,6 +142,7 @@ impl LoadBalancers for FakeCloud {
     async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Balancer>> {
         // A round trip: others may run meanwhile.
         tokio::time::sleep(Duration::from_millis(10)).await;
+        self.hang_in("observe").await;
         let mut state = self.state();
         state.looks.push(requests.len());
         let look = |request: &LoadBalancerRequest| {
@@ -183,6 +202,23 @@ impl LoadBalancers for FakeCloud {
         fence.check()?;
         let slow = self.state().slow_for.as_ref() == Some(&step.uid);
         tokio::time::sleep(Duration::from_millis(if slow { 30_000 } else { 10 })).await;
+        self.perform(step)?;
+        self.hang_in("execute").await;
+        Ok(())
+    }
+
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        let mut state = self.state();
+        state.polls += 1;
+        let ready = |request: &&LoadBalancerRequest| {
+            state.balancers.get(request.service.uid.as_str()).is_none_or(|balancer| !balancer.building)
+        };
+        Ok(waiting.iter().filter(ready).map(|request| request.service.key()).collect())
+    }
+}
+
+impl FakeCloud {
+    fn perform(&self, step: &FakeStep) -> Result<(), CloudError> {
         let mut state = self.state();
         if let Some(failure) = state.failures.pop() {
             return Err(failure);
@@ -197,14 +233,5 @@ impl LoadBalancers for FakeCloud {
             Change::Nodes(nodes, _) => state.balancers.get_mut(&uid).unwrap().nodes = nodes.clone(),
         }
         Ok(())
-    }
-
-    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
-        let mut state = self.state();
-        state.polls += 1;
-        let ready = |request: &&LoadBalancerRequest| {
-            state.balancers.get(request.service.uid.as_str()).is_none_or(|balancer| !balancer.building)
-        };
-        Ok(waiting.iter().filter(ready).map(|request| request.service.key()).collect())
     }
 }

@@ -2,11 +2,10 @@
 
 use bowline_cloud::{
     CloudError, EnsureLoadBalancer, EnsureOutcome, Ensured, Evidence, LoadBalancerRequest,
-    LoadBalancerStatus, Proof,
+    LoadBalancerStatus, PAUSED, Proof,
 };
 use serde_json::json;
 
-use super::super::desire::PAUSED;
 use super::*;
 
 #[tokio::test(start_paused = true)]

@@ -113,6 +113,19 @@ impl LeaseServer {
         self.put_spec(&spec);
     }
 
+    /// A person pauses all changes, or ends the pause.
+    pub(super) fn annotate(&self, paused: Option<&str>) {
+        let mut state = self.0.lock().unwrap();
+        let mut lease = state.lease.clone().unwrap();
+        lease["metadata"]["annotations"] =
+            paused.map_or(json!({}), |why| json!({bowline_cloud::PAUSED: why}));
+        state.store(lease);
+    }
+
+    pub(super) fn annotation(&self) -> String {
+        self.lease()["metadata"]["annotations"][bowline_cloud::PAUSED].as_str().unwrap_or_default().to_owned()
+    }
+
     pub(super) fn delete(&self) {
         self.0.lock().unwrap().lease = None;
     }

@@ -1,0 +1,244 @@
+//! A cloud that always answers: every call has a deadline, whatever the provider does.
+//!
+//! A provider that hangs must not stall a controller for ever. A look-up past its deadline has said nothing: its answer is
+//! doubt, never absence. A change past its deadline may have taken effect: it is a transient failure, after which controllers
+//! observe again before they try anything. The call itself is dropped; providers must bear that, as at the end of the process.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bowline_cloud::{
+    Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
+    Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus,
+    NodeView, Plan, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
+};
+use k8s_openapi::jiff::Timestamp;
+use prometheus_client::registry::Registry;
+use tokio::time::timeout;
+
+/// How long one call of a provider may take. Many calls to its API may be behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallDeadlines {
+    /// A look-up.
+    pub look_up: Duration,
+    /// A change. Longer: some providers wait in it until the cloud has built what was asked for.
+    pub change: Duration,
+}
+
+impl Default for CallDeadlines {
+    fn default() -> Self {
+        Self { look_up: Duration::from_secs(300), change: Duration::from_secs(900) }
+    }
+}
+
+/// A cloud, or a part of one, whose calls have deadlines.
+pub struct Punctual<T: ?Sized> {
+    inner: Arc<T>,
+    deadlines: CallDeadlines,
+}
+
+impl<T: ?Sized> fmt::Debug for Punctual<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Punctual").field("deadlines", &self.deadlines).finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized> Punctual<T> {
+    /// Gives every call of `inner` its deadline.
+    #[must_use]
+    pub const fn new(inner: Arc<T>, deadlines: CallDeadlines) -> Self {
+        Self { inner, deadlines }
+    }
+
+    async fn look_up<R>(&self, what: &str, call: impl Future<Output = R>) -> Result<R, CloudError> {
+        let limit = self.deadlines.look_up;
+        let late = |_elapsed| {
+            let (within, what) = (words(limit), what);
+            CloudError::transient(format!("the cloud did not answer within {within} when asked for {what}"))
+        };
+        timeout(limit, call).await.map_err(late)
+    }
+
+    async fn change<R>(&self, what: &str, call: impl Future<Output = R>) -> Result<R, CloudError> {
+        let limit = self.deadlines.change;
+        let late = |_elapsed| {
+            let within = words(limit);
+            CloudError::transient(format!(
+                "{what}: the cloud did not answer within {within}; it may have taken effect"
+            ))
+        };
+        timeout(limit, call).await.map_err(late)
+    }
+}
+
+/// `5m` reads better than `300s`.
+fn words(limit: Duration) -> String {
+    match limit.as_secs() {
+        seconds if seconds >= 60 && seconds % 60 == 0 => format!("{} min", seconds / 60),
+        _ => format!("{limit:?}"),
+    }
+}
+
+fn no_answer<T>(late: &CloudError) -> Evidence<T> {
+    Evidence::Unknown(Doubt::from(late))
+}
+
+impl<T: ?Sized> Punctual<T> {
+    fn part<P: ?Sized>(&self, part: Capability<Arc<P>>) -> Capability<Arc<Punctual<P>>> {
+        match part {
+            Capability::Supported(inner) => {
+                Capability::Supported(Arc::new(Punctual::new(inner, self.deadlines)))
+            }
+            Capability::Unsupported => Capability::Unsupported,
+            Capability::Unavailable(why) => Capability::Unavailable(why),
+        }
+    }
+}
+
+/// The same capability, seen as what controllers hold.
+macro_rules! seen_as {
+    ($part:expr, $trait:ty) => {
+        match $part {
+            Capability::Supported(part) => Capability::Supported(part as Arc<$trait>),
+            Capability::Unsupported => Capability::Unsupported,
+            Capability::Unavailable(why) => Capability::Unavailable(why),
+        }
+    };
+}
+
+#[async_trait]
+impl Cloud for Punctual<dyn Cloud> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn has_cluster_id(&self) -> bool {
+        self.inner.has_cluster_id()
+    }
+
+    async fn initialize(&self, context: &CloudContext) -> Result<(), CloudError> {
+        self.change("initializing the cloud", self.inner.initialize(context)).await?
+    }
+
+    fn instances(&self) -> Capability<Arc<dyn Instances>> {
+        seen_as!(self.part(self.inner.instances()), dyn Instances)
+    }
+
+    fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
+        seen_as!(self.part(self.inner.load_balancers()), dyn AnyLoadBalancers)
+    }
+
+    fn routes(&self) -> Capability<Arc<dyn Routes>> {
+        seen_as!(self.part(self.inner.routes()), dyn Routes)
+    }
+
+    fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
+        let punctual = |inner| -> Arc<dyn ExtraController> { Arc::new(Punctual::new(inner, self.deadlines)) };
+        self.inner.extra_controllers().into_iter().map(punctual).collect()
+    }
+
+    fn register_metrics(&self, registry: &mut Registry) {
+        self.inner.register_metrics(registry);
+    }
+}
+
+#[async_trait]
+impl Instances for Punctual<dyn Instances> {
+    fn claims(&self, node: &NodeView) -> Claim {
+        self.inner.claims(node)
+    }
+
+    async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
+        let answers = self.look_up("instances", self.inner.observe(nodes)).await;
+        answers.unwrap_or_else(|late| nodes.iter().map(|_| no_answer(&late)).collect())
+    }
+
+    async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
+        let what = format!("the instance of node {}", node.name);
+        let answer = self.look_up(&what, self.inner.confirm(node)).await;
+        answer.unwrap_or_else(|late| no_answer(&late))
+    }
+}
+
+#[async_trait]
+impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
+    fn name(&self, request: &LoadBalancerRequest) -> String {
+        self.inner.name(request)
+    }
+
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
+        let answers = self.look_up("load balancers", self.inner.observe(requests)).await;
+        answers.unwrap_or_else(|late| requests.iter().map(|_| no_answer(&late)).collect())
+    }
+
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+        now: Timestamp,
+    ) -> Plan<AnyStep, LoadBalancerStatus> {
+        self.inner.plan(request, observed, now)
+    }
+
+    async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        self.change(&step.to_string(), self.inner.execute(step, fence)).await?
+    }
+
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        self.look_up("load balancers that are being built", self.inner.poll(waiting)).await?
+    }
+
+    fn poll_period(&self) -> Duration {
+        self.inner.poll_period()
+    }
+}
+
+#[async_trait]
+impl Routes for Punctual<dyn Routes> {
+    async fn list(&self, cluster: &str) -> Result<Vec<Route>, CloudError> {
+        self.look_up("routes", self.inner.list(cluster)).await?
+    }
+
+    async fn apply(
+        &self,
+        cluster: &str,
+        changes: &[RouteChange],
+        fence: &dyn Fence,
+    ) -> Vec<Result<(), CloudError>> {
+        let answers = self.change("changing routes", self.inner.apply(cluster, changes, fence)).await;
+        let late_all = |late: CloudError| {
+            let text = late.to_string();
+            changes.iter().map(|_| Err(CloudError::transient(text.clone()))).collect()
+        };
+        answers.unwrap_or_else(late_all)
+    }
+}
+
+#[async_trait]
+impl ExtraController for Punctual<dyn ExtraController> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn alias(&self) -> Option<&str> {
+        self.inner.alias()
+    }
+
+    fn watches(&self) -> Watches {
+        self.inner.watches()
+    }
+
+    async fn reconcile(&self, object: &Watched, fence: &dyn Fence) -> Result<Answer, CloudError> {
+        self.change("reconciling", self.inner.reconcile(object, fence)).await?
+    }
+
+    async fn removed(&self, object: &Watched, fence: &dyn Fence) -> Result<(), CloudError> {
+        self.change("cleaning up", self.inner.removed(object, fence)).await?
+    }
+}
+
+#[cfg(test)]
+mod tests;

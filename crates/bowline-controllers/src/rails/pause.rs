@@ -1,0 +1,91 @@
+//! Safety rail SR-15: while a person has paused the cluster, nothing is written to the cloud, to Services or to Nodes.
+//!
+//! The fence refuses every write while the pause lasts, whoever asks. Controllers ask here before they begin something, so
+//! that they wait for the end of the pause in place of failing against it, and say why. Looks and plans go on. A Service
+//! alone is paused by its own annotation: see the service controller.
+
+use std::fmt;
+use std::time::Duration;
+
+use bowline_cloud::{Fence, PAUSED};
+
+/// When to ask again whether the pause is over. Asking costs nothing.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// All changes are paused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paused {
+    /// What the person said.
+    pub why: String,
+}
+
+impl fmt::Display for Paused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = &self.why;
+        write!(
+            f,
+            "all changes are paused ({why}) until the annotation {PAUSED} is taken off the manager's Lease"
+        )
+    }
+}
+
+/// Whether something may be begun.
+///
+/// # Errors
+///
+/// [`Paused`] while a person has paused all changes.
+pub fn judge(fence: &dyn Fence) -> Result<(), Paused> {
+    fence.paused().map_or(Ok(()), |why| Err(Paused { why }))
+}
+
+#[cfg(test)]
+pub(crate) mod switch {
+    //! A fence that a test pauses.
+
+    use std::sync::{Arc, Mutex};
+
+    use bowline_cloud::{Fence, Fenced};
+
+    /// Open unless paused. Clones share it.
+    #[derive(Debug, Clone, Default)]
+    pub(crate) struct Switch(Arc<Mutex<Option<String>>>);
+
+    impl Switch {
+        pub(crate) fn pause(&self, why: &str) {
+            *self.0.lock().unwrap() = Some(why.to_owned());
+        }
+
+        pub(crate) fn resume(&self) {
+            *self.0.lock().unwrap() = None;
+        }
+    }
+
+    impl Fence for Switch {
+        fn check(&self) -> Result<(), Fenced> {
+            self.paused().map_or(Ok(()), |why| Err(Fenced { why }))
+        }
+
+        fn paused(&self) -> Option<String> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_cloud::Unfenced;
+
+    use super::*;
+
+    #[test]
+    fn a_pause_holds_and_its_end_lets_pass() {
+        let fence = switch::Switch::default();
+        assert_eq!(judge(&fence), Ok(()));
+        fence.pause("rack 7 moves");
+        let held = judge(&fence).unwrap_err().to_string();
+        assert!(held.contains("rack 7 moves") && held.contains(PAUSED), "{held}");
+        fence.resume();
+        assert_eq!(judge(&fence), Ok(()));
+        assert_eq!(judge(&Unfenced), Ok(()), "nobody can pause what has no lease");
+    }
+}

@@ -1,0 +1,120 @@
+//! The condition of a Service: whether its load balancer is as it asks, and if not, what it waits for and why. Pure.
+//!
+//! A condition costs a write, so it is said with the status when all is well, and alone only when a person would ask: after
+//! a long wait, a failure, a refusal. Services have no generation, so there is no `observedGeneration` to give: the reason
+//! and the message are about the Service as it was when they were written.
+
+use std::time::Duration;
+
+use bowline_cloud::{ConditionStatus, ServiceCondition};
+use tokio::time::Instant;
+
+use super::memory::Task;
+
+/// A message of the same reason is not written again sooner than this: the texts of clouds carry request ids.
+const REWORD_AFTER: Duration = Duration::from_secs(600);
+
+/// The longest message that is kept: it is in the memory of every watcher of Services.
+const LONGEST_MESSAGE_BYTES: usize = 512;
+
+fn condition(status: ConditionStatus, reason: &str, message: &str) -> ServiceCondition {
+    let mut end = message.len().min(LONGEST_MESSAGE_BYTES);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    let message = message.get(..end).unwrap_or_default().into();
+    ServiceCondition { status, reason: reason.into(), message }
+}
+
+/// All is as wanted.
+pub(super) fn ready() -> ServiceCondition {
+    condition(ConditionStatus::True, "Ensured", "The load balancer is as the Service asks")
+}
+
+/// It takes its time.
+pub(super) fn waits(for_what: &str) -> ServiceCondition {
+    let message = format!("Waiting for the cloud: {for_what}");
+    condition(ConditionStatus::False, "WaitingForCloud", &message)
+}
+
+/// A step failed.
+pub(super) fn failed(task: Task, error: &str) -> ServiceCondition {
+    let reason = if task.is_removal() { "RemovalFailed" } else { "SyncFailed" };
+    condition(
+        ConditionStatus::False,
+        reason,
+        &format!("Tried again with a growing pause; the last failure: {error}"),
+    )
+}
+
+/// What is in the cloud could not be seen.
+pub(super) fn unknown(why: &str) -> ServiceCondition {
+    let message = format!("The cloud does not say what is there, so nothing is changed: {why}");
+    condition(ConditionStatus::Unknown, "CloudNotObserved", &message)
+}
+
+/// Only a person can mend it.
+pub(super) fn refused(problems: &str) -> ServiceCondition {
+    condition(ConditionStatus::False, "Refused", &format!("Waiting for a change of the Service: {problems}"))
+}
+
+/// Safety rail SR-10 stopped a create.
+pub(super) fn too_many_creates(why: &str) -> ServiceCondition {
+    condition(ConditionStatus::False, "CreateHeld", why)
+}
+
+/// Whether `wanted` is worth a write, given what is `there` and when that was written, if by us.
+pub(super) fn is_news(
+    there: Option<&ServiceCondition>,
+    written: Option<Instant>,
+    wanted: &ServiceCondition,
+    now: Instant,
+) -> bool {
+    let Some(there) = there else { return true };
+    let other_words = || {
+        let is_old = written.is_none_or(|at| now.saturating_duration_since(at) >= REWORD_AFTER);
+        // Of a condition that is True only the reason is kept.
+        wanted.status != ConditionStatus::True && there.message != wanted.message && is_old
+    };
+    there.status != wanted.status || there.reason != wanted.reason || other_words()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_news_once_and_its_other_words_after_a_while() {
+        let now = Instant::now();
+        let (one, other) = (failed(Task::Ensure, "502 (req-1)"), failed(Task::Ensure, "502 (req-2)"));
+        assert!(is_news(None, None, &one, now));
+        assert!(!is_news(Some(&one), None, &one, now), "the same words after a restart");
+        assert!(!is_news(Some(&one), Some(now), &other, now + Duration::from_secs(300)));
+        assert!(is_news(Some(&one), Some(now), &other, now + REWORD_AFTER));
+        assert!(is_news(Some(&one), Some(now), &waits("amphora boots"), now), "another reason");
+        assert!(is_news(Some(&one), Some(now), &ready(), now), "another status");
+    }
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        let cut = refused(&"ü".repeat(1000)).message;
+        assert!(cut.len() <= LONGEST_MESSAGE_BYTES && cut.ends_with('ü'), "{}", cut.len());
+    }
+
+    #[test]
+    fn every_reason_is_one_camel_case_word() {
+        let all = [
+            ready(),
+            waits("x"),
+            failed(Task::Ensure, "x"),
+            failed(Task::Remove, "x"),
+            unknown("x"),
+            refused("x"),
+            too_many_creates("x"),
+        ];
+        for said in all {
+            let is_word = said.reason.chars().all(|c| c.is_ascii_alphabetic());
+            assert!(is_word && said.reason.starts_with(|c: char| c.is_ascii_uppercase()), "{}", said.reason);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The condition of a Service: what it says, when it is worth a write, and what it must not cause.
+
+use bowline_cloud::{CloudError, Doubt, ErrorClass};
+use serde_json::json;
+
+use super::*;
+
+fn said(status: &str, reason: &str, message: &str) -> Option<[String; 3]> {
+    Some([status, reason, message].map(str::to_owned))
+}
+
+fn ready() -> Option<[String; 3]> {
+    said("True", "Ensured", "The load balancer is as the Service asks")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_served_quickly_says_so_with_its_status_at_no_further_cost() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    run(&cluster, &cloud, seconds(60)).await;
+    assert_eq!(cluster.condition("web"), ready());
+    let patches = cluster.state().patches.clone();
+    assert_eq!(patches.len(), 2, "{patches:?}");
+    let status = &patches[1]["status"];
+    assert!(status["loadBalancer"].is_object() && status["conditions"].is_array(), "{status}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_wait_is_said_once_and_a_creation_costs_three_writes_then() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cloud.state().builds_slowly = true;
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(20).await;
+        assert_eq!(cluster.condition("web"), None, "not worth a write yet");
+        seconds(980).await;
+        assert_eq!(
+            cluster.condition("web"),
+            said("False", "WaitingForCloud", "Waiting for the cloud: amphora boots")
+        );
+        cloud.state().balancers.values_mut().for_each(|balancer| balancer.building = false);
+        seconds(60).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cluster.condition("web"), ready());
+    assert_eq!(cluster.state().patches.len(), 3, "{:?}", cluster.state().patches);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_said_once_although_its_words_change_and_ends_with_the_success() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let no_quota = |n| CloudError::new(ErrorClass::Forbidden, "no quota").request_id(format!("req-{n}"));
+    cloud.state().failures = (0..4).map(no_quota).collect();
+    let meanwhile = async {
+        seconds(70).await;
+        assert_eq!(
+            cluster.condition("web"),
+            said(
+                "False",
+                "SyncFailed",
+                "Tried again with a growing pause; the last failure: no quota (request id req-3)"
+            )
+        );
+        seconds(300).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cluster.condition("web"), ready());
+    assert_eq!(cluster.state().patches.len(), 3, "{:?}", cluster.state().patches);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_asks_to_wait_again_and_again_is_told_of_in_the_end() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let busy = |n: u32| {
+        CloudError::new(ErrorClass::Throttled, "still building")
+            .request_id(format!("req-{n}"))
+            .retry_after(Duration::from_secs(10))
+    };
+    cloud.state().failures = (0..9).map(busy).collect();
+    run(&cluster, &cloud, seconds(60)).await;
+    let [status, reason, message] = cluster.condition("web").unwrap();
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "WaitingForCloud"));
+    assert!(message.contains("still building"), "{message}");
+    assert!(cluster.state().events.iter().all(|(kind, ..)| kind == "Normal"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_seen_is_unknown_and_what_is_refused_waits_for_a_person() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    cluster.put("odd", |s| s["metadata"]["annotations"]["fake"] = json!("refuse"));
+    let meanwhile = async {
+        seconds(30).await;
+        assert_eq!(
+            cluster.condition("odd"),
+            said("False", "Refused", "Waiting for a change of the Service: no such flavor")
+        );
+        cloud.state().doubt = Some(Doubt::new("wrong password"));
+        cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));
+        seconds(30).await;
+        let [status, reason, message] = cluster.condition("web").unwrap();
+        assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "CloudNotObserved"));
+        assert!(message.ends_with("wrong password"), "{message}");
+        cloud.state().doubt = None;
+        cluster.put("odd", |s| s["metadata"]["annotations"]["fake"] = json!("fine"));
+        seconds(300).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!((cluster.condition("web"), cluster.condition("odd")), (ready(), ready()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_others_say_of_a_service_stays_and_what_we_said_goes_with_the_type() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let foreign = json!({"type": "example.org/Scanned", "status": "True", "reason": "A", "message": "b"});
+    cluster.put("web", |s| s["status"]["conditions"] = json!([foreign]));
+    let meanwhile = async {
+        seconds(30).await;
+        let both = cluster.get("web").unwrap()["status"]["conditions"].as_array().unwrap().len();
+        assert_eq!(both, 2);
+        cluster.put("web", |s| s["spec"]["type"] = json!("ClusterIP"));
+        seconds(30).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    let service = cluster.get("web").unwrap();
+    assert_eq!(service["status"]["conditions"], json!([foreign]));
+    assert_eq!(service["metadata"]["finalizers"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_former_leader_said_of_a_service_of_another_type_is_taken_back() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |s| s["metadata"]["annotations"]["fake"] = json!("refuse"));
+    run(&cluster, &cloud, seconds(10)).await;
+    assert!(cluster.condition("web").is_some());
+    cluster.put("web", |s| {
+        s["spec"]["type"] = json!("ClusterIP");
+        s["metadata"]["annotations"] = json!({});
+    });
+    run(&cluster, &cloud, seconds(10)).await;
+    assert_eq!(cluster.condition("web"), None);
+    assert!(cloud.changes().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removal_that_fails_says_why_and_is_not_tried_sooner_for_that() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(30).await;
+        cloud.state().failures = (0..2).map(|_| CloudError::transient("in use")).collect();
+        cluster.delete("web");
+        seconds(4).await;
+        let [_, reason, message] = cluster.condition("web").unwrap();
+        assert_eq!(reason, "RemovalFailed");
+        assert!(message.ends_with("in use"), "{message}");
+        assert_eq!(cloud.state().failures.len(), 1, "what we wrote is no reason for another try");
+        seconds(60).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert!(cluster.get("web").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_writes_no_condition_on_services_that_are_as_they_should_be() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    for n in 0..20 {
+        cluster.put(&format!("web-{n}"), |_| {});
+    }
+    run(&cluster, &cloud, seconds(30)).await;
+    // As another manager left them.
+    for n in 0..10 {
+        cluster.put(&format!("web-{n}"), |s| s["status"]["conditions"] = json!([]));
+    }
+    cluster.state().patches.clear();
+    run(&cluster, &cloud, seconds(60)).await;
+    assert!(cluster.state().patches.is_empty(), "{:?}", cluster.state().patches);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_change_of_nodes_leaves_a_service_ready_and_a_slow_edit_does_not() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let builds =
+        |building| cloud.state().balancers.values_mut().for_each(|balancer| balancer.building = building);
+    let meanwhile = async {
+        seconds(30).await;
+        builds(true);
+        cluster.put_node("b");
+        seconds(600).await;
+        assert_eq!(cluster.condition("web"), ready());
+        builds(false);
+        seconds(30).await;
+        builds(true);
+        cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));
+        seconds(600).await;
+        assert_eq!(
+            cluster.condition("web"),
+            said("False", "WaitingForCloud", "Waiting for the cloud: amphora boots")
+        );
+        builds(false);
+        seconds(30).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cluster.condition("web"), ready());
+    assert_eq!(cluster.state().patches.len(), 4, "finalizer, status, waits, ready");
+}

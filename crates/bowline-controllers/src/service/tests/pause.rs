@@ -1,0 +1,82 @@
+//! SR-15 for the whole cluster: nothing is written while a person has paused it, and all is caught up with afterwards.
+
+use serde_json::json;
+
+use super::*;
+use crate::rails::pause::switch::Switch;
+
+fn paused_events(cluster: &Cluster) -> usize {
+    cluster.reasons().iter().filter(|reason| *reason == "LoadBalancerPaused").count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_cluster_is_paused_nothing_is_written_and_afterwards_everything_is_at_once() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let fence = Switch::default();
+    for name in ["edited", "deleted", "vanished"] {
+        cluster.put(name, |_| {});
+    }
+    let meanwhile = async {
+        seconds(30).await;
+        fence.pause("rack 7 moves");
+        cluster.state().patches.clear();
+        let (changes, looks) = (cloud.changes().len(), cloud.state().looks.len());
+        cluster.put("new", |_| {});
+        cluster.put("edited", |s| s["spec"]["ports"][0]["port"] = json!(81));
+        cluster.delete("deleted");
+        cluster.wipe("vanished");
+        seconds(3600).await;
+        assert_eq!(cloud.changes().len(), changes, "{:?}", cloud.changes());
+        assert!(cluster.state().patches.is_empty(), "{:?}", cluster.state().patches);
+        assert!(cloud.state().looks.len() > looks, "looks go on");
+        assert_eq!(paused_events(&cluster), 4, "each is told once");
+        let metrics = cloud.state().metrics.clone().unwrap();
+        assert_eq!(metrics.times_held_back("pause"), 4);
+        fence.resume();
+        seconds(5).await;
+        assert!(cluster.get("deleted").is_none());
+        assert!(!cloud.state().balancers.contains_key("s-vanished"));
+        assert_eq!(cloud.state().balancers["s-edited"].ports, [81]);
+        assert!(cluster.condition("new").is_some());
+    };
+    run_with(&cluster, &cloud, ServiceOptions::default(), Arc::new(fence.clone()), meanwhile).await;
+    let (_, _, text) =
+        cluster.state().events.iter().find(|(_, reason, _)| reason == "LoadBalancerPaused").unwrap().clone();
+    assert!(text.contains("rack 7 moves"), "{text}");
+    assert!(cluster.state().events.iter().all(|(kind, ..)| kind == "Normal"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_as_it_should_be_does_not_notice_a_pause() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let fence = Switch::default();
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(30).await;
+        fence.pause("yes");
+        cluster.edit_node("a", |n| n["metadata"]["labels"] = json!({"any": "thing"}));
+        seconds(48 * 3600).await;
+        assert_eq!(paused_events(&cluster), 0);
+    };
+    run_with(&cluster, &cloud, ServiceOptions::default(), Arc::new(fence.clone()), meanwhile).await;
+    assert!(cloud.state().looks.len() > 3, "drift is still looked for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_begins_in_the_middle_of_the_work_stops_it_between_two_steps() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let fence = Switch::default();
+    cloud.state().slow_for = Some("s-web".into());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(10).await;
+        fence.pause("yes");
+        seconds(600).await;
+        assert_eq!(cloud.changes(), ["create s-web"], "what had begun is finished");
+        cloud.state().slow_for = None;
+        fence.resume();
+        seconds(5).await;
+        assert_eq!(cloud.changes().len(), 3);
+    };
+    run_with(&cluster, &cloud, ServiceOptions::default(), Arc::new(fence.clone()), meanwhile).await;
+}

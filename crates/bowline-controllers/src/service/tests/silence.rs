@@ -1,0 +1,79 @@
+//! A cloud that does not come back, and one that has no load balancers (now, or ever).
+
+use bowline_cloud::Capability;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_never_ends_is_given_up_and_told_and_the_next_one_serves() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cloud.state().hangs_in = Some("observe");
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(299).await;
+        assert_eq!(cluster.condition("web"), None);
+        seconds(5).await;
+        let [status, reason, message] = cluster.condition("web").unwrap();
+        assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "CloudNotObserved"));
+        assert!(message.contains("did not answer within 5 min"), "{message}");
+        assert!(cloud.changes().is_empty(), "silence proves nothing");
+        cloud.state().hangs_in = None;
+        seconds(320).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cloud.changes().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_whose_answer_never_comes_is_looked_for_before_it_is_tried_again() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cloud.state().hangs_in = Some("execute");
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(899).await;
+        cloud.state().hangs_in = None;
+        seconds(60).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cloud.changes(), ["create s-web", "ports s-web [80]", "nodes s-web a"], "created once");
+    let events = cluster.state().events.clone();
+    let told = |text: &str| text.contains("did not answer within 15 min; it may have taken effect");
+    assert!(events.iter().any(|(_, _, text)| told(text)), "{events:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_change_hangs_delays_no_other() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cloud.state().hangs_in = Some("execute");
+    cluster.put("stuck", |_| {});
+    let meanwhile = async {
+        seconds(10).await;
+        cloud.state().hangs_in = None;
+        cluster.put("web", |_| {});
+        seconds(10).await;
+        assert!(cluster.condition("web").is_some());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cloud_without_load_balancers_ends_the_controller_and_one_without_them_now_asks_for_another_try() {
+    let cases = [
+        (Capability::Unsupported, Stopped::NotWanted("the cloud fake has no load balancers".into())),
+        (Capability::Unavailable("no Octavia".into()), Stopped::Unavailable("no Octavia".into())),
+    ];
+    for (capability, expected) in cases {
+        let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+        cloud.state().capability = Some(capability);
+        cluster.put("web", |_| {});
+        let options = ServiceOptions::default();
+        let ended = run_to_the_end(&cluster, &cloud, options, Arc::new(Unfenced), seconds(60)).await;
+        assert_eq!(ended, Err(expected));
+        assert!(cloud.state().looks.is_empty() && cluster.state().patches.is_empty());
+        assert!(cluster.reasons().is_empty());
+        // The service of the cloud came, and the manager starts the controller again.
+        cloud.state().capability = None;
+        run(&cluster, &cloud, seconds(60)).await;
+        assert_eq!(cloud.changes().len(), 3);
+    }
+}

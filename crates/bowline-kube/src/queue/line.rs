@@ -1,0 +1,116 @@
+//! One line of keys that wait. Keys of one group stand in the order in which they came; groups take turns, so that a group
+//! with a thousand keys delays another's single key by one place, not by a thousand. Pure.
+
+use std::collections::BTreeMap;
+
+/// Keys that wait, each under the number of its arrival.
+#[derive(Debug)]
+pub(super) struct Line<K> {
+    /// Which keys belong together. Keys without a group are one group.
+    group_of: fn(&K) -> Option<&str>,
+    groups: BTreeMap<Option<String>, Group<K>>,
+    /// Whose turn is when. A group that gets its first key, or was served, goes to the end.
+    turns: BTreeMap<u64, Option<String>>,
+    next_turn: u64,
+}
+
+#[derive(Debug)]
+struct Group<K> {
+    turn: u64,
+    keys: BTreeMap<u64, K>,
+}
+
+impl<K> Line<K> {
+    pub(super) fn new(group_of: fn(&K) -> Option<&str>) -> Self {
+        Self { group_of, groups: BTreeMap::new(), turns: BTreeMap::new(), next_turn: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    pub(super) fn insert(&mut self, arrival: u64, key: K) {
+        let name = (self.group_of)(&key).map(str::to_owned);
+        let (turns, next_turn) = (&mut self.turns, &mut self.next_turn);
+        let group = self.groups.entry(name).or_insert_with_key(|name| {
+            let turn = take_turn(turns, next_turn, name.clone());
+            Group { turn, keys: BTreeMap::new() }
+        });
+        group.keys.insert(arrival, key);
+    }
+
+    pub(super) fn remove(&mut self, arrival: u64, key: &K) {
+        let name = (self.group_of)(key).map(str::to_owned);
+        let Some(group) = self.groups.get_mut(&name) else { return };
+        group.keys.remove(&arrival);
+        if group.keys.is_empty() {
+            self.turns.remove(&group.turn);
+            self.groups.remove(&name);
+        }
+    }
+
+    /// The first key of the group whose turn it is.
+    pub(super) fn pop(&mut self) -> Option<K> {
+        let (_turn, name) = self.turns.pop_first()?;
+        let group = self.groups.get_mut(&name)?;
+        let (_arrival, key) = group.keys.pop_first()?;
+        if group.keys.is_empty() {
+            self.groups.remove(&name);
+        } else {
+            group.turn = take_turn(&mut self.turns, &mut self.next_turn, name);
+        }
+        Some(key)
+    }
+}
+
+fn take_turn(turns: &mut BTreeMap<u64, Option<String>>, next: &mut u64, name: Option<String>) -> u64 {
+    let turn = *next;
+    *next = next.wrapping_add(1);
+    turns.insert(turn, name);
+    turn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_namespace<'a>(key: &'a &'static str) -> Option<&'a str> {
+        key.split_once('/').map(|(namespace, _)| namespace)
+    }
+
+    fn drained(line: &mut Line<&'static str>) -> Vec<&'static str> {
+        std::iter::from_fn(|| line.pop()).collect()
+    }
+
+    #[test]
+    fn groups_take_turns_and_keys_of_one_group_keep_their_order() {
+        let mut line = Line::new(by_namespace);
+        for (arrival, key) in (0..).zip(["a/1", "a/2", "a/3", "a/4", "b/1", "c/1", "b/2"]) {
+            line.insert(arrival, key);
+        }
+        assert_eq!(drained(&mut line), ["a/1", "b/1", "c/1", "a/2", "b/2", "a/3", "a/4"]);
+        assert!(line.is_empty());
+    }
+
+    #[test]
+    fn a_group_that_comes_again_does_not_jump_the_line() {
+        let mut line = Line::new(by_namespace);
+        for (arrival, key) in (0..).zip(["a/1", "b/1", "c/1"]) {
+            line.insert(arrival, key);
+        }
+        assert_eq!(line.pop(), Some("a/1"));
+        line.insert(9, "a/2");
+        assert_eq!(drained(&mut line), ["b/1", "c/1", "a/2"]);
+    }
+
+    #[test]
+    fn a_removed_key_leaves_no_trace() {
+        let mut line = Line::new(by_namespace);
+        line.insert(0, "a/1");
+        line.insert(1, "b/1");
+        line.remove(0, &"a/1");
+        assert_eq!(drained(&mut line), ["b/1"]);
+        line.remove(1, &"b/1");
+        assert!(line.is_empty() && line.turns.is_empty());
+    }
+}

@@ -1,0 +1,144 @@
+//! The cluster-wide pause (safety rail SR-15): who can ask for it, and how it is told. That nothing is written meanwhile is
+//! the fence's work, and waiting for its end the controllers'.
+//!
+//! A person annotates the Lease: `kubectl -n kube-system annotate lease cloud-controller-manager bowline.dev/paused=why`. The
+//! leader sees it with its next renewal, and so does every leader after it. Without an election there is `--paused`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{EventKind, Fence, Fenced, PAUSED};
+use bowline_controllers::metrics::ControllerMetrics;
+use bowline_kube::events::EventRecorder;
+use k8s_openapi::api::core::v1::ObjectReference;
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
+
+/// How often the fence is asked whether it is paused.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A fence that is also closed while somebody else says that all changes are paused.
+#[derive(Debug)]
+struct PausedBy {
+    fence: Arc<dyn Fence>,
+    other: Arc<dyn Fence>,
+}
+
+/// `fence`, closed also while `other` is paused.
+pub(crate) fn paused_by(fence: Arc<dyn Fence>, other: Arc<dyn Fence>) -> Arc<dyn Fence> {
+    Arc::new(PausedBy { fence, other })
+}
+
+impl Fence for PausedBy {
+    fn check(&self) -> Result<(), Fenced> {
+        self.fence.check()?;
+        self.other
+            .paused()
+            .map_or(Ok(()), |why| Err(Fenced { why: format!("all changes are paused: {why}") }))
+    }
+
+    fn paused(&self) -> Option<String> {
+        self.fence.paused().or_else(|| self.other.paused())
+    }
+}
+
+/// What `--paused` says.
+#[derive(Debug)]
+pub(crate) struct ByFlag;
+
+impl Fence for ByFlag {
+    fn check(&self) -> Result<(), Fenced> {
+        Ok(())
+    }
+
+    fn paused(&self) -> Option<String> {
+        Some("by --paused".to_owned())
+    }
+}
+
+/// Shows the pause as a line of `/readyz` that never fails: a paused process does its work.
+pub(crate) fn show(health: &HealthRegistry, fence: Arc<dyn Fence>) {
+    let outcome = move || {
+        fence.paused().map_or(CheckOutcome::Healthy, |why| {
+            CheckOutcome::Degraded(format!("all changes are paused: {why}"))
+        })
+    };
+    health.add("paused", CheckSets::READY_ONLY, outcome);
+}
+
+/// Tells when a pause begins and ends: metric, log, and an event on the Lease, if there is one. Ends never.
+pub(crate) async fn tell(
+    fence: Arc<dyn Fence>,
+    metrics: ControllerMetrics,
+    events: EventRecorder,
+    lease: Option<ObjectReference>,
+) {
+    let mut before = None;
+    loop {
+        let now = fence.paused();
+        if now != before {
+            metrics.paused.set(now.is_some().into());
+            let (reason, message) = match &now {
+                Some(why) => {
+                    warn!(why, "all changes are paused: nothing is written to the cloud, Services or Nodes");
+                    let until = format!("until the annotation {PAUSED} is taken off");
+                    ("Paused", format!("Nothing is written to the cloud, Services or Nodes {until}: {why}"))
+                }
+                None => {
+                    info!("the pause is over");
+                    ("Resumed", "The pause is over: what has changed meanwhile is worked on".to_owned())
+                }
+            };
+            if let Some(lease) = &lease {
+                events.event(lease, EventKind::Normal, reason, &message);
+            }
+            before = now;
+        }
+        sleep(LOOK).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_cloud::Unfenced;
+    use prometheus_client::registry::Registry;
+
+    use super::*;
+    use crate::serving::health::{Endpoint, HealthQuery};
+    use crate::workforce::fixture::context;
+
+    #[test]
+    fn a_pause_of_either_closes_the_fence_and_without_one_it_is_as_before() {
+        let (open, by_flag) = (|| Arc::new(Unfenced), || Arc::new(ByFlag));
+        assert!(paused_by(open(), open()).check().is_ok());
+        for fence in [paused_by(open(), by_flag()), paused_by(open(), paused_by(open(), by_flag()))] {
+            assert_eq!(fence.paused().as_deref(), Some("by --paused"));
+            assert!(fence.check().unwrap_err().why.contains("by --paused"));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_a_gauge_and_a_line_of_readyz_that_does_not_fail() {
+        let (context, _registry) = context();
+        let health = HealthRegistry::new();
+        let metrics = ControllerMetrics::register(&mut Registry::default());
+        for (fence, gauge, line) in [
+            (Arc::new(ByFlag) as Arc<dyn Fence>, 1, "all changes are paused: by --paused"),
+            (Arc::new(Unfenced), 0, "[+]paused ok"),
+        ] {
+            show(&health, fence.clone());
+            let telling = tell(fence, metrics.clone(), context.events.clone(), None);
+            tokio::select! { () = telling => {}, () = sleep(Duration::from_secs(3)) => {} }
+            if gauge == 1 {
+                assert_eq!(metrics.paused.get(), gauge);
+            }
+            let page = health.respond(
+                Endpoint::Readyz,
+                &HealthQuery { verbose: true, reasons: true, ..HealthQuery::default() },
+            );
+            assert!(page.ok && page.body.contains(line), "{}", page.body);
+        }
+    }
+}
