@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use framework_tests::server::Served;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Node, Service};
+use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher;
 use kube::runtime::watcher::Event;
 use kube::{Api, ResourceExt};
@@ -66,7 +67,9 @@ impl World {
     }
 
     async fn watch_nodes(self) {
-        let mut events = watcher(Api::<Node>::all(self.client.clone()), watcher::Config::default()).boxed();
+        let mut events = watcher(Api::<Node>::all(self.client.clone()), watcher::Config::default())
+            .default_backoff()
+            .boxed();
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Apply(node) | Event::InitApply(node)) => self.seen().node_is(node),
@@ -78,8 +81,9 @@ impl World {
     }
 
     async fn watch_services(self) {
-        let mut events =
-            watcher(Api::<Service>::all(self.client.clone()), watcher::Config::default()).boxed();
+        let mut events = watcher(Api::<Service>::all(self.client.clone()), watcher::Config::default())
+            .default_backoff()
+            .boxed();
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Apply(_) | Event::InitApply(_)) => self.seen().service_versions += 1,

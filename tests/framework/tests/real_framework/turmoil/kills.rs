@@ -2,6 +2,7 @@
 //! answered. Some starts are under a lease, some without, which is the harder restart: nothing lies between two lives.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use framework_tests::server::When;
@@ -71,10 +72,14 @@ impl<'a> Reaper<'a> {
         self.process.last_words()
     }
 
-    /// Kills so often at least, and goes on until all is over.
-    pub(crate) async fn reap(&mut self, least: usize, over: watch::Receiver<bool>) -> anyhow::Result<()> {
-        let enough = self.kills + least;
-        while self.kills < enough || !*over.borrow() {
+    /// Kills as often, and if all is over before, not more often than at least; then keeps it alive until all is over.
+    pub(crate) async fn reap(
+        &mut self,
+        times: Range<usize>,
+        over: watch::Receiver<bool>,
+    ) -> anyhow::Result<()> {
+        let before = self.kills;
+        while self.kills < before + times.start || (self.kills < before + times.end && !*over.borrow()) {
             let begins_work = self.rng.random_bool(0.8);
             if begins_work {
                 self.hears_from_it().await?;
@@ -82,11 +87,15 @@ impl<'a> Reaper<'a> {
             if begins_work && self.rng.random_bool(0.6) {
                 self.wait_for_a_change().await;
             } else {
-                sleep(Duration::from_millis(self.rng.random_range(100..2500))).await;
+                sleep(Duration::from_millis(self.rng.random_range(100..3500))).await;
             }
             self.kill()?;
         }
-        Ok(())
+        until("all over", async || {
+            self.keep_alive()?;
+            Ok(over.borrow().then_some(()))
+        })
+        .await
     }
 
     /// The cloud hears from the process, so that it works.

@@ -52,13 +52,13 @@ fn moment(rng: &mut StdRng, most_millis: u64) -> Duration {
 /// One life.
 pub(super) async fn live(world: &World, n: usize, mut rng: StdRng) -> anyhow::Result<Expected> {
     let name = format!("node-{n:03}");
-    sleep(moment(&mut rng, 15_000)).await;
+    sleep(moment(&mut rng, 12_000)).await;
     if n % 40 == 39 {
         return foreign(world, &name).await;
     }
     let mut machine = machine(&format!("m-{n}"), &name, &ip(n, 0));
     let node = joins(world, &machine, n % 2 == 0).await?;
-    sleep(moment(&mut rng, 12_000)).await;
+    sleep(moment(&mut rng, 10_000)).await;
     match n % 10 {
         0 | 1 => {}
         2 => {

@@ -77,10 +77,10 @@ impl Life<'_> {
     }
 
     async fn run(&mut self, n: usize) -> anyhow::Result<()> {
-        self.pause(15_000).await;
+        self.pause(12_000).await;
         self.create().await?;
         for round in 0..ROUNDS {
-            self.pause(3_000).await;
+            self.pause(2_400).await;
             // Each begins elsewhere in the list, so that together they edit every field often.
             match (n * 5 + round * 3) % (EDITS.len() + 6) {
                 at if at < EDITS.len() => self.edit(EDITS[at]).await?,
