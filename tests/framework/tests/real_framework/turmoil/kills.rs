@@ -25,8 +25,8 @@ const FLAGS: [&str; 13] = [
     "--cluster-cidr=10.128.0.0/12",
     "--node-cidr-mask-size=24",
     "--route-reconciliation-period=2s",
-    "--leader-elect-lease-duration=2s",
-    "--leader-elect-renew-deadline=1500ms",
+    "--leader-elect-lease-duration=4s",
+    "--leader-elect-renew-deadline=3s",
     "--leader-elect-retry-period=300ms",
 ];
 
@@ -125,7 +125,7 @@ impl<'a> Reaper<'a> {
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {
-        let lease = self.rng.random_bool(0.35);
+        let lease = self.rng.random_bool(0.2);
         self.under_lease += usize::from(lease);
         self.process = self.site.start(&with_lease(lease))?;
         Ok(())

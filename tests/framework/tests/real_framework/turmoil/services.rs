@@ -20,7 +20,7 @@ use crate::world::World;
 pub(super) const NAMESPACE: &str = "default";
 pub(super) const APP: &str = "turmoil";
 const PAUSED: &str = "bowline.dev/paused";
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 8;
 
 /// What the Services asked for.
 #[derive(Debug, Default)]
