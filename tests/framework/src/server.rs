@@ -152,8 +152,8 @@ impl State {
         }
         self.changes += 1;
         let delivery = match self.mischief_every {
-            Some(every) if self.changes % (2 * every) == 0 => Delivery::Lost,
-            Some(every) if self.changes % every == 0 => Delivery::Late,
+            Some(every) if self.changes.is_multiple_of(2 * every) => Delivery::Lost,
+            Some(every) if self.changes.is_multiple_of(every) => Delivery::Late,
             _ => Delivery::Now,
         };
         (self.cloud.answer(request), delivery)

@@ -143,6 +143,7 @@ async fn bad_nodes_get_a_clear_event_and_a_good_one_beside_them_is_initialised()
         registration("unknown", None),
         registration("unknown-id", id("nobody")),
         registration("stranger", Some("metal://stranger".to_owned())),
+        registration("no-id", Some("scripted://".to_owned())),
         registration("no-scheme", Some("id-good".to_owned())),
         registration("twice", id("twice")),
         registration("twice-again", id("twice")),
@@ -170,6 +171,7 @@ async fn bad_nodes_get_a_clear_event_and_a_good_one_beside_them_is_initialised()
     let failed = "CloudNodeInitializationFailed";
     scene.says("unknown", failed, &["no provider ID", "no machine named unknown"]).await?;
     scene.says("unknown-id", failed, &["no machine with the id id-nobody"]).await?;
+    scene.says("no-id", failed, &["the provider ID scripted:// has no id"]).await?;
     scene.says(&bad_longest, failed, &["no provider ID"]).await?;
     scene.says("unreadable", failed, &[PROVIDED_NODE_IP, "\"192.0.2.300\"", "must be one IP"]).await?;
     scene.says("six-wants-four", failed, &["asks for 192.0.2.6", "only [2001:db8::66, 2001:db8::6"]).await?;
@@ -179,9 +181,16 @@ async fn bad_nodes_get_a_clear_event_and_a_good_one_beside_them_is_initialised()
         let words = ["scripted://id-twice", other, "one machine must be one node"];
         scene.says(one, "DuplicateProviderID", &words).await?;
     }
-    for name in
-        ["unknown", "unknown-id", "unreadable", "six-wants-four", "stranger", "no-scheme", &bad_longest]
-    {
+    for name in [
+        "unknown",
+        "unknown-id",
+        "no-id",
+        "unreadable",
+        "six-wants-four",
+        "stranger",
+        "no-scheme",
+        &bad_longest,
+    ] {
         scene.waits(name).await?;
     }
 

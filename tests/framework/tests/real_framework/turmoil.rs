@@ -82,6 +82,7 @@ async fn turmoil_with_kills_leaves_nothing_over_and_doubles_nothing() -> anyhow:
     // The nodes are what they were.
     settle(&mut reaper, &world, async || checks::nodes(&world, &nodes).await).await?;
 
+    world.look_away();
     println!("{}", report(&world, &reaper, &services, &tally));
     println!("turmoil {turmoil_took:?}, as wanted after {converged_took:?}, all {:?}", began.elapsed());
     let wrongs = (world.wrongs(), world.cloud.with(|cloud| cloud.record.wrongs.clone()));

@@ -10,6 +10,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher;
 use kube::runtime::watcher::Event;
 use kube::{Api, ResourceExt};
+use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::kubelet::{UNINITIALIZED, addresses, has_taint, provider_id};
 use crate::site::Site;
@@ -31,15 +32,22 @@ struct Seen {
     /// UIDs of Nodes whose machine is gone and that are not ready.
     may_go: BTreeSet<String>,
     wrongs: Vec<String>,
+    watches: Vec<AbortHandle>,
 }
 
 impl World {
-    /// Begins to watch; ends with the test.
+    /// Begins to watch, until [`Self::look_away`].
     pub(crate) fn watch(site: &Site) -> Self {
         let world = Self { seen: Arc::default(), client: site.client.clone(), cloud: site.cloud.clone() };
-        tokio::spawn(world.clone().watch_nodes());
-        tokio::spawn(world.clone().watch_services());
+        let watches =
+            [tokio::spawn(world.clone().watch_nodes()), tokio::spawn(world.clone().watch_services())];
+        world.seen().watches.extend(watches.iter().map(JoinHandle::abort_handle));
         world
+    }
+
+    /// Looks away: what comes now is the end of the API server.
+    pub(crate) fn look_away(&self) {
+        self.seen().watches.drain(..).for_each(|watch| watch.abort());
     }
 
     pub(crate) fn node(&self, name: &str) -> Option<Node> {
@@ -75,7 +83,7 @@ impl World {
                 Ok(Event::Apply(node) | Event::InitApply(node)) => self.seen().node_is(node),
                 Ok(Event::Delete(node)) => self.seen().node_went(&node),
                 Ok(Event::Init | Event::InitDone) => {}
-                Err(error) => eprintln!("the test's watch of nodes: {error}"),
+                Err(error) => self.seen().missed(&error),
             }
         }
     }
@@ -89,7 +97,7 @@ impl World {
                 Ok(Event::Apply(_) | Event::InitApply(_)) => self.seen().service_versions += 1,
                 Ok(Event::Delete(service)) => self.service_went(&service),
                 Ok(Event::Init | Event::InitDone) => {}
-                Err(error) => eprintln!("the test's watch of Services: {error}"),
+                Err(error) => self.seen().missed(&error),
             }
         }
     }
@@ -105,6 +113,12 @@ impl World {
 }
 
 impl Seen {
+    /// A watch that begins anew has not seen everything: then nothing is proven.
+    fn missed(&mut self, error: &watcher::Error) {
+        self.wrongs
+            .push(format!("a watch of this test broke, so that something may not have been seen: {error}"));
+    }
+
     fn node_is(&mut self, node: Node) {
         self.node_versions += 1;
         let name = node.name_any();

@@ -56,6 +56,7 @@ fn instance(machine: &Machine) -> Instance {
 /// Not in the list: a reason to look, no proof.
 fn not_listed(node: &NodeView) -> Evidence<Instance> {
     let why = match id_of(node) {
+        Some("") => format!("the provider ID {SCHEME} has no id; {SCHEME}<id> was expected"),
         Some(id) => format!("the scripted cloud lists no machine with the id {id}"),
         None => format!(
             "the node has no provider ID, and the scripted cloud lists no machine named {}",
@@ -100,7 +101,7 @@ impl Instances for Machines {
 
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
         // A Node that was never linked to a machine may just be called otherwise: nothing is proven by its name.
-        let Some(id) = id_of(node) else { return not_listed(node) };
+        let Some(id) = id_of(node).filter(|id| !id.is_empty()) else { return not_listed(node) };
         match self.one(id).await {
             Ok(Some(machine)) => Evidence::Present(instance(&machine)),
             Ok(None) => Evidence::Absent(Proof::new(format!(

@@ -14,7 +14,8 @@ use tokio::time::{sleep, timeout};
 use crate::site::{Process, Site, until};
 
 /// Rails are on, with limits under which what the test wants can happen in a minute.
-const FLAGS: [&str; 13] = [
+const FLAGS: [&str; 14] = [
+    "--concurrent-node-syncs=16",
     "--node-monitor-period=500ms",
     "--node-status-update-frequency=3s",
     "--new-node-grace-period=1s",

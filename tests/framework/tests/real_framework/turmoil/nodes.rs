@@ -57,7 +57,7 @@ pub(super) async fn live(world: &World, n: usize, mut rng: StdRng) -> anyhow::Re
         return foreign(world, &name).await;
     }
     let mut machine = machine(&format!("m-{n}"), &name, &ip(n, 0));
-    let node = joins(world, &machine, n % 2 == 0).await?;
+    let node = joins(world, &machine, n.is_multiple_of(2)).await?;
     sleep(moment(&mut rng, 10_000)).await;
     match n % 10 {
         0 | 1 => {}
