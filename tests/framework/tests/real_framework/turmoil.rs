@@ -26,7 +26,7 @@ use kills::Reaper;
 
 const NODES: usize = 200;
 const SERVICES: usize = 100;
-const KILLS: std::ops::Range<usize> = 16..20;
+const KILLS: std::ops::Range<usize> = 16..18;
 
 fn seed() -> u64 {
     std::env::var("BOWLINE_SEED")

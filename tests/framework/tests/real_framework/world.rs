@@ -26,6 +26,7 @@ pub(crate) struct World {
 #[derive(Default)]
 struct Seen {
     nodes: BTreeMap<String, Node>,
+    services: BTreeMap<String, Service>,
     node_versions: usize,
     node_deletions: usize,
     service_versions: usize,
@@ -52,6 +53,10 @@ impl World {
 
     pub(crate) fn node(&self, name: &str) -> Option<Node> {
         self.seen().nodes.get(name).cloned()
+    }
+
+    pub(crate) fn service(&self, name: &str) -> Option<Service> {
+        self.seen().services.get(name).cloned()
     }
 
     /// From now on this Node may be deleted.
@@ -94,7 +99,7 @@ impl World {
             .boxed();
         while let Some(event) = events.next().await {
             match event {
-                Ok(Event::Apply(_) | Event::InitApply(_)) => self.seen().service_versions += 1,
+                Ok(Event::Apply(service) | Event::InitApply(service)) => self.seen().service_is(service),
                 Ok(Event::Delete(service)) => self.service_went(&service),
                 Ok(Event::Init | Event::InitDone) => {}
                 Err(error) => self.seen().missed(&error),
@@ -105,6 +110,7 @@ impl World {
     /// Its UID never comes again, so that nothing may be left in the cloud by now.
     fn service_went(&self, service: &Service) {
         let uid = service.uid().unwrap_or_default();
+        self.seen().services.remove(&service.name_any());
         if self.cloud.with(|cloud| cloud.balancers.values().any(|balancer| balancer.owner == uid)) {
             let name = service.name_any();
             self.seen().wrongs.push(format!("Service {name} is gone, and its load balancer is not"));
@@ -135,6 +141,11 @@ impl Seen {
             }
         }
         self.nodes.insert(name, node);
+    }
+
+    fn service_is(&mut self, service: Service) {
+        self.service_versions += 1;
+        self.services.insert(service.name_any(), service);
     }
 
     fn node_went(&mut self, node: &Node) {

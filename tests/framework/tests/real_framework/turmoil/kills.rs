@@ -126,7 +126,7 @@ impl<'a> Reaper<'a> {
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {
-        let lease = self.rng.random_bool(0.2);
+        let lease = self.rng.random_bool(0.12);
         self.under_lease += usize::from(lease);
         self.process = self.site.start(&with_lease(lease))?;
         Ok(())

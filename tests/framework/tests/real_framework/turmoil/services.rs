@@ -36,6 +36,8 @@ struct Life<'a> {
     rng: StdRng,
     tally: Tally,
     wanted: usize,
+    /// Whether it waits for its load balancer before it is edited, or edits into the making of it.
+    patient: bool,
 }
 
 /// All lives, at the same time.
@@ -52,6 +54,7 @@ pub(super) async fn live_all(
         rng: StdRng::seed_from_u64(seed.wrapping_add(1 + n as u64)),
         tally: Tally::default(),
         wanted: 0,
+        patient: n.is_multiple_of(2),
     };
     let lives = try_join_all((0..count).map(|n| life(n).live(n))).await?;
     lives.iter().for_each(|life| tally.add(&life.tally));
@@ -115,8 +118,21 @@ impl Life<'_> {
         Ok(())
     }
 
+    /// Whoever is patient is edited only once it is served.
+    async fn is_served(&self) -> anyhow::Result<()> {
+        let shows_an_address = || {
+            let status = self.world.service(&self.name)?.status?.load_balancer?;
+            status.ingress.filter(|ingress| !ingress.is_empty())
+        };
+        if !self.patient {
+            return Ok(());
+        }
+        until(format!("{} served", self.name), async || Ok(shows_an_address().map(drop))).await
+    }
+
     async fn edit(&mut self, (what, edit): (&'static str, Edit)) -> anyhow::Result<()> {
         self.wants_again().await?;
+        self.is_served().await?;
         self.change(what, edit).await
     }
 
