@@ -50,7 +50,7 @@ impl Site {
     pub(crate) fn start(&self, flags: &[&str]) -> anyhow::Result<Process> {
         let log = self.cluster.folder().join(self.cluster.unique_name("ccm.log"));
         let kubeconfig = self.kubeconfig.display();
-        let child = Command::new(env!("CARGO_BIN_EXE_scripted-ccm"))
+        let child = Command::new(env!("CARGO_BIN_EXE_framework-ccm"))
             .arg(format!("--cloud-provider={NAME}"))
             .arg(format!("--cloud-config={}", self.cluster.folder().join("cloud.conf").display()))
             .arg(format!("--kubeconfig={kubeconfig}"))
@@ -66,7 +66,7 @@ impl Site {
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
             .spawn()
-            .context("start scripted-ccm")?;
+            .context("start framework-ccm")?;
         Ok(Process { child, log })
     }
 }

@@ -62,7 +62,7 @@ impl Cloud for ScriptedCloud {
 }
 
 fn main() -> ExitCode {
-    CloudControllerManager::new("scripted-ccm", env!("CARGO_PKG_VERSION"))
+    CloudControllerManager::new("framework-ccm", env!("CARGO_PKG_VERSION"))
         .cloud(NAME, |config| Ok(Arc::new(ScriptedCloud::from_config(config)?)))
         .node_ipam()
         .run()
