@@ -30,10 +30,13 @@ fn is_excluded(node: &NodeView) -> bool {
 }
 
 /// Whether an update of a node is worth a look at all load balancers. Narrower than [`is_eligible`] on purpose: a node
-/// that is about to go is dropped with the next change, so that its connections are not cut while it drains.
+/// that is about to go is dropped with the next change, so that its connections are not cut while it drains. Wider than
+/// upstream's in one thing: members of load balancers are made from addresses, and a node may get its own after it joined.
 #[must_use]
 pub fn is_worth_a_look(old: &NodeView, new: &NodeView) -> bool {
-    is_excluded(old) != is_excluded(new) || old.provider_id != new.provider_id
+    is_excluded(old) != is_excluded(new)
+        || old.provider_id != new.provider_id
+        || old.addresses != new.addresses
 }
 
 /// The eligible ones, by name.
@@ -42,12 +45,12 @@ pub fn select<'a>(nodes: impl IntoIterator<Item = &'a Arc<NodeView>>) -> BTreeMa
     eligible.map(|node| (node.name.clone(), node.clone())).collect()
 }
 
-/// The set that follows `current`: its epoch grows only if a name or a provider ID comes, goes or changes.
+/// The set that follows `current`: its epoch grows only if a name, a provider ID or an address comes, goes or changes.
 #[must_use]
 pub fn next_set(current: &NodeSet, selected: BTreeMap<Text, Arc<NodeView>>) -> NodeSet {
     let same = current.nodes.len() == selected.len()
         && current.nodes.iter().zip(&selected).all(|((name, node), (other_name, other))| {
-            name == other_name && node.provider_id == other.provider_id
+            name == other_name && node.provider_id == other.provider_id && node.addresses == other.addresses
         });
     let epoch = if same { current.epoch } else { current.epoch.saturating_add(1) };
     NodeSet { epoch, nodes: Arc::new(selected) }

@@ -165,7 +165,9 @@ impl EventCorrelator {
         let nanoseconds = u64::try_from(event.at.as_nanosecond()).unwrap_or(0);
         self.last_suffix = nanoseconds.max(self.last_suffix.saturating_add(1));
         let object = event.object.name.as_deref().unwrap_or("unknown");
-        format!("{}.{:x}", cut(object, NAME_LIMIT), self.last_suffix)
+        // No part of a name may end in what separates parts, so that a cut there is moved back.
+        let object = cut(object, NAME_LIMIT).trim_end_matches(['.', '-']);
+        format!("{object}.{:x}", self.last_suffix)
     }
 
     fn whole(&self, event: &NewEvent, message: String, name: String, count: i32, first: Timestamp) -> Event {

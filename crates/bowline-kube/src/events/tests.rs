@@ -126,6 +126,18 @@ fn a_long_message_or_name_is_cut_between_characters() {
     assert!(event.metadata.name.unwrap().len() <= 253);
 }
 
+#[test]
+fn a_name_that_is_cut_behind_a_dot_or_a_dash_is_still_a_name() {
+    for separator in [".", "-"] {
+        let name = format!("{}{separator}{}", "n".repeat(235), "n".repeat(17));
+        let long = NewEvent { object: node(&name), ..new_event("A", "a") };
+        let Decision::Create(event) = correlator().observe(&long, SECOND) else { panic!() };
+        let name = event.metadata.name.unwrap();
+        assert!(name.starts_with(&format!("{}.", "n".repeat(235))), "{name}");
+        assert!(!name.contains(".."), "{name}");
+    }
+}
+
 type Handler = fn(&Asked, usize) -> Answer;
 
 /// A recorder on a server that answers as `handler` says; it is told how many requests came before.

@@ -1,6 +1,6 @@
 //! The node predicates of upstream, case by case.
 
-use bowline_cloud::{Taint, Text};
+use bowline_cloud::{AddressKind, NodeAddress, Taint, Text};
 use k8s_openapi::jiff::Timestamp;
 
 use super::*;
@@ -24,6 +24,10 @@ fn label(node: &mut NodeView, value: &str) {
 
 fn taint(node: &mut NodeView, key: &str) {
     node.taints.push(Taint { key: key.into(), value: None, effect: "NoSchedule".into() });
+}
+
+fn ip(address: &str) -> NodeAddress {
+    NodeAddress::new(AddressKind::InternalIP, address)
 }
 
 fn set(nodes: &[NodeView]) -> BTreeMap<Text, Arc<NodeView>> {
@@ -54,7 +58,8 @@ fn the_stable_set_as_upstream() {
 }
 
 /// What is worth a look, and what is not, whatever else changes with it.
-const DECISIVE: [(&str, Edit, Edit, bool); 7] = [
+const DECISIVE: [(&str, Edit, Edit, bool); 8] = [
+    ("addresses, unlike upstream", |_| {}, |n| n.addresses = vec![ip("10.0.0.9")], true),
     ("nothing", |_| {}, |_| {}, false),
     ("becomes excluded", |_| {}, |n| label(n, ""), true),
     ("is excluded no longer", |n| label(n, "true"), |_| {}, true),
@@ -108,12 +113,15 @@ fn list_with_predicates_as_upstream() {
 }
 
 #[test]
-fn the_epoch_grows_only_when_a_name_or_a_provider_id_changes() {
+fn the_epoch_grows_only_when_a_name_a_provider_id_or_an_address_changes() {
     let first = next_set(&NodeSet::default(), set(&[node("a", |_| {}), node("b", |_| {})]));
     assert_eq!(first.epoch, 1);
     let unready = next_set(&first, set(&[node("a", |n| n.ready = Some(false)), node("b", |_| {})]));
     assert_eq!(unready.epoch, 1, "readiness plays no role");
     assert_eq!(unready.nodes["a"].ready, Some(false), "but the views are the latest");
+    let moved =
+        next_set(&first, set(&[node("a", |n| n.addresses = vec![ip("10.0.0.9")]), node("b", |_| {})]));
+    assert_eq!(moved.epoch, 2, "another address");
     let other_machine = next_set(&first, set(&[node("a", |n| n.provider_id = None), node("b", |_| {})]));
     assert_eq!(other_machine.epoch, 2);
     assert_eq!(next_set(&first, set(&[node("a", |_| {})])).epoch, 2, "one less");
