@@ -5,6 +5,7 @@
 
 pub mod controller;
 pub mod extra;
+pub mod identity;
 pub mod ipam;
 pub mod lifecycle;
 #[cfg(test)]

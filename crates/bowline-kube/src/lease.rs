@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use self::{
-    announce::{News, announce},
+    announce::{News, announce, lease_reference},
     config::{LeaseConfig, LeaseConfigError},
     elector::{Elector, Ended, ReleaseError, Released},
     fence::LeaseFence,

@@ -11,21 +11,25 @@ use std::time::Duration;
 use bowline_cloud::{CloudContext, Fence, Unfenced};
 use bowline_controllers::controller::Controller;
 use bowline_kube::events::EventRecorder;
-use bowline_kube::lease::{Elector, LeaseConfig, LeaseConfigError, Lost, News, announce};
+use bowline_kube::lease::{Elector, LeaseConfig, LeaseConfigError, Lost, News, announce, lease_reference};
 use futures::FutureExt;
 use futures::future::select_all;
 use http::Request;
 use kube::Client;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::DropGuard;
 use tracing::{error, info};
 
 use crate::budget::SharedBudget;
 use crate::clients::ClientError;
+use crate::cloud_identity::IdentityKeeper;
 use crate::events::CloudEvents;
 use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
 use crate::migration::{Component, LeaderMigration, Placement};
 use crate::options::Options;
+use crate::rbac::Rights;
+use crate::right_to_act::{Checking, KubeAsk, RightToAct, Situation, questions};
 use crate::serving::CheckSets;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce, last_events};
@@ -107,12 +111,14 @@ impl Leader<'_> {
         let root = self.tools.clients.root(COMPONENT)?;
         let recorder = self.recorder(root.clone());
         held.recorder = Some(recorder.clone());
+        let rights = self.check_rights(recorder.clone());
         let fence: Arc<dyn Fence> = if self.options.leader_election.enabled {
             self.take(&self.options.leader_election.resource_name, "leaderElection", held).await?
         } else {
             info!("leader election is off (--leader-elect=false)");
             Arc::new(Unfenced)
         };
+        rights.again();
         self.until(held, api_server_is_healthy(&root)).await??;
 
         let workforce = Workforce::new(self.tools.clone())?;
@@ -122,6 +128,7 @@ impl Leader<'_> {
             .with_events(Arc::new(CloudEvents(recorder)))
             .with_stop(workforce.stopping());
         self.until(held, workforce.initialize_cloud(&context)).await?;
+        let _identity = self.watch_identity(held.recorder.clone());
         let (ours, migrated) = self.by_lock();
         self.until(held, workforce.start(ours, fence)).await?;
 
@@ -178,6 +185,60 @@ impl Leader<'_> {
             }
         }
         (ours, migrated)
+    }
+
+    /// Starts to ask whether we may do what we are about to do; nothing waits for the answers.
+    fn check_rights(&self, events: EventRecorder) -> Checking {
+        let election = &self.options.leader_election;
+        RightToAct {
+            questions: questions(&Rights::of(self.tools.cloud.as_ref()), &self.situation()),
+            ask: Arc::new(KubeAsk::new(self.tools.clients.clone())),
+            metrics: self.tools.metrics.permissions.clone(),
+            events,
+            about: lease_reference(&election.resource_namespace, &election.resource_name, None),
+            manifest: match self.options.use_service_account_credentials {
+                true => "deploy/rbac-service-account-credentials.yaml",
+                false => "deploy/rbac.yaml",
+            },
+        }
+        .start(&self.tools.health)
+    }
+
+    /// Keeps an eye on who we are to the cloud, from before the first controller starts.
+    fn watch_identity(&self, events: Option<EventRecorder>) -> Option<DropGuard> {
+        let election = &self.options.leader_election;
+        let keeper = IdentityKeeper {
+            cloud: self.tools.cloud.clone(),
+            identity: self.tools.cloud_identity.clone(),
+            metrics: self.tools.metrics.identity.clone(),
+            events: events?,
+            about: lease_reference(&election.resource_namespace, &election.resource_name, None),
+        };
+        Some(keeper.start(&self.tools.health))
+    }
+
+    fn situation(&self) -> Situation {
+        let options = self.options;
+        let election = &options.leader_election;
+        let leases = match election.enabled {
+            true => {
+                let migration = self.migration.as_ref().map(|migration| migration.lease_name().to_owned());
+                [election.resource_name.clone()].into_iter().chain(migration).collect()
+            }
+            false => Vec::new(),
+        };
+        let serves = options.serving.port != 0;
+        // With other credentials, these are somebody else's rights.
+        let authentication = serves && options.authentication_kubeconfig == options.client.kubeconfig;
+        Situation {
+            controllers: self.controllers.iter().map(|controller| controller.name().clone()).collect(),
+            own_accounts: options.use_service_account_credentials,
+            lease_namespace: election.resource_namespace.clone(),
+            leases,
+            authentication,
+            authorities: authentication && !options.authentication.skip_lookup,
+            authorization: serves && options.authorization_kubeconfig == options.client.kubeconfig,
+        }
     }
 
     fn recorder(&self, client: Client) -> EventRecorder {

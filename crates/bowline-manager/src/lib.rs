@@ -5,6 +5,7 @@
 
 pub mod budget;
 mod clients;
+mod cloud_identity;
 mod common;
 mod events;
 pub mod exit;
@@ -19,6 +20,7 @@ pub mod options;
 mod pages;
 mod process;
 pub mod rbac;
+mod right_to_act;
 pub mod serving;
 mod signals;
 mod supervise;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
+use bowline_controllers::identity::CloudIdentity;
 use bowline_controllers::service::desire::FINALIZER;
 use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
 use bowline_kube::clock::Clock;
@@ -39,6 +40,8 @@ const CUT_LIMIT: Duration = Duration::from_secs(1);
 pub(crate) struct Tools {
     /// The cloud.
     pub(crate) cloud: Arc<dyn Cloud>,
+    /// Who we are to it.
+    pub(crate) cloud_identity: CloudIdentity,
     /// Makes the clients.
     pub(crate) clients: Clients,
     /// Where everything is counted.
@@ -124,8 +127,9 @@ impl Workforce {
         problem.send_replace(None);
     }
 
-    /// Starts controllers under a fence.
+    /// Starts controllers under a fence, which is also closed while the cloud does not know us (SR-3).
     pub(crate) async fn start(&self, controllers: Vec<Arc<dyn Controller>>, fence: Arc<dyn Fence>) {
+        let fence = self.tools.cloud_identity.fence(fence);
         for controller in controllers {
             let state = ControllerState::default();
             let shown = state.clone();
