@@ -4,8 +4,10 @@
 //! The cloud of these tests decides by names (`cloud.rs`). The manager is this very program, started again
 //! (`manager.rs`). Waiting is always for a condition, with a deadline.
 
+mod audit;
 mod cloud;
 mod effect;
+mod foreign;
 mod manager;
 mod objects;
 mod roles;

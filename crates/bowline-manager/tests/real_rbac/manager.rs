@@ -115,12 +115,6 @@ impl Manager {
         Ok(refusals.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum())
     }
 
-    /// Waits until it has been refused more often than `before`.
-    pub(crate) async fn is_refused(&self, before: u64) -> anyhow::Result<()> {
-        until("a refused request", async || Ok((self.refused().await.unwrap_or(0) > before).then_some(())))
-            .await
-    }
-
     /// Waits until it serves.
     pub(crate) async fn serves(&self) -> anyhow::Result<()> {
         until("the serving port", async || Ok(self.page("/readyz").await.ok().map(drop))).await
@@ -134,7 +128,11 @@ impl Manager {
             Ok((last.contains("missing permissions") && last.contains(right)).then_some(()))
         })
         .await;
-        said.with_context(|| format!("{right} is not said to be missing: {last}"))
+        said.with_context(|| format!("{right} is not said to be missing: {last}"))?;
+        let (verb, resource) = right.split_once(' ').context("a verb and a resource")?;
+        let series = format!(r#"bowline_missing_permissions{{verb="{verb}",resource="{resource}""#);
+        ensure!(self.page("/metrics").await?.contains(&series), "no metric says {right}");
+        Ok(())
     }
 
     /// Waits for its end; the answer is its code.

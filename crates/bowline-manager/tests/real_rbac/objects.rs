@@ -71,9 +71,18 @@ impl Site {
 
     /// How often an event of this reason was told about an object; 0 if never.
     pub(crate) async fn told(&self, name: &str, reason: &str) -> anyhow::Result<i32> {
+        let event = self.event(name, reason).await?;
+        Ok(event.map_or(0, |event| event.count.unwrap_or(1)))
+    }
+
+    /// The name of that event.
+    pub(crate) async fn event_name(&self, name: &str, reason: &str) -> anyhow::Result<Option<String>> {
+        Ok(self.event(name, reason).await?.and_then(|event| event.metadata.name))
+    }
+
+    async fn event(&self, name: &str, reason: &str) -> anyhow::Result<Option<Event>> {
         let about = ListParams::default().fields(&format!("involvedObject.name={name},reason={reason}"));
-        let events = Api::<Event>::all(self.admin.clone()).list(&about).await?;
-        Ok(events.into_iter().map(|event| event.count.unwrap_or(1)).max().unwrap_or(0))
+        Ok(Api::<Event>::all(self.admin.clone()).list(&about).await?.items.into_iter().next())
     }
 
     /// Takes an object away for good, whoever would like to keep it.

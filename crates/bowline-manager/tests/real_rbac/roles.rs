@@ -7,6 +7,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
+use crate::audit::Refusal;
 use crate::site::{ACCOUNT, Site, until};
 
 /// One verb of one rule of one role.
@@ -69,6 +70,15 @@ impl Grant {
         (self.subject != ACCOUNT).then_some(self.subject.as_str())
     }
 
+    /// Whether this refusal is for want of it.
+    pub(crate) fn is_wanting_in(&self, refusal: &Refusal) -> bool {
+        refusal.user() == self.user() && refusal.verb() == self.verb && refusal.resource() == self.resource()
+    }
+
+    fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.subject_namespace, self.subject)
+    }
+
     /// How the manager calls it.
     pub(crate) fn said_as(&self) -> String {
         let group = self.policy().api_groups.iter().flatten().next().map_or("", String::as_str);
@@ -125,7 +135,7 @@ impl Grant {
             ..ResourceAttributes::default()
         };
         let spec = SubjectAccessReviewSpec {
-            user: Some(format!("system:serviceaccount:{}:{}", self.subject_namespace, self.subject)),
+            user: Some(self.user()),
             resource_attributes: Some(attributes),
             ..SubjectAccessReviewSpec::default()
         };

@@ -15,6 +15,8 @@ use kube::{Api, Client, Config};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
+use crate::audit;
+
 /// Longer than anything takes on a busy machine; a test that gets here has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
@@ -71,7 +73,7 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) async fn new(form: Form) -> anyhow::Result<Self> {
-        let cluster = Cluster::start().await?;
+        let cluster = Cluster::start_audited(&audit::policy()).await?;
         let admin = cluster.client(&Identity::Admin).await?;
         let admin_config = cluster.config(&Identity::Admin).await?;
         let namespace = cluster.namespace("rbac").await?;

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::DeleteParams;
 
+use crate::audit::Since;
 use crate::effect::{Effect, Talker};
 use crate::manager::Manager;
 use crate::roles::{Grant, grants};
@@ -104,9 +105,8 @@ impl Trials {
     async fn run(&mut self, grant: &Grant, proof: Proof) -> anyhow::Result<()> {
         match proof {
             Proof::Missing(effect) => {
-                let before = self.manager.refused().await?;
                 grant.take(&self.site).await?;
-                self.missing(grant, effect, before, false).await
+                self.missing(grant, effect, false).await
             }
             Proof::MissingFromTheStart(effect) => {
                 grant.take(&self.site).await?;
@@ -135,26 +135,18 @@ impl Trials {
 
     async fn missing_from_the_start(&self, grant: &Grant, effect: Effect) -> anyhow::Result<()> {
         self.manager.serves().await?;
-        self.missing(grant, effect, 0, true).await
+        self.missing(grant, effect, true).await
     }
 
-    /// The verb is gone: the manager is refused, and the effect is not there. The verb is back: it is. One that started
-    /// without the verb also says so.
-    async fn missing(
-        &self,
-        grant: &Grant,
-        effect: Effect,
-        refused_before: u64,
-        says_so: bool,
-    ) -> anyhow::Result<()> {
+    /// The verb is gone: the request that would bring the effect is refused, and the effect is not there. The verb is
+    /// back: it is. A manager that started without the verb also says so.
+    async fn missing(&self, grant: &Grant, effect: Effect, says_so: bool) -> anyhow::Result<()> {
+        let since = Since::now(&self.site);
         let name = effect.provoke(&self.site).await?;
         if effect == Effect::Page {
-            ensure!(
-                !effect.is_there(&self.site, &self.manager, &name).await?,
-                "it is shown without the right"
-            );
+            ensure!(!effect.is_there(&self.site, &self.manager, &name).await?, "shown without the right");
         }
-        self.manager.is_refused(refused_before).await?;
+        self.is_refused(grant, effect, &name, &since).await?;
         ensure!(!effect.is_there(&self.site, &self.manager, &name).await?, "{effect:?} without the right");
         if says_so {
             self.manager.says_it_lacks(&grant.said_as()).await?;
@@ -162,6 +154,31 @@ impl Trials {
         grant.give_back(&self.site).await?;
         seen(&self.site, &self.manager, effect, &name).await?;
         self.site.remove(&name).await
+    }
+
+    /// Waits until exactly the request that would bring the effect is refused, for want of exactly this verb.
+    async fn is_refused(
+        &self,
+        grant: &Grant,
+        effect: Effect,
+        name: &str,
+        since: &Since,
+    ) -> anyhow::Result<()> {
+        let mut looks = 0;
+        until(&format!("a refusal that prevents {effect:?} of {name}"), async || {
+            looks += 1;
+            if looks % 20 == 0 {
+                effect.nudge(&self.site, name, looks).await?;
+            }
+            let mut refusals = 0;
+            for refusal in since.refusals(&self.site) {
+                if grant.is_wanting_in(&refusal) && effect.is_refused_by(&self.site, name, &refusal).await? {
+                    refusals += 1;
+                }
+            }
+            Ok((refusals >= effect.refusals(&grant.verb)).then_some(()))
+        })
+        .await
     }
 
     async fn no_start(&mut self, grant: &Grant, says: &str) -> anyhow::Result<()> {
@@ -177,9 +194,14 @@ impl Trials {
     async fn slower_take_over(&mut self, grant: &Grant) -> anyhow::Result<()> {
         let leader = until("a leader", async || self.site.holder().await).await?;
         grant.take(&self.site).await?;
+        let since = Since::now(&self.site);
         let standby = Manager::start(&self.site, self.site.form.flags())?;
         standby.serves().await?;
-        standby.is_refused(0).await?;
+        until("a refused watch", async || {
+            let refusals = since.refusals(&self.site);
+            Ok(refusals.iter().any(|refusal| grant.is_wanting_in(refusal)).then_some(()))
+        })
+        .await?;
         standby.says_it_lacks(&grant.said_as()).await?;
         ensure!(self.site.holder().await? == Some(leader.clone()), "it only stands by");
         self.manager.kill()?;
