@@ -130,3 +130,6 @@ impl IdentityKeeper {
         self.events.event(&self.about, kind, reason, &message);
     }
 }
+
+#[cfg(test)]
+mod tests;
