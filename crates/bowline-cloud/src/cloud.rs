@@ -35,6 +35,14 @@ pub trait Cloud: Send + Sync {
         Ok(())
     }
 
+    /// Whom the credentials stand for: the id of the project or account, read from the cloud itself. Asked from time to
+    /// time, before a Node is deleted, and while the cloud refuses us: when the answer is not the one of the start,
+    /// nothing is changed any more (safety rail SR-3). `None` if the cloud cannot say; then any answer of the cloud counts
+    /// as a sign that it accepts us.
+    async fn identity(&self) -> Result<Option<String>, CloudError> {
+        Ok(None)
+    }
+
     /// The machines behind the Nodes.
     fn instances(&self) -> Capability<Arc<dyn Instances>> {
         Capability::Unsupported

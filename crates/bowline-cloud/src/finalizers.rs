@@ -17,6 +17,12 @@ impl Finalizers {
         self.0.split(BETWEEN).filter(|name| !name.is_empty())
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether this one is among them.
     #[must_use]
     pub fn contains(&self, finalizer: &str) -> bool {
@@ -64,7 +70,7 @@ mod tests {
         assert_eq!(two.iter().collect::<Vec<_>>(), ["example.com/b", "a"]);
         assert!(two.contains("a") && !two.contains("b"));
         assert_eq!(serde_json::to_string(&two).unwrap(), r#"["example.com/b","a"]"#);
-        assert_eq!(Finalizers::default().iter().count(), 0);
+        assert!(Finalizers::default().is_empty() && Finalizers::default().iter().next().is_none());
         assert_eq!(Finalizers::from_iter(Vec::<String>::new()), Finalizers::default());
     }
 }

@@ -123,6 +123,10 @@ impl Cloud for Punctual<dyn Cloud> {
         self.change("initializing the cloud", self.inner.initialize(context)).await?
     }
 
+    async fn identity(&self) -> Result<Option<String>, CloudError> {
+        self.look_up("the identity", self.inner.identity()).await?
+    }
+
     fn instances(&self) -> Capability<Arc<dyn Instances>> {
         seen_as!(self.part(self.inner.instances()), dyn Instances)
     }

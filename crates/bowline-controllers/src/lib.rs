@@ -6,6 +6,7 @@
 pub mod controller;
 pub mod deadline;
 pub mod extra;
+pub mod identity;
 pub mod ipam;
 pub mod lifecycle;
 #[cfg(test)]

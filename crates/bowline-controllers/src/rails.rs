@@ -38,6 +38,7 @@
 pub mod claim;
 pub mod create_budget;
 pub mod deletion_budget;
+pub mod identity;
 pub mod new_node_grace;
 pub mod pause;
 pub mod second_look;

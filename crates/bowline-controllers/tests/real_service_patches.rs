@@ -65,7 +65,7 @@ impl Fixture {
     }
 
     async fn write(&self, seen: &ServiceView, change: Change) -> Result<Written, WriteError> {
-        let guard = Guard::Uid(seen.uid.clone());
+        let guard = Guard::Uid(seen.uid.to_string());
         self.writer.patch_status::<Service>(Some(&seen.namespace), &seen.name, &guard, change).await
     }
 }
@@ -84,14 +84,14 @@ async fn our_finalizer_comes_and_goes_and_nobody_elses_is_lost() -> anyhow::Resu
     fixture.write(&before, patch::add_finalizer()).await?;
     fixture.write(&before, patch::add_finalizer()).await?;
     let seen = fixture.seen().await?;
-    let mut finalizers = seen.finalizers.clone();
-    finalizers.sort();
+    let mut finalizers: Vec<_> = seen.finalizers.iter().collect();
+    finalizers.sort_unstable();
     assert_eq!(finalizers, ["example.org/foreign", FINALIZER], "added once, nothing lost");
 
     // Written for what was seen before the foreign one came, too.
-    let outdated = ServiceView { finalizers: vec![FINALIZER.to_owned()], ..seen.clone() };
+    let outdated = ServiceView { finalizers: [FINALIZER].into(), ..seen.clone() };
     fixture.write(&outdated, patch::release(&outdated)).await?;
-    assert_eq!(fixture.seen().await?.finalizers, ["example.org/foreign"]);
+    assert_eq!(fixture.seen().await?.finalizers, ["example.org/foreign"].into());
     Ok(())
 }
 
@@ -207,10 +207,7 @@ async fn a_change_of_type_takes_our_condition_in_the_one_write_that_releases_it(
     assert!(seen.condition.is_some(), "the server clears the addresses by itself, but not this");
     fixture.write(&seen, patch::release(&seen)).await?;
     let after = fixture.seen().await?;
-    assert_eq!(
-        (after.finalizers.as_slice(), after.condition),
-        (&["example.org/foreign".to_owned()][..], None)
-    );
+    assert_eq!((after.finalizers, after.condition), (["example.org/foreign"].into(), None));
     assert_eq!(fixture.conditions().await?.len(), 1);
     Ok(())
 }

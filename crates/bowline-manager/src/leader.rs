@@ -17,16 +17,20 @@ use futures::future::select_all;
 use http::Request;
 use kube::Client;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::DropGuard;
 use tracing::{error, info};
 
 use crate::budget::SharedBudget;
 use crate::clients::ClientError;
+use crate::cloud_identity::IdentityKeeper;
 use crate::events::CloudEvents;
 use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
 use crate::migration::{Component, LeaderMigration, Placement};
 use crate::options::Options;
 use crate::pause::{self, paused_by};
+use crate::rbac::Rights;
+use crate::right_to_act::{Checking, KubeAsk, RightToAct, Situation, questions};
 use crate::serving::CheckSets;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce, last_events};
@@ -108,6 +112,7 @@ impl Leader<'_> {
         let root = self.tools.clients.root(COMPONENT)?;
         let recorder = self.recorder(root.clone());
         held.recorder = Some(recorder.clone());
+        let rights = self.check_rights(recorder.clone());
         let mut fence: Arc<dyn Fence> = if self.options.leader_election.enabled {
             self.take(&self.options.leader_election.resource_name, "leaderElection", held).await?
         } else {
@@ -117,18 +122,22 @@ impl Leader<'_> {
         if self.options.paused {
             fence = paused_by(fence, Arc::new(pause::ByFlag));
         }
+        rights.again();
         self.until(held, api_server_is_healthy(&root)).await??;
 
         let workforce = Workforce::new(self.tools.clone())?;
         held.workforce = Some(workforce.clone());
-        let lease =
-            held.locks.first().map(|lock| lease_reference(lock.config(), lock.lease_uid().as_deref()));
+        let lease = held.locks.first().map(|lock| {
+            let (config, uid) = (lock.config(), lock.lease_uid());
+            lease_reference(&config.namespace, &config.name, uid.as_deref())
+        });
         workforce.tell_of_pauses(fence.clone(), recorder.clone(), lease);
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
             .with_budget(self.budget.clone())
             .with_events(Arc::new(CloudEvents(recorder)))
             .with_stop(workforce.stopping());
         self.until(held, workforce.initialize_cloud(&context)).await?;
+        let _identity = self.watch_identity(held.recorder.clone());
         let (ours, migrated) = self.by_lock();
         self.until(held, workforce.start(ours, fence.clone())).await?;
 
@@ -187,6 +196,60 @@ impl Leader<'_> {
             }
         }
         (ours, migrated)
+    }
+
+    /// Starts to ask whether we may do what we are about to do; nothing waits for the answers.
+    fn check_rights(&self, events: EventRecorder) -> Checking {
+        let election = &self.options.leader_election;
+        RightToAct {
+            questions: questions(&Rights::of(self.tools.cloud.as_ref()), &self.situation()),
+            ask: Arc::new(KubeAsk::new(self.tools.clients.clone())),
+            metrics: self.tools.metrics.permissions.clone(),
+            events,
+            about: lease_reference(&election.resource_namespace, &election.resource_name, None),
+            manifest: match self.options.use_service_account_credentials {
+                true => "deploy/rbac-service-account-credentials.yaml",
+                false => "deploy/rbac.yaml",
+            },
+        }
+        .start(&self.tools.health)
+    }
+
+    /// Keeps an eye on who we are to the cloud, from before the first controller starts.
+    fn watch_identity(&self, events: Option<EventRecorder>) -> Option<DropGuard> {
+        let election = &self.options.leader_election;
+        let keeper = IdentityKeeper {
+            cloud: self.tools.cloud.clone(),
+            identity: self.tools.cloud_identity.clone(),
+            metrics: self.tools.metrics.identity.clone(),
+            events: events?,
+            about: lease_reference(&election.resource_namespace, &election.resource_name, None),
+        };
+        Some(keeper.start(&self.tools.health))
+    }
+
+    fn situation(&self) -> Situation {
+        let options = self.options;
+        let election = &options.leader_election;
+        let leases = match election.enabled {
+            true => {
+                let migration = self.migration.as_ref().map(|migration| migration.lease_name().to_owned());
+                [election.resource_name.clone()].into_iter().chain(migration).collect()
+            }
+            false => Vec::new(),
+        };
+        let serves = options.serving.port != 0;
+        // With other credentials, these are somebody else's rights.
+        let authentication = serves && options.authentication_kubeconfig == options.client.kubeconfig;
+        Situation {
+            controllers: self.controllers.iter().map(|controller| controller.name().clone()).collect(),
+            own_accounts: options.use_service_account_credentials,
+            lease_namespace: election.resource_namespace.clone(),
+            leases,
+            authentication,
+            authorities: authentication && !options.authentication.skip_lookup,
+            authorization: serves && options.authorization_kubeconfig == options.client.kubeconfig,
+        }
     }
 
     fn recorder(&self, client: Client) -> EventRecorder {

@@ -5,6 +5,7 @@
 
 pub mod budget;
 mod clients;
+mod cloud_identity;
 mod common;
 mod events;
 pub mod exit;
@@ -20,6 +21,7 @@ mod pages;
 mod pause;
 mod process;
 pub mod rbac;
+mod right_to_act;
 pub mod serving;
 mod signals;
 mod supervise;

@@ -16,6 +16,8 @@ use bowline_kube::queue::QueueMetrics;
 use prometheus_client::registry::Registry;
 
 use crate::budget::BudgetMetrics;
+use crate::cloud_identity::IdentityMetrics;
+use crate::right_to_act::PermissionMetrics;
 use crate::serving::{BuildInfo, ProcessMetrics, ServingMetrics};
 
 /// Every part's metrics, to be handed to that part. Clones share them.
@@ -37,6 +39,10 @@ pub(crate) struct Metrics {
     pub(crate) budget: BudgetMetrics,
     /// Serving.
     pub(crate) serving: ServingMetrics,
+    /// Whether the cloud knows us.
+    pub(crate) identity: IdentityMetrics,
+    /// Missing rights.
+    pub(crate) permissions: PermissionMetrics,
 }
 
 impl Metrics {
@@ -53,6 +59,8 @@ impl Metrics {
             controllers: ControllerMetrics::register(&mut registry),
             budget: BudgetMetrics::register(&mut registry),
             serving: ServingMetrics::default(),
+            identity: IdentityMetrics::register(&mut registry),
+            permissions: PermissionMetrics::register(&mut registry),
         };
         metrics.serving.register(&mut registry);
         ProcessMetrics::register(&mut registry, build);

@@ -10,6 +10,7 @@ use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 use bowline_controllers::controller::Controller;
 use bowline_controllers::deadline::{CallDeadlines, Punctual};
 use bowline_controllers::extra::Extra;
+use bowline_controllers::identity::{CloudIdentity, WatchedCloud};
 use bowline_controllers::registry::ControllerName;
 use bowline_kube::client::{ClientFactory, ConfigError, load_config};
 use bowline_kube::clock::Clock;
@@ -157,7 +158,9 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let config = load_config(options.client.kubeconfig.as_deref(), options.client.master.as_deref()).await?;
     let own_flags =
         flags.listing().into_iter().filter(|(name, _)| own_flags.contains(name.as_str())).collect();
+    let cloud_identity = CloudIdentity::default();
     let cloud = make_cloud(&options, &clouds, own_flags)?;
+    let cloud: Arc<dyn Cloud> = Arc::new(WatchedCloud::new(cloud, cloud_identity.clone()));
     let controllers = enabled_controllers(&options, cloud.as_ref(), node_ipam)?;
     let migration = read_migration(&options, &controllers)?;
 
@@ -189,6 +192,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let identity = format!("{host}_{}", Uuid::new_v4());
     let tools = Tools {
         cloud,
+        cloud_identity,
         clients,
         metrics,
         health,

@@ -1,246 +1,201 @@
-//! The rights the manager needs, as one table: the shipped manifest and the documentation are generated from it.
+//! The rights the manager needs, as one table: the shipped manifests, the documentation and the manager's own check of
+//! its rights (safety rail SR-6) all come from it.
 //!
-//! A test on a real API server runs the manager under exactly these rights.
+//! Minimal by proof: a test on a real API server runs the manager under exactly these rights, and another takes away each
+//! verb in turn and shows what no longer works. No wildcard, no secret, and no right on an object that can be named
+//! beyond that name.
 
-use serde_json::{Value, json};
+mod manifest;
+mod table;
 
-/// One right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg(test)]
+mod tests;
+
+use bowline_cloud::{Cloud, Watches};
+use bowline_controllers::registry::ControllerName;
+
+pub use manifest::{manifest, service_account_credentials_manifest};
+
+/// Where the controllers' ServiceAccounts and the cluster's authentication settings are.
+pub const SYSTEM_NAMESPACE: &str = bowline_kube::client::service_account::NAMESPACE;
+
+/// One right: some verbs on one resource, for one purpose.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
+    /// Who needs it.
+    pub part: Part,
     /// Where it applies.
     pub scope: Scope,
     /// The API group; empty for the core.
     pub group: &'static str,
-    /// The resource.
+    /// The resource, with its subresource.
     pub resource: &'static str,
     /// Only objects of these names; empty for all.
-    pub names: &'static [&'static str],
+    pub names: Vec<String>,
     /// The verbs.
-    pub verbs: &'static [&'static str],
+    pub verbs: Vec<&'static str>,
     /// What for.
     pub why: &'static str,
 }
 
+/// Which part of the manager needs a right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// What watches the cluster for all controllers.
+    Informers,
+    /// Leader election and migration.
+    Election,
+    /// The process's own events, and those of the cloud.
+    Events,
+    /// Knowing who calls the serving port with a token.
+    Authentication,
+    /// Knowing who calls it with a certificate.
+    Authorities,
+    /// Knowing what a caller of the serving port may.
+    Authorization,
+    /// Getting tokens for the controllers' ServiceAccounts; only with `--use-service-account-credentials`.
+    Accounts,
+    /// A controller.
+    Controller {
+        /// Its canonical name.
+        name: String,
+        /// The name of its client, and of its ServiceAccount with `--use-service-account-credentials`.
+        client: String,
+    },
+}
+
 /// Where a right applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Everywhere.
     Cluster,
     /// In the namespace of the Lease.
     LeaseNamespace,
-    /// In `kube-system`, where the controllers' ServiceAccounts are.
-    ServiceAccounts,
+    /// In `kube-system` only.
+    SystemNamespace,
 }
 
-/// Every right, and what it is for.
-pub const RULES: &[Rule] = &[
-    Rule {
-        scope: Scope::Cluster,
-        group: "",
-        resource: "nodes",
-        names: &[],
-        verbs: &["list", "watch", "patch", "delete"],
-        why: "see Nodes; initialise, label, taint them and give them pod ranges; delete those whose machine is gone",
-    },
-    Rule {
-        scope: Scope::Cluster,
-        group: "",
-        resource: "nodes/status",
-        names: &[],
-        verbs: &["patch"],
-        why: "write the addresses of Nodes, and whether their network is reachable",
-    },
-    Rule {
-        scope: Scope::Cluster,
-        group: "",
-        resource: "services",
-        names: &[],
-        verbs: &["list", "watch"],
-        why: "see Services",
-    },
-    Rule {
-        scope: Scope::Cluster,
-        group: "",
-        resource: "services/status",
-        names: &[],
-        verbs: &["patch"],
-        why: "write the addresses of load balancers, and the finalizer that keeps a Service until its load balancer is gone",
-    },
-    Rule {
-        scope: Scope::Cluster,
-        group: "",
-        resource: "events",
-        names: &[],
-        verbs: &["create", "patch"],
-        why: "tell people what happens",
-    },
-    Rule {
-        scope: Scope::Cluster,
-        group: "authentication.k8s.io",
-        resource: "tokenreviews",
-        names: &[],
-        verbs: &["create"],
-        why: "ask who a caller of the serving port is",
-    },
-    Rule {
-        scope: Scope::Cluster,
-        group: "authorization.k8s.io",
-        resource: "subjectaccessreviews",
-        names: &[],
-        verbs: &["create"],
-        why: "ask what a caller of the serving port may",
-    },
-    Rule {
-        scope: Scope::LeaseNamespace,
-        group: "coordination.k8s.io",
-        resource: "leases",
-        names: &[],
-        verbs: &["create"],
-        why: "make the Lease (a create cannot be limited to a name)",
-    },
-    Rule {
-        scope: Scope::LeaseNamespace,
-        group: "coordination.k8s.io",
-        resource: "leases",
-        names: &["cloud-controller-manager", "cloud-provider-extraction-migration"],
-        verbs: &["get", "update", "list", "watch"],
-        why: "leader election and migration; list and watch let a standby take over at once when a leader leaves",
-    },
-];
-
-/// What the process needs besides with `--use-service-account-credentials`, in `kube-system` alone: who may ask for the
-/// tokens of every ServiceAccount may do everything. The controllers' own rights are those that the API server gives to
-/// their ServiceAccounts (`system:controller:node-controller` and so on).
-pub const SERVICE_ACCOUNT_CREDENTIALS: &[Rule] = &[
-    Rule {
-        scope: Scope::ServiceAccounts,
-        group: "",
-        resource: "serviceaccounts",
-        names: &[],
-        verbs: &["get", "create"],
-        why: "find or make the ServiceAccount of each controller",
-    },
-    Rule {
-        scope: Scope::ServiceAccounts,
-        group: "",
-        resource: "serviceaccounts/token",
-        names: &["node-controller", "service-controller", "route-controller"],
-        verbs: &["create"],
-        why: "ask for their tokens",
-    },
-];
-
-/// The name of the roles and bindings.
-const NAME: &str = "bowline-cloud-controller-manager";
-
-/// The manifest: ServiceAccount, roles and bindings, as YAML documents.
-///
-/// # Errors
-///
-/// If a document cannot be written as YAML.
-pub fn manifest(namespace: &str, service_account: &str) -> Result<String, serde_saphyr::SerializeError> {
-    let subject = subject(namespace, service_account);
-    documents(&[
-        json!({"apiVersion": "v1", "kind": "ServiceAccount",
-               "metadata": {"name": service_account, "namespace": namespace}}),
-        role("ClusterRole", None, NAME, RULES, Scope::Cluster),
-        binding("ClusterRoleBinding", None, NAME, ("ClusterRole", NAME), &subject),
-        role("Role", Some(namespace), NAME, RULES, Scope::LeaseNamespace),
-        binding("RoleBinding", Some(namespace), NAME, ("Role", NAME), &subject),
-        // The authorities for client certificates on the serving port.
-        binding(
-            "RoleBinding",
-            Some("kube-system"),
-            &format!("{NAME}-authentication-reader"),
-            ("Role", "extension-apiserver-authentication-reader"),
-            &subject,
-        ),
-    ])
+/// All rights of a manager, and what each is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rights {
+    rules: Vec<Rule>,
 }
 
-/// What to apply besides for `--use-service-account-credentials`.
-///
-/// # Errors
-///
-/// If a document cannot be written as YAML.
-pub fn service_account_credentials_manifest(
-    namespace: &str,
-    service_account: &str,
-) -> Result<String, serde_saphyr::SerializeError> {
-    let name = format!("{NAME}-service-accounts");
-    let subject = subject(namespace, service_account);
-    documents(&[
-        role("Role", Some("kube-system"), &name, SERVICE_ACCOUNT_CREDENTIALS, Scope::ServiceAccounts),
-        binding("RoleBinding", Some("kube-system"), &name, ("Role", &name), &subject),
-    ])
-}
-
-fn subject(namespace: &str, service_account: &str) -> Value {
-    json!([{"kind": "ServiceAccount", "name": service_account, "namespace": namespace}])
-}
-
-fn documents(documents: &[Value]) -> Result<String, serde_saphyr::SerializeError> {
-    let mut text = String::from(
-        "# Generated from crates/bowline-manager/src/rbac.rs by `cargo xtask gen`. Do not edit.\n",
-    );
-    for document in documents {
-        text.push_str("---\n");
-        text.push_str(&serde_saphyr::to_string(document)?);
+impl Rights {
+    /// Those of a manager with the common controllers.
+    #[must_use]
+    pub fn common() -> Self {
+        Self { rules: table::common() }
     }
-    Ok(text)
-}
 
-fn role(kind: &str, namespace: Option<&str>, name: &str, rules: &[Rule], scope: Scope) -> Value {
-    let rules: Vec<Value> = rules.iter().filter(|rule| rule.scope == scope).map(policy_rule).collect();
-    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(name, namespace),
-           "rules": rules})
-}
-
-fn policy_rule(rule: &Rule) -> Value {
-    let mut policy = json!({"apiGroups": [rule.group], "resources": [rule.resource], "verbs": rule.verbs});
-    if let (Some(policy), false) = (policy.as_object_mut(), rule.names.is_empty()) {
-        policy.insert("resourceNames".to_owned(), json!(rule.names));
+    /// Those of a manager for this cloud: the common ones, and those of the cloud's own controllers.
+    #[must_use]
+    pub fn of(cloud: &dyn Cloud) -> Self {
+        let extras = cloud.extra_controllers();
+        extras.iter().fold(Self::common(), |rights, extra| rights.with_extra(extra.name(), extra.watches()))
     }
-    policy
-}
 
-fn binding(kind: &str, namespace: Option<&str>, name: &str, role: (&str, &str), subjects: &Value) -> Value {
-    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(name, namespace),
-           "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role.0, "name": role.1}, "subjects": subjects})
-}
+    /// With a controller of a cloud's own: it writes labels and annotations on what it watches, and events.
+    #[must_use]
+    pub fn with_extra(mut self, controller: &str, watches: Watches) -> Self {
+        self.rules.extend(table::extra(controller, watches));
+        self
+    }
 
-fn metadata(name: &str, namespace: Option<&str>) -> Value {
-    match namespace {
-        Some(namespace) => json!({"name": name, "namespace": namespace}),
-        None => json!({"name": name}),
+    /// The rows, in the order of the table.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// What one identity needs that does everything.
+    #[must_use]
+    pub fn of_one_identity(&self) -> Vec<Rule> {
+        merged(self.rules.iter().filter(|rule| rule.part != Part::Accounts))
+    }
+
+    /// What the process itself needs with `--use-service-account-credentials`.
+    #[must_use]
+    pub fn of_process(&self) -> Vec<Rule> {
+        let accounts = self.accounts();
+        let mut rules = merged(self.rules.iter().filter(|rule| rule.part.account().is_none()));
+        for rule in rules.iter_mut().filter(|rule| rule.part == Part::Accounts) {
+            // The name of what is yet to be made is not known to the API server when it judges.
+            if !(rule.resource == "serviceaccounts" && rule.verbs == ["create"]) {
+                rule.names.clone_from(&accounts);
+            }
+        }
+        rules
+    }
+
+    /// What the ServiceAccount of one controller, or of several, needs with `--use-service-account-credentials`.
+    #[must_use]
+    pub fn of_account(&self, account: &str) -> Vec<Rule> {
+        merged(self.rules.iter().filter(|rule| rule.part.account() == Some(account)))
+    }
+
+    /// The controllers' ServiceAccounts, each once.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<String> {
+        let mut accounts: Vec<String> = Vec::new();
+        for account in self.rules.iter().filter_map(|rule| rule.part.account()) {
+            if !accounts.iter().any(|known| known == account) {
+                accounts.push(account.to_owned());
+            }
+        }
+        accounts
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Part {
+    fn of_controller(names: &ControllerName) -> Self {
+        Self::Controller { name: names.canonical.clone(), client: names.client.clone() }
+    }
 
-    #[test]
-    fn nothing_is_granted_that_is_commonly_over_granted() {
-        for rule in RULES.iter().chain(SERVICE_ACCOUNT_CREDENTIALS) {
-            assert!(!rule.verbs.contains(&"*") && rule.resource != "*" && rule.group != "*", "{rule:?}");
-            assert!(
-                !["secrets", "configmaps", "endpoints", "persistentvolumes"].contains(&rule.resource),
-                "{rule:?}"
-            );
-            assert!(!rule.why.is_empty());
+    /// The ServiceAccount that holds its rights, if it can have one of its own.
+    #[must_use]
+    pub fn account(&self) -> Option<&str> {
+        match self {
+            Self::Controller { client, .. } => Some(client),
+            _of_the_process => None,
         }
     }
 
-    #[test]
-    fn the_manifest_is_six_documents_that_hold_every_rule() {
-        let text = manifest("kube-system", "ccm").unwrap();
-        let documents: Vec<Value> =
-            text.split("---\n").skip(1).map(|document| serde_saphyr::from_str(document).unwrap()).collect();
-        assert_eq!(documents.len(), 6);
-        let granted: usize =
-            documents.iter().filter_map(|document| document["rules"].as_array()).map(Vec::len).sum();
-        assert_eq!(granted, RULES.len());
-        assert_eq!(documents[1]["rules"][0]["verbs"], json!(["list", "watch", "patch", "delete"]));
+    /// The name of the part, for people.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Informers => "informers",
+            Self::Election => "leader-election",
+            Self::Events => "events",
+            Self::Authentication | Self::Authorities => "authentication",
+            Self::Authorization => "authorization",
+            Self::Accounts => "service-accounts",
+            Self::Controller { name, .. } => name,
+        }
     }
+}
+
+/// One rule for each resource: the verbs of those that need the same one, each once.
+fn merged<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<Rule> {
+    let mut merged: Vec<Rule> = Vec::new();
+    for rule in rules {
+        let same_place = |known: &&mut Rule| {
+            let [here, there] =
+                [&**known, rule].map(|rule| (rule.scope, rule.group, rule.resource, &rule.names));
+            // Accounts stay apart: all of them can be limited to names, but for one that cannot.
+            here == there && rule.part != Part::Accounts
+        };
+        match merged.iter_mut().find(same_place) {
+            Some(known) => {
+                for verb in &rule.verbs {
+                    if !known.verbs.contains(verb) {
+                        known.verbs.push(verb);
+                    }
+                }
+            }
+            None => merged.push(rule.clone()),
+        }
+    }
+    merged
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
+use bowline_controllers::identity::CloudIdentity;
 use bowline_controllers::view::{node_informer, service_informer};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
@@ -40,6 +41,8 @@ const CUT_LIMIT: Duration = Duration::from_secs(1);
 pub(crate) struct Tools {
     /// The cloud.
     pub(crate) cloud: Arc<dyn Cloud>,
+    /// Who we are to it.
+    pub(crate) cloud_identity: CloudIdentity,
     /// Makes the clients.
     pub(crate) clients: Clients,
     /// Where everything is counted.
@@ -133,8 +136,9 @@ impl Workforce {
         self.controllers.spawn(self.stop.clone().run_until_cancelled_owned(telling));
     }
 
-    /// Starts controllers under a fence.
+    /// Starts controllers under a fence, which is also closed while the cloud does not know us (SR-3).
     pub(crate) async fn start(&self, controllers: Vec<Arc<dyn Controller>>, fence: Arc<dyn Fence>) {
+        let fence = self.tools.cloud_identity.fence(fence);
         for controller in controllers {
             let state = ControllerState::default();
             let shown = state.clone();

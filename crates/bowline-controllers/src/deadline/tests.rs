@@ -17,6 +17,9 @@ impl Cloud for Mute {
     async fn initialize(&self, _: &CloudContext) -> Result<(), CloudError> {
         pending().await
     }
+    async fn identity(&self) -> Result<Option<String>, CloudError> {
+        Ok(Some("project-1".to_owned()))
+    }
     fn instances(&self) -> Capability<Arc<dyn Instances>> {
         Capability::Supported(Arc::new(Mute))
     }
@@ -87,6 +90,11 @@ async fn a_cloud_that_never_gets_ready_and_a_controller_of_its_own_that_never_en
 fn what_a_cloud_does_not_have_it_does_not_have_in_time_either() {
     assert!(matches!(punctual().load_balancers(), Capability::Unavailable(why) if why == "no Octavia"));
     assert!(matches!(punctual().routes(), Capability::Unsupported));
+}
+
+#[tokio::test]
+async fn who_we_are_to_the_cloud_is_not_lost_on_the_way() {
+    assert_eq!(punctual().identity().await.unwrap().as_deref(), Some("project-1"));
 }
 
 #[test]

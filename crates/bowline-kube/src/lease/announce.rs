@@ -16,25 +16,25 @@ pub enum News {
     StoppedLeading,
 }
 
-/// What events about a Lease refer to.
-#[must_use]
-pub fn lease_reference(lease: &LeaseConfig, lease_uid: Option<&str>) -> ObjectReference {
-    ObjectReference {
-        api_version: Some("coordination.k8s.io/v1".to_owned()),
-        kind: Some("Lease".to_owned()),
-        namespace: Some(lease.namespace.clone()),
-        name: Some(lease.name.clone()),
-        uid: lease_uid.map(ToOwned::to_owned),
-        ..ObjectReference::default()
-    }
-}
-
 /// Writes the event for `news`; `lease_uid` comes with [`super::Leadership::Leading`].
 pub fn announce(recorder: &EventRecorder, lease: &LeaseConfig, lease_uid: Option<&str>, news: News) {
-    let reference = lease_reference(lease, lease_uid);
+    let reference = lease_reference(&lease.namespace, &lease.name, lease_uid);
     let what = match news {
         News::BecameLeader => "became leader",
         News::StoppedLeading => "stopped leading",
     };
     recorder.event(&reference, EventKind::Normal, "LeaderElection", &format!("{} {what}", lease.identity));
+}
+
+/// A Lease as the object of an event.
+#[must_use]
+pub fn lease_reference(namespace: &str, name: &str, uid: Option<&str>) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("coordination.k8s.io/v1".to_owned()),
+        kind: Some("Lease".to_owned()),
+        namespace: Some(namespace.to_owned()),
+        name: Some(name.to_owned()),
+        uid: uid.map(ToOwned::to_owned),
+        ..ObjectReference::default()
+    }
 }

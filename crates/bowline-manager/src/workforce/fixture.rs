@@ -48,6 +48,7 @@ pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
     let clock = Clock::system();
     let tools = Tools {
         cloud,
+        cloud_identity: CloudIdentity::default(),
         clients: Clients::new(factory, false, clock.clone()).expect("a client"),
         metrics,
         health: Arc::new(HealthRegistry::new()),

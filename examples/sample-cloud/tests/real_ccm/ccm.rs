@@ -203,9 +203,7 @@ pub(crate) async fn apply(client: &kube::Client, namespace: &str, manifest: &str
         if kind.kind.starts_with("ClusterRole") || object.metadata.namespace.as_deref() == Some("kube-system")
         {
             object.metadata.name = Some(format!("{name}-{namespace}"));
-            if object.data["roleRef"]["name"] != "extension-apiserver-authentication-reader"
-                && object.data["roleRef"].is_object()
-            {
+            if object.data["roleRef"].is_object() {
                 object.data["roleRef"]["name"] = json!(format!("{name}-{namespace}"));
             }
         }

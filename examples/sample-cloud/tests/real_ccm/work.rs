@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
-use bowline_manager::rbac::service_account_credentials_manifest;
+use bowline_cloud::Watches;
+use bowline_manager::rbac::Rights;
 use k8s_openapi::api::core::v1::{Node, ServiceAccount};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use kube::Api;
-use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -94,23 +94,10 @@ async fn with_an_identity_of_its_own_a_controller_works_with_its_own_rights() ->
     let site = Site::new("accounts").await?;
     let client = site.admin().await?;
     let nodes = Api::<Node>::all(client.clone());
-    // The process itself may not write to nodes; the controller's ServiceAccount may.
-    let roles = Api::<ClusterRole>::all(client.clone());
-    let name = format!("bowline-cloud-controller-manager-{}", site.namespace);
-    let mut role = roles.get(&name).await?;
-    let rules = role.rules.get_or_insert_default();
-    for rule in rules.iter_mut() {
-        rule.verbs.retain(|verb| verb != "patch");
-    }
-    rules.retain(|rule| !rule.verbs.is_empty());
-    roles.replace(&name, &PostParams::default(), &role).await?;
-    let manifest = service_account_credentials_manifest(&site.namespace, "ccm")?;
-    // The sample's controller is none of the common ones, for which the manifest is made.
-    let manifest = manifest.replace("node-controller", "rack-label-controller");
+    // Roles of the same names take the place of those for one identity: the process itself may not write to nodes.
+    let rights = Rights::common().with_extra("rack-label-controller", Watches::Nodes);
+    let manifest = rights.service_account_credentials_manifest(&site.namespace, "ccm")?;
     apply(&client, &site.namespace, &manifest).await?;
-    let of_the_controller = format!("rack-label-{}", site.namespace);
-    let grants = [rule(&["nodes"], &["patch"]), rule(&["events"], &["create", "patch"])];
-    grant(&client, &of_the_controller, "rack-label-controller", grants.to_vec()).await?;
 
     let ours = site.cluster.unique_name("account");
     register_node(&client, &ours, &site.machine).await?;
@@ -121,42 +108,6 @@ async fn with_an_identity_of_its_own_a_controller_works_with_its_own_rights() ->
     assert!(account.metadata.uid.is_some(), "made by the process");
     drop(ccm);
     nodes.delete(&ours, &DeleteParams::default()).await?;
-    Ok(())
-}
-
-fn rule(resources: &[&str], verbs: &[&str]) -> PolicyRule {
-    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    PolicyRule {
-        api_groups: Some(vec![String::new()]),
-        resources: Some(owned(resources)),
-        verbs: owned(verbs),
-        ..PolicyRule::default()
-    }
-}
-
-/// Gives a ServiceAccount in kube-system these rights.
-async fn grant(
-    client: &kube::Client,
-    name: &str,
-    account: &str,
-    rules: Vec<PolicyRule>,
-) -> anyhow::Result<()> {
-    let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-    let role = ClusterRole { metadata: metadata.clone(), rules: Some(rules), ..ClusterRole::default() };
-    Api::all(client.clone()).create(&PostParams::default(), &role).await?;
-    let role_ref = RoleRef {
-        api_group: "rbac.authorization.k8s.io".to_owned(),
-        kind: "ClusterRole".to_owned(),
-        name: name.to_owned(),
-    };
-    let subject = Subject {
-        kind: "ServiceAccount".to_owned(),
-        name: account.to_owned(),
-        namespace: Some("kube-system".to_owned()),
-        ..Subject::default()
-    };
-    let binding = ClusterRoleBinding { metadata, role_ref, subjects: Some(vec![subject]) };
-    Api::all(client.clone()).create(&PostParams::default(), &binding).await?;
     Ok(())
 }
 

@@ -1,0 +1,130 @@
+//! The manifests: roles and bindings made from the table, as YAML documents.
+
+use serde_json::{Value, json};
+
+use super::{Rights, Rule, SYSTEM_NAMESPACE, Scope};
+
+/// The name of the roles and bindings.
+const NAME: &str = "bowline-cloud-controller-manager";
+
+const GENERATED: &str =
+    "# Generated from crates/bowline-manager/src/rbac/table.rs by `cargo xtask gen`. Do not edit.\n";
+
+/// The manifest of a manager with the common controllers: one identity that does everything.
+///
+/// # Errors
+///
+/// If a document cannot be written as YAML.
+pub fn manifest(namespace: &str, service_account: &str) -> Result<String, serde_saphyr::SerializeError> {
+    Rights::common().manifest(namespace, service_account)
+}
+
+/// The manifest for `--use-service-account-credentials`, to be applied instead of [`manifest`]: the process itself can
+/// only watch, and each controller's ServiceAccount has that controller's rights.
+///
+/// # Errors
+///
+/// If a document cannot be written as YAML.
+pub fn service_account_credentials_manifest(
+    namespace: &str,
+    service_account: &str,
+) -> Result<String, serde_saphyr::SerializeError> {
+    Rights::common().service_account_credentials_manifest(namespace, service_account)
+}
+
+impl Rights {
+    /// ServiceAccount, roles and bindings for one identity that does everything.
+    ///
+    /// # Errors
+    ///
+    /// If a document cannot be written as YAML.
+    pub fn manifest(
+        &self,
+        namespace: &str,
+        service_account: &str,
+    ) -> Result<String, serde_saphyr::SerializeError> {
+        let documents = identity(namespace, service_account, &self.of_one_identity());
+        text("", &documents)
+    }
+
+    /// The same for `--use-service-account-credentials`: roles of the same names with less in them for the process, and
+    /// a role for the ServiceAccount of each controller. These accounts are in `kube-system` under upstream's names, and
+    /// who may ask for the tokens of every ServiceAccount may do everything: therefore only theirs.
+    ///
+    /// # Errors
+    ///
+    /// If a document cannot be written as YAML.
+    pub fn service_account_credentials_manifest(
+        &self,
+        namespace: &str,
+        service_account: &str,
+    ) -> Result<String, serde_saphyr::SerializeError> {
+        let mut documents = identity(namespace, service_account, &self.of_process());
+        for account in self.accounts() {
+            let name = format!("{NAME}-{account}");
+            documents.push(role(None, &name, &self.of_account(&account)));
+            documents.push(binding(None, &name, SYSTEM_NAMESPACE, &account));
+        }
+        let note = "# For --use-service-account-credentials, instead of rbac.yaml: it replaces the roles of that file.\n";
+        text(note, &documents)
+    }
+}
+
+/// A ServiceAccount with these rights.
+fn identity(namespace: &str, service_account: &str, rules: &[Rule]) -> Vec<Value> {
+    let mut documents = vec![json!({"apiVersion": "v1", "kind": "ServiceAccount",
+                                    "metadata": {"name": service_account, "namespace": namespace}})];
+    let in_system = format!("{NAME}-system");
+    for (scope, place, name) in [
+        (Scope::Cluster, None, NAME),
+        (Scope::LeaseNamespace, Some(namespace), NAME),
+        (Scope::SystemNamespace, Some(SYSTEM_NAMESPACE), in_system.as_str()),
+    ] {
+        let rules: Vec<Rule> = rules.iter().filter(|rule| rule.scope == scope).cloned().collect();
+        documents.push(role(place, name, &rules));
+        documents.push(binding(place, name, namespace, service_account));
+    }
+    documents
+}
+
+fn text(note: &str, documents: &[Value]) -> Result<String, serde_saphyr::SerializeError> {
+    let mut text = format!("{GENERATED}{note}");
+    for document in documents {
+        text.push_str("---\n");
+        text.push_str(&serde_saphyr::to_string(document)?);
+    }
+    Ok(text)
+}
+
+fn role(namespace: Option<&str>, name: &str, rules: &[Rule]) -> Value {
+    let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
+    let rules: Vec<Value> = rules.iter().map(policy_rule).collect();
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(name, namespace),
+           "rules": rules})
+}
+
+fn policy_rule(rule: &Rule) -> Value {
+    let mut policy = json!({"apiGroups": [rule.group], "resources": [rule.resource], "verbs": rule.verbs});
+    if let (Some(policy), false) = (policy.as_object_mut(), rule.names.is_empty()) {
+        policy.insert("resourceNames".to_owned(), json!(rule.names));
+    }
+    policy
+}
+
+/// Binds the role of the same name to a ServiceAccount.
+fn binding(namespace: Option<&str>, name: &str, account_namespace: &str, account: &str) -> Value {
+    let (kind, role) = match namespace {
+        Some(_) => ("RoleBinding", "Role"),
+        None => ("ClusterRoleBinding", "ClusterRole"),
+    };
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(name, namespace),
+           "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
+           "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": account_namespace}]})
+}
+
+fn metadata(name: &str, namespace: Option<&str>) -> Value {
+    match namespace {
+        Some(namespace) => json!({"name": name, "namespace": namespace}),
+        None => json!({"name": name}),
+    }
+}

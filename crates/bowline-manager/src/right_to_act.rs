@@ -1,0 +1,126 @@
+//! The right to act (safety rail SR-6): the process asks the API server whether it may do what it is about to do, so that
+//! a missing right is a clear message and not a Node that silently stays.
+//!
+//! Nothing depends on the answers: what is forbidden fails where it is tried, and everything else works. Here it is only
+//! said in advance, with verb, resource, controller and what to do: in the log, in `/readyz?verbose`, as a metric and as
+//! an event. `questions` decides what is asked, `report` what is said; this file asks, tells, and asks again.
+
+mod ask;
+mod metrics;
+mod questions;
+mod report;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::EventKind;
+use bowline_kube::events::EventRecorder;
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::ObjectReference;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::{error, info, warn};
+
+pub(crate) use ask::{Ask, KubeAsk};
+pub(crate) use metrics::PermissionMetrics;
+pub(crate) use questions::{Question, Situation, questions};
+use report::Report;
+
+use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
+
+/// The name of the check in `/readyz?verbose`.
+const CHECK: &str = "permissions";
+
+/// How long a good answer is believed: roles change rarely, and by hand.
+const AGAIN_AFTER: Duration = Duration::from_secs(300);
+
+/// The same while something is missing: somebody is about to grant it.
+const AGAIN_WHILE_MISSING: Duration = Duration::from_secs(30);
+
+/// What the check works with.
+pub(crate) struct RightToAct {
+    /// What is asked.
+    pub(crate) questions: Vec<Question>,
+    /// Who is asked.
+    pub(crate) ask: Arc<dyn Ask>,
+    /// Where missing rights are counted.
+    pub(crate) metrics: PermissionMetrics,
+    /// For events about missing rights.
+    pub(crate) events: EventRecorder,
+    /// What these events are about.
+    pub(crate) about: ObjectReference,
+    /// Which manifest grants everything that is asked about.
+    pub(crate) manifest: &'static str,
+}
+
+/// The running check; it ends when this is dropped.
+pub(crate) struct Checking {
+    again: Arc<Notify>,
+    _end: DropGuard,
+}
+
+impl Checking {
+    /// Asks again now: something has changed.
+    pub(crate) fn again(&self) {
+        self.again.notify_one();
+    }
+}
+
+impl RightToAct {
+    /// Starts to ask, at once and then from time to time, and shows the last answer in `health`.
+    pub(crate) fn start(self, health: &HealthRegistry) -> Checking {
+        let (shown, seen) = watch::channel(CheckOutcome::Degraded("not asked yet".to_owned()));
+        health.add(CHECK, CheckSets::READY_ONLY, move || seen.borrow().clone());
+        let (again, end) = (Arc::new(Notify::new()), CancellationToken::new());
+        let (notified, ended) = (again.clone(), end.clone());
+        tokio::spawn(async move { ended.run_until_cancelled(self.run(shown, &notified)).await });
+        Checking { again, _end: end.drop_guard() }
+    }
+
+    async fn run(self, shown: watch::Sender<CheckOutcome>, again: &Notify) {
+        let mut told = None;
+        loop {
+            let report = self.ask_all().await;
+            let fine = report.is_fine();
+            self.metrics.show(&report);
+            if told.as_ref() != Some(&report) {
+                shown.send_replace(report.outcome(self.manifest));
+                self.tell(&report, told.as_ref());
+                told = Some(report);
+            }
+            let pause = if fine { AGAIN_AFTER } else { AGAIN_WHILE_MISSING };
+            // Either is a reason to ask again.
+            drop(timeout(pause, again.notified()).await);
+        }
+    }
+
+    async fn ask_all(&self) -> Report {
+        // All at once: an identity that cannot be had delays only its own answers.
+        let answers = join_all(self.questions.iter().map(|question| self.ask.ask(question))).await;
+        let mut report = Report::default();
+        for (question, answer) in self.questions.iter().zip(answers) {
+            report.add(question, answer);
+        }
+        report
+    }
+
+    /// Says what is new; nothing that was said before.
+    fn tell(&self, report: &Report, before: Option<&Report>) {
+        let Some(message) = report.message(self.manifest) else {
+            if before.is_some() {
+                info!("all rights that were missing are there now");
+            }
+            return;
+        };
+        if report.is_missing_something() {
+            error!("{message}");
+            self.events.event(&self.about, EventKind::Warning, "MissingPermissions", &message);
+        } else {
+            warn!("{message}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Asks the API server, as whoever needs the right.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::Question;
+use crate::clients::{ClientError, Clients};
+
+/// An identity that could not be had is not asked for again within this: all questions of a round would wait for it.
+const BELIEVE_FAILURE: Duration = Duration::from_secs(10);
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It may.
+    Allowed,
+    /// It may not.
+    Denied,
+    /// Nobody could say, for this reason; it may pass.
+    Unanswered(String),
+    /// The question itself is forbidden.
+    Unasked(String),
+}
+
+/// Answers questions about rights.
+#[async_trait]
+pub(crate) trait Ask: Send + Sync {
+    /// Asks.
+    async fn ask(&self, question: &Question) -> Answer;
+}
+
+/// The API server.
+pub(crate) struct KubeAsk {
+    clients: Clients,
+    /// One for each identity; each has a lock of its own, since getting one may take seconds.
+    made: std::sync::Mutex<BTreeMap<Option<String>, Arc<Mutex<Made>>>>,
+}
+
+/// The client of one identity, or why there is none.
+#[derive(Default)]
+enum Made {
+    #[default]
+    NotYet,
+    Client(Client),
+    Failed(String, Instant),
+}
+
+impl KubeAsk {
+    /// Asks with clients of these.
+    pub(crate) fn new(clients: Clients) -> Self {
+        Self { clients, made: std::sync::Mutex::default() }
+    }
+
+    async fn client(&self, account: Option<&str>) -> Result<Client, String> {
+        let slot = {
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            made.entry(account.map(str::to_owned)).or_default().clone()
+        };
+        let mut slot = slot.lock().await;
+        match &*slot {
+            Made::Client(client) => return Ok(client.clone()),
+            Made::Failed(why, at) if at.elapsed() < BELIEVE_FAILURE => return Err(why.clone()),
+            Made::Failed(..) | Made::NotYet => {}
+        }
+        let made = self.make(account).await.map_err(|error| error.to_string());
+        *slot = match &made {
+            Ok(client) => Made::Client(client.clone()),
+            Err(why) => Made::Failed(why.clone(), Instant::now()),
+        };
+        made
+    }
+
+    async fn make(&self, account: Option<&str>) -> Result<Client, ClientError> {
+        match account {
+            Some(account) => self.clients.controller(account).await,
+            None => self.clients.root("permissions"),
+        }
+    }
+}
+
+#[async_trait]
+impl Ask for KubeAsk {
+    async fn ask(&self, question: &Question) -> Answer {
+        let client = match self.client(question.account.as_deref()).await {
+            Ok(client) => client,
+            Err(why) => return Answer::Unanswered(why),
+        };
+        let review = Api::<SelfSubjectAccessReview>::all(client);
+        match review.create(&PostParams::default(), &review_of(question)).await {
+            Ok(answer) if answer.status.as_ref().is_some_and(|status| status.allowed) => Answer::Allowed,
+            Ok(answer) => {
+                let errors = answer.status.and_then(|status| status.evaluation_error);
+                // "No" beside an error means that some authorizer could not say.
+                errors.filter(|error| !error.is_empty()).map_or(Answer::Denied, Answer::Unanswered)
+            }
+            Err(kube::Error::Api(status)) if status.code == 403 => Answer::Unasked(status.message.clone()),
+            Err(error) => Answer::Unanswered(error.to_string()),
+        }
+    }
+}
+
+fn review_of(question: &Question) -> SelfSubjectAccessReview {
+    let (resource, subresource) = match question.resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (question.resource, None),
+    };
+    let attributes = ResourceAttributes {
+        group: Some(question.group.to_owned()),
+        resource: Some(resource.to_owned()),
+        subresource,
+        verb: Some(question.verb.to_owned()),
+        namespace: question.namespace.clone(),
+        name: question.name.clone(),
+        ..ResourceAttributes::default()
+    };
+    SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            ..SelfSubjectAccessReviewSpec::default()
+        },
+        ..SelfSubjectAccessReview::default()
+    }
+}

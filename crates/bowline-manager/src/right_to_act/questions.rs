@@ -1,0 +1,147 @@
+//! Which rights are asked about: the rows of the table that the enabled controllers and parts need, with the names and
+//! namespaces of this very process. Pure.
+
+use std::fmt;
+
+use bowline_controllers::registry::ControllerName;
+
+use crate::rbac::{Part, Rights, Rule, SYSTEM_NAMESPACE, Scope};
+
+/// What of the table concerns this process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Situation {
+    /// The controllers that run.
+    pub(crate) controllers: Vec<ControllerName>,
+    /// Whether they have ServiceAccounts of their own.
+    pub(crate) own_accounts: bool,
+    /// The namespace of the Leases.
+    pub(crate) lease_namespace: String,
+    /// The names of the Leases; none without leader election.
+    pub(crate) leases: Vec<String>,
+    /// Whether callers of the serving port are told apart with our own identity.
+    pub(crate) authentication: bool,
+    /// Whether the cluster is asked for the authorities of their certificates.
+    pub(crate) authorities: bool,
+    /// Whether their rights are judged with our own identity.
+    pub(crate) authorization: bool,
+}
+
+/// One right to ask about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// Whose right: of this controllers' ServiceAccount, or of the process itself.
+    pub(crate) account: Option<String>,
+    /// The verb.
+    pub(crate) verb: &'static str,
+    /// The API group.
+    pub(crate) group: &'static str,
+    /// The resource, with its subresource.
+    pub(crate) resource: &'static str,
+    /// Where; `None` for everywhere.
+    pub(crate) namespace: Option<String>,
+    /// On which object; `None` for all.
+    pub(crate) name: Option<String>,
+    /// Who needs it, and what for.
+    pub(crate) needed: Vec<(String, &'static str)>,
+}
+
+impl Question {
+    /// The resource with its group, as `kubectl auth can-i` takes it.
+    pub(crate) fn full_resource(&self) -> String {
+        match (self.group, self.resource.split_once('/')) {
+            ("", _) => self.resource.to_owned(),
+            (group, None) => format!("{}.{group}", self.resource),
+            (group, Some((resource, sub))) => format!("{resource}.{group}/{sub}"),
+        }
+    }
+
+    fn asks_the_same_as(&self, other: &Self) -> bool {
+        let key = |question: &Self| {
+            let Self { account, verb, group, resource, namespace, name, .. } = question.clone();
+            (account, verb, group, resource, namespace, name)
+        };
+        key(self) == key(other)
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verb, self.full_resource())?;
+        if let Some(name) = &self.name {
+            write!(f, " {name:?}")?;
+        }
+        if let Some(namespace) = &self.namespace {
+            write!(f, " in namespace {namespace}")?;
+        }
+        if let Some(account) = &self.account {
+            write!(f, " as ServiceAccount {SYSTEM_NAMESPACE}/{account}")?;
+        }
+        let needed: Vec<_> = self.needed.iter().map(|(part, why)| format!("{part}: {why}")).collect();
+        write!(f, " ({})", needed.join("; "))
+    }
+}
+
+/// What to ask, each right once.
+pub(crate) fn questions(rights: &Rights, situation: &Situation) -> Vec<Question> {
+    let mut questions: Vec<Question> = Vec::new();
+    for rule in rights.rules().iter().filter(|rule| situation.needs(&rule.part)) {
+        for question in of_rule(rule, situation) {
+            match questions.iter_mut().find(|known| known.asks_the_same_as(&question)) {
+                Some(known) => known.needed.extend(question.needed),
+                None => questions.push(question),
+            }
+        }
+    }
+    questions
+}
+
+impl Situation {
+    fn needs(&self, part: &Part) -> bool {
+        match part {
+            Part::Informers | Part::Events => true,
+            Part::Election => !self.leases.is_empty(),
+            Part::Authentication => self.authentication,
+            Part::Authorities => self.authorities,
+            Part::Authorization => self.authorization,
+            Part::Accounts => self.own_accounts,
+            Part::Controller { name, .. } => self.controllers.iter().any(|known| known.canonical == *name),
+        }
+    }
+
+    /// The names that a rule means here. The table has the default names of Leases, a process those it was told.
+    fn names(&self, rule: &Rule) -> Vec<Option<String>> {
+        let named = |names: &[String]| names.iter().cloned().map(Some).collect();
+        match rule.part {
+            Part::Election if !rule.names.is_empty() => named(&self.leases),
+            Part::Accounts if !(rule.resource == "serviceaccounts" && rule.verbs == ["create"]) => {
+                let mut accounts: Vec<_> = self.controllers.iter().map(|name| name.client.clone()).collect();
+                accounts.sort();
+                accounts.dedup();
+                named(&accounts)
+            }
+            _ if rule.names.is_empty() => vec![None],
+            _ => named(&rule.names),
+        }
+    }
+}
+
+fn of_rule(rule: &Rule, situation: &Situation) -> Vec<Question> {
+    let account = rule.part.account().filter(|_| situation.own_accounts);
+    let namespace = match rule.scope {
+        Scope::Cluster => None,
+        Scope::LeaseNamespace => Some(situation.lease_namespace.clone()),
+        Scope::SystemNamespace => Some(SYSTEM_NAMESPACE.to_owned()),
+    };
+    let names = situation.names(rule);
+    let each = names.iter().flat_map(|name| rule.verbs.iter().map(move |verb| (name, verb)));
+    each.map(|(name, verb)| Question {
+        account: account.map(str::to_owned),
+        verb,
+        group: rule.group,
+        resource: rule.resource,
+        namespace: namespace.clone(),
+        name: name.clone(),
+        needed: vec![(rule.part.name().to_owned(), rule.why)],
+    })
+    .collect()
+}

@@ -1,0 +1,221 @@
+//! A cloud without state outside this process: what it answers depends on the name that it is asked about.
+//!
+//! | name begins with | what it does |
+//! |---|---|
+//! | `gone` | its machine does not exist |
+//! | `off` | its machine is shut down |
+//! | `stuck` | its machine, or load balancer, cannot be looked up or made |
+//! | `cut` | no route can be made to it |
+//! | `plain`, `loose` | the cloud's own controller fails on this Node, or Service |
+//! | `noisy` | the cloud writes an event at every look |
+//!
+//! The address of a machine is what the Node's label `test/address` says.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use bowline_cloud::{
+    About, AddressKind, Answer, AnyLoadBalancers, Capability, Claim, Cloud, CloudContext, CloudError, Doubt,
+    EnsureLoadBalancer, EnsureOutcome, Ensured, EventKind, EventSink, Evidence, ExtraController, Fence,
+    Ingress, Instance, InstanceLookup, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeAddress,
+    NodeView, OneByOne, Power, Proof, Route, RouteChange, Routes, Watched, Watches, async_trait,
+};
+
+pub(crate) const SCHEME: &str = "named://";
+pub(crate) const ADDRESS_LABEL: &str = "test/address";
+pub(crate) const BADGE: &str = "test/badge";
+
+/// How soon the cloud asks to be tried again where that is up to it.
+const SOON: Duration = Duration::from_millis(300);
+
+fn is(kind: &str, name: &str) -> bool {
+    name.starts_with(kind)
+}
+
+fn no(what: &str) -> CloudError {
+    CloudError::transient(format!("this cloud never makes {what}"))
+}
+
+pub(crate) struct NamedCloud {
+    machines: Arc<Machines>,
+    balancers: Arc<Ensured<Balancers>>,
+    routes: Arc<RouteTable>,
+}
+
+impl Default for NamedCloud {
+    fn default() -> Self {
+        let balancers = Arc::new(Ensured::new(Balancers::default()));
+        Self { machines: Arc::default(), balancers, routes: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl Cloud for NamedCloud {
+    fn name(&self) -> &str {
+        "named"
+    }
+
+    async fn initialize(&self, context: &CloudContext) -> Result<(), CloudError> {
+        self.machines.events.get_or_init(|| context.events.clone());
+        Ok(())
+    }
+
+    fn instances(&self) -> Capability<Arc<dyn Instances>> {
+        Capability::Supported(Arc::new(OneByOne::new(self.machines.clone(), 8)))
+    }
+
+    fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
+        Capability::Supported(self.balancers.clone())
+    }
+
+    fn routes(&self) -> Capability<Arc<dyn Routes>> {
+        Capability::Supported(self.routes.clone())
+    }
+
+    fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
+        vec![
+            Arc::new(Badges { name: "badge-controller", watches: Watches::Nodes, fails_on: "plain" }),
+            Arc::new(Badges { name: "ribbon-controller", watches: Watches::Services, fails_on: "loose" }),
+        ]
+    }
+}
+
+#[derive(Default)]
+struct Machines {
+    events: OnceLock<Arc<dyn EventSink>>,
+}
+
+#[async_trait]
+impl InstanceLookup for Machines {
+    fn claims(&self, _node: &NodeView) -> Claim {
+        Claim::Ours
+    }
+
+    async fn look_up(&self, node: &NodeView) -> Evidence<Instance> {
+        let name = node.name.as_str();
+        if is("stuck", name) {
+            return Evidence::Unknown(Doubt::new("this cloud never answers for it"));
+        }
+        if is("gone", name) {
+            return Evidence::Absent(Proof::new(format!("this cloud has no machine {name}")));
+        }
+        if let (true, Some(events)) = (is("noisy", name), self.events.get()) {
+            events.emit(About::Node(node), EventKind::Warning, "Noise", "this cloud says so at every look");
+        }
+        let address = node.labels.get(ADDRESS_LABEL).unwrap_or("192.0.2.1");
+        Evidence::Present(Instance {
+            provider_id: format!("{SCHEME}{name}"),
+            instance_type: Some("small".to_owned()),
+            addresses: vec![NodeAddress::new(AddressKind::InternalIP, address)],
+            power: if is("off", name) { Power::ShutDown } else { Power::Running },
+            ..Instance::default()
+        })
+    }
+}
+
+/// Load balancers, all with the same address, by the UID of their Service.
+#[derive(Default)]
+struct Balancers {
+    made: Mutex<BTreeMap<String, LoadBalancerStatus>>,
+}
+
+#[async_trait]
+impl EnsureLoadBalancer for Balancers {
+    async fn get(&self, request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
+        match self.made.lock().unwrap().get(request.service.uid.as_str()) {
+            Some(status) => Evidence::Present(status.clone()),
+            None => Evidence::Absent(Proof::new("this cloud has not made it")),
+        }
+    }
+
+    async fn ensure(
+        &self,
+        request: &LoadBalancerRequest,
+        fence: &dyn Fence,
+    ) -> Result<EnsureOutcome, CloudError> {
+        fence.check()?;
+        if is("stuck", &request.service.name) {
+            return Err(no("this load balancer"));
+        }
+        let ip = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
+        let status = LoadBalancerStatus { ingress: vec![Ingress { ip: Some(ip), ..Ingress::default() }] };
+        self.made.lock().unwrap().insert(request.service.uid.to_string(), status.clone());
+        Ok(EnsureOutcome::Ready(status))
+    }
+
+    async fn update(&self, _request: &LoadBalancerRequest, _fence: &dyn Fence) -> Result<(), CloudError> {
+        Ok(())
+    }
+
+    async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
+        fence.check()?;
+        self.made.lock().unwrap().remove(request.service.uid.as_str());
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct RouteTable(Mutex<Vec<Route>>);
+
+#[async_trait]
+impl Routes for RouteTable {
+    async fn list(&self, _cluster: &str) -> Result<Vec<Route>, CloudError> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+
+    async fn apply(
+        &self,
+        _cluster: &str,
+        changes: &[RouteChange],
+        fence: &dyn Fence,
+    ) -> Vec<Result<(), CloudError>> {
+        let mut routes = self.0.lock().unwrap();
+        let mut apply = |change: &RouteChange| {
+            fence.check()?;
+            match change {
+                RouteChange::Create { route, .. }
+                    if route.target_node.as_deref().is_some_and(|n| is("cut", n)) =>
+                {
+                    return Err(no("this route").retry_after(SOON));
+                }
+                RouteChange::Create { hint, route } => {
+                    let mut made = route.clone();
+                    made.name.clone_from(hint);
+                    routes.push(made);
+                }
+                RouteChange::Delete(route) => routes.retain(|known| known != route),
+            }
+            Ok(())
+        };
+        changes.iter().map(&mut apply).collect()
+    }
+}
+
+/// A controller of the cloud's own: a label on Nodes, an annotation on Services.
+struct Badges {
+    name: &'static str,
+    watches: Watches,
+    fails_on: &'static str,
+}
+
+#[async_trait]
+impl ExtraController for Badges {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn watches(&self) -> Watches {
+        self.watches
+    }
+
+    async fn reconcile(&self, object: &Watched, _fence: &dyn Fence) -> Result<Answer, CloudError> {
+        let badge = BTreeMap::from([(BADGE.to_owned(), Some("yes".to_owned()))]);
+        let (name, answer) = match object {
+            Watched::Node(node) => (&node.name, Answer { labels: badge, ..Answer::default() }),
+            Watched::Service(service) => (&service.name, Answer { annotations: badge, ..Answer::default() }),
+        };
+        if is(self.fails_on, name) { Err(no("this badge")) } else { Ok(answer) }
+    }
+}

@@ -1,0 +1,152 @@
+//! An API server of one's own, with a manager's identity on it that has exactly the shipped rights.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use bowline_cloud::Watches;
+use bowline_manager::rbac::Rights;
+use bowline_testkit::apiserver::{Cluster, Identity};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::discovery::Scope;
+use kube::{Api, Client, Config};
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::audit;
+
+/// Longer than anything takes on a busy machine; a test that gets here has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The ServiceAccount of the manager, and the default name of its Lease.
+pub(crate) const ACCOUNT: &str = "ccm";
+const LEASE: &str = "cloud-controller-manager";
+
+/// Waits until an answer comes out of `look`.
+pub(crate) async fn until<T>(
+    what: &str,
+    mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<T> {
+    let seen = async {
+        loop {
+            if let Some(found) = look().await? {
+                return anyhow::Ok(found);
+            }
+            sleep(LOOK).await;
+        }
+    };
+    timeout(PATIENCE, seen).await.with_context(|| format!("never seen: {what}"))?
+}
+
+/// In which form the rights are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One identity does everything.
+    OneIdentity,
+    /// Every controller has a ServiceAccount of its own.
+    OwnAccounts,
+}
+
+impl Form {
+    pub(crate) fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::OneIdentity => &[],
+            Self::OwnAccounts => &["--use-service-account-credentials"],
+        }
+    }
+}
+
+pub(crate) struct Site {
+    pub(crate) cluster: Cluster,
+    pub(crate) admin: Client,
+    pub(crate) admin_config: Config,
+    /// Where the Lease and the Services are.
+    pub(crate) namespace: String,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) form: Form,
+    /// What was applied.
+    pub(crate) manifest: String,
+}
+
+impl Site {
+    pub(crate) async fn new(form: Form) -> anyhow::Result<Self> {
+        let cluster = Cluster::start_audited(&audit::policy()).await?;
+        let admin = cluster.client(&Identity::Admin).await?;
+        let admin_config = cluster.config(&Identity::Admin).await?;
+        let namespace = cluster.namespace("rbac").await?;
+        let rights = Rights::common()
+            .with_extra("badge-controller", Watches::Nodes)
+            .with_extra("ribbon-controller", Watches::Services);
+        let manifest = match form {
+            Form::OneIdentity => rights.manifest(&namespace, ACCOUNT)?,
+            Form::OwnAccounts => rights.service_account_credentials_manifest(&namespace, ACCOUNT)?,
+        };
+        apply(&admin, &manifest).await?;
+        let kubeconfig = cluster.kubeconfig(&Identity::service_account(&namespace, ACCOUNT)).await?;
+        let site = Self { cluster, admin, admin_config, namespace, kubeconfig, form, manifest };
+        site.withdraw_bootstrapped_rights().await?;
+        Ok(site)
+    }
+
+    /// What an API server gives these accounts by itself would hide what is missing in ours.
+    async fn withdraw_bootstrapped_rights(&self) -> anyhow::Result<()> {
+        let bindings = Api::<ClusterRoleBinding>::all(self.admin.clone());
+        for account in ["node-controller", "service-controller", "route-controller"] {
+            let name = format!("system:controller:{account}");
+            bindings
+                .delete(&name, &DeleteParams::default())
+                .await
+                .with_context(|| format!("delete {name}"))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leases(&self) -> Api<Lease> {
+        Api::namespaced(self.admin.clone(), &self.namespace)
+    }
+
+    /// The Lease as a leader leaves it that ends in order. There may be none.
+    pub(crate) async fn free_lease(&self) -> anyhow::Result<()> {
+        let free = json!({"spec": {"holderIdentity": "", "leaseDurationSeconds": 1}});
+        match self.leases().patch(LEASE, &PatchParams::default(), &Patch::Merge(free)).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            patched => Ok(patched.map(drop)?),
+        }
+    }
+
+    pub(crate) async fn delete_lease(&self) -> anyhow::Result<()> {
+        match self.leases().delete(LEASE, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            deleted => Ok(deleted.map(drop)?),
+        }
+    }
+
+    /// Who holds the Lease.
+    pub(crate) async fn holder(&self) -> anyhow::Result<Option<String>> {
+        let lease = self.leases().get_opt(LEASE).await?;
+        let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
+        Ok(holder.filter(|holder| !holder.is_empty()))
+    }
+}
+
+/// Applies the documents of a manifest.
+async fn apply(client: &Client, manifest: &str) -> anyhow::Result<()> {
+    for document in manifest.split("---\n").skip(1) {
+        let object: DynamicObject = serde_saphyr::from_str(document)?;
+        let kind = object.types.clone().context("a kind")?;
+        let name = object.metadata.name.clone().context("a name")?;
+        let gvk = kube::core::GroupVersionKind::try_from(&kind)?;
+        let (resource, capabilities) = kube::discovery::pinned_kind(client, &gvk).await?;
+        let api: Api<DynamicObject> = match (capabilities.scope, &object.metadata.namespace) {
+            (Scope::Namespaced, Some(namespace)) => {
+                Api::namespaced_with(client.clone(), namespace, &resource)
+            }
+            _cluster_wide => Api::all_with(client.clone(), &resource),
+        };
+        api.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&object)).await?;
+    }
+    Ok(())
+}
