@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::loadbalancer::{LoadBalancerRequest, LoadBalancers, Purpose};
 use crate::plan::{Plan, Planned, Step, StepFacts, Verb};
 use crate::{
-    CloudError, Evidence, Fence, Finalizers, LoadBalancerStatus, NodeSet, ServiceView, SetChange, Text,
+    CloudError, Evidence, Fence, Finalizers, LoadBalancerStatus, NodeSet, Pairs, ServiceView, SetChange, Text,
 };
 
 /// A cloud whose client converges a load balancer in one call. Every call must be idempotent.
@@ -232,12 +232,13 @@ impl Plan<EnsureStep, LoadBalancerStatus> {
     }
 }
 
-/// Whether two versions of a Service ask for the same: bookkeeping and our own status do not count.
+/// Whether two versions of a Service ask for the same: bookkeeping, labels and our own status do not count.
 fn same_wish(done: &ServiceView, wanted: &ServiceView) -> bool {
     let wish = |service: &ServiceView| ServiceView {
         status: LoadBalancerStatus::default(),
         condition: None,
         finalizers: Finalizers::default(),
+        labels: Pairs::default(),
         ..service.clone()
     };
     wish(done) == wish(wanted)

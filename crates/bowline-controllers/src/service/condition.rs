@@ -71,12 +71,15 @@ pub(super) fn is_news(
     now: Instant,
 ) -> bool {
     let Some(there) = there else { return true };
-    let other_words = || {
-        let is_old = written.is_none_or(|at| now.saturating_duration_since(at) >= REWORD_AFTER);
-        // Of a condition that is True only the reason is kept.
-        wanted.status != ConditionStatus::True && there.message != wanted.message && is_old
-    };
-    there.status != wanted.status || there.reason != wanted.reason || other_words()
+    let is_old = written.is_none_or(|at| now.saturating_duration_since(at) >= REWORD_AFTER);
+    let only_other_words = there.status == wanted.status && there.reason == wanted.reason;
+    !says_the_same(there, wanted) && (is_old || !only_other_words)
+}
+
+/// Whether both say the same. When all is well the reason tells everything, and the message is not kept.
+pub(super) fn says_the_same(there: &ServiceCondition, wanted: &ServiceCondition) -> bool {
+    let same_words = wanted.status == ConditionStatus::True || there.message == wanted.message;
+    there.status == wanted.status && there.reason == wanted.reason && same_words
 }
 
 #[cfg(test)]
