@@ -52,3 +52,13 @@ pub(crate) fn kube_apiserver(pki: &Pki, port: u16, etcd_port: u16) -> Vec<String
         file("service-account-signing-key-file", &pki.service_account_key),
     ]
 }
+
+/// What makes kube-apiserver write down who asked it for what.
+pub(crate) fn audit(policy: &Path, log: &Path) -> Vec<String> {
+    vec![
+        format!("--audit-policy-file={}", policy.display()),
+        format!("--audit-log-path={}", log.display()),
+        // Blocking: an answer that was given is in the log.
+        "--audit-log-mode=blocking".to_owned(),
+    ]
+}

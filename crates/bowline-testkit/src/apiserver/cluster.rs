@@ -14,6 +14,7 @@ use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::{ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::identity::{self, Credentials, Identity};
@@ -29,6 +30,9 @@ const PORT_ATTEMPTS: u32 = 5;
 /// Longer than any test run; the server's default of an hour is shorter than some.
 const TOKEN_LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 
+/// The name of the audit log in the cluster's folder.
+const AUDIT_LOG: &str = "audit.jsonl";
+
 /// The shared cluster, or why there is none: a second test need not wait for the same failure.
 static SHARED: OnceCell<Result<Cluster, String>> = OnceCell::const_new();
 
@@ -42,6 +46,8 @@ pub struct Cluster {
     pub(super) folder: PathBuf,
     pub(super) port: u16,
     pub(super) etcd_port: u16,
+    /// What this cluster's API server is told besides: whether it keeps an audit log.
+    pub(super) auditing: Vec<String>,
     names: AtomicU64,
 }
 
@@ -51,16 +57,36 @@ impl Cluster {
     /// # Errors
     /// When the binaries are missing or the servers do not get ready; the message holds the ends of their logs.
     pub async fn start() -> anyhow::Result<Self> {
+        Self::start_with(None).await
+    }
+
+    /// The same with an audit log under this policy, to be read at [`Self::audit_log`].
+    ///
+    /// # Errors
+    /// As [`Self::start`]; also when the API server refuses the policy.
+    pub async fn start_audited(policy: &Value) -> anyhow::Result<Self> {
+        Self::start_with(Some(policy)).await
+    }
+
+    async fn start_with(audit_policy: Option<&Value>) -> anyhow::Result<Self> {
         install_crypto_provider();
         let binaries = Binaries::locate()?;
         let folder = tempfile::Builder::new().prefix("bowline-").tempdir()?;
         let janitor = Arc::new(Janitor::take_charge_of(folder.path())?);
         let folder = folder.keep(); // the janitor removes it, also when this process is killed
         let pki = Pki::create(&folder.join("pki"))?;
+        let auditing = match audit_policy {
+            Some(policy) => {
+                let file = folder.join("audit-policy.json");
+                fs::write(&file, policy.to_string()).with_context(|| format!("write {}", file.display()))?;
+                arguments::audit(&file, &folder.join(AUDIT_LOG))
+            }
+            None => Vec::new(),
+        };
         for attempt in 1..=PORT_ATTEMPTS {
             let place = folder.join(format!("attempt-{attempt}"));
-            match Servers::start(&binaries, &pki, &place, &janitor).await {
-                Ok(servers) => return Ok(Self::of(servers, binaries, pki, folder, janitor)),
+            match Servers::start(&binaries, &pki, &place, &auditing, &janitor).await {
+                Ok(servers) => return Ok(Self::of(servers, binaries, pki, folder, auditing, janitor)),
                 Err(error) if matches!(error.downcast_ref(), Some(NotReady::PortTaken)) => {}
                 Err(error) => return Err(error.context("start kube-apiserver and etcd")),
             }
@@ -81,7 +107,14 @@ impl Cluster {
         }
     }
 
-    fn of(servers: Servers, binaries: Binaries, pki: Pki, folder: PathBuf, janitor: Arc<Janitor>) -> Self {
+    fn of(
+        servers: Servers,
+        binaries: Binaries,
+        pki: Pki,
+        folder: PathBuf,
+        auditing: Vec<String>,
+        janitor: Arc<Janitor>,
+    ) -> Self {
         Self {
             apiserver: Some(servers.apiserver),
             etcd: servers.etcd,
@@ -91,6 +124,7 @@ impl Cluster {
             folder,
             port: servers.port,
             etcd_port: servers.etcd_port,
+            auditing,
             names: AtomicU64::new(1),
         }
     }
@@ -111,6 +145,12 @@ impl Cluster {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The audit log, one JSON document on each line; empty unless the cluster was made by [`Self::start_audited`].
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join(AUDIT_LOG)
     }
 
     /// The process ids of etcd and, if it runs, kube-apiserver.
@@ -221,13 +261,15 @@ impl Servers {
         binaries: &Binaries,
         pki: &Pki,
         place: &Path,
+        auditing: &[String],
         janitor: &Arc<Janitor>,
     ) -> anyhow::Result<Self> {
         fs::create_dir(place)?;
         let [port, etcd_port, peer_port] = ports::free()?;
         let arguments = arguments::etcd(&place.join("etcd"), etcd_port, peer_port);
         let mut etcd = Process::spawn(&binaries.etcd, &arguments, &place.join("etcd.log"), janitor)?;
-        let arguments = arguments::kube_apiserver(pki, port, etcd_port);
+        let mut arguments = arguments::kube_apiserver(pki, port, etcd_port);
+        arguments.extend_from_slice(auditing);
         let log = place.join("kube-apiserver.log");
         let mut apiserver = Process::spawn(&binaries.kube_apiserver, &arguments, &log, janitor)?;
         wait_until_ready(pki, port, &mut etcd, &mut apiserver).await?;

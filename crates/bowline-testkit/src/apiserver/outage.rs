@@ -52,7 +52,8 @@ impl Cluster {
     /// When it does not get ready, or somebody else has taken its port meanwhile.
     pub async fn start_apiserver(&mut self) -> anyhow::Result<()> {
         self.stop_apiserver();
-        let arguments = arguments::kube_apiserver(&self.pki, self.port, self.etcd_port);
+        let mut arguments = arguments::kube_apiserver(&self.pki, self.port, self.etcd_port);
+        arguments.extend_from_slice(&self.auditing);
         let log = self.folder.join(self.unique_name("kube-apiserver.log"));
         let mut process = Process::spawn(&self.binaries.kube_apiserver, &arguments, &log, &self.janitor)?;
         cluster::wait_until_ready(&self.pki, self.port, &mut self.etcd, &mut process)

@@ -1,0 +1,84 @@
+//! Load balancers: which Services have one is remembered, their points of entry come from the state file.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bowline_cloud::{
+    CloudError, EnsureLoadBalancer, EnsureOutcome, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus,
+    Proof, async_trait,
+};
+
+use crate::state::{Call, Script, State};
+
+pub(crate) struct Balancers {
+    script: Arc<Script>,
+    /// By the UID of the Service.
+    there: Mutex<BTreeSet<String>>,
+}
+
+impl Balancers {
+    pub(crate) fn new(script: Arc<Script>) -> Self {
+        Self { script, there: Mutex::default() }
+    }
+
+    fn there(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn name(request: &LoadBalancerRequest) -> String {
+    request.service.key().to_string()
+}
+
+fn status(state: &State, request: &LoadBalancerRequest) -> LoadBalancerStatus {
+    LoadBalancerStatus { ingress: state.ingress.get(&name(request)).cloned().unwrap_or_default() }
+}
+
+fn call(op: &'static str, request: &LoadBalancerRequest) -> Call {
+    Call { op, target: name(request), ..Call::default() }
+}
+
+fn hosts(request: &LoadBalancerRequest) -> Vec<String> {
+    request.nodes.nodes.keys().cloned().collect()
+}
+
+#[async_trait]
+impl EnsureLoadBalancer for Balancers {
+    async fn get(&self, request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
+        let state =
+            self.script.state().and_then(|state| state.ordered("get", &name(request)).map(|()| state));
+        match state {
+            Err(error) => error.into(),
+            Ok(state) if self.there().contains(&request.service.uid) => {
+                Evidence::Present(status(&state, request))
+            }
+            Ok(_) => Evidence::Absent(Proof::new("it was never made, or deleted")),
+        }
+    }
+
+    async fn ensure(
+        &self,
+        request: &LoadBalancerRequest,
+        fence: &dyn Fence,
+    ) -> Result<EnsureOutcome, CloudError> {
+        fence.check()?;
+        let ports = request.service.ports.iter().map(|port| format!("{}/{}", port.protocol, port.port));
+        let made = Call { hosts: hosts(request), ports: ports.collect(), ..call("ensure", request) };
+        let state = self.script.call(made, &name(request))?;
+        self.there().insert(request.service.uid.clone());
+        Ok(EnsureOutcome::Ready(status(&state, request)))
+    }
+
+    async fn update(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
+        fence.check()?;
+        let made = Call { hosts: hosts(request), ..call("update", request) };
+        self.script.call(made, &name(request)).map(drop)
+    }
+
+    async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
+        fence.check()?;
+        self.script.call(call("delete", request), &name(request))?;
+        self.there().remove(&request.service.uid);
+        Ok(())
+    }
+}
