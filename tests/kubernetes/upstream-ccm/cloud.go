@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"sort"
 	"strconv"
+	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -103,8 +105,11 @@ func (c *cloud) find(node *v1.Node) (*machine, error) {
 	if err := read.ordered("instances", node.Name); err != nil {
 		return nil, err
 	}
-	for name, found := range read.Instances {
-		if node.Spec.ProviderID == found.ProviderID || (node.Spec.ProviderID == "" && node.Name == name) {
+	if found, there := read.Instances[node.Name]; there && node.Spec.ProviderID == "" {
+		return &found, nil
+	}
+	for _, found := range read.Instances {
+		if node.Spec.ProviderID != "" && node.Spec.ProviderID == found.ProviderID {
 			return &found, nil
 		}
 	}
@@ -165,7 +170,7 @@ func (c *cloud) GetLoadBalancer(_ context.Context, _ string, service *v1.Service
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	return &v1.LoadBalancerStatus{Ingress: read.Ingress[nameOf(service)]}, c.balancers[string(service.UID)], err
+	return &v1.LoadBalancerStatus{Ingress: read.Ingress[nameOf(service)]}, c.balancers[nameOf(service)], err
 }
 
 func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
@@ -177,7 +182,7 @@ func (c *cloud) EnsureLoadBalancer(_ context.Context, _ string, service *v1.Serv
 	if err := c.noted(made, err); err != nil {
 		return nil, err
 	}
-	c.keep(service, true)
+	c.keep(nameOf(service), true)
 	return &v1.LoadBalancerStatus{Ingress: read.Ingress[nameOf(service)]}, nil
 }
 
@@ -197,25 +202,57 @@ func (c *cloud) EnsureLoadBalancerDeleted(_ context.Context, _ string, service *
 	if err := c.noted(call{Op: "delete", Target: nameOf(service)}, err); err != nil {
 		return err
 	}
-	c.keep(service, false)
+	c.keep(nameOf(service), false)
 	return nil
 }
 
 // keep remembers whether a Service has a load balancer.
-func (c *cloud) keep(service *v1.Service, there bool) {
+func (c *cloud) keep(service string, there bool) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.balancers[string(service.UID)] = there
+	c.balancers[service] = there
 }
 
-func (c *cloud) seedRoutes() error {
+// recall puts into the cloud what the state file says was there, and what calls of an earlier manager have changed.
+func (c *cloud) recall(earlier *os.File) error {
 	read, err := c.state()
+	if err != nil {
+		return err
+	}
 	for _, given := range read.Routes {
 		route := cloudprovider.Route{Name: given.Name, TargetNode: types.NodeName(given.Node), DestinationCIDR: given.CIDR,
 			Blackhole: given.Blackhole}
 		c.RouteMap[given.Name] = &fake.Route{ClusterName: clusterName, Route: route}
 	}
-	return err
+	lines := bufio.NewScanner(earlier)
+	for lines.Scan() {
+		var made call
+		if err := json.Unmarshal(lines.Bytes(), &made); err != nil {
+			return err
+		}
+		if !made.Failed {
+			c.repeat(made)
+		}
+	}
+	return lines.Err()
+}
+
+// repeat does to the memory what a call did.
+func (c *cloud) repeat(made call) {
+	node, cidr, _ := strings.Cut(made.Target, " ")
+	switch made.Op {
+	case "ensure", "delete":
+		c.keep(made.Target, made.Op == "ensure")
+	case "create-route":
+		c.RouteMap[made.Target] = &fake.Route{ClusterName: clusterName, Route: cloudprovider.Route{
+			Name: made.Target, TargetNode: types.NodeName(node), DestinationCIDR: cidr}}
+	case "delete-route":
+		for name, kept := range c.RouteMap {
+			if kept.Route.DestinationCIDR == cidr && string(kept.Route.TargetNode) == node {
+				delete(c.RouteMap, name)
+			}
+		}
+	}
 }
 
 func (c *cloud) ListRoutes(ctx context.Context, cluster string) ([]*cloudprovider.Route, error) {
@@ -238,12 +275,7 @@ func (c *cloud) CreateRoute(ctx context.Context, cluster, hint string, route *cl
 	if err := c.noted(made, err); err != nil {
 		return err
 	}
-	// The hint is the same for both ranges of a Node; a route of the fake cloud is known by its name alone.
-	route.Name = cluster + "-" + hint + "-" + route.DestinationCIDR
-	c.Lock.Lock()
-	defer c.Lock.Unlock()
-	c.RouteMap[route.Name] = &fake.Route{ClusterName: cluster, Route: *route}
-	return nil
+	return c.Cloud.CreateRoute(ctx, cluster, hint, route)
 }
 
 func (c *cloud) DeleteRoute(ctx context.Context, cluster string, route *cloudprovider.Route) error {

@@ -55,7 +55,7 @@ func newCloud(text io.Reader) (cloudprovider.Interface, error) {
 	if err := json.NewDecoder(text).Decode(&at); err != nil {
 		return nil, fmt.Errorf("--cloud-config: %w", err)
 	}
-	calls, err := os.OpenFile(at.Calls, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	calls, err := os.OpenFile(at.Calls, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -65,5 +65,5 @@ func newCloud(text io.Reader) (cloudprovider.Interface, error) {
 		calls:     json.NewEncoder(calls),
 		balancers: map[string]bool{},
 	}
-	return made, made.seedRoutes()
+	return made, made.recall(calls)
 }

@@ -12,13 +12,21 @@ use crate::state::{Call, Script, State};
 
 pub(crate) struct Balancers {
     script: Arc<Script>,
-    /// By the UID of the Service.
+    /// By namespace and name of the Service.
     there: Mutex<BTreeSet<String>>,
 }
 
 impl Balancers {
     pub(crate) fn new(script: Arc<Script>) -> Self {
-        Self { script, there: Mutex::default() }
+        let mut there = BTreeSet::new();
+        for call in &script.earlier {
+            match call.op.as_str() {
+                "ensure" => drop(there.insert(call.target.clone())),
+                "delete" => drop(there.remove(&call.target)),
+                _of_no_balancer => {}
+            }
+        }
+        Self { script, there: Mutex::new(there) }
     }
 
     fn there(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -34,8 +42,8 @@ fn status(state: &State, request: &LoadBalancerRequest) -> LoadBalancerStatus {
     LoadBalancerStatus { ingress: state.ingress.get(&name(request)).cloned().unwrap_or_default() }
 }
 
-fn call(op: &'static str, request: &LoadBalancerRequest) -> Call {
-    Call { op, target: name(request), ..Call::default() }
+fn call(op: &str, request: &LoadBalancerRequest) -> Call {
+    Call { op: op.to_owned(), target: name(request), ..Call::default() }
 }
 
 fn hosts(request: &LoadBalancerRequest) -> Vec<String> {
@@ -49,9 +57,7 @@ impl EnsureLoadBalancer for Balancers {
             self.script.state().and_then(|state| state.ordered("get", &name(request)).map(|()| state));
         match state {
             Err(error) => error.into(),
-            Ok(state) if self.there().contains(&request.service.uid) => {
-                Evidence::Present(status(&state, request))
-            }
+            Ok(state) if self.there().contains(&name(request)) => Evidence::Present(status(&state, request)),
             Ok(_) => Evidence::Absent(Proof::new("it was never made, or deleted")),
         }
     }
@@ -65,7 +71,7 @@ impl EnsureLoadBalancer for Balancers {
         let ports = request.service.ports.iter().map(|port| format!("{}/{}", port.protocol, port.port));
         let made = Call { hosts: hosts(request), ports: ports.collect(), ..call("ensure", request) };
         let state = self.script.call(made, &name(request))?;
-        self.there().insert(request.service.uid.clone());
+        self.there().insert(name(request));
         Ok(EnsureOutcome::Ready(status(&state, request)))
     }
 
@@ -78,7 +84,7 @@ impl EnsureLoadBalancer for Balancers {
     async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
         fence.check()?;
         self.script.call(call("delete", request), &name(request))?;
-        self.there().remove(&request.service.uid);
+        self.there().remove(&name(request));
         Ok(())
     }
 }

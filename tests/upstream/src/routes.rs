@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bowline_cloud::{CloudError, Fence, Route, RouteChange, Routes, async_trait};
+use ipnet::IpNet;
 
 use crate::state::{Call, Script};
 
@@ -13,14 +14,21 @@ pub(crate) struct RouteTable {
 
 impl RouteTable {
     pub(crate) fn seeded(script: Arc<Script>) -> Result<Self, CloudError> {
-        let mut routes = Vec::new();
+        let mut routes: Vec<Route> = Vec::new();
         for seed in script.state()?.routes {
-            let destination =
-                seed.cidr.parse().map_err(|error| CloudError::invalid(format!("{}: {error}", seed.cidr)))?;
+            let destination = parse(&seed.cidr)?;
             let mut route =
                 Route::new(seed.name, Some(seed.node).filter(|node| !node.is_empty()), destination);
             route.blackhole = seed.blackhole;
             routes.push(route);
+        }
+        for call in &script.earlier {
+            let Some((node, cidr)) = call.target.split_once(' ') else { continue };
+            let (node, destination) = (Some(node.to_owned()), parse(cidr)?);
+            match call.op.as_str() {
+                "create-route" => routes.push(Route::new(&call.target, node, destination)),
+                _delete => routes.retain(|kept| kept.target_node != node || kept.destination != destination),
+            }
         }
         Ok(Self { script, routes: Mutex::new(routes) })
     }
@@ -33,7 +41,7 @@ impl RouteTable {
         fence.check()?;
         let call = |op, route: &Route| {
             let node = route.target_node.as_deref().unwrap_or_default();
-            Call { op, target: format!("{node} {}", route.destination), ..Call::default() }
+            Call { op: String::from(op), target: format!("{node} {}", route.destination), ..Call::default() }
         };
         match change {
             RouteChange::Create { hint, route } => {
@@ -49,6 +57,10 @@ impl RouteTable {
         }
         Ok(())
     }
+}
+
+fn parse(cidr: &str) -> Result<IpNet, CloudError> {
+    cidr.parse().map_err(|error| CloudError::invalid(format!("{cidr}: {error}")))
 }
 
 #[async_trait]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -54,16 +54,16 @@ pub(crate) struct Seed {
 }
 
 /// One line of what was asked of the cloud.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Call {
-    pub(crate) op: &'static str,
+    pub(crate) op: String,
     pub(crate) target: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) hosts: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) ports: Vec<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    failed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) failed: bool,
 }
 
 impl State {
@@ -79,14 +79,20 @@ impl State {
 pub(crate) struct Script {
     state: PathBuf,
     calls: Mutex<File>,
+    /// What an earlier manager has done to this cloud.
+    pub(crate) earlier: Vec<Call>,
 }
 
 impl Script {
     pub(crate) fn open(files: Files) -> Result<Self, CloudError> {
-        let calls = OpenOptions::new().append(true).create(true).open(&files.calls);
+        let calls = OpenOptions::new().read(true).append(true).create(true).open(&files.calls);
         let calls =
             calls.map_err(|error| CloudError::invalid(format!("{}: {error}", files.calls.display())))?;
-        Ok(Self { state: files.state, calls: Mutex::new(calls) })
+        let earlier: Result<Vec<Call>, _> =
+            BufReader::new(&calls).lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect();
+        let mut earlier = earlier.map_err(|error: std::io::Error| CloudError::invalid(error.to_string()))?;
+        earlier.retain(|call| !call.failed);
+        Ok(Self { state: files.state, calls: Mutex::new(calls), earlier })
     }
 
     pub(crate) fn state(&self) -> Result<State, CloudError> {
@@ -97,7 +103,7 @@ impl Script {
     /// Does what the state file orders for a call, and writes the call down.
     pub(crate) fn call(&self, mut call: Call, target: &str) -> Result<State, CloudError> {
         let state = self.state()?;
-        let ordered = state.ordered(call.op, target);
+        let ordered = state.ordered(&call.op, target);
         call.failed = ordered.is_err();
         let line = serde_json::to_string(&call).map_err(|error| CloudError::transient(error.to_string()))?;
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);

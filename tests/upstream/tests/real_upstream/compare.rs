@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::differences::KNOWN;
-use crate::record::{Record, StageRecord, Write, summary};
+use crate::differences::{KNOWN, Known, reason};
+use crate::record::{Record, StageRecord, Write, kinds, leave};
 use crate::seen::Seen;
-
-/// A repeated event is counted so far: how often something is tried in some seconds is not the same twice.
-const MOST_COUNTED: i32 = 1;
 
 /// One subject that is not the same on both sides.
 #[derive(Debug)]
@@ -42,8 +39,11 @@ impl Verdict {
 pub(crate) fn compare(ours: &Record, theirs: &Record) -> Verdict {
     let mut all = Vec::new();
     let mut compared = 0;
+    let (mut our_cloud, mut their_cloud) = (Seen::new(), Seen::new());
     for (us, them) in ours.stages.iter().zip(&theirs.stages) {
-        compared += differences(us.name, &subjects(us), &subjects(them), &mut all);
+        leave(&us.calls, &mut our_cloud);
+        leave(&them.calls, &mut their_cloud);
+        compared += differences(us.name, &subjects(us, &our_cloud), &subjects(them, &their_cloud), &mut all);
     }
     compared += differences("all stages", &told(&ours.events), &told(&theirs.events), &mut all);
     let writes = side_by_side(&ours.writes, &theirs.writes);
@@ -64,27 +64,27 @@ pub(crate) fn compare(ours: &Record, theirs: &Record) -> Verdict {
             });
         }
     }
-    let is_listed = |difference: &Difference| KNOWN.iter().any(|known| known.subject == difference.subject);
-    let idle = KNOWN.iter().map(|known| known.subject);
-    let idle = idle.filter(|subject| !all.iter().any(|found| found.subject == *subject)).collect();
-    let (listed, unlisted) = all.into_iter().partition(is_listed);
+    let rows = || KNOWN.iter().flat_map(|known| known.subjects.iter().map(move |subject| (known, *subject)));
+    let occurs = |(known, subject): (&Known, &str)| {
+        all.iter().any(|found| found.subject == subject && known.covers(found.stage, &found.subject))
+    };
+    let idle = rows().filter(|row| !occurs(*row)).map(|(_, subject)| subject).collect();
+    let (listed, unlisted) = all.into_iter().partition(|found| reason(found.stage, &found.subject).is_some());
     let calls = side_by_side(&counts(ours), &counts(theirs));
     Verdict { compared, unlisted, listed, idle, writes, calls }
 }
 
-fn subjects(stage: &StageRecord) -> Seen {
+fn subjects(stage: &StageRecord, cloud: &Seen) -> Seen {
     let mut seen = stage.seen.clone();
-    seen.extend(summary(&stage.calls));
+    seen.extend(cloud.clone());
+    seen.extend(kinds(&stage.calls));
     seen.insert("the stage: came to its end".to_owned(), stage.arrived.to_string());
     seen
 }
 
+/// That it was told, not how often: the number of tries in some seconds is not the same twice.
 fn told(events: &BTreeMap<String, i32>) -> Seen {
-    let capped = |count: &i32| if *count > MOST_COUNTED { "often" } else { "told" };
-    events
-        .iter()
-        .map(|(event, count)| (format!("event {event}"), capped(count).replace("often", "told")))
-        .collect()
+    events.keys().map(|event| (format!("event {event}"), "told".to_owned())).collect()
 }
 
 fn counts(record: &Record) -> BTreeMap<String, usize> {
@@ -96,10 +96,14 @@ fn counts(record: &Record) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Adds what differs; answers how much was compared.
+/// Adds what differs; answers how much was compared. Of what only one side has, it says only that.
 fn differences(stage: &'static str, ours: &Seen, theirs: &Seen, found: &mut Vec<Difference>) -> usize {
     let subjects: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
     for subject in &subjects {
+        let existence = format!("{}: exists", subject.split(": ").next().unwrap_or_default());
+        if **subject != existence && ours.contains_key(&existence) != theirs.contains_key(&existence) {
+            continue;
+        }
         let side = |seen: &Seen| seen.get(*subject).map_or("(not there)", String::as_str).to_owned();
         let (ours, theirs) = (side(ours), side(theirs));
         if ours != theirs {
@@ -130,12 +134,11 @@ impl fmt::Display for Verdict {
         for (call, [us, them]) in &self.calls {
             writeln!(f, "  {call:<42}{us:>8}{them:>10}")?;
         }
-        let known =
-            |subject: &str| KNOWN.iter().find(|known| known.subject == subject).map(|known| known.because);
         writeln!(f, "{} subjects compared", self.compared)?;
         writeln!(f, "{} differences that are listed:", self.listed.len())?;
         for difference in &self.listed {
-            writeln!(f, "{difference}    because {}", known(&difference.subject).unwrap_or_default())?;
+            let because = reason(difference.stage, &difference.subject).unwrap_or_default();
+            writeln!(f, "{difference}    because {because}")?;
         }
         writeln!(f, "{} differences that are not listed:", self.unlisted.len())?;
         for difference in &self.unlisted {

@@ -12,6 +12,8 @@ mod script;
 mod seen;
 mod side;
 
+use std::time::Instant;
+
 use anyhow::ensure;
 use bowline_testkit::apiserver::Binaries;
 
@@ -30,9 +32,11 @@ async fn ours_does_what_upstream_does_except_where_it_is_said_why_not() -> anyho
         tokio::try_join!(Side::start(Program::ours()), Side::start(Program::upstream(upstream)))?;
     let (mut our_record, mut their_record) = (Record::default(), Record::default());
     for stage in script::stages() {
+        let began = Instant::now();
         let (us, them) = tokio::try_join!(ours.play(&stage), theirs.play(&stage))?;
         our_record.stages.push(us);
         their_record.stages.push(them);
+        println!("{:>6.1} s for: {}", began.elapsed().as_secs_f64(), stage.name);
     }
     (our_record.events, our_record.writes) = (ours.events().await?, ours.writes()?);
     (their_record.events, their_record.writes) = (theirs.events().await?, theirs.writes()?);

@@ -39,26 +39,31 @@ pub(crate) struct Call {
     pub(crate) failed: bool,
 }
 
-/// What the calls of a stage come to, as subjects and texts: for each target which kinds of calls were made, and with
-/// which hosts and ports it was left.
-pub(crate) fn summary(calls: &[Call]) -> Seen {
+/// Which kinds of calls a stage made, for each target.
+pub(crate) fn kinds(calls: &[Call]) -> Seen {
     let mut kinds: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let mut seen = Seen::new();
     for call in calls {
         let outcome = if call.failed { " (failed)" } else { "" };
         kinds.entry(&call.target).or_default().insert(format!("{}{outcome}", call.op));
-        if matches!(call.op.as_str(), "ensure" | "update") && !call.failed {
-            seen.insert(format!("cloud {}: hosts", call.target), call.hosts.join(" "));
-        }
-        if call.op == "ensure" && !call.failed {
-            seen.insert(format!("cloud {}: ports", call.target), call.ports.join(" "));
+    }
+    let listed = |kinds: BTreeSet<String>| kinds.into_iter().collect::<Vec<_>>().join(", ");
+    kinds.into_iter().map(|(target, kinds)| (format!("cloud {target}: calls"), listed(kinds))).collect()
+}
+
+/// What calls have left in a cloud: load balancers with hosts and ports, and routes.
+pub(crate) fn leave(calls: &[Call], cloud: &mut Seen) {
+    for call in calls.iter().filter(|call| !call.failed) {
+        let subject = |what: &str| format!("cloud {}: {what}", call.target);
+        match call.op.as_str() {
+            "ensure" => {
+                cloud.insert(subject("ports"), call.ports.join(" "));
+                cloud.insert(subject("hosts"), call.hosts.join(" "));
+            }
+            "update" => drop(cloud.insert(subject("hosts"), call.hosts.join(" "))),
+            "create-route" => drop(cloud.insert(subject("exists"), "true".to_owned())),
+            _delete => cloud.retain(|kept, _| !kept.starts_with(&subject(""))),
         }
     }
-    for (target, kinds) in kinds {
-        let kinds: Vec<_> = kinds.into_iter().collect();
-        seen.insert(format!("cloud {target}: calls"), kinds.join(", "));
-    }
-    seen
 }
 
 /// A kind of write to the API.

@@ -99,7 +99,10 @@ fn describe(event: &Value, uids: &Uids) -> String {
     let behind = uids.get(&uid).cloned().unwrap_or_else(|| format!("unknown UID {uid:?}"));
     let mut message = text(&event["message"]);
     for (uid, name) in uids {
+        // The default name of a load balancer is made from the UID.
+        let balancer: String = format!("a{}", uid.replace('-', "")).chars().take(32).collect();
         message = message.replace(uid, &format!("<UID of {name}>"));
+        message = message.replace(&balancer, &format!("<load balancer of {name}>"));
     }
     format!(
         "{} {} {} on {} {} {} ({behind}) in {}: {}",
