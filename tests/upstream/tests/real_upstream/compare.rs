@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::differences::{KNOWN, Known, reason};
+use crate::differences::{KNOWN, Known, matches, reason};
 use crate::record::{Record, StageRecord, Write, kinds, leave};
 use crate::seen::Seen;
 
@@ -66,7 +66,7 @@ pub(crate) fn compare(ours: &Record, theirs: &Record) -> Verdict {
     }
     let rows = || KNOWN.iter().flat_map(|known| known.subjects.iter().map(move |subject| (known, *subject)));
     let occurs = |(known, subject): (&Known, &str)| {
-        all.iter().any(|found| found.subject == subject && known.covers(found.stage, &found.subject))
+        all.iter().any(|found| matches(subject, &found.subject) && known.covers(found.stage, &found.subject))
     };
     let idle = rows().filter(|row| !occurs(*row)).map(|(_, subject)| subject).collect();
     let (listed, unlisted) = all.into_iter().partition(|found| reason(found.stage, &found.subject).is_some());
@@ -136,9 +136,16 @@ impl fmt::Display for Verdict {
         }
         writeln!(f, "{} subjects compared", self.compared)?;
         writeln!(f, "{} differences that are listed:", self.listed.len())?;
-        for difference in &self.listed {
-            let because = reason(difference.stage, &difference.subject).unwrap_or_default();
-            writeln!(f, "{difference}    because {because}")?;
+        let mut by_reason: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+        for Difference { stage, subject, .. } in &self.listed {
+            let because = reason(stage, subject).unwrap_or_default();
+            by_reason.entry(because).or_default().entry(subject).or_default().push(stage);
+        }
+        for (because, subjects) in by_reason {
+            writeln!(f, "  because {because}")?;
+            for (subject, stages) in subjects {
+                writeln!(f, "    {subject} [{}]", stages.join("; "))?;
+            }
         }
         writeln!(f, "{} differences that are not listed:", self.unlisted.len())?;
         for difference in &self.unlisted {

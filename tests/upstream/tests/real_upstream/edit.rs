@@ -22,8 +22,10 @@ pub(crate) enum Edit {
     Ready(&'static str, &'static str),
     /// A deletion.
     Delete(Kind, &'static str),
-    /// The manager is ended and started again.
-    Restart,
+    /// The manager is started.
+    Start,
+    /// The manager is killed.
+    Kill,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +48,7 @@ impl Kind {
 /// Performs an edit of the cluster; those of the cloud and the manager are the side's.
 pub(crate) async fn perform(client: &Client, edit: &Edit) -> anyhow::Result<()> {
     match edit {
-        Edit::Cloud(_) | Edit::Restart => {}
+        Edit::Cloud(_) | Edit::Start | Edit::Kill => {}
         Edit::Create(kind, object) => {
             let object: DynamicObject = serde_json::from_value(object.clone())?;
             kind.api(client).create(&PostParams::default(), &object).await.context("create")?;

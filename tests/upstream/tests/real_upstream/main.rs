@@ -4,9 +4,12 @@
 //! A difference is either listed in `differences`, with its reason, or a fault; one that is listed and does not occur is a
 //! fault of the list. The API server's audit log says what each of the two wrote.
 
+#![expect(clippy::indexing_slicing, reason = "an object without the field fails the test, as it should")]
+
 mod compare;
 mod differences;
 mod edit;
+mod objects;
 mod record;
 mod script;
 mod seen;

@@ -1,19 +1,15 @@
 //! The script: what happens to the cluster and its cloud, stage by stage, and what each stage waits for. It says nothing
 //! about what is right: that is upstream's part.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::edit::Kind::{Node, Service};
 use crate::edit::{Edit, merge};
+use crate::objects::{
+    EXCLUDE, SHUTDOWN, UNINITIALIZED, address, exclude, joins, service, with_ip, with_pods,
+};
 use crate::record::Call;
 use crate::seen::Seen;
-
-/// The taint a kubelet registers with.
-const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-/// The taint of a machine that is shut down.
-const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
-const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
-const NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 
 /// Some edits, and what is waited for before anybody looks.
 pub(crate) struct Stage {
@@ -41,105 +37,14 @@ pub(crate) fn stages() -> Vec<Stage> {
     ]
 }
 
-fn address(kind: &str, address: &str) -> Value {
-    json!({"type": kind, "address": address})
-}
-
-fn machine(name: &str, addresses: &[Value]) -> Value {
-    json!({
-        "providerID": format!("scripted://{name}"), "type": "m1.small", "zone": "z1", "region": "r1",
-        "addresses": addresses,
-    })
-}
-
-/// A machine with one internal address.
-fn simple(name: &str, number: u8) -> Value {
-    machine(name, &[address("InternalIP", &format!("10.0.0.{number}")), address("Hostname", name)])
-}
-
-/// What the cloud holds before anything happens.
-pub(crate) fn cloud_at_the_start() -> Value {
-    let internal = |ip: &str| address("InternalIP", ip);
-    let mut labelled = simple("labelled", 8);
-    merge(
-        &mut labelled,
-        &json!({"labels": {"team": "cloud", "rack": "r7", "node.kubernetes.io/own": "no", "x.k8s.io/y": "no"}}),
-    );
-    let mut noid = simple("noid", 10);
-    merge(&mut noid, &json!({"providerID": ""}));
-    let mut sparse = simple("sparse", 13);
-    merge(&mut sparse, &json!({"type": "", "zone": ""}));
-    json!({
-        "instances": {
-            "plain": machine("plain", &[internal("10.0.0.1"), address("ExternalIP", "192.0.2.1"), address("Hostname", "plain")]),
-            "given": simple("given", 2),
-            "dual": machine("dual", &[internal("10.0.0.3"), internal("fd00::3"), address("Hostname", "dual")]),
-            "picked": machine("picked", &[internal("10.0.0.4"), internal("10.1.0.4"), address("ExternalIP", "192.0.2.4")]),
-            "pair": machine("pair", &[internal("fd00::5"), internal("10.0.0.5"), internal("10.1.0.5"), address("InternalDNS", "pair.internal")]),
-            "misfit": simple("misfit", 6),
-            "tainted": simple("tainted", 7),
-            "labelled": labelled,
-            "bare": simple("bare", 9),
-            "noid": noid,
-            "noaddr": machine("noaddr", &[]),
-            "nohost": machine("nohost", &[internal("10.0.0.12"), address("ExternalDNS", "nohost.example")]),
-            "sparse": sparse,
-            "late": simple("late", 14),
-            "later": simple("later", 15),
-        },
-        "ingress": {
-            "default/web": [{"ip": "203.0.113.1"}],
-            "default/dns": [{"ip": "203.0.113.2", "ipMode": "VIP"}],
-            "default/local": [{"ip": "203.0.113.3"}],
-            "default/proxied": [{"ip": "203.0.113.4", "ipMode": "Proxy"}],
-            "default/named": [{"hostname": "lb.example"}],
-            "default/twofold": [
-                {"ip": "203.0.113.6", "ports": [{"port": 80, "protocol": "TCP"}]},
-                {"ip": "2001:db8::6", "ipMode": "VIP"},
-            ],
-            "default/guarded": [{"ip": "203.0.113.7"}],
-            "default/classed": [{"ip": "203.0.113.8"}],
-            "default/late": [{"ip": "203.0.113.9"}],
-        },
-        "routes": [
-            {"name": "stale", "node": "long-gone", "cidr": "10.244.200.0/24"},
-            {"name": "outside", "node": "elsewhere", "cidr": "192.168.9.0/24"},
-            {"name": "blackhole", "node": "plain", "cidr": "10.244.1.0/24", "blackhole": true},
-            {"name": "kept", "node": "given", "cidr": "10.244.3.0/24"},
-            {"name": "kept-too", "node": "dual", "cidr": "fd00:10:244:2::/64"},
-        ],
-        "errors": {},
-    })
-}
-
-/// A Node as a kubelet with an external cloud provider registers it, and what is particular about this one.
-fn joins(name: &str, particular: &Value) -> Edit {
-    let mut node = json!({
-        "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "spec": {"taints": [{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]},
-        "status": {
-            "addresses": [address("Hostname", name)],
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    });
-    merge(&mut node, particular);
-    Edit::Create(Node, node)
-}
-
-fn with_pods(ranges: &[&str]) -> Value {
-    json!({"spec": {"podCIDR": ranges.first(), "podCIDRs": ranges}})
-}
-
-fn with_ip(ip: &str) -> Value {
-    json!({"metadata": {"annotations": {NODE_IP: ip}}})
-}
-
 fn nodes_join() -> Stage {
     let mut plain = with_pods(&["10.244.1.0/24"]);
     merge(&mut plain, &json!({"metadata": {"labels": {"topology.kubernetes.io/zone": "kubelets-own"}}}));
     let mut given = with_pods(&["10.244.3.0/24"]);
     merge(&mut given, &json!({"spec": {"providerID": "scripted://given"}}));
+    let mut calico = with_pods(&["10.244.4.0/24"]);
+    let up = json!({"type": "NetworkUnavailable", "status": "False", "reason": "CalicoIsUp"});
+    merge(&mut calico, &json!({"status": {"conditions": [{"type": "Ready", "status": "True"}, up]}}));
     let taint = |key: &str, value: &str, effect: &str| json!({"key": key, "value": value, "effect": effect});
     let edits = vec![
         joins("plain", &plain),
@@ -148,7 +53,9 @@ fn nodes_join() -> Stage {
         joins("picked", &with_ip("10.1.0.4")),
         joins("pair", &with_ip("10.0.0.5,fd00::5")),
         joins("misfit", &with_ip("10.9.9.9")),
+        joins("garbled", &with_ip("banana")),
         joins("unknown", &json!({})),
+        joins("calico", &calico),
         joins(
             "tainted",
             &json!({"spec": {"taints": [
@@ -166,32 +73,26 @@ fn nodes_join() -> Stage {
             "foreign",
             &json!({"metadata": {"labels": {EXCLUDE: "true"}}, "spec": {"providerID": "other://1"}}),
         ),
+        Edit::Start,
     ];
     Stage {
         name: "nodes join",
         edits,
         until: |seen, calls| {
-            let all = ["plain", "given", "dual", "picked", "pair", "tainted", "labelled", "nohost", "sparse"];
+            let all = [
+                "plain", "given", "dual", "picked", "pair", "tainted", "labelled", "nohost", "sparse",
+                "calico",
+            ];
             all.iter().all(|node| !has(seen, &format!("node {node}: taints"), UNINITIALIZED))
                 && has(seen, "node bare: addresses", "10.0.0.9")
                 && was_called(calls, "create-route", "plain 10.244.1.0/24")
+                && was_called(calls, "create-route", "calico 10.244.4.0/24")
                 && was_called(calls, "delete-route", "long-gone 10.244.200.0/24")
                 && ["plain", "given", "dual"]
                     .iter()
                     .all(|node| has(seen, &format!("node {node}: conditions"), r#""reason":"RouteCreated""#))
         },
     }
-}
-
-/// A Service of type LoadBalancer, and what is particular about this one.
-fn service(name: &str, particular: &Value) -> Edit {
-    let mut service = json!({
-        "apiVersion": "v1", "kind": "Service",
-        "metadata": {"name": name},
-        "spec": {"type": "LoadBalancer", "selector": {"app": name}, "ports": [{"port": 80, "targetPort": 8080}]},
-    });
-    merge(&mut service, particular);
-    Edit::Create(Service, service)
 }
 
 fn services_appear() -> Stage {
@@ -207,7 +108,11 @@ fn services_appear() -> Stage {
         service("named", &json!({})),
         service("twofold", &json!({"metadata": {"annotations": {"example.com/size": "large"}}})),
         service("guarded", &json!({"metadata": {"finalizers": ["example.com/guard"]}})),
-        service("void", &json!({})),
+        service(
+            "void",
+            &json!({"spec": {"loadBalancerIP": "192.0.2.99", "allocateLoadBalancerNodePorts": false}}),
+        ),
+        service("slow", &json!({})),
         service("late", &json!({"spec": {"type": "ClusterIP"}})),
         // What the cloud says now.
         Edit::Cloud(json!({"instances": {
@@ -251,6 +156,7 @@ fn services_appear() -> Stage {
                 ("named", "lb.example"),
                 ("twofold", "2001:db8::6"),
                 ("guarded", "203.0.113.7"),
+                ("slow", "203.0.113.10"),
             ];
             addresses.iter().all(|(name, at)| has(seen, &format!("service {name}: load balancer"), at))
                 && has(seen, "service void: finalizers", "load-balancer-cleanup")
@@ -339,10 +245,6 @@ fn back_again() -> Stage {
     }
 }
 
-fn exclude(node: &'static str, value: Option<&str>) -> Edit {
-    Edit::Patch(Node, node, json!({"metadata": {"labels": {EXCLUDE: value}}}))
-}
-
 fn other_hosts() -> Stage {
     let edits = vec![
         exclude("nohost", Some("")),
@@ -378,9 +280,12 @@ fn the_cloud_fails() -> Stage {
         Edit::Cloud(json!({"errors": {
             "instances": "compute is down", "ensure": "balancers are down",
             "update": "balancers are down", "delete/default/local": "balancers are down",
+            "get/default/slow": "balancers are down", "list-routes": "network is down",
         }})),
         Edit::Patch(Service, "web", json!({"metadata": {"annotations": {"example.com/size": "huge"}}})),
         Edit::Delete(Service, "local"),
+        Edit::Delete(Service, "slow"),
+        Edit::Patch(Node, "pair", with_pods(&["10.244.5.0/24"])),
         Edit::Ready("tainted", "True"),
         Edit::Ready("labelled", "False"),
         joins("later", &json!({})),
@@ -406,6 +311,9 @@ fn the_cloud_works_again() -> Stage {
         until: |seen, calls| {
             !has(seen, "node later: taints", UNINITIALIZED)
                 && !seen.contains_key("service local: exists")
+                && !seen.contains_key("service slow: exists")
+                && succeeded(calls, "create-route", "pair 10.244.5.0/24")
+                && has(seen, "node pair: conditions", r#""reason":"RouteCreated""#)
                 && succeeded(calls, "ensure", "default/web")
                 && ["dns", "proxied", "twofold"].iter().all(|name| {
                     let target = format!("default/{name}");
@@ -439,12 +347,13 @@ fn machines_vanish() -> Stage {
     }
 }
 
-const HOSTS: [&str; 11] =
-    ["dual", "given", "labelled", "late", "later", "misfit", "noaddr", "noid", "pair", "picked", "tainted"];
+const HOSTS: [&str; 14] = [
+    "calico", "dual", "garbled", "given", "plain", "labelled", "late", "later", "misfit", "noaddr", "noid",
+    "pair", "picked", "tainted",
+];
 
 fn no_hosts() -> Stage {
-    let mut edits: Vec<_> = HOSTS.into_iter().map(|node| exclude(node, Some("true"))).collect();
-    edits.push(exclude("plain", Some("true")));
+    let edits = HOSTS.into_iter().map(|node| exclude(node, Some("true"))).collect();
     Stage {
         name: "no hosts are left",
         edits,
@@ -471,19 +380,36 @@ fn some_hosts() -> Stage {
 }
 
 fn restart() -> Stage {
+    let edits = vec![
+        Edit::Kill,
+        Edit::Delete(Service, "void"),
+        Edit::Patch(
+            Service,
+            "dns",
+            json!({"spec": {"ports": [{"name": "udp", "port": 5353, "protocol": "UDP"}]}}),
+        ),
+        Edit::Patch(Service, "late", json!({"spec": {"type": "LoadBalancer"}})),
+        Edit::Delete(Node, "pair"),
+        Edit::Cloud(json!({"instances": {"dual": {"addresses": [address("InternalIP", "10.0.0.133")]}}})),
+        Edit::Start,
+    ];
     Stage {
-        name: "the manager restarts",
-        edits: vec![Edit::Restart],
-        until: |_, calls| {
-            ["web", "dns", "proxied", "named", "twofold", "guarded", "void"]
+        name: "much happens while no manager runs",
+        edits,
+        until: |seen, calls| {
+            ["web", "dns", "proxied", "named", "twofold", "guarded", "late"]
                 .iter()
                 .all(|name| was_called(calls, "ensure", &format!("default/{name}")))
+                && !seen.contains_key("service void: exists")
+                && has(seen, "service late: load balancer", "203.0.113.9")
+                && has(seen, "node dual: addresses", "10.0.0.133")
+                && was_called(calls, "delete-route", "pair 10.244.5.0/24")
         },
     }
 }
 
 fn everything_goes() -> Stage {
-    let services = ["web", "dns", "proxied", "named", "twofold", "guarded", "void", "classed", "late"];
+    let services = ["web", "dns", "proxied", "named", "twofold", "guarded", "classed", "late"];
     let mut edits: Vec<_> = services.map(|name| Edit::Delete(Service, name)).to_vec();
     edits.push(Edit::Delete(Node, "plain"));
     Stage {
@@ -491,7 +417,7 @@ fn everything_goes() -> Stage {
         edits,
         until: |seen, calls| {
             let left = |name: &str| seen.contains_key(&format!("service {name}: exists"));
-            ["web", "dns", "proxied", "named", "twofold", "void"].iter().all(|name| !left(name))
+            ["web", "dns", "proxied", "named", "twofold", "classed", "late"].iter().all(|name| !left(name))
                 && !has(seen, "service guarded: finalizers", "cleanup")
                 && was_called(calls, "delete-route", "plain 10.244.1.0/24")
         },

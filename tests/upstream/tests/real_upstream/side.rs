@@ -80,7 +80,8 @@ impl Program {
 /// A side that runs.
 pub(crate) struct Side {
     program: Program,
-    manager: Manager,
+    /// None before it is started, and after it was killed.
+    manager: Option<Manager>,
     cluster: Cluster,
     client: Client,
     kubeconfig: PathBuf,
@@ -89,7 +90,7 @@ pub(crate) struct Side {
     uids: Uids,
 }
 
-/// A running manager. Killed when dropped.
+/// A running manager. Killed when dropped: nothing of the two ends is compared.
 struct Manager(Child);
 
 impl Drop for Manager {
@@ -117,13 +118,12 @@ impl Side {
         let kubeconfig = cluster.kubeconfig(&identity).await?;
         let folder = cluster.folder().join(program.name);
         fs::create_dir(&folder)?;
-        let cloud = crate::script::cloud_at_the_start();
+        let cloud = crate::objects::cloud_at_the_start();
         write_whole(&folder.join("state.json"), &cloud)?;
         let files = json!({"state": folder.join("state.json"), "calls": folder.join("calls.jsonl")});
         write_whole(&folder.join("cloud.json"), &files)?;
         fs::write(folder.join("calls.jsonl"), "")?;
-        let manager = run(&program, &folder, &kubeconfig)?;
-        Ok(Self { program, manager, cluster, client, kubeconfig, folder, cloud, uids: Uids::new() })
+        Ok(Self { program, manager: None, cluster, client, kubeconfig, folder, cloud, uids: Uids::new() })
     }
 
     /// Makes the edits of a stage, waits until what it waits for has come about and nothing changes any more, and looks.
@@ -156,10 +156,9 @@ impl Side {
                 edit::merge(&mut self.cloud, patch);
                 write_whole(&self.folder.join("state.json"), &self.cloud)?;
             }
-            Edit::Restart => {
-                self.manager.0.kill()?;
-                self.manager.0.wait()?;
-                self.manager = run(&self.program, &self.folder, &self.kubeconfig)?;
+            Edit::Kill => self.manager = None,
+            Edit::Start => {
+                self.manager = Some(run(&self.program, &self.folder, &self.kubeconfig)?);
             }
             _of_the_cluster => edit::perform(&self.client, edit).await?,
         }
