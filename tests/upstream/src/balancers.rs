@@ -47,7 +47,7 @@ fn call(op: &str, request: &LoadBalancerRequest) -> Call {
 }
 
 fn hosts(request: &LoadBalancerRequest) -> Vec<String> {
-    request.nodes.nodes.keys().cloned().collect()
+    request.nodes.iter().map(|node| String::from(node.name.as_str())).collect()
 }
 
 #[async_trait]

@@ -21,10 +21,10 @@ impl Machines {
     /// By provider ID if the Node has one, else by name.
     fn find(&self, node: &NodeView) -> Result<Option<Machine>, CloudError> {
         let mut state = self.script.state()?;
-        state.ordered("instances", &node.name)?;
+        state.ordered("instances", node.name.as_str())?;
         Ok(match &node.provider_id {
-            Some(id) => state.instances.into_values().find(|machine| machine.provider_id == *id),
-            None => state.instances.remove(&node.name),
+            Some(id) => state.instances.into_values().find(|machine| machine.provider_id == id.as_str()),
+            None => state.instances.remove(node.name.as_str()),
         })
     }
 }
