@@ -165,3 +165,42 @@ impl fmt::Display for Difference {
         writeln!(f, "    upstream: {}", self.theirs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(taints: &str, node_writes: usize) -> Record {
+        let seen = Seen::from([("node a: taints".to_owned(), taints.to_owned())]);
+        let stage = StageRecord { name: "a stage", arrived: true, seen, calls: Vec::new() };
+        let write = Write { resource: "nodes".to_owned(), verb: "patch".to_owned() };
+        Record {
+            stages: vec![stage],
+            events: BTreeMap::new(),
+            writes: BTreeMap::from([(write, node_writes)]),
+        }
+    }
+
+    fn unlisted(ours: &Record, theirs: &Record) -> Vec<String> {
+        compare(ours, theirs).unlisted.into_iter().map(|difference| difference.subject).collect()
+    }
+
+    #[test]
+    fn what_differs_and_is_not_listed_is_found() {
+        assert!(unlisted(&record("x", 1), &record("x", 1)).is_empty());
+        assert_eq!(unlisted(&record("x", 1), &record("y", 1)), ["node a: taints"]);
+    }
+
+    #[test]
+    fn more_writes_than_upstream_are_a_difference_and_fewer_are_not() {
+        assert_eq!(unlisted(&record("x", 2), &record("x", 1)), ["writes: nodes"]);
+        assert!(unlisted(&record("x", 1), &record("x", 2)).is_empty());
+    }
+
+    #[test]
+    fn a_listed_difference_that_does_not_occur_is_a_fault_of_the_list() {
+        let verdict = compare(&record("x", 1), &record("x", 1));
+        assert!(!KNOWN.is_empty() && !verdict.is_clean());
+        assert_eq!(verdict.idle.len(), KNOWN.iter().map(|known| known.subjects.len()).sum::<usize>());
+    }
+}

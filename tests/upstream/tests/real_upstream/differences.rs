@@ -5,7 +5,7 @@
 pub(crate) struct Known {
     /// In which stages; empty for any.
     pub(crate) stages: &'static [&'static str],
-    /// What differs, as the report names it; the beginning of that, if a `*` ends it.
+    /// What differs, as the report names it; a `*` stands for any text.
     pub(crate) subjects: &'static [&'static str],
     /// Why it is so.
     pub(crate) because: &'static str,
@@ -21,7 +21,9 @@ impl Known {
 
 /// Whether a row names this subject.
 pub(crate) fn matches(row: &str, subject: &str) -> bool {
-    row.strip_suffix('*').map_or(row == subject, |beginning| subject.starts_with(beginning))
+    row.split_once('*').map_or(row == subject, |(beginning, end)| {
+        subject.strip_prefix(beginning).is_some_and(|rest| rest.ends_with(end))
+    })
 }
 
 /// Why something differs, if it is meant to.
