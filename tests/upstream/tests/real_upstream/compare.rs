@@ -48,7 +48,7 @@ pub(crate) fn compare(ours: &Record, theirs: &Record) -> Verdict {
     compared += differences("all stages", &told(&ours.events), &told(&theirs.events), &mut all);
     let writes = side_by_side(&ours.writes, &theirs.writes);
     let more = |resource: &str| {
-        let sums = writes.iter().filter(|(write, _)| write.resource == resource);
+        let sums = writes.iter().filter(|(write, _)| write.resource == resource && !write.refused);
         sums.fold([0, 0], |sum, (_, counts)| [sum[0] + counts[0], sum[1] + counts[1]])
     };
     for resource in writes.keys().map(|write| write.resource.clone()).collect::<BTreeSet<_>>() {
@@ -128,7 +128,9 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<44}{:>8}{:>10}", "writes to the API", "ours", "upstream")?;
         for (write, [us, them]) in &self.writes {
-            writeln!(f, "{:<44}{us:>8}{them:>10}", format!("  {} {}", write.verb, write.resource))?;
+            let refused = if write.refused { " (refused)" } else { "" };
+            let what = format!("  {} {}{refused}", write.verb, write.resource);
+            writeln!(f, "{what:<44}{us:>8}{them:>10}")?;
         }
         writeln!(f, "{:<44}{:>8}{:>10}", "calls that change the cloud", "ours", "upstream")?;
         for (call, [us, them]) in &self.calls {
@@ -173,7 +175,7 @@ mod tests {
     fn record(taints: &str, node_writes: usize) -> Record {
         let seen = Seen::from([("node a: taints".to_owned(), taints.to_owned())]);
         let stage = StageRecord { name: "a stage", arrived: true, seen, calls: Vec::new() };
-        let write = Write { resource: "nodes".to_owned(), verb: "patch".to_owned() };
+        let write = Write { resource: "nodes".to_owned(), verb: "patch".to_owned(), refused: false };
         Record {
             stages: vec![stage],
             events: BTreeMap::new(),

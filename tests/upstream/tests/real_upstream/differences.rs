@@ -1,4 +1,4 @@
-//! Where ours is meant to differ from upstream, and why. Every row must occur.
+//! Where ours is meant to differ from upstream, and why. Every row must occur, except those that occur by chance.
 
 /// A difference that is wanted.
 #[derive(Debug)]
@@ -28,10 +28,21 @@ pub(crate) fn matches(row: &str, subject: &str) -> bool {
 
 /// Why something differs, if it is meant to.
 pub(crate) fn reason(stage: &str, subject: &str) -> Option<&'static str> {
-    KNOWN.iter().find(|known| known.covers(stage, subject)).map(|known| known.because)
+    KNOWN.iter().chain(BY_CHANCE).find(|known| known.covers(stage, subject)).map(|known| known.because)
 }
 
-/// All of them.
+/// What differs in some runs only, because upstream races with itself.
+#[rustfmt::skip]
+pub(crate) const BY_CHANCE: &[Known] = &[
+    Known {
+        stages: &["much happens while no manager runs"],
+        subjects: &["cloud default/*: calls"],
+        because: "at its start upstream may give new hosts to a load balancer between noting its Service and noting which \
+                  hosts it ensured it with",
+    },
+];
+
+/// All that always differ.
 #[rustfmt::skip]
 pub(crate) const KNOWN: &[Known] = &[
     // Nodes.

@@ -71,6 +71,8 @@ pub(crate) fn leave(calls: &[Call], cloud: &mut Seen) {
 pub(crate) struct Write {
     pub(crate) resource: String,
     pub(crate) verb: String,
+    /// The server did not take it: a conflict, mostly, and how many there are is chance.
+    pub(crate) refused: bool,
 }
 
 /// One line of the audit log.
@@ -93,5 +95,7 @@ pub(crate) fn audited(line: &str) -> anyhow::Result<Audited> {
     let verb = line.get("verb").and_then(Value::as_str).unwrap_or_default().to_owned();
     let body = line.get("requestObject");
     let is_empty = verb == "patch" && body.and_then(Value::as_object).is_some_and(serde_json::Map::is_empty);
-    Ok(Audited { write: Write { resource, verb }, is_empty })
+    let code = line.get("responseStatus").and_then(|status| status.get("code")).and_then(Value::as_u64);
+    let refused = code.is_none_or(|code| code >= 400);
+    Ok(Audited { write: Write { resource, verb, refused }, is_empty })
 }
