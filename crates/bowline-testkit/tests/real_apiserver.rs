@@ -12,6 +12,7 @@ use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject
 use kube::api::{ListParams, ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 fn named(name: &str) -> ObjectMeta {
@@ -196,5 +197,30 @@ async fn the_servers_of_a_test_that_panics_are_gone() -> anyhow::Result<()> {
     });
     assert!(test.await.unwrap_err().is_panic());
     assert!(!pids.into_iter().any(is_alive));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_audited_cluster_writes_down_what_its_policy_names_also_after_a_restart() -> anyhow::Result<()> {
+    let policy = json!({
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [{"level": "Metadata", "users": ["auditee"], "verbs": ["create"]}, {"level": "None"}],
+    });
+    let mut cluster = Cluster::start_audited(&policy).await?;
+    let identity = Identity::User { name: "auditee".to_owned(), group: Some("system:masters".to_owned()) };
+    put_config_map(cluster.client(&identity).await?, "default", "before").await?;
+    put_config_map(cluster.client(&Identity::Admin).await?, "default", "not-asked-for").await?;
+    cluster.start_apiserver().await?;
+    put_config_map(cluster.client(&identity).await?, "default", "after").await?;
+    let log = std::fs::read_to_string(cluster.audit_log())?;
+    let names: Vec<String> = log
+        .lines()
+        .map(|line| {
+            Ok(serde_json::from_str::<Value>(line)?["objectRef"]["name"].as_str().unwrap_or("?").to_owned())
+        })
+        .collect::<anyhow::Result<_>>()?;
+    assert_eq!(names, ["before", "after"]);
     Ok(())
 }

@@ -20,6 +20,9 @@ pub struct Binaries {
     /// Path of the candidate that uses client-go. Never in a folder that `KUBEBUILDER_ASSETS` names; there only if it was
     /// built.
     pub lease_candidate: Option<PathBuf>,
+    /// Path of upstream's own manager over its fake cloud, beside the servers or in the cache folder; there only if it was
+    /// built.
+    pub upstream_ccm: Option<PathBuf>,
 }
 
 /// The folder that was looked into, and lacks a binary.
@@ -43,10 +46,12 @@ impl Binaries {
 
     fn of_folder(folder: PathBuf, from_environment: bool) -> Result<Self, MissingBinaries> {
         let candidate = cached_binaries_folder().join("lease-candidate");
+        let upstream_ccm = [folder.join("upstream-ccm"), cached_binaries_folder().join("upstream-ccm")];
         let found = Self {
             etcd: folder.join("etcd"),
             kube_apiserver: folder.join("kube-apiserver"),
             lease_candidate: Some(candidate).filter(|candidate| candidate.is_file()),
+            upstream_ccm: upstream_ccm.into_iter().find(|manager| manager.is_file()),
         };
         if found.etcd.is_file() && found.kube_apiserver.is_file() {
             Ok(found)
