@@ -1,0 +1,86 @@
+//! From a request's body to an object of the right kind. Must not look at what is stored.
+
+use serde_json::{Value, json};
+
+use crate::core::Call;
+use crate::object;
+use crate::resource::Resource;
+use crate::status::ApiError;
+use crate::strategy::event;
+use crate::typed;
+
+const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
+
+/// The object in the body, checked against what the path expects, in the form in which it is stored.
+pub(crate) fn object(call: &Call<'_>) -> Result<(Value, Vec<String>), ApiError> {
+    let value = document(call)?;
+    let value = expected_kind(&call.resource, value)?;
+    stored_form(call, value)
+}
+
+/// The body as a JSON or YAML document.
+pub(crate) fn document(call: &Call<'_>) -> Result<Value, ApiError> {
+    let body = &call.request.body;
+    match call.request.media_type() {
+        "application/json" | "" | "*/*" => serde_json::from_slice(body).map_err(|error| {
+            ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+        }),
+        "application/yaml" => yaml(body),
+        _ => Err(ApiError::unsupported_media_type(ACCEPTED)),
+    }
+}
+
+/// A YAML (or JSON) document as a value.
+pub(crate) fn yaml(body: &[u8]) -> Result<Value, ApiError> {
+    let text = std::str::from_utf8(body).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    serde_saphyr::from_str(text)
+        .map_err(|error| ApiError::bad_request(format!("error converting YAML to JSON: {error}")))
+}
+
+/// Fills in a missing kind and refuses a wrong one.
+fn expected_kind(resource: &Resource, mut value: Value) -> Result<Value, ApiError> {
+    if !value.is_object() {
+        return Err(ApiError::bad_request("couldn't get version/kind; json parse error: wanted an object"));
+    }
+    let (api_version, kind) =
+        (object::text(&value, &["apiVersion"]).to_owned(), object::text(&value, &["kind"]).to_owned());
+    if !kind.is_empty() && kind != resource.kind {
+        return Err(ApiError::bad_request(format!(
+            "{kind} in version \"{api_version}\" cannot be handled as a {}: converting ({kind}) to ({}): unknown conversion",
+            resource.kind, resource.kind
+        )));
+    }
+    if !api_version.is_empty() && api_version != resource.api_version() {
+        return Err(ApiError::bad_request(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({})",
+            resource.api_version()
+        )));
+    }
+    let map = object::map_of(&mut value);
+    map.insert("apiVersion".into(), json!(resource.api_version()));
+    map.insert("kind".into(), json!(resource.kind));
+    Ok(value)
+}
+
+/// Typed kinds lose what the type does not have; the names of what was lost become warnings or an error.
+pub(crate) fn stored_form(call: &Call<'_>, value: Value) -> Result<(Value, Vec<String>), ApiError> {
+    let resource = &call.resource;
+    let normal = typed::normalised(resource, value).map_err(|why| cannot_be_handled(resource, &why))?;
+    let unknown: Vec<String> =
+        normal.unknown.iter().map(|field| format!("unknown field \"{field}\"")).collect();
+    if call.options.field_validation == "Strict" && !unknown.is_empty() {
+        let why = format!("strict decoding error: {}", unknown.join(", "));
+        return Err(cannot_be_handled(resource, &why));
+    }
+    let warnings = if call.options.field_validation == "Ignore" { Vec::new() } else { unknown };
+    let mut value = normal.value;
+    if resource.stored_in_core {
+        event::to_core_api(&mut value);
+    }
+    Ok((value, warnings))
+}
+
+fn cannot_be_handled(resource: &Resource, why: &str) -> ApiError {
+    let (kind, version) = (&resource.kind, &resource.version);
+    ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
+}
