@@ -115,12 +115,30 @@ async fn kubectl_applies_on_the_servers_side() -> anyhow::Result<()> {
 async fn kubectl_patches_labels_and_annotates() -> anyhow::Result<()> {
     let Some(kubectl) = Kubectl::start().await? else { return Ok(()) };
     kubectl.says(&["create", "service", "loadbalancer", "lb", "--tcp=80:8080"], "service/lb created").await?;
-    let patch = |kind: &'static str, patch: &'static str| ["patch", "service", "lb", "--type", kind, "-p", patch];
-    kubectl.says(&patch("strategic", r#"{"spec":{"ports":[{"port":81,"name":"b"},{"port":80,"name":"a"}]}}"#), "patched").await?;
+    let patch =
+        |kind: &'static str, patch: &'static str| ["patch", "service", "lb", "--type", kind, "-p", patch];
+    kubectl
+        .says(
+            &patch("strategic", r#"{"spec":{"ports":[{"port":81,"name":"b"},{"port":80,"name":"a"}]}}"#),
+            "patched",
+        )
+        .await?;
     kubectl.says(&patch("merge", r#"{"spec":{"externalTrafficPolicy":"Local"}}"#), "patched").await?;
-    kubectl.says(&patch("json", r#"[{"op":"add","path":"/metadata/finalizers","value":["x.io/a"]}]"#), "patched").await?;
+    kubectl
+        .says(&patch("json", r#"[{"op":"add","path":"/metadata/finalizers","value":["x.io/a"]}]"#), "patched")
+        .await?;
     kubectl.says(&patch("merge", r#"{"spec":{"externalTrafficPolicy":"Local"}}"#), "(no change)").await?;
-    let status = ["patch", "service", "lb", "--subresource", "status", "--type", "merge", "-p", r#"{"status":{"loadBalancer":{"ingress":[{"ip":"198.51.100.1"}]}}}"#];
+    let status = [
+        "patch",
+        "service",
+        "lb",
+        "--subresource",
+        "status",
+        "--type",
+        "merge",
+        "-p",
+        r#"{"status":{"loadBalancer":{"ingress":[{"ip":"198.51.100.1"}]}}}"#,
+    ];
     kubectl.says(&status, "patched").await?;
     kubectl.says(&["annotate", "service", "lb", "note=hello"], "annotated").await?;
     kubectl.says(&["label", "service", "lb", "app=web"], "labeled").await?;
@@ -142,7 +160,8 @@ async fn kubectl_patches_labels_and_annotates() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_sees_tables_kinds_and_namespaces() -> anyhow::Result<()> {
     let Some(kubectl) = Kubectl::start().await? else { return Ok(()) };
-    kubectl.file("node.yaml", "{apiVersion: v1, kind: Node, metadata: {name: node-1}, spec: {providerID: x}}")?;
+    kubectl
+        .file("node.yaml", "{apiVersion: v1, kind: Node, metadata: {name: node-1}, spec: {providerID: x}}")?;
     kubectl.says(&["create", "-f", "node.yaml"], "node/node-1 created").await?;
     kubectl.says(&["get", "nodes"], "NAME     STATUS").await?;
     kubectl.says(&["get", "nodes", "-o", "wide"], "INTERNAL-IP").await?;
@@ -164,12 +183,15 @@ async fn kubectl_sees_tables_kinds_and_namespaces() -> anyhow::Result<()> {
 async fn kubectl_watches_and_waits() -> anyhow::Result<()> {
     let Some(kubectl) = Kubectl::start().await? else { return Ok(()) };
     kubectl.run(&["create", "configmap", "seen", "--from-literal=a=b"]).await?;
-    let mut watch = tokio::process::Command::from(kubectl.command(&["get", "configmaps", "-w", "-o", "name"]))
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
+    let mut watch =
+        tokio::process::Command::from(kubectl.command(&["get", "configmaps", "-w", "-o", "name"]))
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
     let mut lines = BufReader::new(watch.stdout.take().context("no output")?).lines();
-    let next = async |lines: &mut tokio::io::Lines<_>| tokio::time::timeout(PATIENCE, lines.next_line()).await?.map_err(anyhow::Error::from);
+    let next = async |lines: &mut tokio::io::Lines<_>| {
+        tokio::time::timeout(PATIENCE, lines.next_line()).await?.map_err(anyhow::Error::from)
+    };
     assert_eq!(next(&mut lines).await?.as_deref(), Some("configmap/seen"));
     kubectl.run(&["create", "configmap", "later", "--from-literal=a=b"]).await?;
     assert_eq!(next(&mut lines).await?.as_deref(), Some("configmap/later"));

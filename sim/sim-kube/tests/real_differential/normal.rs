@@ -147,7 +147,8 @@ fn object_versions(value: &Value, found: &mut BTreeSet<u64>) {
         Value::Array(items) => items.iter().for_each(|item| object_versions(item, found)),
         Value::Object(map) => {
             let own = map.get("metadata").filter(|meta| meta.get("uid").is_some());
-            let version = own.and_then(|meta| meta.get("resourceVersion")?.as_str()?.parse().ok());
+            let version: Option<u64> =
+                own.and_then(|meta| meta.get("resourceVersion")?.as_str()?.parse().ok());
             found.extend(version);
             map.values().for_each(|value| object_versions(value, found));
         }
