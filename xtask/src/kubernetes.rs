@@ -15,10 +15,11 @@ use crate::binaries::{Binaries, cache_folder, cached_binaries_folder, kubernetes
 use crate::run::{run_slowly, workspace_root};
 
 /// What is built: the file name, the Go package, and how long it takes.
-const PROGRAMS: [(&str, &str, &str); 3] = [
+const PROGRAMS: [(&str, &str, &str); 4] = [
     ("etcd", "./etcd", "about a minute with the download"),
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores"),
     ("lease-candidate", "./lease-candidate", "a few seconds after the API server"),
+    ("kubectl", "k8s.io/kubernetes/cmd/kubectl", "about a minute after the API server"),
 ];
 
 /// The tags of Kubernetes' own releases.
@@ -35,6 +36,10 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
     match &found.lease_candidate {
         Some(candidate) => println!("      {}", candidate.display()),
         None => println!("      no lease-candidate: the election beside client-go itself is not tested"),
+    }
+    match &found.kubectl {
+        Some(kubectl) => println!("      {}", kubectl.display()),
+        None => println!("      no kubectl: the simulated API is not tested with it"),
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ pub mod http;
 mod log;
 mod object;
 mod openapi;
+pub mod patch;
 mod request;
 mod resource;
 mod server;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// The Go module that pins what is tested against: the one place where the version is written.
 const GO_MOD: &str = include_str!("../../../../tests/kubernetes/go.mod");
 
-/// The two servers a test cluster consists of, and a Go program that competes for a Lease beside us.
+/// The two servers a test cluster consists of, and two clients: one that competes for a Lease beside us, and kubectl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binaries {
     /// Path of the etcd server.
@@ -20,6 +20,8 @@ pub struct Binaries {
     /// Path of the candidate that uses client-go. Never in a folder that `KUBEBUILDER_ASSETS` names; there only if it was
     /// built.
     pub lease_candidate: Option<PathBuf>,
+    /// Path of kubectl, beside the servers or in the cache folder; there only if it was built or brought along.
+    pub kubectl: Option<PathBuf>,
 }
 
 /// The folder that was looked into, and lacks a binary.
@@ -43,10 +45,12 @@ impl Binaries {
 
     fn of_folder(folder: PathBuf, from_environment: bool) -> Result<Self, MissingBinaries> {
         let candidate = cached_binaries_folder().join("lease-candidate");
+        let kubectl = [folder.join("kubectl"), cached_binaries_folder().join("kubectl")];
         let found = Self {
             etcd: folder.join("etcd"),
             kube_apiserver: folder.join("kube-apiserver"),
             lease_candidate: Some(candidate).filter(|candidate| candidate.is_file()),
+            kubectl: kubectl.into_iter().find(|kubectl| kubectl.is_file()),
         };
         if found.etcd.is_file() && found.kube_apiserver.is_file() {
             Ok(found)
