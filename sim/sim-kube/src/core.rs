@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::config::{AccessRequest, Config};
+use crate::patch::MergeSchema;
+use crate::patch::managed::Manager;
 use crate::request::{ApiRequest, Options, RequestInfo, ResourcePath, Route, path};
 use crate::resource::{Registry, Resource};
 use crate::shape::Shape;
@@ -92,13 +94,29 @@ impl Call<'_> {
         !self.options.dry_run.is_empty()
     }
 
-    /// Who is named in managedFields: the parameter, or the start of the User-Agent.
-    pub(crate) fn manager(&self) -> String {
-        if !self.options.field_manager.is_empty() {
-            return self.options.field_manager.clone();
+    /// Whether the request is a server-side apply.
+    pub(crate) fn is_apply(&self) -> bool {
+        self.request.media_type() == "application/apply-patch+yaml"
+    }
+
+    /// Who writes, as managedFields name it.
+    pub(crate) fn manager(&self) -> Manager {
+        let subresource = (!self.path.subresource.is_empty()).then(|| self.path.subresource.clone());
+        Manager {
+            name: Manager::name_of(Some(&self.options.field_manager), Some(&self.request.user_agent)),
+            force: self.options.force,
+            subresource,
+            api_version: self.resource.api_version(),
         }
-        let agent = self.request.user_agent.split('/').next().unwrap_or_default();
-        if agent.is_empty() { "unknown".into() } else { agent.chars().take(128).collect() }
+    }
+
+    /// How the kind's lists merge.
+    pub(crate) fn merge_schema(&self) -> MergeSchema {
+        if self.resource.builtin {
+            MergeSchema::of(&self.resource.group, &self.resource.kind)
+        } else {
+            MergeSchema::custom(self.resource.has_status)
+        }
     }
 
     pub(crate) fn key(&self) -> (String, String) {

@@ -139,6 +139,20 @@ impl ApiError {
         error
     }
 
+    /// The error of a `Status` that another module words.
+    pub(crate) fn of_status(status: &Value) -> Self {
+        let code = status.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        let reason = match crate::object::text(status, &["reason"]) {
+            "BadRequest" => "BadRequest",
+            "Invalid" => "Invalid",
+            "Conflict" => "Conflict",
+            "UnsupportedMediaType" => "UnsupportedMediaType",
+            _ => "",
+        };
+        let message = crate::object::text(status, &["message"]).to_owned();
+        Self { code: code.unwrap_or(500), reason, message, details: status.get("details").cloned() }
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message)
     }

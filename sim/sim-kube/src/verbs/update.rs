@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{decode, metadata};
 use crate::core::{Call, Core, Outcome};
 use crate::object;
+use crate::patch::managed::is_same_but_for_times;
 use crate::resource::Resource;
 use crate::status::{ApiError, FieldError};
 use crate::strategy;
@@ -86,7 +87,7 @@ impl Core {
         let version = old.get("metadata").and_then(|meta| meta.get("resourceVersion")).cloned();
         object::meta(&mut new).insert("resourceVersion".into(), version.unwrap_or_else(|| json!("0")));
         self.manage_change(call, old, &mut new);
-        if same(old, &new) {
+        if is_same_but_for_times(old, &new) {
             return Ok(Arc::clone(old));
         }
         if call.dry_run() {
@@ -99,22 +100,6 @@ impl Core {
         }
         Ok(self.commit(&bucket, call.key(), new))
     }
-}
-
-/// Whether nothing but the moment of a managedFields entry differs.
-fn same(old: &Value, new: &Value) -> bool {
-    if old == new {
-        return true;
-    }
-    let without_times = |value: &Value| {
-        let mut copy = value.clone();
-        let entries = copy.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut);
-        for entry in entries.into_iter().flatten() {
-            object::map_of(entry).remove("time");
-        }
-        copy
-    };
-    without_times(old) == without_times(new)
 }
 
 fn check_name_of_body(call: &Call<'_>, object: &Value) -> Result<(), ApiError> {
