@@ -19,6 +19,7 @@ mod log;
 mod object;
 mod openapi;
 pub mod patch;
+mod protobuf;
 mod request;
 mod resource;
 mod server;

@@ -1,6 +1,6 @@
 //! Rules of single kinds: defaults, what may change, what is allocated. Generic rules are in `verbs`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::core::Core;
 use crate::object;
@@ -14,6 +14,7 @@ pub(crate) mod fields;
 mod lease;
 pub(crate) mod namespace;
 mod node;
+mod secret;
 mod service;
 mod workload;
 
@@ -29,9 +30,7 @@ pub(crate) fn default_new(resource: &Resource, object: &mut Value) {
         ("", "services") => service::default_new(object),
         ("", "nodes") => node::default_new(object),
         ("", "namespaces") => namespace::default_new(object),
-        ("", "secrets") => {
-            object::map_of(object).entry("type").or_insert_with(|| json!("Opaque"));
-        }
+        ("", "secrets") => secret::default(object),
         ("apiextensions.k8s.io", "customresourcedefinitions") => crd::default_new(object),
         ("apps", _) | ("", "pods") => workload::default_new(resource, object),
         _ => {}
@@ -100,6 +99,7 @@ impl Core {
             ("", "services") => service::default_status(new),
             ("", "nodes") => node::default_change(new),
             ("", "namespaces") => namespace::keep_finalizers(old, new),
+            ("", "secrets") => secret::default(new),
             ("apiextensions.k8s.io", "customresourcedefinitions") => crd::default_change(new),
             ("apps", _) => workload::default_change(resource, new),
             _ => {}

@@ -24,6 +24,8 @@ pub(super) fn default_change(resource: &Resource, object: &mut Value) {
         return;
     }
     let spec = map_at(object, &["spec"]);
+    // An empty strategy is as good as none.
+    spec.retain(|key, value| !key.ends_with("trategy") || *value != json!({}));
     if resource.has_scale {
         spec.entry("replicas").or_insert_with(|| json!(1));
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::core::Call;
 use crate::object;
+use crate::protobuf::{self, ProtobufError};
 use crate::resource::Resource;
 use crate::status::ApiError;
 use crate::strategy::event;
@@ -26,6 +27,14 @@ pub(crate) fn document(call: &Call<'_>) -> Result<Value, ApiError> {
             ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
         }),
         "application/yaml" => yaml(body),
+        "application/vnd.kubernetes.protobuf" => protobuf::object(body).map_err(|error| match error {
+            ProtobufError::UnknownKind(_) | ProtobufError::UnknownField { .. } => {
+                let mut refusal = ApiError::unsupported_media_type(ACCEPTED);
+                refusal.message = format!("{}; {error}", refusal.message);
+                refusal
+            }
+            other => ApiError::bad_request(other.to_string()),
+        }),
         _ => Err(ApiError::unsupported_media_type(ACCEPTED)),
     }
 }
