@@ -7,17 +7,22 @@ use crate::listed::{LISTED, Listed};
 
 /// One place where the answers to one request differ.
 #[derive(Debug)]
-pub struct Difference {
-    pub script: &'static str,
-    pub title: String,
+pub(crate) struct Difference {
+    pub(crate) script: &'static str,
+    pub(crate) title: String,
     /// `code`, `headers`, or a pointer into the body.
-    pub place: String,
-    pub simulated: String,
-    pub real: String,
+    pub(crate) place: String,
+    pub(crate) simulated: String,
+    pub(crate) real: String,
 }
 
 /// Compares two answers to the same request.
-pub fn between(script: &'static str, title: &str, simulated: &Answer, real: &Answer) -> Vec<Difference> {
+pub(crate) fn between(
+    script: &'static str,
+    title: &str,
+    simulated: &Answer,
+    real: &Answer,
+) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut note = |place: String, simulated: String, real: String| {
         found.push(Difference { script, title: title.to_owned(), place, simulated, real });
@@ -33,7 +38,7 @@ pub fn between(script: &'static str, title: &str, simulated: &Answer, real: &Ans
 }
 
 /// The real server's discovery, restricted to what the simulator has: it need not have everything.
-pub fn restricted(real: Value, simulated: &Value) -> Value {
+pub(crate) fn restricted(real: Value, simulated: &Value) -> Value {
     match (real, simulated) {
         (Value::Array(items), Value::Array(wanted)) if wanted.iter().all(|item| key_of(item).is_some()) => {
             let find = |wanted: &Value| items.iter().find(|item| key_of(item) == key_of(wanted));
@@ -83,7 +88,7 @@ fn compare(simulated: &Value, real: &Value, place: &str, note: &mut impl FnMut(S
 
 impl Difference {
     /// The entry of the table that this difference is known by.
-    pub fn listed(&self) -> Option<&'static Listed> {
+    pub(crate) fn listed(&self) -> Option<&'static Listed> {
         LISTED.iter().find(|listed| {
             listed.script == self.script
                 && (listed.request == "*" || listed.request == self.title)

@@ -13,15 +13,15 @@ use crate::script::{Kept, Step};
 
 /// An answer in a form that can be compared.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    pub code: u16,
-    pub headers: Vec<(String, String)>,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: Vec<(String, String)>,
     /// A document, a list of events, or a text.
-    pub body: Value,
+    pub(crate) body: Value,
 }
 
 /// A server and what it has answered to labelled steps.
-pub struct Server {
+pub(crate) struct Server {
     client: Client,
     kept: Kept,
 }
@@ -33,12 +33,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const HEADERS: [&str; 3] = ["content-type", "warning", "retry-after"];
 
 impl Server {
-    pub fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client) -> Self {
         Self { client, kept: Kept::new() }
     }
 
     /// Runs one step. The method `WAIT` is a GET that is repeated until it succeeds; its answer is not compared.
-    pub async fn run(&mut self, step: &Step) -> anyhow::Result<Answer> {
+    pub(crate) async fn run(&mut self, step: &Step) -> anyhow::Result<Answer> {
         if step.method != "WAIT" {
             return self.ask(step).await;
         }

@@ -4,15 +4,15 @@
 
 /// A known difference.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// The script.
-    pub script: &'static str,
+    pub(crate) script: &'static str,
     /// The title of the request, or `*`.
-    pub request: &'static str,
+    pub(crate) request: &'static str,
     /// `code`, `headers`, or the beginning of a pointer into the body.
-    pub place: &'static str,
+    pub(crate) place: &'static str,
     /// Why it is kept.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
 }
 
-pub const LISTED: &[Listed] = &[];
+pub(crate) const LISTED: &[Listed] = &[];

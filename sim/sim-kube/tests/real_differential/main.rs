@@ -32,8 +32,9 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("deletes", include_str!("scripts/deletes.http")),
     ("namespaces", include_str!("scripts/namespaces.http")),
     ("custom", include_str!("scripts/custom.http")),
-    ("discovery", include_str!("scripts/discovery.http")),
 ];
+
+const DISCOVERY: (&str, &str) = ("discovery", include_str!("scripts/discovery.http"));
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_simulator_answers_as_the_real_server_does() -> anyhow::Result<()> {
@@ -41,8 +42,13 @@ async fn the_simulator_answers_as_the_real_server_does() -> anyhow::Result<()> {
     let real = cluster.client(&Identity::Admin).await?;
     let simulated = simulator().await?;
     let (mut requests, mut equal, mut differences) = (0, 0, Vec::new());
-    for (name, text) in SCRIPTS {
-        let (count, same, found) = run_script(name, text, &simulated, &real).await?;
+    // What the others add must not show in the discovery; they are in nobody else's way.
+    let (name, text) = DISCOVERY;
+    let first = run_script(name, text, &simulated, &real).await?;
+    let others = SCRIPTS.iter().map(|(name, text)| run_script(name, text, &simulated, &real));
+    let others = futures::future::try_join_all(others).await?;
+    let names = [name].into_iter().chain(SCRIPTS.iter().map(|(name, _)| *name));
+    for (name, (count, same, found)) in names.zip([first].into_iter().chain(others)) {
         println!("{name}: {count} requests, {same} equal");
         requests += count;
         equal += same;

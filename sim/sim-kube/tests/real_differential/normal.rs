@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::exchange::Answer;
 
 /// The answers of one server to one script, comparable with the other's.
-pub fn normalised(answers: &[Answer]) -> Vec<Answer> {
+pub(crate) fn normalised(answers: &[Answer]) -> Vec<Answer> {
     let mut names = Names::of(answers);
     answers.iter().map(|answer| names.answer(answer)).collect()
 }
@@ -92,6 +92,13 @@ impl Names {
             }
         }
         map.remove("storageVersionHash");
+        // Keys of owners in managedFields hold uids.
+        let keyed: Vec<String> = map.keys().filter(|key| key.starts_with("k:{\"uid\"")).cloned().collect();
+        for key in keyed {
+            if let Some(value) = map.remove(&key) {
+                map.insert(self.text(&key), value);
+            }
+        }
         for (key, value) in map.iter_mut() {
             match (key.as_str(), &mut *value) {
                 ("resourceVersion", Value::String(text)) => {
@@ -137,8 +144,22 @@ impl Names {
         for (value, name) in self.given.iter().filter(|(value, _)| value.len() > 5) {
             result = result.replace(value, name);
         }
-        without_times(&result)
+        without_versions(&without_times(&result))
     }
+}
+
+/// Versions inside messages depend on what else happens in the cluster.
+fn without_versions(text: &str) -> String {
+    let mut result = text.to_owned();
+    for (before, after) in [("current: ", ""), ("ResourceVersion in record (", ")")] {
+        if let Some((head, tail)) = result.clone().split_once(before) {
+            let rest = tail.trim_start_matches(|sign: char| sign.is_ascii_digit());
+            if rest.starts_with(after) {
+                result = format!("{head}{before}<version>{rest}");
+            }
+        }
+    }
+    result
 }
 
 /// The versions of objects; those of lists and bookmarks depend on what else happens in the cluster.

@@ -19,20 +19,20 @@ use serde_json::Value;
 
 /// One request of a script.
 #[derive(Clone, Debug)]
-pub struct Step {
-    pub title: String,
-    pub label: Option<String>,
-    pub method: String,
-    pub path: String,
-    pub headers: Vec<(String, String)>,
-    pub body: String,
+pub(crate) struct Step {
+    pub(crate) title: String,
+    pub(crate) label: Option<String>,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
 }
 
 /// What a server has answered to labelled steps.
-pub type Kept = BTreeMap<String, Value>;
+pub(crate) type Kept = BTreeMap<String, Value>;
 
 /// Reads a script.
-pub fn parse(text: &str) -> anyhow::Result<Vec<Step>> {
+pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Step>> {
     let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty());
     blocks.map(|block| step(block).with_context(|| format!("in the block\n{block}"))).collect()
 }
@@ -87,7 +87,7 @@ fn content_type_of(method: &str) -> (&str, Option<&'static str>) {
 
 impl Step {
     /// The step as one server is asked, with what that server answered before.
-    pub fn for_server(&self, kept: &Kept) -> anyhow::Result<Self> {
+    pub(crate) fn for_server(&self, kept: &Kept) -> anyhow::Result<Self> {
         let mut step = self.clone();
         step.path = filled(&self.path, kept)?;
         step.body = match self.body.split_once("> + ") {
