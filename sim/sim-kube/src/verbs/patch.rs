@@ -1,6 +1,5 @@
 //! PATCH: the shell around the pure patch functions. What a patch does is in `crate::patch`.
 
-
 use super::update::check_name_of_body;
 use super::{decode, presented};
 use crate::core::{Call, Core, Outcome};

@@ -58,9 +58,16 @@ impl Server {
             request = request.header(name, value);
         }
         let request = request.body(Body::from(step.body.clone().into_bytes()))?;
-        let response = self.client.send(request).await.with_context(|| format!("send {:?}", step.title))?;
-        let (head, body) = response.into_parts();
-        let text = String::from_utf8_lossy(&body.collect().await?.to_bytes()).into_owned();
+        let whole = async {
+            let (head, body) = self.client.send(request).await?.into_parts();
+            let bytes = body.collect().await?.to_bytes();
+            anyhow::Ok((head, String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        let answered = tokio::time::timeout(PATIENCE, whole).await;
+        let (head, text) = answered
+            .map_err(anyhow::Error::from)
+            .flatten()
+            .with_context(|| format!("ask {:?}", step.title))?;
         let header = |name: &str| {
             let values = head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
             values.map(|value| (name.to_owned(), value.to_owned())).collect::<Vec<_>>()

@@ -140,8 +140,8 @@ async fn kubectl_patches_labels_and_annotates() -> anyhow::Result<()> {
     ];
     kubectl.says(&status, "patched").await?;
     kubectl.says(&["annotate", "service", "lb", "note=hello"], "annotated").await?;
-    kubectl.says(&["label", "service", "lb", "app=web"], "labeled").await?;
-    kubectl.says(&["get", "services", "-l", "app=web", "-o", "name"], "service/lb").await?;
+    kubectl.says(&["label", "service", "lb", "tier=front"], "labeled").await?;
+    kubectl.says(&["get", "services", "-l", "tier=front", "-o", "name"], "service/lb").await?;
     kubectl.says(&["get", "services"], "198.51.100.1").await?;
     kubectl.says(&["describe", "service", "lb"], "External Traffic Policy:").await?;
     let ports = ["get", "service", "lb", "-o", "jsonpath={.spec.ports[*].name}"];
