@@ -36,10 +36,25 @@ pub(crate) fn normalised(resource: &Resource, value: Value) -> Result<Normal, St
         object::strip_nulls(&mut value);
         return Ok(Normal { value, unknown: Vec::new() });
     };
-    let read = reader(value.clone())?;
+    let mut read = reader(value.clone())?;
     let mut unknown = Vec::new();
     missing("", &value, &read, &mut unknown);
+    if matches!(resource.group.as_str(), "" | "apps") {
+        drop_empty_lists(&mut read);
+    }
     Ok(Normal { value: read, unknown })
+}
+
+/// Go leaves empty lists out of the JSON of nearly all types; in these groups of all.
+fn drop_empty_lists(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, inner| inner.as_array().is_none_or(|items| !items.is_empty()));
+            map.values_mut().for_each(drop_empty_lists);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_empty_lists),
+        _ => {}
+    }
 }
 
 type Reader = fn(Value) -> Result<Value, String>;
