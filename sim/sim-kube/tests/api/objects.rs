@@ -113,7 +113,7 @@ async fn pages_show_one_moment_even_while_objects_change() {
     api.create(&PostParams::default(), &config_map("cc", json!({}))).await.unwrap();
     let token = first.metadata.continue_.clone().unwrap();
     let second = api.list(&ListParams::default().limit(10).continue_token(&token)).await.unwrap();
-    let names: Vec<String> = first.iter().chain(second.iter()).map(|one| one.name_any()).collect();
+    let names: Vec<String> = first.iter().chain(second.iter()).map(kube::ResourceExt::name_any).collect();
     assert_eq!(names, ["a", "b", "c", "d", "e"]);
     assert_eq!(second.metadata.resource_version, first.metadata.resource_version);
 }
@@ -139,8 +139,9 @@ async fn selectors_choose_by_labels_and_fields() {
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     api.create(&PostParams::default(), &config_map("a", json!({"app": "web"}))).await.unwrap();
     api.create(&PostParams::default(), &config_map("b", json!({"app": "db"}))).await.unwrap();
-    let names =
-        |list: kube::api::ObjectList<ConfigMap>| list.iter().map(|one| one.name_any()).collect::<Vec<_>>();
+    let names = |list: kube::api::ObjectList<ConfigMap>| {
+        list.iter().map(kube::ResourceExt::name_any).collect::<Vec<_>>()
+    };
     let web = api.list(&ListParams::default().labels("app in (web)")).await.unwrap();
     assert_eq!(names(web), ["a"]);
     let named = api.list(&ListParams::default().fields("metadata.name!=a")).await.unwrap();
