@@ -103,6 +103,8 @@ pub struct Config {
     pub history_limit: usize,
     /// Requests that the log remembers.
     pub log_limit: usize,
+    /// Whether the log keeps the bodies of requests.
+    pub log_bodies: bool,
     /// Pause between bookmarks of one watch.
     pub bookmark_interval: Duration,
     /// How long a watch lasts whose client names no timeout.
@@ -128,6 +130,7 @@ impl Config {
             numbers: random_numbers(),
             history_limit: 10_000,
             log_limit: 100_000,
+            log_bodies: false,
             bookmark_interval: Duration::from_secs(60),
             watch_timeout: Duration::from_secs(2_400),
             authorizer: Arc::new(|_| true),
@@ -142,7 +145,12 @@ impl Config {
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let start = Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH);
-        Self { clock: Clock::virtual_from(start), numbers: seeded_numbers(seed), ..Self::real() }
+        Self {
+            clock: Clock::virtual_from(start),
+            numbers: seeded_numbers(seed),
+            log_bodies: true,
+            ..Self::real()
+        }
     }
 }
 

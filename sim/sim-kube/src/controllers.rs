@@ -13,14 +13,14 @@ use crate::strategy::{self, crd};
 
 impl Core {
     /// Stores an object and does what follows from it.
-    pub(crate) fn commit(&mut self, bucket: &BucketKey, key: ObjectKey, object: Value) -> Arc<Value> {
-        let old = self.store.get(bucket, &key);
-        let stored = self.store.put(bucket, key.clone(), object);
+    pub(crate) fn commit(&mut self, bucket: &BucketKey, key: &ObjectKey, object: Value) -> Arc<Value> {
+        let old = self.store.get(bucket, key);
+        let stored = self.store.put(bucket, key, object);
         self.allocations.note(bucket, old.as_deref(), Some(&stored));
         if is_crd(bucket) {
             return self.establish(bucket, key, &stored);
         }
-        self.settle(bucket, &key, &stored);
+        self.settle(bucket, key, &stored);
         stored
     }
 
@@ -133,7 +133,7 @@ impl Core {
         } else {
             object::meta(&mut changed).insert("ownerReferences".into(), json!(owners));
         }
-        self.commit(bucket, key.clone(), changed);
+        self.commit(bucket, key, changed);
     }
 
     fn remove_finalizer(&mut self, bucket: &BucketKey, key: &ObjectKey, finalizer: &str) {
@@ -144,7 +144,7 @@ impl Core {
         object::set_finalizers(&mut changed, &finalizers);
         let Some(resource) = self.registry.of_bucket(bucket) else { return };
         if strategy::is_held(&resource, &changed) {
-            self.commit(bucket, key.clone(), changed);
+            self.commit(bucket, key, changed);
         } else {
             self.erase(bucket, key);
         }
@@ -174,12 +174,15 @@ impl Core {
         let bucket = (String::new(), "namespaces".to_owned());
         let key = (String::new(), namespace.to_owned());
         let Some(found) = self.store.get(&bucket, &key) else { return };
+        if !object::is_deleting(&found) {
+            return;
+        }
         let is_empty = self
             .store
             .bucket_keys()
             .iter()
             .all(|bucket| !self.store.objects(bucket).any(|(key, _)| key.0 == namespace));
-        if !object::is_deleting(&found) || !is_empty {
+        if !is_empty {
             return;
         }
         let mut changed = Value::clone(&found);
@@ -187,18 +190,18 @@ impl Core {
         if object::finalizers(&changed).is_empty() {
             self.erase(&bucket, &key);
         } else if changed != *found {
-            self.store.put(&bucket, key, changed);
+            self.store.put(&bucket, &key, changed);
         }
     }
 
     /// Serves what a definition defines, and says so in its status.
-    fn establish(&mut self, bucket: &BucketKey, key: ObjectKey, stored: &Arc<Value>) -> Arc<Value> {
+    fn establish(&mut self, bucket: &BucketKey, key: &ObjectKey, stored: &Arc<Value>) -> Arc<Value> {
         let (group, plural) =
             (object::text(stored, &["spec", "group"]), object::text(stored, &["spec", "names", "plural"]));
         self.registry.remove(group, plural);
         from_crd(stored).into_iter().for_each(|resource| self.registry.add(resource));
         if object::is_deleting(stored) {
-            self.settle(bucket, &key, stored);
+            self.settle(bucket, key, stored);
             return Arc::clone(stored);
         }
         match crd::established(stored, self.now()) {

@@ -205,6 +205,7 @@ impl Core {
             "" => self.main_resource(call),
             "status" if call.resource.has_status => self.subresource(call),
             "scale" if call.resource.has_scale => self.scale(call),
+            "token" if call.resource.is("", "serviceaccounts") => self.issue_token(call),
             "finalize" if call.resource.is("", "namespaces") => self.finalize(call),
             _ => self.nowhere(&call.path.group),
         }

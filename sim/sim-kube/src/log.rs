@@ -18,14 +18,18 @@ pub struct LogEntry {
 pub(crate) struct Log {
     entries: VecDeque<LogEntry>,
     limit: usize,
+    keeps_bodies: bool,
 }
 
 impl Log {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { entries: VecDeque::new(), limit }
+    pub(crate) fn new(limit: usize, keeps_bodies: bool) -> Self {
+        Self { entries: VecDeque::new(), limit, keeps_bodies }
     }
 
-    pub(crate) fn add(&mut self, entry: LogEntry) {
+    pub(crate) fn add(&mut self, mut entry: LogEntry) {
+        if !self.keeps_bodies {
+            entry.request.body = bytes::Bytes::new();
+        }
         self.entries.push_back(entry);
         while self.entries.len() > self.limit {
             self.entries.pop_front();

@@ -76,6 +76,7 @@ const INLINE: &[&str] = &[
     "handler",
     "localObjectReference",
     "ephemeralContainerCommon",
+    "ingressRuleValue",
     "persistentVolumeSource",
 ];
 

@@ -91,7 +91,7 @@ pub struct RequestInfo {
     pub user_agent: String,
     /// Length of the request's body.
     pub bytes: usize,
-    /// The request's body.
+    /// The request's body; empty in a log that keeps no bodies.
     pub body: Bytes,
 }
 

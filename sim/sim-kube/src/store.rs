@@ -86,13 +86,13 @@ impl Store {
     }
 
     /// Stores an object under the next version and answers what was stored.
-    pub(crate) fn put(&mut self, bucket: &BucketKey, key: ObjectKey, mut object: Value) -> Arc<Value> {
+    pub(crate) fn put(&mut self, bucket: &BucketKey, key: &ObjectKey, mut object: Value) -> Arc<Value> {
         self.version += 1;
         stamp(&mut object, self.version);
         let new = Arc::new(object);
         let old =
             self.buckets.entry(bucket.clone()).or_default().objects.insert(key.clone(), Arc::clone(&new));
-        self.index(bucket, &key, old.as_deref(), Some(&new));
+        self.index(bucket, key, old.as_deref(), Some(&new));
         self.record(bucket, Change { version: self.version, old, new: Arc::clone(&new), deleted: false });
         new
     }

@@ -63,6 +63,16 @@ pub(crate) fn default_claimed(resource: &Resource, object: &mut Value) {
     }
 }
 
+/// Defaults of an object that is put into place as it is.
+pub(crate) fn default_seeded(resource: &Resource, object: &mut Value) {
+    if resource.is("", "nodes") {
+        // Without the taint of new nodes: the caller says what the node is like.
+        node::default_change(object);
+    } else {
+        default_new(resource, object);
+    }
+}
+
 /// Complaints about a new object beyond its metadata.
 pub(crate) fn validate_new(resource: &Resource, object: &Value) -> Vec<FieldError> {
     match (resource.group.as_str(), resource.plural.as_str()) {

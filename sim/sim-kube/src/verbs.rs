@@ -9,6 +9,7 @@ mod metadata;
 mod patch;
 mod review;
 mod scale;
+mod token;
 mod update;
 mod watch;
 

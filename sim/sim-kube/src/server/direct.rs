@@ -102,7 +102,7 @@ impl crate::core::Core {
     fn seed(&mut self, resource: &Resource, mut object: Value) -> std::sync::Arc<Value> {
         let key: ObjectKey = (object::namespace(&object).to_owned(), object::name(&object).to_owned());
         let status = object.get("status").cloned();
-        crate::strategy::default_new(resource, &mut object);
+        crate::strategy::default_seeded(resource, &mut object);
         self.allocate_new(resource, &mut object);
         if let Some(status) = status {
             object::map_of(&mut object).insert("status".into(), status);
@@ -114,7 +114,7 @@ impl crate::core::Core {
         if resource.has_generation {
             meta.entry("generation").or_insert_with(|| json!(1));
         }
-        self.commit(&resource.bucket(), key, object)
+        self.commit(&resource.bucket(), &key, object)
     }
 }
 

@@ -15,12 +15,12 @@ fn node(name: &str, color: &str) -> Value {
 #[test]
 fn a_snapshot_of_the_past_undoes_what_came_later() {
     let mut store = Store::new(100);
-    store.put(&bucket(), key("a"), node("a", "red"));
-    store.put(&bucket(), key("b"), node("b", "red"));
+    store.put(&bucket(), &key("a"), node("a", "red"));
+    store.put(&bucket(), &key("b"), node("b", "red"));
     let then = store.version();
-    store.put(&bucket(), key("a"), node("a", "blue"));
+    store.put(&bucket(), &key("a"), node("a", "blue"));
     store.remove(&bucket(), &key("b"));
-    store.put(&bucket(), key("c"), node("c", "red"));
+    store.put(&bucket(), &key("c"), node("c", "red"));
     let past = store.snapshot_at(&bucket(), then).unwrap();
     let colors: Vec<_> = past.values().map(|v| (object::name(v), v["spec"]["color"].as_str())).collect();
     assert_eq!(colors, [("a", Some("red")), ("b", Some("red"))]);
@@ -30,7 +30,7 @@ fn a_snapshot_of_the_past_undoes_what_came_later() {
 fn history_is_bounded_and_says_from_where_it_remembers() {
     let mut store = Store::new(2);
     for color in ["1", "2", "3"] {
-        store.put(&bucket(), key("a"), node("a", color));
+        store.put(&bucket(), &key("a"), node("a", color));
     }
     assert_eq!(store.changes_after(&bucket(), 1).unwrap_err(), Compacted { oldest: 2 });
     assert_eq!(store.changes_after(&bucket(), 2).unwrap().len(), 2);
@@ -41,8 +41,8 @@ fn dependents_follow_owner_references() {
     let mut store = Store::new(10);
     let mut child = node("child", "red");
     object::meta(&mut child).insert("ownerReferences".into(), json!([{"uid": "boss"}]));
-    store.put(&bucket(), key("child"), child);
+    store.put(&bucket(), &key("child"), child);
     assert_eq!(store.dependents("boss"), [(bucket(), key("child"))]);
-    store.put(&bucket(), key("child"), node("child", "red"));
+    store.put(&bucket(), &key("child"), node("child", "red"));
     assert_eq!(store.dependents("boss"), []);
 }

@@ -50,7 +50,7 @@ pub(crate) fn stored_path(resource: &Resource, field: &str) -> Result<String, Ap
         _ => field.to_owned(),
     };
     let general = path == "metadata.name" || (path == "metadata.namespace" && resource.namespaced);
-    let custom = resource.selectable_fields.iter().any(|known| *known == path);
+    let custom = resource.selectable_fields.contains(&path);
     // Core kinds with a selector of their own accept metadata.namespace even without namespaces.
     if general || of_kind.contains(&path.as_str()) || custom || path == "metadata.namespace" {
         return Ok(path);

@@ -87,7 +87,7 @@ impl Core {
         if call.dry_run() {
             return Ok(Arc::new(object));
         }
-        Ok(self.commit(&bucket, key, object))
+        Ok(self.commit(&bucket, &key, object))
     }
 
     /// Namespaced objects need a namespace that is not on its way out.

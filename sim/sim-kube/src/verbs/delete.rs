@@ -98,7 +98,7 @@ impl Core {
         if options.dry_run || marked == **old {
             return Ok((Arc::new(marked), false));
         }
-        Ok((self.commit(&bucket, key, marked), false))
+        Ok((self.commit(&bucket, &key, marked), false))
     }
 
     /// Deletes in the background, as the server's own controllers do.

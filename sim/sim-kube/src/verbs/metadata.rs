@@ -6,9 +6,20 @@ use crate::object;
 use crate::resource::Resource;
 use crate::status::FieldError;
 
+/// Empty lists and maps of metadata are the same as none.
+fn drop_empty(meta: &mut serde_json::Map<String, Value>) {
+    meta.retain(|_, value| match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Null => false,
+        _ => true,
+    });
+}
+
 /// Server-owned fields of a new object.
 pub(crate) fn fill_new(object: &mut Value, uid: &str, now: &str, has_generation: bool) {
     let meta = object::meta(object);
+    drop_empty(meta);
     for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         meta.remove(key);
     }
@@ -23,6 +34,7 @@ pub(crate) fn fill_new(object: &mut Value, uid: &str, now: &str, has_generation:
 pub(crate) fn keep_owned(old: &Value, new: &mut Value) {
     let old = old.get("metadata").cloned().unwrap_or_else(|| json!({}));
     let meta = object::meta(new);
+    drop_empty(meta);
     meta.remove("selfLink");
     for key in [
         "uid",

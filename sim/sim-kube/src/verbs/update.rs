@@ -102,7 +102,7 @@ impl Core {
             self.erase(&bucket, &call.key());
             return Ok(Arc::new(new));
         }
-        Ok(self.commit(&bucket, call.key(), new))
+        Ok(self.commit(&bucket, &call.key(), new))
     }
 }
 

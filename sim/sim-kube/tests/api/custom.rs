@@ -99,6 +99,20 @@ fn reviews_ask_the_authorizer_and_the_tokens() {
 }
 
 #[test]
+fn a_token_of_a_service_account_speaks_for_it() {
+    let server = server();
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    server.request(Method::POST, accounts, &json!({"metadata": {"name": "bob"}}));
+    let (code, issued) = server.request(Method::POST, &format!("{accounts}/bob/token"), &json!({"spec": {}}));
+    assert_eq!(code, 201);
+    let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
+        "spec": {"token": issued["status"]["token"]}});
+    let (_, review) = server.request(Method::POST, "/apis/authentication.k8s.io/v1/tokenreviews", &body);
+    assert_eq!(review["status"]["user"]["username"], "system:serviceaccount:default:bob");
+    assert_eq!(server.request(Method::POST, &format!("{accounts}/eve/token"), &json!({})).0, 404);
+}
+
+#[test]
 fn a_deployment_is_scaled_through_its_subresource() {
     let server = server();
     let path = "/apis/apps/v1/namespaces/default/deployments";

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Node, Service};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Error, ResourceExt as _};
 use serde_json::json;
 use sim_kube::{ApiError, Interceptor, Reply, RequestInfo, Verdict};
@@ -113,7 +113,7 @@ async fn pages_show_one_moment_even_while_objects_change() {
     api.create(&PostParams::default(), &config_map("cc", json!({}))).await.unwrap();
     let token = first.metadata.continue_.clone().unwrap();
     let second = api.list(&ListParams::default().limit(10).continue_token(&token)).await.unwrap();
-    let names: Vec<String> = first.iter().chain(second.iter()).map(|one| one.name_any()).collect();
+    let names: Vec<String> = first.iter().chain(second.iter()).map(kube::ResourceExt::name_any).collect();
     assert_eq!(names, ["a", "b", "c", "d", "e"]);
     assert_eq!(second.metadata.resource_version, first.metadata.resource_version);
 }
@@ -139,8 +139,9 @@ async fn selectors_choose_by_labels_and_fields() {
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     api.create(&PostParams::default(), &config_map("a", json!({"app": "web"}))).await.unwrap();
     api.create(&PostParams::default(), &config_map("b", json!({"app": "db"}))).await.unwrap();
-    let names =
-        |list: kube::api::ObjectList<ConfigMap>| list.iter().map(|one| one.name_any()).collect::<Vec<_>>();
+    let names = |list: kube::api::ObjectList<ConfigMap>| {
+        list.iter().map(kube::ResourceExt::name_any).collect::<Vec<_>>()
+    };
     let web = api.list(&ListParams::default().labels("app in (web)")).await.unwrap();
     assert_eq!(names(web), ["a"]);
     let named = api.list(&ListParams::default().fields("metadata.name!=a")).await.unwrap();
@@ -172,12 +173,17 @@ async fn a_deletion_with_the_wrong_uid_or_version_does_nothing() {
     let (_, client) = cluster();
     let api: Api<Node> = Api::all(client);
     let made = api.create(&PostParams::default(), &node("n")).await.unwrap();
-    for wrong in [json!({"uid": "other"}), json!({"resourceVersion": "1"})] {
-        let params = DeleteParams { preconditions: Some(from(wrong)), ..DeleteParams::default() };
+    let only_if = |uid: Option<&str>, resource_version: Option<&str>| {
+        let (uid, resource_version) = (uid.map(str::to_owned), resource_version.map(str::to_owned));
+        DeleteParams {
+            preconditions: Some(Preconditions { uid, resource_version }),
+            ..DeleteParams::default()
+        }
+    };
+    for params in [only_if(Some("other"), None), only_if(None, Some("1"))] {
         assert_eq!(code(&api.delete("n", &params).await.unwrap_err()), 409);
     }
-    let right = json!({"uid": made.uid(), "resourceVersion": made.resource_version()});
-    let params = DeleteParams { preconditions: Some(from(right)), ..DeleteParams::default() };
+    let params = only_if(made.uid().as_deref(), made.resource_version().as_deref());
     assert!(api.delete("n", &params).await.is_ok());
 }
 

@@ -15,14 +15,14 @@ use crate::cluster::{cluster, config_map};
 
 async fn kinds<K>(
     api: &Api<K>,
-    params: &WatchParams,
+    params: WatchParams,
     version: &str,
     count: usize,
 ) -> Vec<(&'static str, String)>
 where
     K: kube::Resource + Clone + std::fmt::Debug + DeserializeOwned,
 {
-    let stream = api.watch(params, version).await.unwrap();
+    let stream = api.watch(&params, version).await.unwrap();
     let events: Vec<WatchEvent<K>> = stream.take(count).try_collect().await.unwrap();
     events
         .into_iter()
@@ -42,7 +42,7 @@ async fn a_watch_tells_the_past_from_its_version_and_the_future() {
     let api: Api<ConfigMap> = Api::namespaced(client, "default");
     let start = server.resource_version().to_string();
     api.create(&PostParams::default(), &config_map("a", json!({}))).await.unwrap();
-    let watching = kinds(&api, &WatchParams::default(), &start, 3);
+    let watching = kinds(&api, WatchParams::default(), &start, 3);
     let later = async {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let patch = Patch::Merge(json!({"data": {"k": "v"}}));
@@ -64,7 +64,7 @@ async fn a_selective_watch_sees_objects_come_and_go_with_their_labels() {
         let patch = Patch::Merge(json!({"metadata": {"labels": {"app": value}}}));
         api.patch("a", &PatchParams::default(), &patch).await.unwrap();
     }
-    let seen = kinds(&api, &WatchParams::default().labels("app=web"), &start, 4).await;
+    let seen = kinds(&api, WatchParams::default().labels("app=web"), &start, 4).await;
     let told: Vec<&str> = seen.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(told, ["ADDED", "DELETED", "ADDED", "DELETED"]);
 }
@@ -74,7 +74,7 @@ async fn bookmarks_come_each_minute_and_before_the_end() {
     let (server, client) = cluster();
     let api: Api<ConfigMap> = Api::namespaced(client, "default");
     let start = server.resource_version().to_string();
-    let seen = kinds(&api, &WatchParams::default().timeout(100), &start, 10).await;
+    let seen = kinds(&api, WatchParams::default().timeout(100), &start, 10).await;
     assert_eq!(seen, [("BOOKMARK", start.clone()), ("BOOKMARK", start)]);
     assert_eq!(server.open_watches(), 0);
 }
@@ -86,10 +86,10 @@ async fn a_forgotten_version_is_told_as_expired_within_the_stream() {
     let start = server.resource_version();
     api.create(&PostParams::default(), &config_map("a", json!({}))).await.unwrap();
     server.compact();
-    let seen = kinds(&api, &WatchParams::default(), &start.to_string(), 5).await;
+    let seen = kinds(&api, WatchParams::default(), &start.to_string(), 5).await;
     assert_eq!(seen, [("ERROR", format!("too old resource version: {start} ({})", start + 1))]);
     let now = server.resource_version().to_string();
-    let watching = kinds(&api, &WatchParams::default(), &now, 5);
+    let watching = kinds(&api, WatchParams::default(), &now, 5);
     let later = async {
         tokio::time::sleep(Duration::from_secs(5)).await;
         server.expire_watches();
@@ -154,7 +154,7 @@ async fn held_watches_are_told_later() {
     server.hold_watches("configmaps");
     api.create(&PostParams::default(), &config_map("a", json!({}))).await.unwrap();
     let begun = tokio::time::Instant::now();
-    let watching = kinds(&api, &WatchParams::default().disable_bookmarks(), &start, 1);
+    let watching = kinds(&api, WatchParams::default().disable_bookmarks(), &start, 1);
     let later = async {
         tokio::time::sleep(Duration::from_secs(30)).await;
         server.release_watches("configmaps");
