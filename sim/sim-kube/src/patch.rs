@@ -122,7 +122,7 @@ fn require_object(patch: &Value, prefix: &str) -> Result<(), PatchError> {
     )))
 }
 
-pub(super) fn go_kind(value: &Value) -> &'static str {
+pub(crate) fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -87,7 +87,12 @@ impl ApiError {
 
     pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let kind_and_group = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
-        let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let mut words: Vec<String> = Vec::new();
+        for error in errors.iter().map(ToString::to_string) {
+            if !words.contains(&error) {
+                words.push(error);
+            }
+        }
         let all = match words.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),

@@ -60,6 +60,8 @@ pub(crate) fn claimed_new(resource: &Resource, given: &Value, object: &Value) ->
 pub(crate) fn default_claimed(resource: &Resource, object: &mut Value) {
     if resource.is("", "services") {
         service::default_spec(object);
+    } else if resource.is("", "nodes") {
+        node::default_change(object);
     }
 }
 

@@ -30,13 +30,11 @@ pub(crate) fn table(
             let cells: Vec<Value> = cells(resource, object, now);
             let mut row = json!({"cells": cells});
             let shown = match row_object {
-                RowObject::Metadata => Some(partial(object)),
-                RowObject::Whole => Some(object.clone()),
-                RowObject::Nothing => None,
+                RowObject::Metadata => partial(object),
+                RowObject::Whole => object.clone(),
+                RowObject::Nothing => Value::Null,
             };
-            if let Some(shown) = shown {
-                object::map_of(&mut row).insert("object".into(), shown);
-            }
+            object::map_of(&mut row).insert("object".into(), shown);
             row
         })
         .collect();

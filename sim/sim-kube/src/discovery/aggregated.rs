@@ -53,14 +53,12 @@ fn resource_item(resource: &Resource) -> Value {
     let below: Vec<Value> = subresources(resource)
         .into_iter()
         .map(|(name, below_kind, group, version)| {
-            let (group, version) =
-                if group.is_empty() { (resource.group.as_str(), resource.version.as_str()) } else { (group, version) };
             json!({"subresource": name, "responseKind": kind(group, version, &below_kind), "verbs": STATUS_VERBS})
         })
         .collect();
     let mut item = json!({
         "resource": resource.plural,
-        "responseKind": kind(&resource.group, &resource.version, &resource.kind),
+        "responseKind": kind("", "", &resource.kind), // the group and version are those of the list
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": resource.singular,
         "verbs": verbs(resource),

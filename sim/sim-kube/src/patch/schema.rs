@@ -46,7 +46,15 @@ pub(super) struct Field {
     shape: Shape,
     strategic: Option<&'static str>,
     item: Item,
-    always: bool,
+    always: Option<Always>,
+}
+
+/// What Go's types have where nothing was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Always {
+    Map,
+    Null,
+    Text,
 }
 
 /// What a field holds, or the items of its list.
@@ -169,9 +177,14 @@ impl Place {
     /// Adds the objects that Go's types always have, empty where they are missing.
     pub(super) fn complete(self, value: &mut Value) {
         let Value::Object(map) = value else { return };
-        let always = self.rules.into_iter().flatten().filter(|(_, field)| field.always);
-        for (name, _) in always {
-            map.entry(*name).or_insert_with(|| Value::Object(serde_json::Map::new()));
+        let always =
+            self.rules.into_iter().flatten().filter_map(|(name, field)| Some((*name, field.always?)));
+        for (name, always) in always {
+            map.entry(name).or_insert_with(|| match always {
+                Always::Map => Value::Object(serde_json::Map::new()),
+                Always::Null => Value::Null,
+                Always::Text => Value::String(String::new()),
+            });
         }
         for (name, value) in map {
             let place = self.field(name);
@@ -205,7 +218,12 @@ fn parsed(table: &'static str) -> BTreeMap<&'static str, Rules> {
 
 /// One `field:rule`; the rule's parts in the order the table's head describes.
 fn field((name, rule): (&'static str, &'static str)) -> (&'static str, Field) {
-    let (always, rule) = rule.strip_prefix('!').map_or((false, rule), |rest| (true, rest));
+    let (always, rule) = match rule.strip_prefix('!') {
+        Some("null") => (Some(Always::Null), ""),
+        Some("text") => (Some(Always::Text), ""),
+        Some(rest) => (Some(Always::Map), rest),
+        None => (None, rule),
+    };
     let rule = rule.trim_end_matches('%'); // retainKeys is obeyed wherever a patch names it
     let (rule, strategic) = rule.split_once('~').map_or((rule, None), |(before, key)| (before, Some(key)));
     let (shape, of) = match rule.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

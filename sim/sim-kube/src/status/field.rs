@@ -104,7 +104,7 @@ impl fmt::Display for FieldError {
 
 fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("{text:?}"),
+        Value::String(text) => format!("{text:?}").replace("\\0", "\\x00"), // as Go quotes it
         other => other.to_string(),
     }
 }

@@ -20,6 +20,11 @@ const PAIRS: &[(&str, &str)] = &[
 pub(crate) fn to_events_api(event: &mut Value) {
     let map = map_of(event);
     PAIRS.iter().for_each(|(core, other)| rename(map, core, other));
+    for key in ["reportingController", "reportingInstance"] {
+        if map.get(key) == Some(&json!("")) {
+            map.remove(key); // this API leaves them out when they are empty
+        }
+    }
 }
 
 /// Turns an event of events.k8s.io into the stored form.
@@ -27,9 +32,12 @@ pub(crate) fn to_core_api(event: &mut Value) {
     let map = map_of(event);
     PAIRS.iter().for_each(|(core, other)| rename(map, other, core));
     map.insert("apiVersion".into(), json!("v1"));
-    for (key, empty) in
-        [("source", json!({})), ("reportingComponent", json!("")), ("involvedObject", json!({}))]
-    {
+    for (key, empty) in [
+        ("source", json!({})),
+        ("reportingComponent", json!("")),
+        ("reportingInstance", json!("")),
+        ("involvedObject", json!({})),
+    ] {
         map.entry(key).or_insert(empty);
     }
 }

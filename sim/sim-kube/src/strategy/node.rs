@@ -36,7 +36,7 @@ pub(super) fn default_new(object: &mut Value) {
 pub(super) fn default_change(object: &mut Value) {
     let (one, many) = (text(object, &["spec", "podCIDR"]).to_owned(), texts(object, &["spec", "podCIDRs"]));
     let spec = object::map_at(object, &["spec"]);
-    if many.is_empty() && !one.is_empty() {
+    if !one.is_empty() && many.first() != Some(&one) {
         spec.insert("podCIDRs".into(), json!([one]));
     } else if let (Some(first), true) = (many.first(), one.is_empty()) {
         spec.insert("podCIDR".into(), json!(first));

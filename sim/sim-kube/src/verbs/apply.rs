@@ -57,6 +57,7 @@ impl Core {
         if !call.is_apply() {
             let claimed = strategy::claimed_new(&call.resource, given, object);
             let schema = call.merge_schema();
+            let claimed = presented(&call.resource, &claimed);
             let managed = managed_after_update(None, &claimed, &call.manager(), self.now(), &schema);
             copy_managed(&managed, object);
         }
@@ -68,7 +69,8 @@ impl Core {
             let mut claimed = new.clone();
             strategy::default_claimed(&call.resource, &mut claimed);
             let schema = call.merge_schema();
-            let managed = managed_after_update(Some(old), &claimed, &call.manager(), self.now(), &schema);
+            let (old, claimed) = (presented(&call.resource, old), presented(&call.resource, &claimed));
+            let managed = managed_after_update(Some(&old), &claimed, &call.manager(), self.now(), &schema);
             copy_managed(&managed, new);
         }
     }

@@ -34,7 +34,8 @@ impl Core {
     ) -> Result<(), ApiError> {
         let wanted = call.path.namespace.as_str();
         let found = object::namespace(object);
-        if !found.is_empty() && found != wanted {
+        // Objects without a namespace lose one that they bring.
+        if call.resource.namespaced && !found.is_empty() && found != wanted {
             return Err(ApiError::bad_request(
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));

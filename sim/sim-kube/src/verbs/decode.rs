@@ -18,6 +18,15 @@ pub(crate) fn object(call: &Call<'_>) -> Result<(Value, Vec<String>), ApiError> 
         400 => unrecognized(&call.resource, &call.request.body, &error.message),
         _ => error,
     })?;
+    if !value.is_object() {
+        let found = crate::patch::go_kind(&value);
+        let why = format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type struct {{ \
+             APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+        );
+        let hexadecimal: String = call.request.body.iter().map(|byte| format!("{byte:02x}")).collect();
+        return Err(unrecognized(&call.resource, hexadecimal.as_bytes(), &why));
+    }
     if !call.resource.builtin && object::text(&value, &["kind"]).is_empty() {
         let body = String::from_utf8_lossy(&call.request.body);
         let why = format!("Object 'Kind' is missing in '{body}'");
@@ -83,9 +92,6 @@ pub(crate) fn yaml(body: &[u8]) -> Result<Value, ApiError> {
 
 /// Fills in a missing kind and refuses a wrong one.
 fn expected_kind(resource: &Resource, mut value: Value) -> Result<Value, ApiError> {
-    if !value.is_object() {
-        return Err(ApiError::bad_request("couldn't get version/kind; json parse error: wanted an object"));
-    }
     let (api_version, kind) =
         (object::text(&value, &["apiVersion"]).to_owned(), object::text(&value, &["kind"]).to_owned());
     if !kind.is_empty() && kind != resource.kind && !resource.builtin {

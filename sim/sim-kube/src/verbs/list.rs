@@ -8,6 +8,7 @@ use super::presented;
 use crate::core::{Call, Core, Outcome};
 use crate::object;
 use crate::request::selector::{self, Requirement};
+use crate::shape::Shape;
 use crate::status::{ApiError, FieldError};
 use crate::store::{Compacted, ObjectKey, Snapshot};
 use crate::strategy::fields;
@@ -148,7 +149,7 @@ fn cut(call: &Call<'_>, filter: &Filter, page: &Page, snapshot: &Snapshot) -> (V
     }
     let remaining = rest.count();
     let mut meta = json!({"resourceVersion": page.version.to_string()});
-    if !call.resource.builtin {
+    if !call.resource.builtin && call.shape == Shape::Whole {
         object::map_of(&mut meta).insert("continue".into(), json!("")); // custom lists always say so
     }
     if let (Some(last), true) = (last, remaining > 0) {

@@ -57,7 +57,8 @@ pub(crate) fn keep_owned(old: &Value, new: &mut Value) {
 pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = object::name(object);
-    let base = object::text(object, &["metadata", "generateName"]);
+    let base =
+        if resource.plural == "events" { "" } else { object::text(object, &["metadata", "generateName"]) };
     if let Some(why) = Some(base.trim_end_matches('-'))
         .filter(|base| !base.is_empty())
         .and_then(|base| name_fault(resource, base))

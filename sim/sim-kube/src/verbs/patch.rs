@@ -5,7 +5,7 @@ use super::{decode, presented};
 use crate::core::{Call, Core, Outcome};
 use crate::object;
 use crate::patch::{PatchKind, patched};
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError};
 
 const TYPES: &[&str] =
     &["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
@@ -46,9 +46,12 @@ impl Core {
         let current = presented(&call.resource, &old);
         let result = patched(kind, &call.merge_schema(), &current, &patch)
             .map_err(|error| ApiError::of_status(&error.status()))?;
-        let (new, warnings) = decode::stored_form(call, result)?;
+        let (new, warnings) = decode::stored_form(call, result.clone()).map_err(|error| {
+            let error = FieldError::invalid("patch", result.to_string(), error.message);
+            ApiError::invalid("", "", "", &[error])
+        })?;
         check_name_of_body(call, &new)?;
-        if object::namespace(&new) != call.path.namespace {
+        if call.resource.namespaced && object::namespace(&new) != call.path.namespace {
             return Err(ApiError::bad_request(
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));

@@ -127,7 +127,7 @@ fn check_preconditions(call: &Call<'_>, old: &Value, new: &Value) -> Result<(), 
     if !wants.is_empty() && has != wants {
         if call.request.method == Method::PATCH {
             let error = FieldError::invalid("metadata.uid", wants, "field is immutable");
-            return Err(ApiError::invalid_object(resource, name, &[error]));
+            return Err(ApiError::invalid_object(resource, name, &[error.clone(), error])); // it looks twice
         }
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
@@ -188,9 +188,14 @@ fn keep_other_part(call: &Call<'_>, old: &Value, new: &mut Value) {
         None => map.remove("status"),
     };
     let frozen = !resource.builtin || resource.group == "apps";
-    if let (Some(metadata), false) = (metadata, frozen) {
-        map.insert("metadata".into(), metadata);
-    }
+    match metadata {
+        Some(metadata) if frozen => match object::at(&metadata, &["managedFields"]) {
+            Some(entries) => object::meta(new).insert("managedFields".into(), entries.clone()),
+            None => object::meta(new).remove("managedFields"),
+        },
+        Some(metadata) => map.insert("metadata".into(), metadata),
+        None => None,
+    };
 }
 
 /// `metadata.generation` grows when anything but metadata and status changed.

@@ -64,8 +64,8 @@ impl Names {
     }
 
     fn name(&mut self, what: &'static str, value: &str) {
-        // Requests name their own ports and addresses below these.
-        let chosen = value.parse().is_ok_and(|port: u32| port < 30_100) || value.starts_with("10.0.250.");
+        // Requests choose theirs at the lower end, where neither server allocates of itself.
+        let chosen = value.parse().is_ok_and(|port: u32| port < 30_086) || value.starts_with("10.0.0.");
         if chosen || self.given.contains_key(value) {
             return;
         }

@@ -11,6 +11,8 @@ use crate::status::FieldError;
 use crate::strategy::allocations;
 
 const FIRST_PORT: u16 = 30_000;
+/// How many at the lower end are not given out before the others are.
+const CHOSEN_PORTS: u16 = 86;
 const LAST_PORT: u16 = 32_767;
 
 impl Core {
@@ -111,9 +113,14 @@ impl Core {
         let bits = u32::from(cidr.max_prefix_len() - cidr.prefix_len()).min(20);
         // Neither the network itself nor the last address.
         let count = (1_u64 << bits).checked_sub(2).filter(|count| *count > 0)?;
-        let start = (self.config.numbers)() % count;
-        (0..count)
-            .map(|step| offset(cidr.network(), (start + step) % count + 1).to_string())
+        // The lower end is left to those who choose for themselves, as long as there are others.
+        let band = ((1_u64 << bits) / 16).clamp(16, 256).min(count / 2);
+        let upper = count - band;
+        let start = (self.config.numbers)() % upper;
+        (0..upper)
+            .map(|step| band + (start + step) % upper)
+            .chain(0..band)
+            .map(|step| offset(cidr.network(), step + 1).to_string())
             .find(|ip| !self.allocations.has_ip(ip))
     }
 
@@ -173,11 +180,13 @@ impl Core {
 
     /// A free node port, from a random place on. With every port taken it is the first, and validation complains.
     fn free_port(&mut self) -> u16 {
-        let count = u64::from(LAST_PORT - FIRST_PORT) + 1;
-        let start = (self.config.numbers)() % count;
-        (0..count)
-            .filter_map(|step| u16::try_from((start + step) % count).ok())
-            .map(|step| FIRST_PORT + step)
+        // The lower end is left to those who choose for themselves, as long as there are others.
+        let upper = u64::from(LAST_PORT - FIRST_PORT - CHOSEN_PORTS) + 1;
+        let start = (self.config.numbers)() % upper;
+        (0..upper)
+            .filter_map(|step| u16::try_from((start + step) % upper).ok())
+            .map(|step| FIRST_PORT + CHOSEN_PORTS + step)
+            .chain(FIRST_PORT..FIRST_PORT + CHOSEN_PORTS)
             .find(|port| !self.allocations.has_port_at_all(*port))
             .unwrap_or(FIRST_PORT)
     }
