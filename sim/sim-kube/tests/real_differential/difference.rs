@@ -40,6 +40,10 @@ pub(crate) fn between(
 /// The real server's discovery, restricted to what the simulator has: it need not have everything.
 pub(crate) fn restricted(real: Value, simulated: &Value) -> Value {
     match (real, simulated) {
+        (Value::Array(mut items), Value::Array(wanted)) if items.len() == 1 && wanted.len() == 1 => {
+            let only = items.remove(0);
+            Value::Array(vec![restricted(only, &wanted[0])])
+        }
         (Value::Array(items), Value::Array(wanted)) if wanted.iter().all(|item| key_of(item).is_some()) => {
             let find = |wanted: &Value| items.iter().find(|item| key_of(item) == key_of(wanted));
             let found = wanted.iter().filter_map(|wanted| Some(restricted(find(wanted)?.clone(), wanted)));
@@ -91,7 +95,7 @@ impl Difference {
     pub(crate) fn listed(&self) -> Option<&'static Listed> {
         LISTED.iter().find(|listed| {
             listed.script == self.script
-                && (listed.request == "*" || listed.request == self.title)
+                && listed.request == self.title
                 && self.place.starts_with(listed.place)
         })
     }

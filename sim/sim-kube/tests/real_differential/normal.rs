@@ -120,6 +120,10 @@ impl Names {
                     }
                 }
                 ("continue", Value::String(text)) if !text.is_empty() => *text = "<continue>".to_owned(),
+                ("causes", Value::Array(causes)) => {
+                    causes.iter_mut().for_each(|cause| self.value(cause));
+                    causes.sort_by_key(Value::to_string); // Go walks its maps in any order
+                }
                 ("cells", Value::Array(cells)) => cells.iter_mut().for_each(|cell| self.cell(cell)),
                 _ => self.value(value),
             }
