@@ -166,15 +166,15 @@ impl Core {
 
     fn objects(&mut self, request: &ApiRequest, target: &ResourcePath) -> Result<Outcome, ApiError> {
         let Some(resource) = self.registry.find(&target.group, &target.version, &target.plural) else {
-            return Ok(Outcome::page_not_found());
+            return self.nowhere(&target.group);
         };
         let misplaced = (!resource.namespaced && !target.namespace.is_empty())
             || (resource.namespaced && target.namespace.is_empty() && !target.name.is_empty());
         if misplaced {
-            return Ok(Outcome::page_not_found());
+            return self.nowhere(&target.group);
         }
         self.authorize(request, &resource)?;
-        let options = Options::parse(&request.query);
+        let options = Options::parse(&request.query)?;
         let shape = Shape::of_accept(&request.accept, &options.include_object)?;
         let call = Call { resource, path: target, options: &options, request, shape };
         self.dispatch(&call)
@@ -207,8 +207,16 @@ impl Core {
             "scale" if call.resource.has_scale => self.scale(call),
             "token" if call.resource.is("", "serviceaccounts") => self.issue_token(call),
             "finalize" if call.resource.is("", "namespaces") => self.finalize(call),
-            _ => Ok(Outcome::page_not_found()),
+            _ => self.nowhere(&call.path.group),
         }
+    }
+
+    /// Below a group that is served, what is missing is an API error; elsewhere it is a page that is not there.
+    fn nowhere(&self, group: &str) -> Result<Outcome, ApiError> {
+        if self.registry.groups().contains_key(group) {
+            return Err(ApiError::no_such_resource());
+        }
+        Ok(Outcome::page_not_found())
     }
 
     fn main_resource(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
@@ -223,7 +231,7 @@ impl Core {
             (&Method::PUT, true) => self.update(call),
             (&Method::PATCH, true) => self.patch(call),
             (&Method::DELETE, true) => self.delete(call),
-            (&Method::DELETE, false) => self.delete_collection(call),
+            (&Method::DELETE, false) if !call.resource.is("", "namespaces") => self.delete_collection(call),
             _ => Err(ApiError::method_not_allowed()),
         }
     }

@@ -5,10 +5,13 @@ use serde_json::{Value, json};
 use crate::core::Outcome;
 use crate::request::ApiRequest;
 use crate::resource::{Registry, Resource};
+use crate::status::ApiError;
 
 mod aggregated;
 
 const VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const CUSTOM_VERBS: &[&str] =
+    &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// The version whose behaviour is shown.
@@ -75,14 +78,18 @@ pub(crate) fn resources(registry: &Registry, group: &str, version: &str) -> Outc
         .filter(|resource| resource.group == group && resource.version == version)
         .collect();
     if of_version.is_empty() {
+        if registry.groups().contains_key(group) {
+            return Outcome::error(&ApiError::no_such_resource());
+        }
         return Outcome::page_not_found();
     }
     let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
     let rows: Vec<Value> = of_version.iter().flat_map(|resource| rows(resource)).collect();
-    Outcome::json(
-        200,
-        json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": rows}),
-    )
+    let mut body = json!({"kind": "APIResourceList", "groupVersion": api_version, "resources": rows});
+    if !group.is_empty() {
+        crate::object::map_of(&mut body).insert("apiVersion".into(), json!("v1"));
+    }
+    Outcome::json(200, body)
 }
 
 /// The resource and its subresources.
@@ -117,6 +124,9 @@ fn rows(resource: &Resource) -> Vec<Value> {
 fn verbs(resource: &Resource) -> Vec<&'static str> {
     if resource.virtual_only {
         return vec!["create"];
+    }
+    if !resource.builtin {
+        return CUSTOM_VERBS.to_vec();
     }
     let whole = !resource.is("", "namespaces");
     VERBS.iter().copied().filter(|verb| whole || *verb != "deletecollection").collect()

@@ -130,7 +130,7 @@ fn verb(request: &ApiRequest, target: &ResourcePath) -> &'static str {
     match request.method {
         Method::GET if target.plural.is_empty() => "get",
         Method::GET if one => "get",
-        Method::GET if Options::parse(&request.query).watch => "watch",
+        Method::GET if Options::parse(&request.query).is_ok_and(|options| options.watch) => "watch",
         Method::GET => "list",
         Method::POST => "create",
         Method::PUT => "update",

@@ -116,6 +116,29 @@ impl ApiError {
         error
     }
 
+    /// A path below a group that is served.
+    pub(crate) fn no_such_resource() -> Self {
+        let mut error = Self::new(404, "NotFound", "the server could not find the requested resource");
+        error.details = Some(json!({}));
+        error
+    }
+
+    /// The options of a request are not ones.
+    pub(crate) fn invalid_options(kind: &str, errors: &[FieldError]) -> Self {
+        Self::invalid("meta.k8s.io", kind, "", errors)
+    }
+
+    /// A DELETE's precondition does not hold; the real server names the kind here, not the resource.
+    pub(crate) fn precondition(resource: &Resource, name: &str, why: &str) -> Self {
+        let kind = if resource.group.is_empty() {
+            resource.kind.clone()
+        } else {
+            format!("{}.{}", resource.kind, resource.group)
+        };
+        Self::new(409, "Conflict", format!("Operation cannot be fulfilled on {kind} \"{name}\": {why}"))
+            .about(&resource.group, &resource.kind, name)
+    }
+
     pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -125,8 +148,12 @@ impl ApiError {
     }
 
     pub(crate) fn not_acceptable() -> Self {
-        let message = "only the following media types are accepted: application/json, application/yaml";
-        Self::new(406, "NotAcceptable", message)
+        let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+                       application/vnd.kubernetes.protobuf, application/json;stream=watch, \
+                       application/vnd.kubernetes.protobuf;stream=watch";
+        let mut error = Self::new(406, "NotAcceptable", message);
+        error.details = Some(json!({}));
+        error
     }
 
     pub(crate) fn too_large_resource_version(wanted: u64, current: u64) -> Self {

@@ -8,6 +8,7 @@ use crate::resource::Resource;
 use crate::status::{ApiError, FieldError};
 
 mod allocations;
+mod config;
 pub(crate) mod crd;
 pub(crate) mod event;
 pub(crate) mod fields;
@@ -47,10 +48,36 @@ pub(crate) fn default_seeded(resource: &Resource, object: &mut Value) {
     }
 }
 
+/// A new object as its creator owns it: without what the server itself has set.
+pub(crate) fn claimed_new(resource: &Resource, given: &Value, object: &Value) -> Value {
+    let mut claimed = object.clone();
+    let (part, servers) = match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "services") => ("spec", "clusterIPs"),
+        ("", "namespaces") => ("spec", "finalizers"),
+        ("", "nodes") => ("spec", "taints"),
+        _ => return claimed,
+    };
+    let own = object::at(given, &[part, servers]).cloned();
+    let map = object::map_at(&mut claimed, &[part]);
+    match own {
+        Some(own) => map.insert(servers.into(), own),
+        None => map.remove(servers),
+    };
+    claimed
+}
+
+/// The defaults that count as the writer's own.
+pub(crate) fn default_claimed(resource: &Resource, object: &mut Value) {
+    if resource.is("", "services") {
+        service::default_spec(object);
+    }
+}
+
 /// Complaints about a new object beyond its metadata.
 pub(crate) fn validate_new(resource: &Resource, object: &Value) -> Vec<FieldError> {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "services") => service::validate(object),
+        ("", "configmaps" | "secrets") => config::validate(object),
         ("", "nodes") => node::validate(object),
         ("coordination.k8s.io", "leases") => lease::validate(object),
         ("", "events") | ("events.k8s.io", "events") => event::validate(object),
@@ -63,6 +90,8 @@ pub(crate) fn validate_new(resource: &Resource, object: &Value) -> Vec<FieldErro
 pub(crate) fn validate_change(resource: &Resource, old: &Value, new: &Value) -> Vec<FieldError> {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "services") => service::validate_change(old, new),
+        ("", "configmaps" | "secrets") => config::validate_change(old, new),
+        ("", "namespaces") => namespace::validate_change(new),
         ("", "nodes") => node::validate_change(old, new),
         ("coordination.k8s.io", "leases") => lease::validate(new),
         ("apiextensions.k8s.io", "customresourcedefinitions") => crd::validate(new),

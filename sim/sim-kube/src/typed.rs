@@ -10,7 +10,7 @@ use k8s_openapi::api::{
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::object;
 use crate::resource::Resource;
@@ -39,21 +39,74 @@ pub(crate) fn normalised(resource: &Resource, value: Value) -> Result<Normal, St
     let mut read = reader(value.clone())?;
     let mut unknown = Vec::new();
     missing("", &value, &read, &mut unknown);
-    if matches!(resource.group.as_str(), "" | "apps") {
-        drop_empty_lists(&mut read);
+    if resource.group != "apiextensions.k8s.io" {
+        drop_empty(&mut read);
     }
+    add_always_there(resource, &mut read);
     Ok(Normal { value: read, unknown })
 }
 
-/// Go leaves empty lists out of the JSON of nearly all types; in these groups of all.
-fn drop_empty_lists(value: &mut Value) {
+/// Fields that hold maps, which Go leaves out when they are empty; other objects are structs, which it keeps.
+const MAPS: &[&str] = &[
+    "labels",
+    "annotations",
+    "data",
+    "binaryData",
+    "stringData",
+    "nodeSelector",
+    "matchLabels",
+    "capacity",
+    "allocatable",
+];
+
+/// Leaves out what Go leaves out: empty lists and maps.
+fn drop_empty(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|_, inner| inner.as_array().is_none_or(|items| !items.is_empty()));
-            map.values_mut().for_each(drop_empty_lists);
+            map.values_mut().for_each(drop_empty);
+            map.retain(|key, value| match value {
+                Value::Array(items) => !items.is_empty() || key == "rules",
+                Value::Object(inner) => !inner.is_empty() || !MAPS.contains(&key.as_str()),
+                _ => true,
+            });
         }
-        Value::Array(items) => items.iter_mut().for_each(drop_empty_lists),
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
         _ => {}
+    }
+}
+
+/// Adds what Go's types always have and ours leave out.
+fn add_always_there(resource: &Resource, value: &mut Value) {
+    let missing: Vec<(&str, Value)> = match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Event") => vec![
+            ("eventTime", Value::Null),
+            ("firstTimestamp", Value::Null),
+            ("lastTimestamp", Value::Null),
+            ("source", json!({})),
+            ("reportingComponent", json!("")),
+            ("reportingInstance", json!("")),
+        ],
+        ("events.k8s.io", "Event") => vec![
+            ("eventTime", Value::Null),
+            ("deprecatedFirstTimestamp", Value::Null),
+            ("deprecatedLastTimestamp", Value::Null),
+            ("deprecatedSource", json!({})),
+        ],
+        ("coordination.k8s.io", "Lease") => vec![("spec", json!({}))],
+        ("", "Node") => {
+            let conditions = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+            for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
+                for time in ["lastHeartbeatTime", "lastTransitionTime"] {
+                    condition.entry(time).or_insert(Value::Null);
+                }
+            }
+            Vec::new()
+        }
+        _ => Vec::new(),
+    };
+    let map = object::map_of(value);
+    for (key, empty) in missing {
+        map.entry(key).or_insert(empty);
     }
 }
 

@@ -14,7 +14,7 @@ mod update;
 mod watch;
 
 pub(crate) use create::seconds;
-pub(crate) use metadata::{is_label, is_subdomain};
+pub(crate) use metadata::{is_label, is_subdomain, label_value_fault};
 pub(crate) use watch::{Frame, WatchSpec};
 
 use std::sync::Arc;

@@ -178,9 +178,6 @@ fn named_manager(entry: &Entry) -> String {
     }
     if !entry.applied {
         name.push_str(&format!(" using {}", entry.api_version));
-        if let Some(time) = &entry.time {
-            name.push_str(&format!(" at {time}"));
-        }
     }
     name
 }
@@ -206,12 +203,9 @@ fn check(config: &Value, manager: &Manager, schema: &MergeSchema) -> Result<(), 
     if !config.is_object() {
         return bad("error decoding YAML: the configuration is not an object");
     }
-    let version = config.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    if version != manager.api_version {
-        return Err(ApplyError::BadRequest(format!(
-            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
-            manager.api_version
-        )));
+    let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
+    if text("apiVersion") != manager.api_version || text("kind").is_empty() {
+        return Err(ApplyError::BadRequest(format!("invalid object type: {}", type_of(config))));
     }
     if config.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
         return bad("metadata.managedFields must be nil");
@@ -224,8 +218,15 @@ fn check(config: &Value, manager: &Manager, schema: &MergeSchema) -> Result<(), 
 /// The object as the real server's messages name it.
 fn identity(config: &Value) -> String {
     let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let version = text("/apiVersion");
-    format!("{}/{}; {version}, Kind={}", text("/metadata/namespace"), text("/metadata/name"), text("/kind"))
+    format!("{}/{}; {}", text("/metadata/namespace"), text("/metadata/name"), type_of(config))
+}
+
+/// The type as Go prints a group, version and kind.
+pub(crate) fn type_of(config: &Value) -> String {
+    let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
+    let version = text("apiVersion");
+    let slash = if version.contains('/') { "" } else { "/" };
+    format!("{slash}{version}, Kind={}", text("kind"))
 }
 
 /// Items of lists must have their keys, and each only once.

@@ -2,6 +2,8 @@
 
 use percent_encoding::percent_decode_str;
 
+use crate::status::{ApiError, FieldError};
+
 /// Every parameter that means something here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -26,12 +28,53 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn parse(query: &str) -> Self {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// When a number is none.
+    pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
         let mut options = Self::default();
         for (key, value) in pairs(query) {
+            let number = matches!(key.as_str(), "limit" | "timeoutSeconds" | "gracePeriodSeconds");
+            if number && !value.is_empty() && value.parse::<i64>().is_err() {
+                let why = format!("strconv.ParseInt: parsing \"{value}\": invalid syntax");
+                return Err(ApiError::bad_request(why));
+            }
             options.take(&key, value);
         }
-        options
+        Ok(options)
+    }
+
+    /// Checks what a write may say; `kind` is the name of its options.
+    ///
+    /// # Errors
+    /// Invalid, with every complaint.
+    pub(crate) fn check_write(&self, kind: &str, applies: bool) -> Result<(), ApiError> {
+        let mut errors = Vec::new();
+        if kind == "PatchOptions" && self.force && !applies {
+            errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+        }
+        if applies && self.field_manager.is_empty() {
+            errors.push(FieldError::required("fieldManager", "is required for apply patch"));
+        }
+        if self.field_manager.len() > 128 {
+            errors.push(FieldError::too_long("fieldManager", "may not be more than 128 bytes"));
+        }
+        if let Some((position, sign)) =
+            self.field_manager.chars().enumerate().find(|(_, sign)| sign.is_control())
+        {
+            let why = format!("invalid character U+{:04X} (at position {position})", u32::from(sign));
+            errors.push(FieldError::invalid("fieldManager", self.field_manager.as_str(), why));
+        }
+        if !self.dry_run.is_empty() && self.dry_run != ["All"] {
+            errors.push(FieldError::not_supported("dryRun", serde_json::json!(self.dry_run), &["All"]));
+        }
+        let known = ["", "Ignore", "Strict", "Warn"];
+        if !known.contains(&self.field_validation.as_str()) {
+            let found = self.field_validation.as_str();
+            errors.push(FieldError::not_supported("fieldValidation", found, &known));
+        }
+        if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_options(kind, &errors)) }
     }
 
     fn take(&mut self, key: &str, value: String) {

@@ -18,7 +18,10 @@ enum Fault {
     Invalid(Value),
     Forbidden,
     NotSupported(Value),
+    /// The value as it is shown, which is not JSON of ours.
+    DuplicateShown(String),
     Duplicate(Value),
+    TooLong,
 }
 
 impl FieldError {
@@ -46,10 +49,22 @@ impl FieldError {
         Self::new(field, Fault::Duplicate(value.into()), "")
     }
 
+    /// A duplicate whose value the real server shows in Go's form.
+    pub(crate) fn duplicate_shown(
+        field: impl Into<String>,
+        shown: String,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(field, Fault::DuplicateShown(shown), detail)
+    }
+
+    pub(crate) fn too_long(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(field, Fault::TooLong, detail)
+    }
+
     pub(crate) fn not_supported(field: impl Into<String>, value: impl Into<Value>, known: &[&str]) -> Self {
-        let mut sorted: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
-        sorted.sort();
-        let detail = format!("supported values: {}", sorted.join(", "));
+        let known: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
+        let detail = format!("supported values: {}", known.join(", "));
         Self::new(field, Fault::NotSupported(value.into()), detail)
     }
 
@@ -61,6 +76,8 @@ impl FieldError {
             Fault::Invalid(value) => format!("Invalid value: {}", shown(value)),
             Fault::NotSupported(value) => format!("Unsupported value: {}", shown(value)),
             Fault::Duplicate(value) => format!("Duplicate value: {}", shown(value)),
+            Fault::TooLong => "Too long".to_owned(),
+            Fault::DuplicateShown(shown) => format!("Duplicate value: {shown}"),
         };
         if self.detail.is_empty() { head } else { format!("{head}: {}", self.detail) }
     }
@@ -72,7 +89,8 @@ impl FieldError {
             Fault::Forbidden => "FieldValueForbidden",
             Fault::Invalid(_) => "FieldValueInvalid",
             Fault::NotSupported(_) => "FieldValueNotSupported",
-            Fault::Duplicate(_) => "FieldValueDuplicate",
+            Fault::Duplicate(_) | Fault::DuplicateShown(_) => "FieldValueDuplicate",
+            Fault::TooLong => "FieldValueTooLong",
         };
         json!({"reason": reason, "message": self.words(), "field": self.field})
     }

@@ -55,7 +55,7 @@ pub(crate) fn stored_path(resource: &Resource, field: &str) -> Result<String, Ap
     if general || of_kind.contains(&path.as_str()) || custom || path == "metadata.namespace" {
         return Ok(path);
     }
-    if of_kind.is_empty() {
+    if of_kind.is_empty() && resource.builtin {
         let known = "only \"metadata.name\", \"metadata.namespace\"";
         return Err(ApiError::bad_request(format!("\"{field}\" is not a known field selector: {known}")));
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::object;
 use crate::resource::Resource;
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError};
 
 /// The resource itself, for messages about namespaces.
 pub(crate) fn resource() -> Resource {
@@ -35,6 +35,18 @@ pub(super) fn keep_finalizers(old: &Value, new: &mut Value) {
         Some(kept) => object::map_at(new, &["spec"]).insert("finalizers".into(), kept.clone()),
         None => object::map_at(new, &["spec"]).remove("finalizers"),
     };
+}
+
+/// The phase follows the deletion.
+pub(super) fn validate_change(new: &Value) -> Vec<FieldError> {
+    let phase = object::text(new, &["status", "phase"]);
+    let (wanted, when) =
+        if object::is_deleting(new) { ("Terminating", "not empty") } else { ("Active", "empty") };
+    if phase == wanted {
+        return Vec::new();
+    }
+    let why = format!("may only be '{wanted}' if `deletionTimestamp` is {when}");
+    vec![FieldError::invalid("status.Phase", phase, why)]
 }
 
 pub(super) fn check_delete(resource: &Resource, object: &Value) -> Result<(), ApiError> {

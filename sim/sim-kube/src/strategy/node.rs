@@ -60,13 +60,47 @@ pub(super) fn default_change(object: &mut Value) {
 pub(super) fn validate(object: &Value) -> Vec<FieldError> {
     let mut errors = duplicate_addresses(object);
     errors.extend(taint_faults(object));
+    errors.extend(range_faults(object));
+    errors
+}
+
+fn range_faults(object: &Value) -> Vec<FieldError> {
+    let ranges = texts(object, &["spec", "podCIDRs"]);
+    let parsed: Vec<Option<ipnet::IpNet>> = ranges.iter().map(|range| range.parse().ok()).collect();
+    let mut errors: Vec<FieldError> = ranges
+        .iter()
+        .zip(&parsed)
+        .enumerate()
+        .filter(|(_, (_, parsed))| parsed.is_none())
+        .map(|(index, (range, _))| {
+            let why = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            FieldError::invalid(format!("spec.podCIDRs[{index}]"), range.as_str(), why)
+        })
+        .collect();
+    let of_family = |six: bool| parsed.iter().flatten().filter(|net| net.addr().is_ipv6() == six).count();
+    if errors.is_empty() && (of_family(true) > 1 || of_family(false) > 1) {
+        let why = "may specify no more than one CIDR for each IP family";
+        errors.push(FieldError::invalid("spec.podCIDRs", json!(ranges), why));
+    }
     errors
 }
 
 fn taint_faults(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    for (index, taint) in list(object, &["spec", "taints"]).iter().enumerate() {
+    let taints = list(object, &["spec", "taints"]);
+    for (index, taint) in taints.iter().enumerate() {
         let effect = text(taint, &["effect"]);
+        let same = |other: &Value| {
+            other.get("key") == taint.get("key") && other.get("effect") == taint.get("effect")
+        };
+        if taints.iter().take(index).any(same) {
+            let (key, value) = (text(taint, &["key"]), text(taint, &["value"]));
+            let shown = format!(
+                "{{\"Key\":\"{key}\",\"Value\":\"{value}\",\"Effect\":\"{effect}\",\"TimeAdded\":null}}"
+            );
+            let why = "taints must be unique by key and effect pair";
+            errors.push(FieldError::duplicate_shown(format!("metadata.taints[{index}]"), shown, why));
+        }
         if !matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
             let field = format!("metadata.taints[{index}].effect");
             let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];

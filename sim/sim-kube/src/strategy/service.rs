@@ -49,7 +49,7 @@ pub(super) fn default_new(service: &mut Value) {
 }
 
 /// Defaults that depend on the object alone.
-fn default_spec(service: &mut Value) {
+pub(super) fn default_spec(service: &mut Value) {
     drop_empty(map_at(service, &["spec"]));
     let spec = map_at(service, &["spec"]);
     spec.entry("type").or_insert_with(|| json!("ClusterIP"));
@@ -140,6 +140,9 @@ pub(super) fn default_change(old: &Value, new: &mut Value) {
     keep_allocated(old, new);
     drop_of_other_type(old, new);
     default_status(new);
+    if kind(new) != "LoadBalancer" {
+        map_at(new, &["status"]).insert("loadBalancer".into(), json!({}));
+    }
 }
 
 /// What a client left out of a PUT stays allocated.
@@ -167,8 +170,7 @@ fn keep_node_ports(old: &Value, new: &mut Value) {
     let before = list(old, &["spec", "ports"]).to_vec();
     let ports = map_at(new, &["spec"]).get_mut("ports").and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten() {
-        let same =
-            |one: &&Value| one.get("port") == port.get("port") && one.get("protocol") == port.get("protocol");
+        let same = |one: &&Value| one.get("name") == port.get("name");
         let kept = before.iter().find(same).and_then(|found| found.get("nodePort")).cloned();
         if let (Some(kept), None) = (kept, port.get("nodePort")) {
             object::map_of(port).insert("nodePort".into(), kept);

@@ -11,7 +11,7 @@ use crate::resource::Resource;
 pub(super) fn columns(resource: &Resource) -> Vec<Column> {
     let mut columns = vec![column("Name")];
     if resource.columns.is_empty() {
-        columns.push(column("Age"));
+        columns.push(column("Age").of("date"));
     }
     columns.extend(resource.columns.iter().map(|definition| {
         let own = column(text(definition, &["name"])).of(text(definition, &["type"]));

@@ -2,32 +2,41 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::update::check_name_of_body;
 use super::{decode, presented};
 use crate::core::{Call, Core, Outcome};
 use crate::object;
-use crate::patch::apply::applied;
+use crate::patch::apply::{applied, type_of};
 use crate::patch::managed::managed_after_update;
-use crate::status::{ApiError, FieldError};
+use crate::status::ApiError;
+use crate::strategy;
 
 impl Core {
     pub(crate) fn apply(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
-        if call.options.field_manager.is_empty() {
-            let error = FieldError::required("fieldManager", "is required for apply patch");
-            return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[error]));
-        }
         let mut config = decode::yaml(&call.request.body)?;
         object::strip_nulls(&mut config);
-        // The name may be left to the path; unknown fields are refused before anything is merged.
-        object::meta(&mut config).entry("name").or_insert_with(|| json!(call.path.name));
-        decode::stored_form(call, config.clone())?;
-        self.check_namespace_of_body(call, &mut config)?;
+        let kind = object::text(&config, &["kind"]);
+        if kind != call.resource.kind || object::text(&config, &["apiVersion"]) != call.resource.api_version()
+        {
+            return Err(ApiError::bad_request(format!("invalid object type: {}", type_of(&config))));
+        }
         let old = self.store.get(&call.resource.bucket(), &call.key());
         let current = old.as_ref().map(|old| presented(&call.resource, old));
         let result = applied(current.as_ref(), &config, &call.manager(), self.now(), &call.merge_schema())
             .map_err(|error| ApiError::of_status(&error.status()))?;
-        let (new, _) = decode::stored_form(call, result)?;
+        let (mut new, _) = decode::stored_form(call, result)?;
+        if let (None, uid) = (&old, object::uid(&new))
+            && !uid.is_empty()
+        {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(ApiError::conflict(&call.resource, &call.path.name, &why));
+        }
+        check_name_of_body(call, &new)?;
+        self.check_namespace_of_body(call, &mut new)?;
         match old {
             None if !call.path.subresource.is_empty() => {
                 Err(ApiError::not_found(&call.resource, &call.path.name))
@@ -44,18 +53,30 @@ impl Core {
     }
 
     /// Notes who set the fields of a new object; an apply has done so itself.
-    pub(crate) fn manage_new(&self, call: &Call<'_>, object: &mut Value) {
+    pub(crate) fn manage_new(&self, call: &Call<'_>, given: &Value, object: &mut Value) {
         if !call.is_apply() {
+            let claimed = strategy::claimed_new(&call.resource, given, object);
             let schema = call.merge_schema();
-            *object = managed_after_update(None, object, &call.manager(), self.now(), &schema);
+            let managed = managed_after_update(None, &claimed, &call.manager(), self.now(), &schema);
+            copy_managed(&managed, object);
         }
     }
 
-    /// Notes who changed which fields.
+    /// Notes who changed which fields: of what the client sent and its defaults, before the server's own changes.
     pub(crate) fn manage_change(&self, call: &Call<'_>, old: &Arc<Value>, new: &mut Value) {
         if !call.is_apply() {
+            let mut claimed = new.clone();
+            strategy::default_claimed(&call.resource, &mut claimed);
             let schema = call.merge_schema();
-            *new = managed_after_update(Some(old), new, &call.manager(), self.now(), &schema);
+            let managed = managed_after_update(Some(old), &claimed, &call.manager(), self.now(), &schema);
+            copy_managed(&managed, new);
         }
     }
+}
+
+fn copy_managed(from: &Value, into: &mut Value) {
+    match object::at(from, &["metadata", "managedFields"]) {
+        Some(entries) => object::meta(into).insert("managedFields".into(), entries.clone()),
+        None => object::meta(into).remove("managedFields"),
+    };
 }

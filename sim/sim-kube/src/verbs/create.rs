@@ -15,6 +15,7 @@ const NAME_SIGNS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Core {
     pub(crate) fn create(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
+        call.options.check_write("CreateOptions", false)?;
         let (mut object, warnings) = decode::object(call)?;
         self.check_namespace_of_body(call, &mut object)?;
         let stored = self.create_object(call, object)?;
@@ -63,7 +64,9 @@ impl Core {
         }
         let (uid, now) = (self.new_uid(), seconds(self.now()));
         metadata::fill_new(&mut object, &uid, &now, resource.has_generation);
+        let given = object.clone();
         strategy::default_new(&resource, &mut object);
+        self.manage_new(call, &given, &mut object);
         let invalid = |object: &Value, errors: &[FieldError]| {
             Err(ApiError::invalid_object(&resource, object::name(object), errors))
         };
@@ -81,7 +84,6 @@ impl Core {
         if !errors.is_empty() {
             return invalid(&object, &errors);
         }
-        self.manage_new(call, &mut object);
         if call.dry_run() {
             return Ok(Arc::new(object));
         }

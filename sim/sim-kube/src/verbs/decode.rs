@@ -6,15 +6,23 @@ use crate::core::Call;
 use crate::object;
 use crate::protobuf::{self, ProtobufError};
 use crate::resource::Resource;
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError};
 use crate::strategy::event;
 use crate::typed;
 
-const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
+const ACCEPTED: &[&str] = &["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 
 /// The object in the body, checked against what the path expects, in the form in which it is stored.
 pub(crate) fn object(call: &Call<'_>) -> Result<(Value, Vec<String>), ApiError> {
-    let value = document(call)?;
+    let value = document(call).map_err(|error| match error.code {
+        400 => unrecognized(&call.resource, &call.request.body, &error.message),
+        _ => error,
+    })?;
+    if !call.resource.builtin && object::text(&value, &["kind"]).is_empty() {
+        let body = String::from_utf8_lossy(&call.request.body);
+        let why = format!("Object 'Kind' is missing in '{body}'");
+        return Err(unrecognized(&call.resource, &call.request.body, &why));
+    }
     let value = expected_kind(&call.resource, value)?;
     stored_form(call, value)
 }
@@ -24,7 +32,7 @@ pub(crate) fn document(call: &Call<'_>) -> Result<Value, ApiError> {
     let body = &call.request.body;
     match call.request.media_type() {
         "application/json" | "" | "*/*" => serde_json::from_slice(body).map_err(|error| {
-            ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+            ApiError::bad_request(format!("couldn't get version/kind; json parse error: {}", in_go(&error)))
         }),
         "application/yaml" => yaml(body),
         "application/vnd.kubernetes.protobuf" => protobuf::object(body).map_err(|error| match error {
@@ -36,6 +44,33 @@ pub(crate) fn document(call: &Call<'_>) -> Result<Value, ApiError> {
             other => ApiError::bad_request(other.to_string()),
         }),
         _ => Err(ApiError::unsupported_media_type(ACCEPTED)),
+    }
+}
+
+/// What is wrong with a JSON document, in Go's words where we know them.
+fn in_go(error: &serde_json::Error) -> String {
+    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+}
+
+/// The error of a body that is no object of the kind: with the body, as the real server shows it.
+fn unrecognized(resource: &Resource, body: &[u8], why: &str) -> ApiError {
+    let shown =
+        if body.is_empty() { "<empty>".to_owned() } else { String::from_utf8_lossy(body).into_owned() };
+    let kind = &resource.kind;
+    ApiError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({shown})"
+    ))
+}
+
+/// A patch: JSON, or YAML, which the real server takes as well.
+///
+/// # Errors
+/// Why it is neither, in Go's words.
+pub(crate) fn json_or_yaml(body: &[u8]) -> Result<Value, String> {
+    let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+    match first {
+        Some(b'{' | b'[' | b'"') => serde_json::from_slice(body).map_err(|error| in_go(&error)),
+        _ => yaml(body).map_err(|error| error.message),
     }
 }
 
@@ -53,16 +88,24 @@ fn expected_kind(resource: &Resource, mut value: Value) -> Result<Value, ApiErro
     }
     let (api_version, kind) =
         (object::text(&value, &["apiVersion"]).to_owned(), object::text(&value, &["kind"]).to_owned());
+    if !kind.is_empty() && kind != resource.kind && !resource.builtin {
+        let why = format!("must be {}", resource.kind);
+        let error = FieldError::invalid("kind", kind.as_str(), why);
+        return Err(ApiError::invalid(&resource.group, &kind, object::name(&value), &[error]));
+    }
     if !kind.is_empty() && kind != resource.kind {
         return Err(ApiError::bad_request(format!(
-            "{kind} in version \"{api_version}\" cannot be handled as a {}: converting ({kind}) to ({}): unknown conversion",
-            resource.kind, resource.kind
+            "{kind} in version \"{api_version}\" cannot be handled as a {}: converting (v1.{kind}) to ({}.{}): unknown conversion",
+            resource.kind,
+            if resource.group.is_empty() { "core" } else { resource.group.as_str() },
+            resource.kind
         )));
     }
     if !api_version.is_empty() && api_version != resource.api_version() {
         return Err(ApiError::bad_request(format!(
-            "the API version in the data ({api_version}) does not match the expected API version ({})",
-            resource.api_version()
+            "{kind} in version \"{}\" cannot be handled as a {kind}: no kind \"{kind}\" is registered for version \
+             \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\"",
+            resource.version
         )));
     }
     let map = object::map_of(&mut value);

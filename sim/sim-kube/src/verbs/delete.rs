@@ -31,8 +31,8 @@ struct DeleteOptions {
 
 impl Core {
     pub(crate) fn delete(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
-        let old = self.stored(call)?;
         let options = delete_options(call)?;
+        let old = self.stored(call)?;
         let (left, gone) = self.delete_object(&call.resource, &old, &options)?;
         if gone && !call.resource.returns_deleted {
             let body = status::deleted(&call.resource, object::name(&old), object::uid(&old));
@@ -133,21 +133,32 @@ fn check_preconditions(resource: &Resource, old: &Value, options: &DeleteOptions
     let name = object::name(old);
     let has = object::uid(old);
     if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != has) {
-        let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {has}");
-        return Err(ApiError::conflict(resource, name, &why));
+        let why = format!(
+            "the UID in the precondition ({wanted}) does not match the UID in record ({has}). The object might have been \
+             deleted and then recreated"
+        );
+        return Err(ApiError::precondition(resource, name, &why));
     }
     let has = object::text(old, &["metadata", "resourceVersion"]);
     if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != has) {
         let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {has}"
+            "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record ({has}). The \
+             object might have been modified"
         );
-        return Err(ApiError::conflict(resource, name, &why));
+        return Err(ApiError::precondition(resource, name, &why));
     }
     Ok(())
 }
 
 fn delete_options(call: &Call<'_>) -> Result<DeleteOptions, ApiError> {
     let body = if call.request.body.is_empty() { json!({}) } else { decode::document(call)? };
+    let kind = object::text(&body, &["kind"]);
+    if !kind.is_empty() && kind != "DeleteOptions" {
+        let version = object::text(&body, &["apiVersion"]);
+        return Err(ApiError::bad_request(format!(
+            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\""
+        )));
+    }
     let owned = |path: &[&str]| object::at(&body, path).and_then(Value::as_str).map(str::to_owned);
     let policy = match object::text(&body, &["propagationPolicy"]) {
         "" => call.options.propagation_policy.as_str(),
@@ -155,6 +166,11 @@ fn delete_options(call: &Call<'_>) -> Result<DeleteOptions, ApiError> {
     };
     let orphan =
         object::at(&body, &["orphanDependents"]).and_then(Value::as_bool).or(call.options.orphan_dependents);
+    if let (false, Some(_)) = (policy.is_empty(), orphan) {
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        let error = status::FieldError::invalid("propagationPolicy", policy, why);
+        return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", &[error]));
+    }
     let propagation = match (policy, orphan) {
         ("Foreground", _) => Some(Propagation::Foreground),
         ("Orphan", _) | ("", Some(true)) => Some(Propagation::Orphan),

@@ -81,12 +81,19 @@ impl Core {
     fn page(&self, call: &Call<'_>) -> Result<Page, ApiError> {
         let options = call.options;
         let current = self.store.version();
+        if !options.continue_token.is_empty() && !options.resource_version.is_empty() {
+            return Err(ApiError::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
         if !options.continue_token.is_empty() {
             return read_continue(&options.continue_token);
         }
         let wanted: u64 = match options.resource_version.as_str() {
             "" => 0,
-            text => text.parse().map_err(|_| bad_version(text))?,
+            text => text.parse().map_err(|_| {
+                ApiError::bad_request(format!("invalid resource version: {}", bad_version(text)))
+            })?,
         };
         if wanted > current {
             return Err(ApiError::too_large_resource_version(wanted, current));
@@ -96,13 +103,9 @@ impl Core {
     }
 }
 
-pub(super) fn bad_version(text: &str) -> ApiError {
-    let error = FieldError::invalid(
-        "resourceVersion",
-        text,
-        format!("strconv.ParseUint: parsing \"{text}\": invalid syntax"),
-    );
-    ApiError::invalid("", "", "", &[error])
+pub(super) fn bad_version(text: &str) -> FieldError {
+    let why = format!("strconv.ParseUint: parsing \"{text}\": invalid syntax");
+    FieldError::invalid("resourceVersion", text, why)
 }
 
 fn check_version_match(call: &Call<'_>) -> Result<(), ApiError> {
@@ -145,6 +148,9 @@ fn cut(call: &Call<'_>, filter: &Filter, page: &Page, snapshot: &Snapshot) -> (V
     }
     let remaining = rest.count();
     let mut meta = json!({"resourceVersion": page.version.to_string()});
+    if !call.resource.builtin {
+        object::map_of(&mut meta).insert("continue".into(), json!("")); // custom lists always say so
+    }
     if let (Some(last), true) = (last, remaining > 0) {
         let map = object::map_of(&mut meta);
         map.insert("continue".into(), json!(write_continue(page.version, &last)));

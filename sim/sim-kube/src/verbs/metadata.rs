@@ -20,7 +20,7 @@ fn drop_empty(meta: &mut serde_json::Map<String, Value>) {
 pub(crate) fn fill_new(object: &mut Value, uid: &str, now: &str, has_generation: bool) {
     let meta = object::meta(object);
     drop_empty(meta);
-    for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"] {
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         meta.remove(key);
     }
     meta.insert("uid".into(), json!(uid));
@@ -57,6 +57,13 @@ pub(crate) fn keep_owned(old: &Value, new: &mut Value) {
 pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = object::name(object);
+    let base = object::text(object, &["metadata", "generateName"]);
+    if let Some(why) = Some(base.trim_end_matches('-'))
+        .filter(|base| !base.is_empty())
+        .and_then(|base| name_fault(resource, base))
+    {
+        errors.push(FieldError::invalid("metadata.generateName", base, why));
+    }
     if name.is_empty() {
         errors.push(FieldError::required("metadata.name", "name or generateName is required"));
     } else if let Some(why) = name_fault(resource, name) {
@@ -75,8 +82,38 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<FieldError> {
             qualified_name_fault(&lower).map(|why| FieldError::invalid("metadata.annotations", key, why)),
         );
     }
-    for finalizer in object::finalizers(object) {
-        errors.extend(finalizer_faults(&finalizer));
+    for (index, finalizer) in object::finalizers(object).iter().enumerate() {
+        errors.extend(finalizer_faults(finalizer, index));
+    }
+    errors.extend(owner_faults(object));
+    errors
+}
+
+fn owner_faults(object: &Value) -> Vec<FieldError> {
+    let owners = object::list(object, &["metadata", "ownerReferences"]);
+    let mut errors = Vec::new();
+    for owner in owners {
+        for (key, why) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            if object::text(owner, &[key]).is_empty() {
+                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{key}"), "", why));
+            }
+        }
+    }
+    let mut controllers = owners.iter().filter(|owner| owner.get("controller") == Some(&json!(true)));
+    if let (Some(first), Some(second)) = (controllers.next(), controllers.next()) {
+        let shown =
+            |owner: &Value| format!("{}/{}", object::text(owner, &["kind"]), object::text(owner, &["name"]));
+        let why = format!(
+            "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
+            shown(first),
+            shown(second)
+        );
+        errors.push(FieldError::invalid("metadata.ownerReferences", json!(owners), why));
     }
     errors
 }
@@ -99,7 +136,8 @@ pub(crate) fn validate_change(old: &Value, new: &Value) -> Vec<FieldError> {
         "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
         added.join(", ")
     );
-    vec![FieldError::forbidden("metadata.finalizers", why)]
+    let error = FieldError::forbidden("metadata.finalizers", why);
+    vec![error.clone(), error] // the real server looks twice
 }
 
 fn pairs(object: &Value, place: &str) -> Vec<(String, String)> {
@@ -117,6 +155,7 @@ fn keys(object: &Value, place: &str) -> Vec<String> {
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const TWO_SLASHES: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 /// Why the name does not suit the kind.
@@ -126,6 +165,9 @@ fn name_fault(resource: &Resource, name: &str) -> Option<String> {
     }
     // Services too, since 1.36 (RelaxedServiceNameValidation).
     if resource.is("", "namespaces") || resource.is("", "services") {
+        if is_subdomain(name) && name.contains('.') {
+            return Some("must not contain dots".to_owned());
+        }
         return too_long(name, 63).or_else(|| (!is_label(name)).then(|| LABEL.to_owned()));
     }
     too_long(name, 253).or_else(|| (!is_subdomain(name)).then(|| SUBDOMAIN.to_owned()))
@@ -164,6 +206,9 @@ fn is_name_part(text: &str) -> bool {
 }
 
 fn qualified_name_fault(key: &str) -> Option<String> {
+    if key.matches('/').count() > 1 {
+        return Some(TWO_SLASHES.to_owned());
+    }
     let (prefix, part) = match key.split_once('/') {
         Some((prefix, part)) => (Some(prefix), part),
         None => (None, key),
@@ -182,14 +227,14 @@ fn qualified_name_fault(key: &str) -> Option<String> {
     (!is_name_part(part)).then(|| QUALIFIED.to_owned())
 }
 
-fn label_value_fault(value: &str) -> Option<String> {
+pub(crate) fn label_value_fault(value: &str) -> Option<String> {
     if value.is_empty() {
         return None;
     }
     too_long(value, 63).or_else(|| (!is_name_part(value)).then(|| LABEL_VALUE.to_owned()))
 }
 
-fn finalizer_faults(finalizer: &str) -> Vec<FieldError> {
+fn finalizer_faults(finalizer: &str, index: usize) -> Vec<FieldError> {
     const STANDARD: &[&str] = &["orphan", "foregroundDeletion", "kubernetes"];
     let field = "metadata.finalizers";
     if let Some(why) = qualified_name_fault(finalizer) {
@@ -197,7 +242,7 @@ fn finalizer_faults(finalizer: &str) -> Vec<FieldError> {
     }
     if !finalizer.contains('/') && !STANDARD.contains(&finalizer) {
         let why = "name is neither a standard finalizer name nor is it fully qualified";
-        return vec![FieldError::invalid(field, finalizer, why)];
+        return vec![FieldError::invalid(format!("{field}[{index}]"), finalizer, why)];
     }
     Vec::new()
 }

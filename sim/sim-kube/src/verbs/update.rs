@@ -15,6 +15,7 @@ use crate::strategy;
 
 impl Core {
     pub(crate) fn update(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
+        call.options.check_write("UpdateOptions", false)?;
         let (mut object, warnings) = decode::object(call)?;
         check_name_of_body(call, &object)?;
         self.check_namespace_of_body(call, &mut object)?;
@@ -42,12 +43,12 @@ impl Core {
         let (object, _) = decode::object(call)?;
         check_name_of_body(call, &object)?;
         let old = self.stored(call)?;
-        let mut new = Value::clone(&old);
-        let finalizers = object::at(&object, &["spec", "finalizers"]).cloned();
-        match finalizers {
-            Some(list) => object::map_at(&mut new, &["spec"]).insert("finalizers".into(), list),
-            None => object::map_at(&mut new, &["spec"]).remove("finalizers"),
-        };
+        let mut new = object;
+        let label = "kubernetes.io/metadata.name";
+        object::map_at(&mut new, &["metadata", "labels"]).insert(label.into(), json!(call.path.name));
+        self.manage_change(call, &old, &mut new);
+        metadata::keep_owned(&old, &mut new);
+        object::copy_key(&old, &mut new, "status");
         let stored = self.store_change(call, &old, new)?;
         Ok(self.answer(call, 200, &stored))
     }
@@ -60,11 +61,15 @@ impl Core {
         mut new: Value,
     ) -> Result<Arc<Value>, ApiError> {
         check_preconditions(call, old, &new)?;
+        self.manage_change(call, old, &mut new);
         metadata::keep_owned(old, &mut new);
         keep_other_part(call, old, &mut new);
         let resource = Arc::clone(&call.resource);
         let mut errors = self.prepare_change(&resource, &call.path.subresource, old, &mut new);
         errors.extend(metadata::validate(&resource, &new));
+        if resource.is("", "nodes") {
+            errors.extend(metadata::validate(&resource, &new)); // the real server looks twice
+        }
         errors.extend(metadata::validate_change(old, &new));
         errors.extend(strategy::validate_change(&resource, old, &new));
         if errors.is_empty() {
@@ -86,7 +91,6 @@ impl Core {
     ) -> Result<Arc<Value>, ApiError> {
         let version = old.get("metadata").and_then(|meta| meta.get("resourceVersion")).cloned();
         object::meta(&mut new).insert("resourceVersion".into(), version.unwrap_or_else(|| json!("0")));
-        self.manage_change(call, old, &mut new);
         if is_same_but_for_times(old, &new) {
             return Ok(Arc::clone(old));
         }
@@ -102,7 +106,7 @@ impl Core {
     }
 }
 
-fn check_name_of_body(call: &Call<'_>, object: &Value) -> Result<(), ApiError> {
+pub(super) fn check_name_of_body(call: &Call<'_>, object: &Value) -> Result<(), ApiError> {
     let (wanted, found) = (call.path.name.as_str(), object::name(object));
     if found.is_empty() {
         return Err(ApiError::bad_request(format!(
@@ -121,21 +125,48 @@ fn check_preconditions(call: &Call<'_>, old: &Value, new: &Value) -> Result<(), 
     let (resource, name) = (&call.resource, object::name(old));
     let (has, wants) = (object::uid(old), object::uid(new));
     if !wants.is_empty() && has != wants {
-        let why = format!("Precondition failed: UID in precondition: {wants}, UID in object meta: {has}");
+        if call.request.method == Method::PATCH {
+            let error = FieldError::invalid("metadata.uid", wants, "field is immutable");
+            return Err(ApiError::invalid_object(resource, name, &[error]));
+        }
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+             failed: UID in precondition: {wants}, UID in object meta: {has}",
+            storage_key(call)
+        );
         return Err(ApiError::conflict(resource, name, &why));
     }
     let wanted = object::text(new, &["metadata", "resourceVersion"]);
+    if !wanted.is_empty() && wanted.parse::<u64>().is_err() {
+        return Err(ApiError::internal(format!("strconv.ParseUint: parsing \"{wanted}\": invalid syntax")));
+    }
     if wanted.is_empty() || wanted == "0" {
         if resource.unconditional_update {
             return Ok(());
         }
         let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        if !resource.builtin {
+            return Err(ApiError::invalid(&resource.group, &resource.plural, name, &[error]));
+        }
         return Err(ApiError::invalid_object(resource, name, &[error]));
     }
     if wanted != object::text(old, &["metadata", "resourceVersion"]) {
         return Err(ApiError::modified(resource, name));
     }
     Ok(())
+}
+
+/// Where the real server keeps the object, as its messages say.
+fn storage_key(call: &Call<'_>) -> String {
+    let place = match (call.resource.group.as_str(), call.resource.plural.as_str()) {
+        ("", "nodes") => "minions".to_owned(),
+        ("", "services") => "services/specs".to_owned(),
+        ("", plural) | (_, plural) if call.resource.builtin => plural.to_owned(),
+        (group, plural) => format!("{group}/{plural}"),
+    };
+    let parts = [place.as_str(), &call.path.namespace, &call.path.name];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    format!("/registry/{}", parts.join("/"))
 }
 
 /// `/status` changes nothing but the status (typed kinds: and metadata); the main path never changes it.

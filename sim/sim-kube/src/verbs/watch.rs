@@ -68,8 +68,11 @@ impl Core {
         let options = call.options;
         let bucket = call.resource.bucket();
         let text = options.resource_version.as_str();
-        let wanted: u64 =
-            if text.is_empty() { 0 } else { text.parse().map_err(|_| super::list::bad_version(text))? };
+        let wanted: u64 = if text.is_empty() {
+            0
+        } else {
+            text.parse().map_err(|_| ApiError::internal(super::list::bad_version(text).to_string()))?
+        };
         let initial = options.send_initial_events.unwrap_or(wanted == 0);
         if options.send_initial_events == Some(true) && wanted > self.store.version() {
             return Err(ApiError::too_large_resource_version(wanted, self.store.version()));
@@ -182,6 +185,12 @@ fn check_options(call: &Call<'_>) -> Result<(), ApiError> {
     let forbidden = |field: &str, why: &str| {
         Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &[FieldError::forbidden(field, why)]))
     };
+    if !options.continue_token.is_empty() {
+        return forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden when continue is provided",
+        );
+    }
     match (options.send_initial_events, options.resource_version_match.as_str()) {
         (None, "") | (Some(_), "NotOlderThan") => Ok(()),
         (None, _) => forbidden(

@@ -43,7 +43,7 @@ impl Core {
         let selectorless_headless = is_headless(service) && at(service, &["spec", "selector"]).is_none();
         let policy = match text(service, &["spec", "ipFamilyPolicy"]) {
             "" if ips.len() == 2 || families.len() == 2 => "RequireDualStack",
-            "" if selectorless_headless && available.len() > 1 => "RequireDualStack",
+            "" if selectorless_headless => "RequireDualStack",
             "" => "SingleStack",
             chosen => chosen,
         }
@@ -58,6 +58,10 @@ impl Core {
             if families.len() == 1 {
                 families.extend(missing.map(|one| (*one).to_owned()));
             }
+            if families.len() == 1 && selectorless_headless {
+                let other = if families.iter().any(|family| family == "IPv4") { "IPv6" } else { "IPv4" };
+                families.push(other.to_owned()); // nothing is allocated: both families, whatever the cluster has
+            }
         }
         let spec = map_at(service, &["spec"]);
         spec.insert("ipFamilies".into(), json!(families));
@@ -69,15 +73,13 @@ impl Core {
         let kept = old.map(allocations::ips).unwrap_or_default();
         let mut ips = texts(service, &["spec", "clusterIPs"]);
         ips.truncate(families.len());
-        for (index, ip) in ips.iter().enumerate() {
+        for ip in &ips {
             if !kept.contains(ip) && self.allocations.has_ip(ip) {
                 let why = "failed to allocate IP ".to_owned() + ip + ": provided IP is already allocated";
                 errors.push(FieldError::invalid("spec.clusterIPs", json!(ips), why));
             } else if !kept.contains(ip) && !self.is_inside(ip) {
-                let range: Vec<String> = self.config.service_cidrs.iter().map(ToString::to_string).collect();
                 let why = format!(
-                    "failed to allocate IP {ip}: the provided IP ({ip}) is not in the valid range. The range of valid IPs is {}",
-                    range.get(index).cloned().unwrap_or_default()
+                    "failed to allocate IP {ip}: the provided network does not match the current range"
                 );
                 errors.push(FieldError::invalid("spec.clusterIPs", json!(ips), why));
             }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{is_external, is_headless, kind, needs_health_port};
 use crate::object::{at, list, text, texts};
 use crate::status::FieldError;
-use crate::verbs::{is_label, is_subdomain};
+use crate::verbs::{is_label, is_subdomain, label_value_fault};
 
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
@@ -20,6 +20,17 @@ pub(crate) fn validate(service: &Value) -> Vec<FieldError> {
     errors.extend(of_addresses(service));
     errors.extend(of_balancer(service));
     errors.extend(of_traffic(service));
+    let selector = at(service, &["spec", "selector"]).and_then(Value::as_object);
+    for value in selector.into_iter().flatten().filter_map(|(_, value)| value.as_str()) {
+        errors.extend(label_value_fault(value).map(|why| FieldError::invalid("spec.selector", value, why)));
+    }
+    for (index, ingress) in list(service, &["status", "loadBalancer", "ingress"]).iter().enumerate() {
+        let ip = text(ingress, &["ip"]);
+        if !ip.is_empty() && ip.parse::<std::net::IpAddr>().is_err() {
+            let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            errors.push(FieldError::invalid(format!("status.loadBalancer.ingress[{index}].ip"), ip, why));
+        }
+    }
     errors
 }
 
@@ -102,8 +113,10 @@ fn of_port(service: &Value, port: &Value, index: usize, all: &[Value]) -> Vec<Fi
         errors.push(FieldError::duplicate(field("nodePort"), node_port.clone()));
     }
     if before().filter(same_protocol).any(|other| other.get("port") == port.get("port")) {
-        let shown = json!({"protocol": protocol, "port": number, "targetPort": 0});
-        errors.push(FieldError::duplicate(format!("spec.ports[{index}]"), shown));
+        let shown = format!(
+            "{{\"Name\":\"\",\"Protocol\":\"{protocol}\",\"AppProtocol\":null,\"Port\":{number},\"TargetPort\":0,\"NodePort\":0}}"
+        );
+        errors.push(FieldError::duplicate_shown(format!("spec.ports[{index}]"), shown, ""));
     }
     errors
 }
