@@ -40,10 +40,9 @@ pub(crate) fn between(
 /// The real server's discovery, restricted to what the simulator has: it need not have everything.
 pub(crate) fn restricted(real: Value, simulated: &Value) -> Value {
     match (real, simulated) {
-        (Value::Array(mut items), Value::Array(wanted)) if items.len() == 1 && wanted.len() == 1 => {
-            let only = items.remove(0);
-            Value::Array(vec![restricted(only, &wanted[0])])
-        }
+        (Value::Array(items), Value::Array(wanted)) if items.len() == 1 && wanted.len() == 1 => Value::Array(
+            items.into_iter().zip(wanted).map(|(item, wanted)| restricted(item, wanted)).collect(),
+        ),
         (Value::Array(items), Value::Array(wanted)) if wanted.iter().all(|item| key_of(item).is_some()) => {
             let find = |wanted: &Value| items.iter().find(|item| key_of(item) == key_of(wanted));
             let found = wanted.iter().filter_map(|wanted| Some(restricted(find(wanted)?.clone(), wanted)));

@@ -50,7 +50,7 @@ impl Names {
                     match (key.as_str(), value) {
                         ("uid", Value::String(uid)) if uid.len() == 36 => self.name("uid", uid),
                         ("clusterIP", Value::String(ip)) if ip.starts_with("10.0.") => {
-                            self.name("cluster-ip", ip)
+                            self.name("cluster-ip", ip);
                         }
                         ("nodePort" | "healthCheckNodePort", Value::Number(port)) => {
                             self.name("node-port", &port.to_string());
