@@ -89,7 +89,6 @@ async fn run_script(
         ours.push(our.map_err(|error| error.context("the simulator"))?);
         theirs.push(their.map_err(|error| error.context("the real server"))?);
     }
-    println!("{name} is through");
     let pairs = normal::normalised(&ours).into_iter().zip(normal::normalised(&theirs));
     let mut equal = 0;
     let mut differences = Vec::new();
@@ -109,7 +108,11 @@ async fn run_script(
 fn judge(requests: usize, equal: usize, differences: &[Difference]) {
     let (listed, unlisted): (Vec<_>, Vec<_>) =
         differences.iter().partition(|difference| difference.listed().is_some());
-    println!("{requests} requests: {equal} answered equally, {} differ as listed", requests - equal);
+    let different = requests - equal;
+    println!(
+        "{requests} requests: {equal} answered equally, {different} differently; {} rows are listed",
+        LISTED.len()
+    );
     let vain: Vec<_> =
         LISTED.iter().filter(|entry| !listed.iter().any(|found| found.listed() == Some(entry))).collect();
     for found in &unlisted {

@@ -120,6 +120,14 @@ impl Names {
                     }
                 }
                 ("continue", Value::String(text)) if !text.is_empty() => *text = "<continue>".to_owned(),
+                ("managedFields", Value::Array(entries)) => {
+                    entries.iter_mut().for_each(|entry| self.value(entry));
+                    // Their order is that of the seconds in which they were written.
+                    let part = |entry: &Value, name: &str| entry.get(name).map(Value::to_string);
+                    entries.sort_by_key(|entry| {
+                        ["operation", "manager", "subresource", "apiVersion"].map(|name| part(entry, name))
+                    });
+                }
                 ("causes", Value::Array(causes)) => {
                     causes.iter_mut().for_each(|cause| self.value(cause));
                     causes.sort_by_key(Value::to_string); // Go walks its maps in any order
