@@ -170,8 +170,12 @@ fn require_order(items: &[Value], order: &[Value], key: Option<&str>) -> Result<
     let mut rest = order.iter();
     for item in items.iter().filter(|item| item.get(DIRECTIVE).is_none()) {
         if !rest.any(|wanted| same(item, wanted, key)) {
-            let message = "The order in patch list doesn't match $setElementOrder list".to_owned();
-            return Err(PatchError::Internal(message));
+            let shown = |list: &[Value]| go_map(&Value::Array(list.to_vec()));
+            return Err(PatchError::Internal(format!(
+                "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+                shown(items),
+                shown(order)
+            )));
         }
     }
     Ok(())
