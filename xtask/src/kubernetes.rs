@@ -15,11 +15,12 @@ use crate::binaries::{Binaries, cache_folder, cached_binaries_folder, kubernetes
 use crate::run::{run_slowly, workspace_root};
 
 /// What is built: the file name, the Go package, and how long it takes.
-const PROGRAMS: [(&str, &str, &str); 4] = [
+const PROGRAMS: [(&str, &str, &str); 5] = [
     ("etcd", "./etcd", "about a minute with the download"),
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores"),
     ("lease-candidate", "./lease-candidate", "a few seconds after the API server"),
     ("upstream-ccm", "./upstream-ccm", "half a minute after the API server"),
+    ("kubectl", "k8s.io/kubernetes/cmd/kubectl", "about a minute after the API server"),
 ];
 
 /// The tags of Kubernetes' own releases.
@@ -33,13 +34,13 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
     }
     let found = Binaries::locate()?;
     println!("      {}\n      {}", found.kube_apiserver.display(), found.etcd.display());
-    match &found.lease_candidate {
-        Some(candidate) => println!("      {}", candidate.display()),
-        None => println!("      no lease-candidate: the election beside client-go itself is not tested"),
-    }
-    match &found.upstream_ccm {
-        Some(manager) => println!("      {}", manager.display()),
-        None => println!("      no upstream-ccm: ours is not compared with upstream's own controllers"),
+    for (program, without_it) in [
+        (&found.lease_candidate, "no lease-candidate: the election beside client-go itself is not tested"),
+        (&found.upstream_ccm, "no upstream-ccm: ours is not compared with upstream's own controllers"),
+        (&found.kubectl, "no kubectl: the simulated API is not tested with it"),
+    ] {
+        let shown = program.as_ref().map_or(without_it.to_owned(), |path| path.display().to_string());
+        println!("      {shown}");
     }
     Ok(())
 }

@@ -126,7 +126,8 @@ impl Work {
         let there = job.memory().said_of(job.service());
         let ready = condition::ready();
         // With the status, or over what was said before: not for its own sake on every Service there is.
-        let is_due = there.as_ref().map_or(shows_something_new, |there| !condition::says_the_same(there, &ready));
+        let is_due =
+            there.as_ref().map_or(shows_something_new, |there| !condition::says_the_same(there, &ready));
         let now = self.context.clock.now();
         let said = is_due.then(|| patch::condition(there.as_ref(), &ready, now));
         if let Some(outcome) = self.write(job, patch::status(job.service(), status, said)).await {

@@ -10,19 +10,20 @@ use std::path::PathBuf;
 /// The Go module that pins what is tested against: the one place where the version is written.
 const GO_MOD: &str = include_str!("../../../../tests/kubernetes/go.mod");
 
-/// The two servers a test cluster consists of, and a Go program that competes for a Lease beside us.
+/// The two servers a test cluster consists of, and what some tests need besides: those are beside the servers or in the cache
+/// folder, and there only if they were built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binaries {
     /// Path of the etcd server.
     pub etcd: PathBuf,
     /// Path of the kube-apiserver.
     pub kube_apiserver: PathBuf,
-    /// Path of the candidate that uses client-go. Never in a folder that `KUBEBUILDER_ASSETS` names; there only if it was
-    /// built.
+    /// Path of the candidate for a Lease that uses client-go.
     pub lease_candidate: Option<PathBuf>,
-    /// Path of upstream's own manager over its fake cloud, beside the servers or in the cache folder; there only if it was
-    /// built.
+    /// Path of upstream's own manager over its fake cloud.
     pub upstream_ccm: Option<PathBuf>,
+    /// Path of kubectl.
+    pub kubectl: Option<PathBuf>,
 }
 
 /// The folder that was looked into, and lacks a binary.
@@ -45,13 +46,16 @@ impl Binaries {
     }
 
     fn of_folder(folder: PathBuf, from_environment: bool) -> Result<Self, MissingBinaries> {
-        let candidate = cached_binaries_folder().join("lease-candidate");
-        let upstream_ccm = [folder.join("upstream-ccm"), cached_binaries_folder().join("upstream-ccm")];
+        let optional = |name: &str| {
+            let places = [folder.join(name), cached_binaries_folder().join(name)];
+            places.into_iter().find(|path| path.is_file())
+        };
         let found = Self {
             etcd: folder.join("etcd"),
             kube_apiserver: folder.join("kube-apiserver"),
-            lease_candidate: Some(candidate).filter(|candidate| candidate.is_file()),
-            upstream_ccm: upstream_ccm.into_iter().find(|manager| manager.is_file()),
+            lease_candidate: optional("lease-candidate"),
+            upstream_ccm: optional("upstream-ccm"),
+            kubectl: optional("kubectl"),
         };
         if found.etcd.is_file() && found.kube_apiserver.is_file() {
             Ok(found)

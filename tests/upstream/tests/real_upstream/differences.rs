@@ -107,10 +107,31 @@ pub(crate) const KNOWN: &[Known] = &[
         because: "the server merges our finalizer into the list and puts it first; the order of finalizers means nothing",
     },
     Known {
-        stages: &["other hosts"],
-        subjects: &["cloud default/named: calls"],
-        because: "a label was edited before: the next run ensures the whole load balancer; upstream only gives it the new \
-                  hosts",
+        stages: &["services appear, machines and labels change", "all stages"],
+        subjects: &[
+            "cloud default/dns: calls", "cloud default/guarded: calls", "cloud default/local: calls",
+            "cloud default/named: calls", "cloud default/proxied: calls", "cloud default/slow: calls",
+            "cloud default/twofold: calls", "cloud default/void: calls", "cloud default/web: calls",
+            "event service-controller Normal UpdatedLoadBalancer on v1 Service late *",
+        ],
+        because: "load balancers are told when the addresses of a node change: their members are made from them; upstream \
+                  tells them with the next change of the set",
+    },
+    Known {
+        stages: &["all stages"],
+        subjects: &["writes: services/status"],
+        because: "a failure and a long wait are also said in the Service's condition, which is a write of its own",
+    },
+    Known {
+        stages: &["all stages"],
+        subjects: &["writes: selfsubjectaccessreviews"],
+        because: "at its start ours asks whether it may do what it is about to do (SR-6); nothing is stored by it",
+    },
+    Known {
+        stages: &[],
+        subjects: &["service *: conditions"],
+        because: "a Service says in a condition whether its load balancer is as it asks, and if not, why; upstream only \
+                  writes events",
     },
     Known {
         stages: &["other hosts", "the cloud fails"],

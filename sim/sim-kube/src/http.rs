@@ -1,0 +1,40 @@
+//! The server on a socket: plain HTTP on a listener, for kubectl and other processes. And its kubeconfig.
+
+use std::net::SocketAddr;
+
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::server::SimKube;
+
+/// Serves until the future is dropped; connections end with it.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve(server: SimKube, listener: TcpListener) -> std::io::Result<()> {
+    let mut connections = JoinSet::new();
+    loop {
+        let (socket, _) = listener.accept().await?;
+        socket.set_nodelay(true)?;
+        let service = TowerToHyperService::new(server.clone());
+        connections.spawn(async move {
+            let builder = Builder::new(TokioExecutor::new());
+            // A connection that breaks is the client's affair; it is logged nowhere, as nobody could act on it.
+            drop(builder.serve_connection(TokioIo::new(socket), service).await);
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// A kubeconfig that leads to the server.
+#[must_use]
+pub fn kubeconfig(address: SocketAddr) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\nclusters:\n- name: sim-kube\n  cluster:\n    server: http://{address}\n\
+         users:\n- name: admin\n  user: {{}}\ncontexts:\n- name: sim-kube\n  context:\n    cluster: sim-kube\n    \
+         user: admin\ncurrent-context: sim-kube\n"
+    )
+}

@@ -1,0 +1,150 @@
+//! The handle of a running server: shared state, faults, log. The tower shell and direct access are below.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::config::{Config, User};
+use crate::core::{Core, WatchEnd};
+use crate::fault::{Interceptor, NoFaults};
+use crate::log::{Log, LogEntry};
+
+mod direct;
+mod stream;
+mod tower;
+
+pub use direct::{DirectError, Objects};
+pub use tower::{ConnectionLost, SimBody};
+
+/// A Kubernetes API server in memory. Clones are the same server.
+#[derive(Clone)]
+pub struct SimKube {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    core: Mutex<Core>,
+    log: Mutex<Log>,
+    interceptor: Mutex<Arc<dyn Interceptor>>,
+}
+
+/// The guarded value, also after a panic elsewhere: every change under these locks is whole.
+fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for SimKube {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("SimKube").field("version", &self.resource_version()).finish_non_exhaustive()
+    }
+}
+
+impl SimKube {
+    /// A new cluster.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let log = Mutex::new(Log::new(config.log_limit, config.log_bodies));
+        let interceptor: Arc<dyn Interceptor> = Arc::new(NoFaults);
+        let core = Mutex::new(Core::new(config));
+        Self { shared: Arc::new(Shared { core, log, interceptor: Mutex::new(interceptor) }) }
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        locked(&self.shared.core)
+    }
+
+    fn log_request(&self, entry: LogEntry) {
+        locked(&self.shared.log).add(entry);
+    }
+
+    fn interceptor(&self) -> Arc<dyn Interceptor> {
+        Arc::clone(&locked(&self.shared.interceptor))
+    }
+
+    /// Lets `interceptor` judge every request from now on.
+    pub fn intercept(&self, interceptor: impl Interceptor + 'static) {
+        *locked(&self.shared.interceptor) = Arc::new(interceptor);
+    }
+
+    /// The requests so far, oldest first.
+    #[must_use]
+    pub fn log(&self) -> Vec<LogEntry> {
+        locked(&self.shared.log).entries()
+    }
+
+    /// How many logged requests are as `chosen` says.
+    pub fn count(&self, chosen: impl Fn(&LogEntry) -> bool) -> usize {
+        locked(&self.shared.log).count(chosen)
+    }
+
+    /// How many writes succeeded.
+    #[must_use]
+    pub fn writes(&self) -> usize {
+        self.count(|entry| entry.request.is_write() && (200..300).contains(&entry.code))
+    }
+
+    /// Forgets the requests so far.
+    pub fn clear_log(&self) {
+        locked(&self.shared.log).clear();
+    }
+
+    /// The newest version of anything.
+    #[must_use]
+    pub fn resource_version(&self) -> u64 {
+        self.core().store.version()
+    }
+
+    /// Watches that are open now.
+    #[must_use]
+    pub fn open_watches(&self) -> usize {
+        self.core().open_watches
+    }
+
+    /// Forgets changes so far, as etcd's compaction: who is behind gets 410, who is up to date goes on.
+    pub fn compact(&self) {
+        self.core().store.compact();
+    }
+
+    /// Makes every version so far too old: running watches end with 410, and so do those that resume.
+    pub fn expire_watches(&self) {
+        self.core().store.expire();
+    }
+
+    /// Ends all watches as if their time were over.
+    pub fn end_watches(&self) {
+        self.finish_watches(WatchEnd::Clean);
+    }
+
+    /// Breaks the connections of all watches.
+    pub fn break_watches(&self) {
+        self.finish_watches(WatchEnd::Broken);
+    }
+
+    fn finish_watches(&self, end: WatchEnd) {
+        let mut core = self.core();
+        core.watch_epoch += 1;
+        core.watch_end = end;
+        core.store.wake_all();
+    }
+
+    /// Tells watches of a resource (plural name; `*` for all) nothing until [`release_watches`](Self::release_watches).
+    pub fn hold_watches(&self, plural: &str) {
+        self.core().held.insert(plural.to_owned());
+    }
+
+    /// Tells watches what they missed while they were held.
+    pub fn release_watches(&self, plural: &str) {
+        let mut core = self.core();
+        core.held.remove(plural);
+        core.store.wake_all();
+    }
+
+    /// Changes who may do what, from now on.
+    pub fn authorize_with(&self, authorizer: impl Fn(&crate::AccessRequest) -> bool + Send + Sync + 'static) {
+        self.core().config.authorizer = Arc::new(authorizer);
+    }
+
+    /// Makes a bearer token known.
+    pub fn add_token(&self, token: &str, user: User) {
+        self.core().config.tokens.insert(token.to_owned(), user);
+    }
+}

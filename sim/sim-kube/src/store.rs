@@ -1,0 +1,210 @@
+//! The objects, their versions and a bounded memory of changes. Knows no kinds, no rules and no HTTP.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::object;
+use crate::resource::BucketKey;
+
+#[cfg(test)]
+mod tests;
+
+/// Namespace ("" for cluster scope) and name.
+pub(crate) type ObjectKey = (String, String);
+/// A whole bucket at one moment.
+pub(crate) type Snapshot = BTreeMap<ObjectKey, Arc<Value>>;
+
+/// One change of one object.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    pub(crate) version: u64,
+    /// Before; `None` for a creation.
+    pub(crate) old: Option<Arc<Value>>,
+    /// After, or the last state with the deletion's version.
+    pub(crate) new: Arc<Value>,
+    pub(crate) deleted: bool,
+}
+
+#[derive(Debug, Default)]
+struct Bucket {
+    objects: Snapshot,
+    history: VecDeque<Change>,
+    /// Everything up to this version may be forgotten.
+    compacted: u64,
+    changed: Arc<Notify>,
+}
+
+/// All objects of all resources under one version counter.
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    version: u64,
+    history_limit: usize,
+    buckets: BTreeMap<BucketKey, Bucket>,
+    dependents: BTreeMap<String, BTreeSet<(BucketKey, ObjectKey)>>,
+    uids: BTreeMap<String, (BucketKey, ObjectKey)>,
+}
+
+/// The asked version is no longer remembered.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Compacted {
+    /// The oldest version that can still be asked for.
+    pub(crate) oldest: u64,
+}
+
+impl Store {
+    pub(crate) fn new(history_limit: usize) -> Self {
+        Self { version: 1, history_limit, ..Self::default() }
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(crate) fn get(&self, bucket: &BucketKey, key: &ObjectKey) -> Option<Arc<Value>> {
+        self.buckets.get(bucket)?.objects.get(key).cloned()
+    }
+
+    pub(crate) fn objects(&self, bucket: &BucketKey) -> impl Iterator<Item = (&ObjectKey, &Arc<Value>)> {
+        self.buckets.get(bucket).into_iter().flat_map(|found| found.objects.iter())
+    }
+
+    pub(crate) fn bucket_keys(&self) -> Vec<BucketKey> {
+        self.buckets.keys().cloned().collect()
+    }
+
+    /// Where the object with this uid is.
+    pub(crate) fn by_uid(&self, uid: &str) -> Option<&(BucketKey, ObjectKey)> {
+        self.uids.get(uid)
+    }
+
+    /// Objects that name this uid as an owner.
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<(BucketKey, ObjectKey)> {
+        self.dependents.get(uid).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Stores an object under the next version and answers what was stored.
+    pub(crate) fn put(&mut self, bucket: &BucketKey, key: &ObjectKey, mut object: Value) -> Arc<Value> {
+        self.version += 1;
+        stamp(&mut object, self.version);
+        let new = Arc::new(object);
+        let old =
+            self.buckets.entry(bucket.clone()).or_default().objects.insert(key.clone(), Arc::clone(&new));
+        self.index(bucket, key, old.as_deref(), Some(&new));
+        self.record(bucket, Change { version: self.version, old, new: Arc::clone(&new), deleted: false });
+        new
+    }
+
+    /// Removes an object and answers its last state, with the version of the removal.
+    pub(crate) fn remove(&mut self, bucket: &BucketKey, key: &ObjectKey) -> Option<Arc<Value>> {
+        let old = self.buckets.get_mut(bucket)?.objects.remove(key)?;
+        self.version += 1;
+        let mut last = Value::clone(&old);
+        stamp(&mut last, self.version);
+        let new = Arc::new(last);
+        self.index(bucket, key, Some(&old), None);
+        let change = Change { version: self.version, old: Some(old), new: Arc::clone(&new), deleted: true };
+        self.record(bucket, change);
+        Some(new)
+    }
+
+    fn record(&mut self, bucket: &BucketKey, change: Change) {
+        let limit = self.history_limit;
+        let bucket = self.buckets.entry(bucket.clone()).or_default();
+        bucket.history.push_back(change);
+        while bucket.history.len() > limit {
+            if let Some(forgotten) = bucket.history.pop_front() {
+                bucket.compacted = forgotten.version;
+            }
+        }
+        bucket.changed.notify_waiters();
+    }
+
+    fn index(&mut self, bucket: &BucketKey, key: &ObjectKey, old: Option<&Value>, new: Option<&Value>) {
+        let place = (bucket.clone(), key.clone());
+        if let Some(old) = old {
+            self.uids.remove(object::uid(old));
+            for owner in owner_uids(old) {
+                if let Some(places) = self.dependents.get_mut(&owner) {
+                    places.remove(&place);
+                    if places.is_empty() {
+                        self.dependents.remove(&owner);
+                    }
+                }
+            }
+        }
+        if let Some(new) = new {
+            self.uids.insert(object::uid(new).to_owned(), place.clone());
+            for owner in owner_uids(new) {
+                self.dependents.entry(owner).or_default().insert(place.clone());
+            }
+        }
+    }
+
+    /// Forgets all changes so far, as etcd's compaction: who is behind gets 410, who is up to date goes on.
+    pub(crate) fn compact(&mut self) {
+        for bucket in self.buckets.values_mut() {
+            if let Some(last) = bucket.history.back() {
+                bucket.compacted = last.version;
+            }
+            bucket.history.clear();
+        }
+    }
+
+    /// Makes every version known so far too old, so that running watches and resumed ones get 410.
+    pub(crate) fn expire(&mut self) {
+        self.version += 1;
+        for bucket in self.buckets.values_mut() {
+            bucket.history.clear();
+            bucket.compacted = self.version;
+            bucket.changed.notify_waiters();
+        }
+    }
+
+    /// Wakes every watch.
+    pub(crate) fn wake_all(&self) {
+        self.buckets.values().for_each(|bucket| bucket.changed.notify_waiters());
+    }
+
+    /// What wakes the watches of a bucket.
+    pub(crate) fn notifier(&mut self, bucket: &BucketKey) -> Arc<Notify> {
+        Arc::clone(&self.buckets.entry(bucket.clone()).or_default().changed)
+    }
+
+    /// The changes after a version.
+    pub(crate) fn changes_after(&self, bucket: &BucketKey, version: u64) -> Result<Vec<Change>, Compacted> {
+        let Some(bucket) = self.buckets.get(bucket) else { return Ok(Vec::new()) };
+        if version < bucket.compacted {
+            return Err(Compacted { oldest: bucket.compacted });
+        }
+        let first = bucket.history.partition_point(|change| change.version <= version);
+        Ok(bucket.history.range(first..).cloned().collect())
+    }
+
+    /// The bucket as it was at a version.
+    pub(crate) fn snapshot_at(&self, bucket: &BucketKey, version: u64) -> Result<Snapshot, Compacted> {
+        let mut objects = self.buckets.get(bucket).map(|found| found.objects.clone()).unwrap_or_default();
+        for change in self.changes_after(bucket, version)?.iter().rev() {
+            let key = (object::namespace(&change.new).to_owned(), object::name(&change.new).to_owned());
+            match &change.old {
+                Some(old) => objects.insert(key, Arc::clone(old)),
+                None => objects.remove(&key),
+            };
+        }
+        Ok(objects)
+    }
+}
+
+fn stamp(object: &mut Value, version: u64) {
+    object::meta(object).insert("resourceVersion".into(), json!(version.to_string()));
+}
+
+/// The uids of an object's owners.
+pub(crate) fn owner_uids(value: &Value) -> Vec<String> {
+    object::list(value, &["metadata", "ownerReferences"])
+        .iter()
+        .map(|owner| object::text(owner, &["uid"]).to_owned())
+        .collect()
+}

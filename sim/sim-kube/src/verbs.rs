@@ -1,0 +1,60 @@
+//! What a request does to objects, one file for each verb. Rules of single kinds are in `strategy`.
+
+mod apply;
+mod create;
+mod decode;
+mod delete;
+mod list;
+mod metadata;
+mod patch;
+mod review;
+mod scale;
+mod token;
+mod update;
+mod watch;
+
+pub(crate) use create::seconds;
+pub(crate) use metadata::{is_label, is_subdomain, label_value_fault};
+pub(crate) use watch::{Frame, WatchSpec};
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::core::{Call, Core, Outcome};
+use crate::object;
+use crate::resource::Resource;
+use crate::status::ApiError;
+use crate::strategy::event;
+
+impl Core {
+    pub(crate) fn get(&self, call: &Call<'_>) -> Result<Outcome, ApiError> {
+        let found = self.stored(call)?;
+        Ok(self.answer(call, 200, &found))
+    }
+
+    /// The object that the path names.
+    pub(crate) fn stored(&self, call: &Call<'_>) -> Result<Arc<Value>, ApiError> {
+        self.store
+            .get(&call.resource.bucket(), &call.key())
+            .ok_or_else(|| ApiError::not_found(&call.resource, &call.path.name))
+    }
+
+    /// The stored object in the form that was asked for.
+    pub(crate) fn answer(&self, call: &Call<'_>, code: u16, stored: &Value) -> Outcome {
+        let object = presented(&call.resource, stored);
+        Outcome::json(code, call.shape.one(&call.resource, object, self.now()))
+    }
+}
+
+/// The stored object as the resource's version shows it.
+pub(crate) fn presented(resource: &Resource, stored: &Value) -> Value {
+    let mut object = stored.clone();
+    if resource.stored_in_core {
+        event::to_events_api(&mut object);
+    }
+    let map = object::map_of(&mut object);
+    map.insert("apiVersion".into(), json!(resource.api_version()));
+    map.insert("kind".into(), json!(resource.kind));
+    object
+}
