@@ -22,6 +22,7 @@ use crate::{
     call::{Call, Wire, system_clock},
     compute::Compute,
     decode,
+    error::RequestLine,
     identity::{self, Version, not_understood},
     key_manager::KeyManager,
     load_balancer::LoadBalancing,
@@ -140,6 +141,19 @@ struct Shared {
     endpoints: Mutex<BTreeMap<Service, Endpoint>>,
 }
 
+/// A success, and what it answers.
+pub(crate) struct Answered {
+    pub(crate) answer: Answer,
+    line: RequestLine,
+}
+
+impl Answered {
+    /// The error that it is after all.
+    pub(crate) fn not_understood(&self, why: &str, what: &str) -> Error {
+        not_understood(&self.answer, why, what).at(self.line.clone())
+    }
+}
+
 /// Where a service lives, and what the catalog said when that was found out.
 #[derive(Clone)]
 struct Endpoint {
@@ -248,9 +262,8 @@ impl Client {
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, call: Call, key: &'static str) -> Result<T, Error> {
         let measured = self.shared.settings.metrics.start(call.request);
         let fetched = async {
-            let answer = self.run(&call).await?;
-            decode::unwrap(&answer.body, key)
-                .map_err(|why| not_understood(&answer, &why, key).at(call.line("")))
+            let answered = self.run(&call).await?;
+            decode::unwrap(&answered.answer.body, key).map_err(|why| answered.not_understood(&why, key))
         };
         measured.end(fetched.await)
     }
@@ -265,7 +278,7 @@ impl Client {
     }
 
     /// Makes a call, and once more with a new token if the one it had is refused.
-    pub(crate) async fn run(&self, call: &Call) -> Result<Answer, Error> {
+    pub(crate) async fn run(&self, call: &Call) -> Result<Answered, Error> {
         let budget = &self.shared.settings.budget;
         budget.acquire(call.service, self.priority).await;
         let token = self.shared.session.token().await?;
@@ -279,7 +292,7 @@ impl Client {
             (answer, base, token)
         };
         if call.ok.contains(&answer.status.as_u16()) {
-            return Ok(answer);
+            return Ok(Answered { answer, line: call.line(base.path()) });
         }
         let error =
             self.shared.wire.judge(call.service, &answer, Some(token.secret())).at(call.line(base.path()));

@@ -15,10 +15,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use crate::{
-    Client, Error, FlavorId, Pages, ProjectId, ServerId, Service,
-    call::Call,
-    identity::{Version, parse_versions},
-    transport::Answer,
+    Client, Error, FlavorId, Pages, ProjectId, ServerId, Service, call::Call, identity::parse_versions,
 };
 
 /// A microversion of Nova.
@@ -73,11 +70,9 @@ impl Compute {
     pub async fn microversions(&self) -> Result<Option<(Microversion, Microversion)>, Error> {
         let call = Call::get(Service::Compute, "version_get", &[]);
         let measured = self.client.metrics().start(call.request);
-        let versions = self
-            .client
-            .run(&call)
-            .await
-            .and_then(|answer| read_versions(&answer).map_err(|e| e.at(call.line(""))));
+        let versions = self.client.run(&call).await.and_then(|answered| {
+            parse_versions(&answered.answer.body).map_err(|why| answered.not_understood(&why, "the version"))
+        });
         let range = measured.end(versions)?.iter().find_map(|version| {
             let low = version.min_microversion?;
             let high = version.max_microversion?;
@@ -145,8 +140,4 @@ impl Compute {
         let quota: Map<String, Value> = self.client.fetch(call, "quota_set").await?;
         Ok(quota.into_iter().filter_map(|(key, value)| Some((key, value.as_i64()?))).collect())
     }
-}
-
-fn read_versions(answer: &Answer) -> Result<Vec<Version>, Error> {
-    parse_versions(&answer.body).map_err(|why| crate::identity::not_understood(answer, &why, "the version"))
 }

@@ -95,10 +95,10 @@ impl KeyManager {
     async fn whole<T: serde::de::DeserializeOwned>(&self, call: Call) -> Result<T, Error> {
         let measured = self.0.metrics().start(call.request);
         let read = async {
-            let answer = self.0.run(&call).await?;
-            serde_json::from_slice(&answer.body).map_err(|error| {
-                let why = decode::unreadable(&error, &answer.body);
-                crate::identity::not_understood(&answer, &why, "an object of Barbican").at(call.line(""))
+            let answered = self.0.run(&call).await?;
+            let body = &answered.answer.body;
+            serde_json::from_slice(body).map_err(|error| {
+                answered.not_understood(&decode::unreadable(&error, body), "an object of Barbican")
             })
         };
         measured.end(read.await)

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use self::page::{Step, next_step, read};
-use crate::{Client, Error, ErrorClass, Outcome, call::Call, identity::not_understood};
+use crate::{Client, Error, ErrorClass, Outcome, call::Call};
 
 /// Something that services list.
 pub trait Listed: DeserializeOwned + Send {
@@ -102,9 +102,9 @@ impl<T: Listed> Pages<T> {
     async fn page(&mut self, step: Step) -> Result<Vec<T>, Error> {
         let mut call = self.call.clone();
         step.apply(&mut call, self.limits.page_size);
-        let answer = self.client.run(&call).await.map_err(|error| self.lost_marker(error))?;
-        let page = read::<T>(&answer.body)
-            .map_err(|why| not_understood(&answer, &why, T::COLLECTION).at(call.line("")))?;
+        let answered = self.client.run(&call).await.map_err(|error| self.lost_marker(error))?;
+        let page =
+            read::<T>(&answered.answer.body).map_err(|why| answered.not_understood(&why, T::COLLECTION))?;
         if step.is_repeated_by(&page) {
             return Ok(Vec::new());
         }

@@ -37,6 +37,14 @@ pub struct Timeouts {
     pub total: Duration,
 }
 
+impl Timeouts {
+    /// Limits for calls that may take this long altogether.
+    #[must_use]
+    pub fn within(total: Duration) -> Self {
+        Self { connect: Self::default().connect.min(total), read: total, total }
+    }
+}
+
 impl Default for Timeouts {
     fn default() -> Self {
         Self {

@@ -48,8 +48,7 @@ fn why(pairs: &[(&str, &str)]) -> AuthOptionsError {
     options(pairs).resolve().map(|_| ()).expect_err(&format!("{pairs:?}"))
 }
 
-fn password(user: Value, scope: Value) -> Value {
-    let mut user = user;
+fn password(mut user: Value, scope: &Value) -> Value {
     user["password"] = json!(SECRET);
     json!({"auth": {"identity": {"methods": ["password"], "password": {"user": user}}, "scope": scope}})
 }
@@ -121,7 +120,7 @@ fn a_password_is_asked_for_in_each_form_of_user_and_scope() {
         ),
     ] {
         let pairs: Vec<_> = pairs.into_iter().chain([("password", SECRET)]).collect();
-        assert_eq!(body(&pairs), password(user, scope), "{pairs:?}");
+        assert_eq!(body(&pairs), password(user, &scope), "{pairs:?}");
     }
 }
 
@@ -174,7 +173,7 @@ fn a_trust_is_the_scope_and_its_trustee_the_user() {
             ("token", "ignored"),
             ("project_name", "ignored"),
         ]),
-        password(json!({"name": "k8s", "domain": {"id": "default"}}), scope.clone())
+        password(json!({"name": "k8s", "domain": {"id": "default"}}), &scope)
     );
     assert_eq!(
         body(&[
@@ -184,7 +183,7 @@ fn a_trust_is_the_scope_and_its_trustee_the_user() {
             ("trustee_id", "u2"),
             ("trustee_password", SECRET)
         ]),
-        password(json!({"id": "u2"}), scope)
+        password(json!({"id": "u2"}), &scope)
     );
 }
 
@@ -238,7 +237,7 @@ fn a_domain_that_only_stands_in_is_no_contradiction_to_a_user_id() {
         body(&[("user_id", "u1"), ("password", SECRET), ("domain_id", "d1"), ("project_name", "k8s")]);
     assert_eq!(
         found,
-        password(json!({"id": "u1"}), json!({"project": {"name": "k8s", "domain": {"id": "d1"}}}))
+        password(json!({"id": "u1"}), &json!({"project": {"name": "k8s", "domain": {"id": "d1"}}}))
     );
 }
 

@@ -88,8 +88,7 @@ fn the_order_of_precedence_is_as_documented() {
         (AuthOptions::default(), None, &none, &public, "public"),
         (AuthOptions::default(), None, &none, &no_public, "environment"),
     ] {
-        let entry =
-            documents(clouds, secure.map(|text| text.as_str()), Some(public)).entry(Some("c")).unwrap();
+        let entry = documents(clouds, secure.map(String::as_str), Some(public)).entry(Some("c")).unwrap();
         let merged = conf.or(&entry.auth).or(&environment);
         assert_eq!(merged.username.as_deref(), Some(expected));
     }

@@ -74,6 +74,7 @@ fn listed(items: impl Iterator<Item = impl ToString>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -112,5 +113,20 @@ mod tests {
         assert!(error.contains("\"Three\"") && error.contains("public in \"Two\""), "{error}");
         let error = catalog().find(Service::Compute, Interface::Public, None).unwrap_err();
         assert!(error.contains("it has nothing"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_catalog_makes_the_reader_panic(kind: String, interface: String, region: String, url: String, wanted: String) {
+            let endpoint = json!({"interface": interface, "region": region, "url": url, "more": [1]});
+            let raw = json!([{"type": kind, "endpoints": [endpoint, {}]}, {}, {"type": "compute", "endpoints": [endpoint]}]);
+            let catalog: Catalog = serde_json::from_value(raw).unwrap();
+            for service in [Service::Compute, Service::Network] {
+                match catalog.find(service, Interface::Public, Some(&wanted)) {
+                    Ok(found) => prop_assert_eq!(found, &url),
+                    Err(why) => prop_assert!(why.chars().count() < 1000),
+                }
+            }
+        }
     }
 }

@@ -20,27 +20,27 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tower::{BoxError, Service};
 
-pub const PASSWORD: &str = "pa55word-marker";
-pub const PROJECT: &str = "05a2ca643f9c4ec88c197cde22941c01";
+pub(crate) const PASSWORD: &str = "pa55word-marker";
+pub(crate) const PROJECT: &str = "05a2ca643f9c4ec88c197cde22941c01";
 
 /// A request as the cloud saw it.
 #[derive(Debug, Clone)]
-pub struct Asked {
-    pub method: Method,
-    pub host: String,
-    pub path: String,
-    pub query: String,
-    pub headers: HeaderMap,
-    pub body: Value,
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    pub(crate) host: String,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
 }
 
 impl Asked {
-    pub fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
     /// `GET nova.test/v2.1/servers/detail?limit=2`
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let query = if self.query.is_empty() { String::new() } else { format!("?{}", self.query) };
         format!("{} {}{}{query}", self.method, self.host, self.path)
     }
@@ -48,7 +48,7 @@ impl Asked {
 
 /// What the cloud does with a request.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     Answer { status: u16, headers: Vec<(&'static str, String)>, body: Bytes },
     Silence,
     Broken(&'static str),
@@ -56,32 +56,32 @@ pub enum Reply {
 }
 
 impl Reply {
-    pub fn json(status: u16, body: &Value) -> Self {
+    pub(crate) fn json(status: u16, body: &Value) -> Self {
         let id = ("x-openstack-request-id", "req-1".to_owned());
         Self::Answer { status, headers: vec![id], body: body.to_string().into() }
     }
 
-    pub fn ok(body: &Value) -> Self {
+    pub(crate) fn ok(body: &Value) -> Self {
         Self::json(200, body)
     }
 
-    pub fn text(status: u16, body: &str) -> Self {
+    pub(crate) fn text(status: u16, body: &str) -> Self {
         Self::Answer { status, headers: vec![], body: body.to_owned().into() }
     }
 
-    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         if let Self::Answer { headers, .. } = &mut self {
             headers.push((name, value.to_owned()));
         }
         self
     }
 
-    pub fn after(self, pause: Duration) -> Self {
+    pub(crate) fn after(self, pause: Duration) -> Self {
         Self::After(pause, Box::new(self))
     }
 
     /// As the services answer a token that they do not accept.
-    pub fn unauthorized() -> Self {
+    pub(crate) fn unauthorized() -> Self {
         Self::json(
             401,
             &json!({"error": {"code": 401, "title": "Unauthorized",
@@ -94,19 +94,19 @@ type Handler = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
 
 /// The cloud.
 #[derive(Clone)]
-pub struct Cloud {
+pub(crate) struct Cloud {
     handler: Handler,
     keystone: Handler,
     journal: Arc<Mutex<Vec<Asked>>>,
 }
 
 /// When the cloud's clock starts.
-pub fn epoch() -> Timestamp {
+pub(crate) fn epoch() -> Timestamp {
     "2026-11-15T08:00:00Z".parse().unwrap()
 }
 
 /// Keystone's answer with the token `text`, which lives for `ttl`.
-pub fn token(text: &str, ttl: Duration) -> Reply {
+pub(crate) fn token(text: &str, ttl: Duration) -> Reply {
     let expires = epoch() + SignedDuration::try_from(ttl).unwrap();
     let endpoint = |url: &str| json!({"id": "e", "interface": "public", "region": "RegionOne", "region_id": "RegionOne", "url": url});
     let body = json!({"token": {
@@ -130,7 +130,7 @@ pub fn token(text: &str, ttl: Duration) -> Reply {
 
 impl Cloud {
     /// A cloud whose tokens are `token-1`, `token-2`, … and live for an hour.
-    pub fn new(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let issued = AtomicU64::new(0);
         let keystone = move |_: &Asked| {
             let number = issued.fetch_add(1, Ordering::SeqCst) + 1;
@@ -140,40 +140,40 @@ impl Cloud {
     }
 
     /// The same cloud with another Keystone.
-    pub fn keystone(mut self, keystone: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn keystone(mut self, keystone: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         self.keystone = Arc::new(keystone);
         self
     }
 
-    pub fn transport(&self) -> Transport {
+    pub(crate) fn transport(&self) -> Transport {
         Transport::new(self.clone(), Timeouts::default())
     }
 
-    pub fn settings() -> Settings {
+    pub(crate) fn settings() -> Settings {
         Settings::new(options().resolve().unwrap()).clock(Arc::new(epoch))
     }
 
-    pub fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client::new(self.transport(), Self::settings())
     }
 
     /// Everything that was asked.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.journal.lock().unwrap().clone()
     }
 
     /// What was asked of all but Keystone.
-    pub fn calls(&self) -> Vec<Asked> {
+    pub(crate) fn calls(&self) -> Vec<Asked> {
         self.asked().into_iter().filter(|asked| asked.host != "keystone.test").collect()
     }
 
     /// How many tokens were asked for.
-    pub fn logins(&self) -> usize {
+    pub(crate) fn logins(&self) -> usize {
         self.asked().iter().filter(|asked| asked.path.ends_with("/auth/tokens")).count()
     }
 }
 
-pub fn options() -> AuthOptions {
+pub(crate) fn options() -> AuthOptions {
     AuthOptions {
         auth_url: Some("http://keystone.test/v3".into()),
         username: Some("k8s".into()),

@@ -57,7 +57,7 @@ async fn a_success_that_cannot_be_read_is_a_failure_that_may_pass() {
     }
     let error =
         server(&Cloud::new(|_| Reply::text(200, r#"{"server": {"id": "s1", "na"#))).await.unwrap_err();
-    assert!(error.to_string().contains("cut off after 26 bytes"), "{error}");
+    assert!(error.to_string().contains("cut off after 27 bytes"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
