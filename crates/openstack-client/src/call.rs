@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use crate::{
     Error, ErrorClass, Outcome, Service, Transport,
@@ -191,7 +192,7 @@ impl Wire {
     /// The error that an answer is. An answer that repeats `secret` is not shown: Keystone does that with requests that
     /// it does not understand.
     pub(crate) fn judge(&self, service: Service, answer: &Answer, secret: Option<&SecretString>) -> Error {
-        let repeats = secret.is_some_and(|secret| contains(&answer.body, secret.expose_secret().as_bytes()));
+        let repeats = secret.is_some_and(|secret| repeats(&answer.body, secret));
         let body = if repeats {
             &br#"{"error": {"message": "(not shown, for it repeats a secret)"}}"#[..]
         } else {
@@ -201,8 +202,14 @@ impl Wire {
     }
 }
 
-fn contains(body: &[u8], secret: &[u8]) -> bool {
-    !secret.is_empty() && body.windows(secret.len()).any(|window| window == secret)
+/// Whether a body holds the secret, as it is or as JSON writes it.
+fn repeats(body: &[u8], secret: &SecretString) -> bool {
+    let secret = secret.expose_secret();
+    let escaped = Zeroizing::new(serde_json::to_string(secret).unwrap_or_default());
+    let inner = escaped.get(1..escaped.len().saturating_sub(1)).unwrap_or_default();
+    [secret, inner]
+        .iter()
+        .any(|text| !text.is_empty() && body.windows(text.len()).any(|window| window == text.as_bytes()))
 }
 
 fn no_answer(error: &ExchangeError) -> Error {

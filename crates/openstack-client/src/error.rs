@@ -219,6 +219,7 @@ impl fmt::Display for Error {
             write!(f, "{status} ")?;
         }
         match &self.0.fault {
+            Some(fault) if self.0.message.is_empty() => f.write_str(fault)?,
             Some(fault) if !fault.is_empty() => write!(f, "{fault}: {}", self.0.message)?,
             _ => f.write_str(&self.0.message)?,
         }

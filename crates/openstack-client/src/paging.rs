@@ -52,6 +52,8 @@ pub struct Pages<T> {
     pages: usize,
     items: usize,
     took: Duration,
+    /// Whether the list was begun and is not counted yet.
+    uncounted: bool,
     _listed: PhantomData<fn() -> T>,
 }
 
@@ -66,6 +68,7 @@ impl<T: Listed> Pages<T> {
             pages: 0,
             items: 0,
             took: Duration::ZERO,
+            uncounted: false,
             _listed: PhantomData,
         }
     }
@@ -90,11 +93,12 @@ impl<T: Listed> Pages<T> {
     /// [`Error`] when it cannot be had. The list is then over, and what came before must not be taken for the whole.
     pub async fn next_page(&mut self) -> Result<Option<Vec<T>>, Error> {
         let Some(step) = self.step.take() else { return Ok(None) };
+        self.uncounted = true;
         let since = Instant::now();
         let result = self.page(step).await;
         self.took += since.elapsed();
         if result.is_err() || self.step.is_none() {
-            self.client.metrics().observe(self.call.request, self.took, result.is_err());
+            self.count(result.is_err());
         }
         result.map(Some)
     }
@@ -143,5 +147,21 @@ impl<T: Listed> Pages<T> {
             return error.reclassified(ErrorClass::Conflict, "the list changed while it was read");
         }
         error
+    }
+}
+
+impl<T> Pages<T> {
+    fn count(&mut self, failed: bool) {
+        self.uncounted = false;
+        self.client.metrics().observe(self.call.request, self.took, failed);
+    }
+}
+
+/// A list that its reader leaves is counted as well: as a failure if a page was on its way.
+impl<T> Drop for Pages<T> {
+    fn drop(&mut self) {
+        if self.uncounted {
+            self.count(self.step.is_none());
+        }
     }
 }

@@ -244,6 +244,20 @@ fn what_a_service_says_is_one_line_of_bounded_length() {
     assert!(message.chars().count() <= 401 && !message.contains('\n'), "{message}");
 }
 
+#[test]
+fn a_dump_of_the_request_that_a_validator_prints_is_left_out() {
+    let text = r"'identity' is a required property\n\nFailed validating 'required' in schema:\n {'type': 'object'}\n\nOn instance:\n {'password': 's3cr\\'t'}";
+    let body = format!(r#"{{"error": {{"code": 400, "message": "{text}", "title": "Bad Request"}}}}"#);
+    let error = judge(Service::Identity, 400, &body);
+    assert_eq!(error.message(), "'identity' is a required property");
+    let error = judge(
+        Service::LoadBalancer,
+        405,
+        r#"{"code": 405, "title": "Method Not Allowed", "description": ""}"#,
+    );
+    assert_eq!(error.to_string(), "405 Method Not Allowed (request id req-1)");
+}
+
 proptest! {
     #[test]
     fn no_answer_makes_the_judge_panic_or_believe_a_404(status in 300u16..600, body: Vec<u8>, header: String) {
