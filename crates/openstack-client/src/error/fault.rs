@@ -33,12 +33,15 @@ pub(crate) struct Fault {
 pub(crate) fn parse(body: &[u8]) -> Option<Fault> {
     let object: Map<String, Value> = serde_json::from_slice(body).ok()?;
     let (dialect, kind, message) = recognise(&object)?;
-    Some(Fault { dialect, kind: clean(&kind, 80), message: clean(before_dump(&message), 400) })
+    Some(Fault { dialect, kind: clean(&kind, 80), message: clean(before_dump(dialect, &message), 400) })
 }
 
-/// What validators of schemas say before they print the schema and the whole request, which may hold a secret in any form.
-fn before_dump(message: &str) -> &str {
-    let ends = ["Failed validating", "On instance"].iter().filter_map(|words| message.find(words));
+/// What Keystone says before it prints a schema, or the whole request, which holds a secret in some form or other.
+fn before_dump(dialect: Dialect, message: &str) -> &str {
+    if dialect != Dialect::Keystone {
+        return message;
+    }
+    let ends = ["Failed validating", "On instance", "{"].iter().filter_map(|words| message.find(words));
     ends.min().and_then(|end| message.get(..end)).unwrap_or(message)
 }
 

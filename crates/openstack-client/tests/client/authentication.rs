@@ -9,7 +9,8 @@ use std::{
 };
 
 use futures::future::join_all;
-use openstack_client::{Client, Error, ErrorClass, FlavorId, Service, Settings};
+use openstack_client::{AuthOptions, Client, Error, ErrorClass, FlavorId, Service, Settings};
+use secrecy::SecretString;
 use serde_json::json;
 use tokio::time::{Instant, advance};
 
@@ -252,10 +253,14 @@ async fn no_error_and_no_debug_shows_a_password_or_a_token() {
         Reply::json(
             400,
             &json!({"error": {"code": 400, "title": "Bad Request",
-            "message": format!("Expecting to find x. On instance: {}", asked.body)}}),
+            "message": format!("Expecting to find x in {}", asked.body)}}),
         )
     };
     let cloud = Cloud::new(flavor).keystone(repeating);
+    let odd = AuthOptions { password: Some(SecretString::from("odd\\\"pa55")), ..options() };
+    let client = Client::new(cloud.transport(), Settings::new(odd.resolve().unwrap()));
+    let error = ask(&client).await.unwrap_err();
+    assert!(!error.to_string().contains("pa55"), "{error}");
     let client = cloud.client();
     let error = ask(&client).await.unwrap_err();
     let shown = format!("{error} {error:?} {client:?} {:?} {:?}", Cloud::settings(), cloud.transport());

@@ -261,7 +261,7 @@ async fn proxy(to: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     (address, heads)
 }
 
-async fn read_head(tcp: &mut TcpStream) -> String {
+async fn read_head(tcp: &mut (impl AsyncReadExt + Unpin)) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(tcp.read_u8().await.unwrap());
@@ -299,6 +299,70 @@ async fn a_service_without_tls_is_asked_for_at_the_proxy_itself() {
     let head = heads.lock().unwrap()[0].clone();
     assert!(head.starts_with("POST http://keystone.example:5000/v3/auth/tokens HTTP/1.1\r\n"), "{head}");
     assert_eq!(seen.requests()[0].2, b"Basic dTpw");
+}
+
+#[tokio::test]
+async fn a_proxy_may_itself_want_tls() {
+    let ours = Authority::new();
+    let (service, seen) = keystone(Some(acceptor(&ours, "keystone.example", None, &["h2"]))).await;
+    let (listener, address) = listen().await;
+    let tls = acceptor(&ours, "localhost", None, &["http/1.1"]);
+    tokio::spawn(async move {
+        let (tcp, _) = listener.accept().await.unwrap();
+        let mut client = tls.accept(tcp).await.unwrap();
+        assert!(read_head(&mut client).await.starts_with("CONNECT keystone.example:443 "));
+        client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+        let mut beyond = TcpStream::connect(service).await.unwrap();
+        drop(copy_bidirectional(&mut client, &mut beyond).await);
+    });
+    let proxies = ProxyVariables {
+        https: format!("https://localhost:{}", address.port()),
+        ..ProxyVariables::default()
+    };
+    login("https://keystone.example/v3", &TransportOptions { proxies, ..trusting(&ours) }).await.unwrap();
+    assert_eq!(seen.requests().len(), 1);
+}
+
+/// A SOCKS proxy that wants a login, and what it was told and asked for.
+async fn socks(to: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
+    let (listener, address) = listen().await;
+    let asked = Arc::new(Mutex::new(vec![]));
+    let shared = Arc::clone(&asked);
+    tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let hello = take(&mut client, 2, &[]).await;
+        take(&mut client, hello[1].into(), &[5, 2]).await;
+        let login = take(&mut client, 1 + 1 + 4 + 1 + 8, &[1, 0]).await;
+        let request = take(&mut client, 4 + 1 + 16 + 2, &[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await;
+        shared.lock().unwrap().extend([login, request].concat());
+        let mut beyond = TcpStream::connect(to).await.unwrap();
+        drop(copy_bidirectional(&mut client, &mut beyond).await);
+    });
+    (address, asked)
+}
+
+async fn take(client: &mut TcpStream, length: usize, reply: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    client.read_exact(&mut bytes).await.unwrap();
+    client.write_all(reply).await.unwrap();
+    bytes
+}
+
+#[tokio::test]
+async fn a_socks_proxy_is_given_the_name_and_resolves_it() {
+    let (service, seen) = keystone(None).await;
+    let (proxy, asked) = socks(service).await;
+    let proxies =
+        ProxyVariables { http: format!("socks5://user:password@{proxy}"), ..ProxyVariables::default() };
+    login("http://keystone.example:5000/v3", &TransportOptions { proxies, ..TransportOptions::default() })
+        .await
+        .unwrap();
+    assert_eq!(seen.requests()[0].1, "/v3/auth/tokens");
+    let asked = String::from_utf8_lossy(&asked.lock().unwrap()).into_owned();
+    assert!(
+        asked.contains("user") && asked.contains("password") && asked.contains("keystone.example"),
+        "{asked:?}"
+    );
 }
 
 #[tokio::test]
