@@ -20,6 +20,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_REFUSED: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(300);
+/// The longest pause that Keystone may ask for.
+const LONGEST_PAUSE_ASKED: Duration = Duration::from_secs(600);
 
 type Flight = Shared<BoxFuture<'static, Result<Arc<Token>, Error>>>;
 
@@ -132,7 +134,8 @@ impl Session {
             Err(error) => {
                 tracing::warn!(%error, class = %error.class(), "no token from Keystone");
                 let in_a_row = state.failure.as_ref().map_or(0, |failure| failure.in_a_row) + 1;
-                let until = Instant::now() + pause(error.class(), in_a_row);
+                let asked = error.retry_after().unwrap_or_default().min(LONGEST_PAUSE_ASKED);
+                let until = Instant::now() + pause(error.class(), in_a_row).max(asked);
                 state.failure = Some(Failure { error: error.clone(), until, in_a_row });
             }
         }

@@ -109,6 +109,8 @@ pub struct LoadBalancerQuery {
     pub vip_address: Option<IpAddr>,
     /// With this port.
     pub vip_port_id: Option<PortId>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
     /// By their tags.
     pub tags: TagFilter,
 }
@@ -124,7 +126,8 @@ impl LoadBalancerQuery {
         let call = call
             .with_some("name", self.name.as_ref())
             .with_some("vip_address", self.vip_address)
-            .with_some("vip_port_id", self.vip_port_id.as_ref());
+            .with_some("vip_port_id", self.vip_port_id.as_ref())
+            .with_some("project_id", self.project_id.as_ref());
         self.tags.apply(call)
     }
 }

@@ -64,6 +64,8 @@ pub struct FloatingIpQuery {
     pub network_id: Option<NetworkId>,
     /// With exactly this description.
     pub description: Option<String>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
     /// By their tags.
     pub tags: TagFilter,
 }
@@ -86,7 +88,8 @@ impl FloatingIpQuery {
             .with_some("port_id", self.port_id.as_ref())
             .with_some("floating_ip_address", self.address)
             .with_some("floating_network_id", self.network_id.as_ref())
-            .with_some("description", self.description.as_ref());
+            .with_some("description", self.description.as_ref())
+            .with_some("project_id", self.project_id.as_ref());
         self.tags.apply(call)
     }
 }

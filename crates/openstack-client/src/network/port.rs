@@ -99,6 +99,8 @@ pub struct PortQuery {
     pub security_group: Option<SecurityGroupId>,
     /// With exactly this name.
     pub name: Option<String>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
     /// By their tags.
     pub tags: TagFilter,
 }
@@ -119,7 +121,8 @@ impl PortQuery {
             .with_some("fixed_ips", self.ip_address.map(|address| format!("ip_address={address}")))
             .with_some("fixed_ips", self.subnet_id.as_ref().map(|id| format!("subnet_id={id}")))
             .with_some("security_groups", self.security_group.as_ref())
-            .with_some("name", self.name.as_ref());
+            .with_some("name", self.name.as_ref())
+            .with_some("project_id", self.project_id.as_ref());
         self.tags.apply(call)
     }
 }

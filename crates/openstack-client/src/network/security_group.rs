@@ -103,6 +103,8 @@ impl Listed for SecurityGroupRule {
 pub struct SecurityGroupQuery {
     /// With exactly this name.
     pub name: Option<String>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
     /// By their tags.
     pub tags: TagFilter,
 }
@@ -190,8 +192,9 @@ impl Network {
 
     /// The security groups that fit.
     pub fn security_groups(&self, query: &SecurityGroupQuery) -> Pages<SecurityGroup> {
-        let call =
-            Self::get("security_group_list", &["security-groups"]).with_some("name", query.name.as_ref());
+        let call = Self::get("security_group_list", &["security-groups"])
+            .with_some("name", query.name.as_ref())
+            .with_some("project_id", query.project_id.as_ref());
         self.0.pages(query.tags.apply(call))
     }
 

@@ -202,6 +202,21 @@ async fn a_wrong_password_is_not_tried_again_and_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_keystone_that_asks_for_a_pause_gets_it() {
+    let cloud = Cloud::new(flavor).keystone(|_| Reply::text(503, "").with("retry-after", "120"));
+    let client = cloud.client();
+    for _ in 0..12 {
+        let error = ask(&client).await.unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Throttled);
+        advance(Duration::from_millis(9990)).await;
+    }
+    assert_eq!(cloud.logins(), 1);
+    advance(Duration::from_secs(1)).await;
+    ask(&client).await.unwrap_err();
+    assert_eq!(cloud.logins(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_keystone_that_comes_back_is_noticed() {
     let up = Arc::new(AtomicBool::new(false));
     let is_up = Arc::clone(&up);

@@ -35,6 +35,7 @@ async fn ports_are_found_made_changed_and_deleted() {
         ip_address: Some(address("10.10.0.251")),
         network_id: Some(NetworkId::new("n1").unwrap()),
         security_group: Some(SecurityGroupId::new("sg1").unwrap()),
+        project_id: Some(ProjectId::new(PROJECT).unwrap()),
         tags: TagFilter {
             all: vec!["a".into(), "b".into()],
             not_any: vec!["c".into()],
@@ -45,7 +46,7 @@ async fn ports_are_found_made_changed_and_deleted() {
     let found = network.ports(&query).all().await.unwrap();
     assert_eq!(
         last(&cloud).query,
-        "device_id=s1&network_id=n1&fixed_ips=ip_address%3D10.10.0.251&security_groups=sg1&tags=a%2Cb&not-tags-any=c&limit=500"
+        "device_id=s1&network_id=n1&fixed_ips=ip_address%3D10.10.0.251&security_groups=sg1&project_id=05a2ca643f9c4ec88c197cde22941c01&tags=a%2Cb&not-tags-any=c&limit=500"
     );
     assert_eq!((found[0].revision_number, found[0].fixed_ips.len()), (Some(4), 2));
     assert_eq!(found[0].allowed_address_pairs[0].ip_address, "10.244.0.0/24");
