@@ -17,8 +17,9 @@ pub struct Router {
     /// Whose it is.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// Its routes. An answer without them is not understood: a change would be made from nothing.
-    pub routes: Vec<Route>,
+    /// Its routes; none where the answer does not have them, which is not the same as an empty list.
+    #[serde(default)]
+    pub routes: Option<Vec<Route>>,
     /// Where it leads out.
     #[serde(default)]
     pub external_gateway_info: Option<GatewayInfo>,

@@ -1,6 +1,9 @@
 //! Where services are: Keystone's discovery, the catalog, versions in and out of its addresses.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use openstack_client::{
     AuthOptions, Client, ErrorClass, FlavorId, Interface, PoolId, PortId, SecretId, Service, Settings,
@@ -90,6 +93,21 @@ async fn an_endpoint_is_found_out_once() {
     let lines: Vec<String> = cloud.calls().iter().map(Asked::line).collect();
     let call = "GET n.test/v2.1/flavors/1";
     assert_eq!(lines, ["GET n.test/", call, call, call]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_moves_is_found_at_its_new_place_with_the_next_token() {
+    let before = publishing(&[("network", "http://old.test")]);
+    let after = publishing(&[("network", "http://new.test/networking")]);
+    let moved = AtomicBool::new(false);
+    let cloud = Cloud::new(|asked| match asked.host.as_str() {
+        "old.test" => Reply::unauthorized(),
+        _ => anything(asked),
+    })
+    .keystone(move |asked| if moved.swap(true, Ordering::SeqCst) { after(asked) } else { before(asked) });
+    cloud.client().network().port(&PortId::new("p").unwrap()).await.unwrap();
+    let lines: Vec<String> = cloud.calls().iter().map(Asked::line).collect();
+    assert_eq!(lines, ["GET old.test/v2.0/ports/p", "GET new.test/networking/v2.0/ports/p"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -78,6 +78,18 @@ async fn pages_come_one_by_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hundred_thousand_ports_never_need_more_room_than_a_page() {
+    let cloud = neutron(100_000, true);
+    let mut pages = client(&cloud, PageLimits::default()).network().ports(&PortQuery::default());
+    let (mut count, mut largest) = (0, 0);
+    while let Some(page) = pages.next_page().await.unwrap() {
+        count += page.len();
+        largest = largest.max(page.len());
+    }
+    assert_eq!((count, largest, cloud.calls().len()), (100_000, 500, 200));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_service_that_knows_no_pages_gives_the_whole_list_once() {
     let ports: Vec<Value> = (0..10).map(|n| json!({"id": format!("p-{n}"), "network_id": "n"})).collect();
     let cloud = Cloud::new(move |_| Reply::ok(&json!({"ports": ports})));
