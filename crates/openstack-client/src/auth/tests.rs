@@ -1,3 +1,5 @@
+//! From options to credentials and to the body of the request for a token.
+
 use secrecy::SecretString;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! What the files say, which of them wins, and what is never quoted.
+
 use std::fs;
 
 use secrecy::ExposeSecret;

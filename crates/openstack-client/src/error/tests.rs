@@ -1,3 +1,5 @@
+//! What each service's answers are taken for.
+
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, StatusCode};

@@ -1,3 +1,5 @@
+//! Pages and links, also of services that do not behave.
+
 use proptest::prelude::*;
 use serde::Deserialize;
 

@@ -14,4 +14,6 @@ mod endpoints;
 mod failures;
 mod hooks;
 mod lists;
+mod loopback;
+mod proxies;
 mod transport;
