@@ -26,7 +26,7 @@ use crate::config::Service;
 use crate::http::{ApiRequest, ApiResponse, Call, Reply};
 use crate::identity;
 
-pub(crate) use allocation::{AllocationError, release};
+pub(crate) use allocation::AllocationError;
 pub(crate) use floating_ips::finish as finish_floating_ip;
 pub use model::{
     AddressPair, AllocationPool, ExternalGateway, FixedIp, FloatingIp, Network, NetworkState, Port, Route,
@@ -37,6 +37,7 @@ pub(crate) use ports::{PortPlan, add_port};
 pub use quotas::NetworkQuota;
 pub use routers::{add_router, connect};
 pub use security_groups::{add_group, default_group};
+pub(crate) use security_groups::forget as forget_group;
 pub(crate) use server_ports::{add_server_port, bind_port, change_server_group, drop_port, unbind_port};
 
 #[cfg(test)]
