@@ -241,7 +241,10 @@ fn identify(service: Service, request: &ApiRequest, response: ApiResponse, reque
         }
         Service::LoadBalancer if !refused => response.with("x-openstack-request-id", request_id),
         Service::Network if !discovery => response.with("x-openstack-request-id", request_id),
-        Service::KeyManager | Service::Image => response.with("x-openstack-request-id", request_id),
+        Service::KeyManager => response.with("x-openstack-request-id", request_id),
+        Service::Image if request.segments.first().is_some_and(|part| part == "v2") => {
+            response.with("x-openstack-request-id", request_id)
+        }
         _ => response,
     }
 }

@@ -45,7 +45,9 @@ impl<T: Row + Serialize + Default> Listing<'_, T> {
             to_map(row).remove(name).unwrap_or(Value::Null)
         };
         let keep = |row: &T| {
-            (self.visible)(row) && tags.accepts((self.tags)(row)) && filters.accept(|name| attribute(row, name))
+            (self.visible)(row)
+                && tags.accepts((self.tags)(row))
+                && filters.accept(|name| attribute(row, name))
         };
         let window = window(world, query)?;
         let rows = page(self.table, candidates, &window, &keep, &attribute).map_err(|_| {

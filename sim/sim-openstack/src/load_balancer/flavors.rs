@@ -78,15 +78,19 @@ fn render(profile: &Profile, zones: bool) -> Value {
 }
 
 fn create_profile(world: &mut World, call: &Call<'_>, zones: bool) -> Reply {
-    let (object, data) =
-        if zones { ("availability_zone_profile", "availability_zone_data") } else { ("flavorprofile", "flavor_data") };
+    let (object, data) = if zones {
+        ("availability_zone_profile", "availability_zone_data")
+    } else {
+        ("flavorprofile", "flavor_data")
+    };
     let wanted = call.request.body.get(object).cloned().unwrap_or_default();
     let required = |name: &str| wanted.text(name).map(str::to_owned).ok_or_else(|| mandatory(name));
     let provider_name = required("provider_name")?;
     if !providers::exists(&provider_name) {
         return Err(bad_request(&format!("Provider '{provider_name}' is not enabled.")));
     }
-    let profile = Profile { id: world.ids.uuid(), name: required("name")?, provider_name, data: required(data)? };
+    let profile =
+        Profile { id: world.ids.uuid(), name: required("name")?, provider_name, data: required(data)? };
     let shown = render(&profile, zones);
     let state = &mut world.state.load_balancer;
     let profiles = if zones { &mut state.zone_profiles } else { &mut state.flavor_profiles };

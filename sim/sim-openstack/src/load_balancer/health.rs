@@ -27,7 +27,8 @@ pub(super) fn refresh(world: &mut World, id: &str) {
         let monitored = state.monitors.find("pool_id", &pool).next().is_some();
         let mut members = Vec::new();
         for member in state.members.find_ids("pool_id", &pool) {
-            let status = member_status(state.members.get(&member), monitored, state.down_members.contains(&member));
+            let status =
+                member_status(state.members.get(&member), monitored, state.down_members.contains(&member));
             members.push(status);
             state.members.update(&member, |member| status.clone_into(&mut member.operating_status));
         }

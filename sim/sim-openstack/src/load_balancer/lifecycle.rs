@@ -82,7 +82,9 @@ fn duration(world: &World, provider: &str, kind: OperationKind) -> Duration {
 /// Ends the operation of a load balancer, if it is due by now.
 pub(crate) fn finish(world: &mut World, id: &str) {
     let operations = &mut world.state.load_balancer.operations;
-    let Some(operation) = operations.get(id).copied().filter(|operation| operation.due <= world.now) else { return };
+    let Some(operation) = operations.get(id).copied().filter(|operation| operation.due <= world.now) else {
+        return;
+    };
     operations.remove(id);
     if operation.kind == OperationKind::Delete && operation.fate.is_none() {
         return remove(world, id);

@@ -15,11 +15,30 @@ use crate::http::{ApiResponse, Call, Refusal, Reply};
 
 const PROTOCOLS: [&str; 7] = ["HTTPS", "TCP", "PROMETHEUS", "SCTP", "HTTP", "TERMINATED_HTTPS", "UDP"];
 const CHANGEABLE: [&str; 24] = [
-    "name", "description", "admin_state_up", "connection_limit", "default_tls_container_ref", "sni_container_refs",
-    "default_pool_id", "insert_headers", "timeout_client_data", "timeout_member_connect", "timeout_member_data",
-    "timeout_tcp_inspect", "tags", "client_ca_tls_container_ref", "client_authentication", "client_crl_container_ref",
-    "allowed_cidrs", "tls_ciphers", "tls_versions", "alpn_protocols", "hsts_max_age", "hsts_include_subdomains",
-    "hsts_preload", "default_pool",
+    "name",
+    "description",
+    "admin_state_up",
+    "connection_limit",
+    "default_tls_container_ref",
+    "sni_container_refs",
+    "default_pool_id",
+    "insert_headers",
+    "timeout_client_data",
+    "timeout_member_connect",
+    "timeout_member_data",
+    "timeout_tcp_inspect",
+    "tags",
+    "client_ca_tls_container_ref",
+    "client_authentication",
+    "client_crl_container_ref",
+    "allowed_cidrs",
+    "tls_ciphers",
+    "tls_versions",
+    "alpn_protocols",
+    "hsts_max_age",
+    "hsts_include_subdomains",
+    "hsts_preload",
+    "default_pool",
 ];
 /// What a TLS listener has unless it says otherwise.
 const TLS_CIPHERS: &str = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
@@ -59,7 +78,9 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
 /// A listener the caller may see.
 pub(super) fn find<'a>(world: &'a World, call: &Call<'_>, id: &str) -> Result<&'a Listener, Refusal> {
     let listener = world.state.load_balancer.listeners.get(id);
-    listener.filter(|listener| call.caller.may_see(&listener.project_id)).ok_or_else(|| not_found("Listener", id))
+    listener
+        .filter(|listener| call.caller.may_see(&listener.project_id))
+        .ok_or_else(|| not_found("Listener", id))
 }
 
 /// A listener that could be made on a load balancer.
@@ -100,13 +121,19 @@ pub(super) fn planned(
 
 /// Null means: as if it had not been named.
 fn without_nulls(wanted: &Map<String, Value>) -> Map<String, Value> {
-    wanted.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect()
+    wanted
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 fn check_tls(world: &World, listener: &mut Listener) -> Result<(), Refusal> {
     if listener.protocol != "TERMINATED_HTTPS" {
         if listener.default_tls_container_ref.is_some() || !listener.sni_container_refs.is_empty() {
-            return Err(invalid("Certificate container references are only allowed for TERMINATED_HTTPS protocol listeners."));
+            return Err(invalid(
+                "Certificate container references are only allowed for TERMINATED_HTTPS protocol listeners.",
+            ));
         }
         return Ok(());
     }
@@ -118,13 +145,11 @@ fn check_tls(world: &World, listener: &mut Listener) -> Result<(), Refusal> {
     // Only a cloud that has certificates can miss one.
     let knows = !world.state.key_manager.secrets.is_empty() || !world.state.key_manager.containers.is_empty();
     let references = listener.default_tls_container_ref.iter().chain(&listener.sni_container_refs);
-    let missing = references.into_iter().find(|reference| {
-        knows && !crate::key_manager::usable(world, reference, &listener.project_id)
-    });
+    let missing = references
+        .into_iter()
+        .find(|reference| knows && !crate::key_manager::usable(world, reference, &listener.project_id));
     if let Some(reference) = missing {
-        return Err(super::errors::bad_request(&format!(
-            "Could not retrieve certificate: ['{reference}']"
-        )));
+        return Err(super::errors::bad_request(&format!("Could not retrieve certificate: ['{reference}']")));
     }
     listener.tls_ciphers.get_or_insert_with(|| TLS_CIPHERS.to_owned());
     listener.tls_versions.get_or_insert_with(|| ["TLSv1.2", "TLSv1.3"].map(str::to_owned).to_vec());
@@ -160,7 +185,8 @@ pub(super) fn check_port_free<'a>(
 fn create(world: &mut World, call: &Call<'_>) -> Reply {
     let wanted = object(call, "listener")?;
     check_port(&wanted, "protocol_port", true)?;
-    let id = wanted.get("loadbalancer_id").and_then(Value::as_str).ok_or_else(|| mandatory("loadbalancer_id"))?;
+    let id =
+        wanted.get("loadbalancer_id").and_then(Value::as_str).ok_or_else(|| mandatory("loadbalancer_id"))?;
     let balancer = load_balancers::find(world, call, id)?.clone();
     quotas::check(world, &balancer.project_id, "Listener", 1)?;
     check_word(&wanted, "protocol", &PROTOCOLS, true)?;

@@ -14,9 +14,27 @@ use crate::cloud::World;
 use crate::http::{ApiResponse, Call, Refusal, Reply};
 
 const KNOWN: [&str; 21] = [
-    "name", "description", "admin_state_up", "project_id", "tenant_id", "vip_address", "vip_port_id", "vip_subnet_id",
-    "vip_network_id", "vip_qos_policy_id", "vip_sg_ids", "additional_vips", "provider", "flavor", "flavor_id", "tags",
-    "availability_zone", "listeners", "pools", "vip_vnic_type", "id",
+    "name",
+    "description",
+    "admin_state_up",
+    "project_id",
+    "tenant_id",
+    "vip_address",
+    "vip_port_id",
+    "vip_subnet_id",
+    "vip_network_id",
+    "vip_qos_policy_id",
+    "vip_sg_ids",
+    "additional_vips",
+    "provider",
+    "flavor",
+    "flavor_id",
+    "tags",
+    "availability_zone",
+    "listeners",
+    "pools",
+    "vip_vnic_type",
+    "id",
 ];
 const CHANGEABLE: [&str; 6] =
     ["name", "description", "admin_state_up", "tags", "vip_qos_policy_id", "vip_sg_ids"];
@@ -42,7 +60,9 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
         }
         ("PUT", [id]) => change(world, call, id),
         ("DELETE", [id]) => delete(world, call, id),
-        ("GET", [id, "status" | "statuses"]) => Ok(ApiResponse::ok(status::tree(world, find(world, call, id)?))),
+        ("GET", [id, "status" | "statuses"]) => {
+            Ok(ApiResponse::ok(status::tree(world, find(world, call, id)?)))
+        }
         ("GET", [id, "stats"]) => {
             find(world, call, id)?;
             Ok(ApiResponse::ok(json!({"stats": {
@@ -58,7 +78,9 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
 /// A load balancer the caller may see.
 pub(super) fn find<'a>(world: &'a World, call: &Call<'_>, id: &str) -> Result<&'a LoadBalancer, Refusal> {
     let balancer = world.state.load_balancer.load_balancers.get(id);
-    balancer.filter(|balancer| call.caller.may_see(&balancer.project_id)).ok_or_else(|| not_found("Load Balancer", id))
+    balancer
+        .filter(|balancer| call.caller.may_see(&balancer.project_id))
+        .ok_or_else(|| not_found("Load Balancer", id))
 }
 
 fn create(world: &mut World, call: &Call<'_>) -> Reply {
@@ -85,7 +107,8 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
         vip_vnic_type: "normal".to_owned(),
         ..LoadBalancer::default()
     };
-    let creatable: Vec<&str> = CHANGEABLE.iter().chain(&["flavor_id", "availability_zone"]).copied().collect();
+    let creatable: Vec<&str> =
+        CHANGEABLE.iter().chain(&["flavor_id", "availability_zone"]).copied().collect();
     let mut balancer = with_changes(&blank, &wanted, &creatable)?;
     let children = populate::plan(world, call, &balancer, &wanted)?;
     vip::take(world, place, &mut balancer)?;

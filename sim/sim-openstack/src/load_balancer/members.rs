@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::collection::Listing;
 use super::errors::{
-    bad_request, bad_value, conflict, invalid, mandatory, method_not_allowed, no_pool, not_found, path_unknown,
+    bad_request, bad_value, conflict, invalid, mandatory, method_not_allowed, no_pool, not_found,
+    path_unknown,
 };
 use super::lifecycle::check_settled;
 use super::model::{LoadBalancer, Member, Pool};
@@ -80,7 +81,11 @@ pub(super) fn planned(
         address: address.to_owned(),
         weight: 1,
         subnet_id: text("subnet_id").map(str::to_owned),
-        project_id: call.caller.is_admin().then(|| pool.project_id.clone()).unwrap_or_else(|| call.caller.project_id.clone()),
+        project_id: call
+            .caller
+            .is_admin()
+            .then(|| pool.project_id.clone())
+            .unwrap_or_else(|| call.caller.project_id.clone()),
         created_at: plain(world.now),
         vnic_type: "normal".to_owned(),
         pool_id: pool.id.clone(),
@@ -159,8 +164,10 @@ fn replace(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
         }
         planned_all.push((member, wanted));
     }
-    let existing: Vec<Member> = world.state.load_balancer.members.find("pool_id", &pool.id).cloned().collect();
-    let fresh = planned_all.iter().filter(|(member, _)| !existing.iter().any(|other| same(other, member))).count();
+    let existing: Vec<Member> =
+        world.state.load_balancer.members.find("pool_id", &pool.id).cloned().collect();
+    let fresh =
+        planned_all.iter().filter(|(member, _)| !existing.iter().any(|other| same(other, member))).count();
     quotas::check(world, &pool.project_id, "Member", fresh)?;
     for (member, wanted) in &planned_all {
         match existing.iter().find(|other| same(other, member)) {
@@ -173,7 +180,8 @@ fn replace(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
         }
     }
     if !additive {
-        for gone in existing.iter().filter(|other| !planned_all.iter().any(|(member, _)| same(member, other))) {
+        for gone in existing.iter().filter(|other| !planned_all.iter().any(|(member, _)| same(member, other)))
+        {
             world.state.load_balancer.members.update(&gone.id, |member| {
                 "PENDING_DELETE".clone_into(&mut member.provisioning_status);
             });
@@ -191,10 +199,14 @@ fn planned_for_batch(
     pool: &Pool,
     wanted: &Map<String, Value>,
 ) -> Result<Member, Refusal> {
-    let key = (wanted.get("address").and_then(Value::as_str), wanted.get("protocol_port").and_then(Value::as_u64));
-    let known = world.state.load_balancer.members.find("pool_id", &pool.id).any(|member| {
-        (Some(member.address.as_str()), Some(u64::from(member.protocol_port))) == key
-    });
+    let key =
+        (wanted.get("address").and_then(Value::as_str), wanted.get("protocol_port").and_then(Value::as_u64));
+    let known = world
+        .state
+        .load_balancer
+        .members
+        .find("pool_id", &pool.id)
+        .any(|member| (Some(member.address.as_str()), Some(u64::from(member.protocol_port))) == key);
     let mut wanted = wanted.clone();
     if known {
         wanted.remove("subnet_id");

@@ -32,8 +32,8 @@ pub use health::set_member_health;
 pub use lifecycle::Fate;
 pub(crate) use lifecycle::{finish, finish_children};
 pub use model::{
-    AdditionalVip, AvailabilityZone, Flavor, HealthMonitor, Listener, LoadBalancer, LoadBalancerQuota, LoadBalancerState,
-    Member, Operation, OperationKind, Pool, Profile, SessionPersistence,
+    AdditionalVip, AvailabilityZone, Flavor, HealthMonitor, Listener, LoadBalancer, LoadBalancerQuota,
+    LoadBalancerState, Member, Operation, OperationKind, Pool, Profile, SessionPersistence,
 };
 
 #[cfg(test)]

@@ -16,8 +16,18 @@ use crate::http::{ApiResponse, Call, Refusal, Reply};
 const KINDS: [&str; 7] = ["HTTP", "HTTPS", "PING", "SCTP", "TCP", "TLS-HELLO", "UDP-CONNECT"];
 const HTTP_OPTIONS: [&str; 5] = ["http_method", "url_path", "expected_codes", "http_version", "domain_name"];
 const CHANGEABLE: [&str; 12] = [
-    "name", "delay", "timeout", "max_retries", "max_retries_down", "http_method", "url_path", "expected_codes",
-    "admin_state_up", "tags", "http_version", "domain_name",
+    "name",
+    "delay",
+    "timeout",
+    "max_retries",
+    "max_retries_down",
+    "http_method",
+    "url_path",
+    "expected_codes",
+    "admin_state_up",
+    "tags",
+    "http_version",
+    "domain_name",
 ];
 
 /// Requests below `/healthmonitors`.
@@ -48,7 +58,9 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
 
 fn find<'a>(world: &'a World, call: &Call<'_>, id: &str) -> Result<&'a HealthMonitor, Refusal> {
     let monitor = world.state.load_balancer.monitors.get(id);
-    monitor.filter(|monitor| call.caller.may_see(&monitor.project_id)).ok_or_else(|| not_found("Health Monitor", id))
+    monitor
+        .filter(|monitor| call.caller.may_see(&monitor.project_id))
+        .ok_or_else(|| not_found("Health Monitor", id))
 }
 
 /// A monitor that could be made on a pool.
@@ -58,7 +70,8 @@ pub(super) fn planned(
     pool: &Pool,
     wanted: &Map<String, Value>,
 ) -> Result<HealthMonitor, Refusal> {
-    let known: Vec<&str> = CHANGEABLE.iter().chain(&["type", "pool_id", "project_id", "tenant_id"]).copied().collect();
+    let known: Vec<&str> =
+        CHANGEABLE.iter().chain(&["type", "pool_id", "project_id", "tenant_id"]).copied().collect();
     check_known(world, "health_monitor_.healthmonitor", wanted, &known)?;
     check_word(wanted, "type", &KINDS, true)?;
     for name in ["delay", "timeout", "max_retries"] {
@@ -86,8 +99,11 @@ pub(super) fn planned(
         pool_id: pool.id.clone(),
         ..HealthMonitor::default()
     };
-    let wanted: Map<String, Value> =
-        wanted.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let wanted: Map<String, Value> = wanted
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     let monitor = with_changes(&blank, &wanted, &CHANGEABLE)?;
     providers::check_monitor(&balancer.provider, &monitor)?;
     Ok(monitor)
@@ -104,7 +120,9 @@ fn check_kind(world: &World, kind: &str, protocol: &str) -> Result<(), Refusal> 
         return Ok(());
     }
     let only = if kind == "UDP-CONNECT" { "UDP" } else { protocol };
-    Err(super::errors::invalid(&format!("The {kind} type is not possible here; it is for pools of type {only}.")))
+    Err(super::errors::invalid(&format!(
+        "The {kind} type is not possible here; it is for pools of type {only}."
+    )))
 }
 
 /// HTTP options are only for HTTP monitors.
@@ -115,7 +133,9 @@ fn check_http_options(kind: &str, wanted: &Map<String, Value>) -> Result<(), Ref
     let given = HTTP_OPTIONS.iter().find(|name| wanted.get(**name).is_some_and(|value| !value.is_null()));
     match given {
         None => Ok(()),
-        Some(name) => Err(bad_request(&format!("{name} is not a valid option for health monitors of type {kind}"))),
+        Some(name) => {
+            Err(bad_request(&format!("{name} is not a valid option for health monitors of type {kind}")))
+        }
     }
 }
 

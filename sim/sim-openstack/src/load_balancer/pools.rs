@@ -16,8 +16,19 @@ use crate::http::{ApiResponse, Call, Refusal, Reply};
 const PROTOCOLS: [&str; 7] = ["HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP", "UDP", "SCTP"];
 const ALGORITHMS: [&str; 4] = ["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"];
 const CHANGEABLE: [&str; 13] = [
-    "name", "description", "admin_state_up", "lb_algorithm", "session_persistence", "tags", "tls_container_ref",
-    "ca_tls_container_ref", "crl_container_ref", "tls_enabled", "tls_ciphers", "tls_versions", "alpn_protocols",
+    "name",
+    "description",
+    "admin_state_up",
+    "lb_algorithm",
+    "session_persistence",
+    "tags",
+    "tls_container_ref",
+    "ca_tls_container_ref",
+    "crl_container_ref",
+    "tls_enabled",
+    "tls_ciphers",
+    "tls_versions",
+    "alpn_protocols",
 ];
 
 /// Requests below `/pools`.
@@ -65,7 +76,9 @@ pub(super) fn check_protocols(pool: &str, listener: &str) -> Result<(), Refusal>
     if possible.contains(&pool) {
         return Ok(());
     }
-    Err(invalid(&format!("The pool protocol '{pool}' is invalid while the listener protocol is '{listener}'.")))
+    Err(invalid(&format!(
+        "The pool protocol '{pool}' is invalid while the listener protocol is '{listener}'."
+    )))
 }
 
 /// A pool that could be made on a load balancer.
@@ -77,7 +90,15 @@ pub(super) fn planned(
 ) -> Result<Pool, Refusal> {
     let known: Vec<&str> = CHANGEABLE
         .iter()
-        .chain(&["protocol", "loadbalancer_id", "listener_id", "project_id", "tenant_id", "members", "healthmonitor"])
+        .chain(&[
+            "protocol",
+            "loadbalancer_id",
+            "listener_id",
+            "project_id",
+            "tenant_id",
+            "members",
+            "healthmonitor",
+        ])
         .copied()
         .collect();
     check_known(world, "pool_.pool", wanted, &known)?;
@@ -207,7 +228,11 @@ fn delete(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     let pool = find(world, call, id)?.clone();
     check_changeable(world, &pool)?;
     touch_listeners(world, id);
-    world.state.load_balancer.pools.update(id, |pool| "PENDING_DELETE".clone_into(&mut pool.provisioning_status));
+    world
+        .state
+        .load_balancer
+        .pools
+        .update(id, |pool| "PENDING_DELETE".clone_into(&mut pool.provisioning_status));
     begin(world, &pool.loadbalancer_id, OperationKind::Change);
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }

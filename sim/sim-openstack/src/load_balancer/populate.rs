@@ -60,7 +60,11 @@ fn add_listener(
         let pool = as_map(&pool);
         let named = pool.get("name").and_then(Value::as_str);
         // A default pool with nothing but a name means one of the pools of the request.
-        let shared = if pool.len() == 1 { children.pools.iter().find(|own| Some(own.name.as_str()) == named) } else { None };
+        let shared = if pool.len() == 1 {
+            children.pools.iter().find(|own| Some(own.name.as_str()) == named)
+        } else {
+            None
+        };
         let id = match shared {
             Some(shared) => shared.id.clone(),
             None => add_pool(world, call, balancer, &pool, Some(&listener), children)?,

@@ -8,11 +8,8 @@ use super::model::{HealthMonitor, Listener, Member, Pool};
 use crate::http::{ApiResponse, Call, Refusal, Reply};
 
 /// Names and what they say of themselves.
-const PROVIDERS: [(&str, &str); 3] = [
-    ("amphora", "The Octavia Amphora driver"),
-    ("ovn", "Octavia OVN driver"),
-    ("noop_driver", "noop"),
-];
+const PROVIDERS: [(&str, &str); 3] =
+    [("amphora", "The Octavia Amphora driver"), ("ovn", "Octavia OVN driver"), ("noop_driver", "noop")];
 /// What flavors of amphorae can choose.
 const AMPHORA_CAPABILITIES: [(&str, &str); 5] = [
     ("loadbalancer_topology", "SINGLE: one amphora; ACTIVE_STANDBY: two."),
@@ -33,18 +30,21 @@ pub(super) fn exists(name: &str) -> bool {
 pub(super) fn serve(call: &Call<'_>, rest: &[&str]) -> Reply {
     match (call.request.method.as_str(), rest) {
         ("GET", []) => {
-            let shown = PROVIDERS.map(|(name, description)| json!({"name": name, "description": description}));
+            let shown =
+                PROVIDERS.map(|(name, description)| json!({"name": name, "description": description}));
             Ok(ApiResponse::ok(json!({"providers": shown})))
         }
         ("GET", [_, "flavor_capabilities" | "availability_zone_capabilities"]) if !call.caller.is_admin() => {
             Err(policy())
         }
         ("GET", ["amphora", "flavor_capabilities"]) => {
-            let shown = AMPHORA_CAPABILITIES.map(|(name, description)| json!({"name": name, "description": description}));
+            let shown = AMPHORA_CAPABILITIES
+                .map(|(name, description)| json!({"name": name, "description": description}));
             Ok(ApiResponse::ok(json!({"flavor_capabilities": shown})))
         }
         ("GET", ["amphora", "availability_zone_capabilities"]) => {
-            let shown = [("compute_zone", "The compute zone."), ("management_network", "The management network.")];
+            let shown =
+                [("compute_zone", "The compute zone."), ("management_network", "The management network.")];
             let shown = shown.map(|(name, description)| json!({"name": name, "description": description}));
             Ok(ApiResponse::ok(json!({"availability_zone_capabilities": shown})))
         }
@@ -81,7 +81,8 @@ pub(super) fn check_pool(provider: &str, pool: &Pool) -> Result<(), Refusal> {
     ovn(provider, OVN_PROTOCOLS.contains(&protocol.as_str()), &format!("{protocol} protocol"))?;
     let algorithm = &pool.lb_algorithm;
     ovn(provider, algorithm == "SOURCE_IP_PORT", &format!("{algorithm} algorithm"))?;
-    let cookies = pool.session_persistence.as_ref().is_some_and(|persistence| persistence.kind != "SOURCE_IP");
+    let cookies =
+        pool.session_persistence.as_ref().is_some_and(|persistence| persistence.kind != "SOURCE_IP");
     ovn(provider, !cookies, "session persistence by cookies")
 }
 

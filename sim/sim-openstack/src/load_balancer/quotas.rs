@@ -70,7 +70,8 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
         ("PUT", [project]) => {
             let wanted = call.request.body.get("quota").cloned().unwrap_or_default();
             let mut quota = of(world, project);
-            let number = |names: &[&str], old: i64| names.iter().find_map(|name| wanted.integer(name)).unwrap_or(old);
+            let number =
+                |names: &[&str], old: i64| names.iter().find_map(|name| wanted.integer(name)).unwrap_or(old);
             quota.load_balancer = number(&["load_balancer", "loadbalancer"], quota.load_balancer);
             quota.listener = number(&["listener"], quota.listener);
             quota.pool = number(&["pool"], quota.pool);

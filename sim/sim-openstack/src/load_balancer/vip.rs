@@ -27,7 +27,11 @@ pub(super) fn place(world: &World, caller: &Caller, wanted: &Map<String, Value>)
     if let Some(id) = text("vip_port_id") {
         let port = world.state.network.ports.get(id).filter(|port| caller.may_see(&port.project_id));
         let port = port.ok_or_else(|| bad_request(&format!("Port {id} not found.")))?;
-        return Ok(Place { network_id: port.network_id.clone(), fixed: Vec::new(), given: Some(port.clone()) });
+        return Ok(Place {
+            network_id: port.network_id.clone(),
+            fixed: Vec::new(),
+            given: Some(port.clone()),
+        });
     }
     let address = text("vip_address").map(str::to_owned);
     let (network_id, subnet_id) = match (text("vip_subnet_id"), text("vip_network_id")) {
@@ -41,9 +45,8 @@ pub(super) fn place(world: &World, caller: &Caller, wanted: &Map<String, Value>)
             }
             let mut of_network: Vec<_> = subnets.find("network_id", network).collect();
             of_network.sort_by_key(|subnet| subnet.ip_version); // IPv4 first
-            let first = of_network.first().ok_or_else(|| {
-                invalid("Supplied network does not contain a subnet.")
-            })?;
+            let first =
+                of_network.first().ok_or_else(|| invalid("Supplied network does not contain a subnet."))?;
             (network.to_owned(), first.id.clone())
         }
         (None, None) => {
@@ -112,8 +115,7 @@ fn make(
     } else {
         vec![own_group(world, balancer)]
     };
-    let (name, owner) =
-        if ovn { ("ovn-lb-vip", "ovn-lb:vip") } else { ("octavia-lb", "Octavia") };
+    let (name, owner) = if ovn { ("ovn-lb-vip", "ovn-lb:vip") } else { ("octavia-lb", "Octavia") };
     let plan = PortPlan {
         project: balancer.project_id.clone(),
         network_id,

@@ -80,7 +80,11 @@ fn plain(value: &Value) -> String {
 }
 
 /// A port number that must be given.
-pub(super) fn check_port(wanted: &Map<String, Value>, attribute: &str, required: bool) -> Result<(), Refusal> {
+pub(super) fn check_port(
+    wanted: &Map<String, Value>,
+    attribute: &str,
+    required: bool,
+) -> Result<(), Refusal> {
     match wanted.get(attribute) {
         None | Some(Value::Null) if required => Err(mandatory(attribute)),
         None | Some(Value::Null) => Ok(()),

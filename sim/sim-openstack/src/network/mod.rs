@@ -36,8 +36,8 @@ pub use networks::{NewSubnet, add_network, add_subnet};
 pub(crate) use ports::{PortPlan, add_port};
 pub use quotas::NetworkQuota;
 pub use routers::{add_router, connect};
-pub use security_groups::{add_group, default_group};
 pub(crate) use security_groups::forget as forget_group;
+pub use security_groups::{add_group, default_group};
 pub(crate) use server_ports::{add_server_port, bind_port, change_server_group, drop_port, unbind_port};
 
 #[cfg(test)]
