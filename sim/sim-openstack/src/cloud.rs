@@ -98,6 +98,9 @@ impl Cloud {
     }
 
     /// Changes the state behind the API's back: what an operator, another tenant or a bug does.
+    ///
+    /// What was due before it but not looked at yet has not happened: call [`Cloud::settle`] first where time has passed, as
+    /// [`crate::SimService::with`] does.
     pub fn edit<R>(&mut self, change: impl FnOnce(&mut State) -> R) -> R {
         change(&mut self.world.state)
     }

@@ -54,6 +54,13 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
         ("DELETE", [id]) => delete(world, call, id),
         ("PUT", [id, "add_router_interface"]) => add_interface(world, call, id),
         ("PUT", [id, "remove_router_interface"]) => remove_interface(world, call, id),
+        (
+            "PUT",
+            [
+                id,
+                action @ ("add_external_gateways" | "update_external_gateways" | "remove_external_gateways"),
+            ],
+        ) => change_gateways(world, call, id, *action != "remove_external_gateways"),
         ("PUT", [id, action @ ("add_extraroutes" | "remove_extraroutes")]) => {
             routes::serve(world, call, id, *action == "add_extraroutes")
         }
@@ -149,6 +156,21 @@ fn change(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     changed.touch(&now(world));
     world.state.network.routers.insert(changed.clone());
     Ok(ApiResponse::ok(json!({"router": render(&changed, call.caller.is_admin())})))
+}
+
+/// The newer way to say where a router leads out; of several ways out only the first is kept.
+fn change_gateways(world: &mut World, call: &Call<'_>, id: &str, set: bool) -> Reply {
+    let router = find(world, call, id)?.clone();
+    may_change(call.caller, &router.project_id, "update_router", missing("routers", id))?;
+    let changes = Value::Object(wanted_changes(call, "router")?);
+    match changes.list("external_gateways").first().filter(|_| set) {
+        Some(gateway) => set_gateway(world, call, id, gateway)?,
+        None => clear_gateway(world, id),
+    }
+    let time = now(world);
+    world.state.network.routers.update(id, |router| router.touch(&time));
+    let shown = render(find(world, call, id)?, call.caller.is_admin());
+    Ok(ApiResponse::ok(json!({"router": shown})))
 }
 
 fn set_gateway(world: &mut World, call: &Call<'_>, id: &str, wanted: &Value) -> Result<(), Refusal> {
