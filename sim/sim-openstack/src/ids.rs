@@ -35,7 +35,7 @@ impl IdGenerator {
 
     /// Letters, digits, dash and underscore.
     pub fn secret(&mut self, length: usize) -> String {
-        let letter = |random: u64| TOKEN_ALPHABET.iter().nth((random % 64) as usize).copied().unwrap_or(b'A');
+        let letter = |random: u64| TOKEN_ALPHABET.get((random % 64) as usize).copied().unwrap_or(b'A');
         (0..length).map(|_| char::from(letter(self.random.next_u64()))).collect()
     }
 

@@ -56,7 +56,7 @@ impl<T: Row> Table<T> {
 
     /// Adds a row; one with the same identifier is replaced.
     pub fn insert(&mut self, row: T) {
-        self.remove(&row.id().to_owned());
+        self.remove(row.id());
         self.link(&row);
         self.rows.insert(row.id().to_owned(), row);
     }

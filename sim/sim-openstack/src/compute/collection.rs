@@ -55,10 +55,9 @@ const KNOWN: [&str; 36] = [
 /// `GET /servers` and `GET /servers/detail`.
 pub(super) fn list(world: &World, call: &ComputeCall<'_>, detail: bool) -> Reply {
     let query = &call.call.request.query;
-    if let Some(unknown) = query.names().into_iter().find(|name| !KNOWN.contains(name)) {
-        if call.version.has(75) {
-            return Err(bad_request(&format!("'{unknown}' does not match any of the regexes: '^_'")));
-        }
+    let unknown = query.names().into_iter().find(|name| !KNOWN.contains(name));
+    if let Some(unknown) = unknown.filter(|_| call.version.has(75)) {
+        return Err(bad_request(&format!("'{unknown}' does not match any of the regexes: '^_'")));
     }
     let all = query.get("all_tenants").is_some_and(|value| value.is_empty() || query.is_true("all_tenants"));
     if all && !call.call.caller.is_admin() {

@@ -139,7 +139,7 @@ pub(crate) enum Injected {
 }
 
 /// A fault that acts on the answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum AfterFault {
     Deliver(Delivery),
     TruncateList(usize),

@@ -217,10 +217,11 @@ fn by_trust(
     let has = world.state.identity.roles_of(&trust.trustor_user_id, &trust.project_id);
     let mut roles: Vec<String> = trust.roles.iter().filter(|role| has.contains(role)).cloned().collect();
     let identity = &world.state.identity;
-    if let (Some(member), Some(reader)) = (identity.role_named("member"), identity.role_named("reader")) {
-        if roles.contains(&member.id) && !roles.contains(&reader.id) {
-            roles.push(reader.id.clone());
-        }
+    if let (Some(member), Some(reader)) = (identity.role_named("member"), identity.role_named("reader"))
+        && roles.contains(&member.id)
+        && !roles.contains(&reader.id)
+    {
+        roles.push(reader.id.clone());
     }
     Ok((user_id.clone(), scope, roles))
 }

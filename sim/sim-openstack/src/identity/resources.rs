@@ -141,7 +141,11 @@ pub(super) fn collection(world: &World, call: &Call<'_>, name: &str, shown: Vec<
     let query = crate::http::Query::write(call.request.query.pairs());
     let path = call.request.path.trim_start_matches("/v3/");
     let own = if query.is_empty() { link(world, path) } else { format!("{}?{query}", link(world, path)) };
-    ApiResponse::ok(json!({name: shown, "links": {"next": null, "self": own, "previous": null}}))
+    let mut body = json!({"links": {"next": null, "self": own, "previous": null}});
+    if let Some(body) = body.as_object_mut() {
+        body.insert(name.to_owned(), Value::Array(shown));
+    }
+    ApiResponse::ok(body)
 }
 
 /// The address of something below `/v3`.

@@ -110,7 +110,7 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
     let creatable: Vec<&str> =
         CHANGEABLE.iter().chain(&["flavor_id", "availability_zone"]).copied().collect();
     let mut balancer = with_changes(&blank, &wanted, &creatable)?;
-    let children = populate::plan(world, call, &balancer, &wanted)?;
+    let children = populate::plan(world, &balancer, &wanted)?;
     vip::take(world, place, &mut balancer)?;
     let id = balancer.id.clone();
     world.state.load_balancer.load_balancers.insert(balancer);

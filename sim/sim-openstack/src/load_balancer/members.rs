@@ -58,7 +58,6 @@ fn find<'a>(world: &'a World, pool: &Pool, id: &str) -> Result<&'a Member, Refus
 /// A member that could be made in a pool.
 pub(super) fn planned(
     world: &mut World,
-    call: &Call<'_>,
     balancer: &LoadBalancer,
     pool: &Pool,
     wanted: &Map<String, Value>,
@@ -66,10 +65,8 @@ pub(super) fn planned(
     check_body(world, wanted)?;
     let text = |name: &str| wanted.get(name).and_then(Value::as_str);
     let address = text("address").ok_or_else(|| mandatory("address"))?;
-    if let Some(subnet) = text("subnet_id") {
-        if !world.state.network.subnets.contains(subnet) {
-            return Err(bad_request(&format!("Subnet {subnet} not found.")));
-        }
+    if let Some(subnet) = text("subnet_id").filter(|subnet| !world.state.network.subnets.contains(subnet)) {
+        return Err(bad_request(&format!("Subnet {subnet} not found.")));
     }
     let monitored = world.state.load_balancer.monitors.find("pool_id", &pool.id).next().is_some();
     let status = if balancer.provider == "ovn" || monitored { "OFFLINE" } else { "NO_MONITOR" };
@@ -81,11 +78,7 @@ pub(super) fn planned(
         address: address.to_owned(),
         weight: 1,
         subnet_id: text("subnet_id").map(str::to_owned),
-        project_id: call
-            .caller
-            .is_admin()
-            .then(|| pool.project_id.clone())
-            .unwrap_or_else(|| call.caller.project_id.clone()),
+        project_id: pool.project_id.clone(),
         created_at: plain(world.now),
         vnic_type: "normal".to_owned(),
         pool_id: pool.id.clone(),
@@ -124,7 +117,7 @@ fn create(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
         return Err(bad_request(&format!("Subnet {subnet} not found.")));
     }
     pools::check_changeable(world, pool)?;
-    let member = planned(world, call, &balancer, pool, &wanted)?;
+    let member = planned(world, &balancer, pool, &wanted)?;
     let twin = world.state.load_balancer.members.find("pool_id", &pool.id).any(|other| same(other, &member));
     if twin {
         return Err(conflict(&format!(
@@ -158,7 +151,7 @@ fn replace(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
     pools::check_changeable(world, pool)?;
     let mut planned_all: Vec<(Member, Map<String, Value>)> = Vec::new();
     for wanted in all {
-        let member = planned_for_batch(world, call, &balancer, pool, &wanted)?;
+        let member = planned_for_batch(world, &balancer, pool, &wanted)?;
         if planned_all.iter().any(|(other, _)| same(other, &member)) {
             return Err(invalid("Member must be updated only once in the same request."));
         }
@@ -194,7 +187,6 @@ fn replace(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
 /// In a batch, subnets are only looked at for members that are new.
 fn planned_for_batch(
     world: &mut World,
-    call: &Call<'_>,
     balancer: &LoadBalancer,
     pool: &Pool,
     wanted: &Map<String, Value>,
@@ -211,7 +203,7 @@ fn planned_for_batch(
     if known {
         wanted.remove("subnet_id");
     }
-    planned(world, call, balancer, pool, &wanted)
+    planned(world, balancer, pool, &wanted)
 }
 
 fn change(world: &mut World, call: &Call<'_>, pool: &Pool, id: &str) -> Reply {

@@ -6,8 +6,8 @@ use super::errors::invalid;
 use super::model::{HealthMonitor, Listener, LoadBalancer, Member, Pool};
 use super::{listeners, members, monitors, pools, quotas};
 use crate::cloud::World;
+use crate::http::Refusal;
 use crate::http::json::members as as_map;
-use crate::http::{Call, Refusal};
 
 /// What will be made with a load balancer.
 #[derive(Default)]
@@ -21,16 +21,15 @@ pub(super) struct Children {
 /// Checks what is wanted below a new load balancer.
 pub(super) fn plan(
     world: &mut World,
-    call: &Call<'_>,
     balancer: &LoadBalancer,
     wanted: &Map<String, Value>,
 ) -> Result<Children, Refusal> {
     let mut children = Children::default();
     for wanted in list(wanted, "pools") {
-        add_pool(world, call, balancer, &as_map(wanted), None, &mut children)?;
+        add_pool(world, balancer, &as_map(wanted), None, &mut children)?;
     }
     for wanted in list(wanted, "listeners") {
-        add_listener(world, call, balancer, &as_map(wanted), &mut children)?;
+        add_listener(world, balancer, &as_map(wanted), &mut children)?;
     }
     let project = &balancer.project_id;
     quotas::check(world, project, "Listener", children.listeners.len())?;
@@ -46,7 +45,6 @@ fn list<'a>(wanted: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = 
 
 fn add_listener(
     world: &mut World,
-    call: &Call<'_>,
     balancer: &LoadBalancer,
     wanted: &Map<String, Value>,
     children: &mut Children,
@@ -67,7 +65,7 @@ fn add_listener(
         };
         let id = match shared {
             Some(shared) => shared.id.clone(),
-            None => add_pool(world, call, balancer, &pool, Some(&listener), children)?,
+            None => add_pool(world, balancer, &pool, Some(&listener), children)?,
         };
         listener.default_pool_id = Some(id);
     }
@@ -77,7 +75,6 @@ fn add_listener(
 
 fn add_pool(
     world: &mut World,
-    call: &Call<'_>,
     balancer: &LoadBalancer,
     wanted: &Map<String, Value>,
     listener: Option<&Listener>,
@@ -89,7 +86,7 @@ fn add_pool(
     let pool = pools::planned(world, balancer, listener, &own)?;
     let mut seen: Vec<(String, u16)> = Vec::new();
     for wanted in member_list.as_ref().and_then(Value::as_array).into_iter().flatten() {
-        let member = members::planned(world, call, balancer, &pool, &as_map(wanted))?;
+        let member = members::planned(world, balancer, &pool, &as_map(wanted))?;
         let key = (member.address.clone(), member.protocol_port);
         if seen.contains(&key) {
             return Err(invalid("Member must be updated only once in the same request."));

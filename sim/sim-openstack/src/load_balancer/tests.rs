@@ -9,7 +9,7 @@ use crate::seed::testing::{Answer, Bench};
 
 const ROOT: &str = "/load-balancer/v2/lbaas";
 
-fn create(bench: &mut Bench, provider: &str, extra: Value) -> String {
+fn create(bench: &mut Bench, provider: &str, extra: &Value) -> String {
     let mut wanted = json!({"name": "lb", "provider": provider, "vip_subnet_id": bench.estate.subnet});
     wanted.as_object_mut().unwrap().extend(extra.as_object().cloned().unwrap_or_default());
     let answer = bench.post(&format!("{ROOT}/loadbalancers"), &json!({"loadbalancer": wanted}));
@@ -18,7 +18,7 @@ fn create(bench: &mut Bench, provider: &str, extra: Value) -> String {
 }
 
 fn active(bench: &mut Bench, provider: &str) -> String {
-    let id = create(bench, provider, json!({}));
+    let id = create(bench, provider, &json!({}));
     bench.pass(61.0);
     id
 }
@@ -36,7 +36,7 @@ fn listener(bench: &mut Bench, balancer: &str, protocol: &str, port: u16) -> Ans
     bench.post(&format!("{ROOT}/listeners"), &json!({"listener": wanted}))
 }
 
-fn pool(bench: &mut Bench, wanted: Value) -> Answer {
+fn pool(bench: &mut Bench, wanted: &Value) -> Answer {
     bench.post(&format!("{ROOT}/pools"), &json!({"pool": wanted}))
 }
 
@@ -56,7 +56,7 @@ fn with_pool(bench: &mut Bench, provider: &str) -> (String, String, String) {
     bench.pass(5.0);
     let algorithm = if provider == "ovn" { "SOURCE_IP_PORT" } else { "ROUND_ROBIN" };
     let wanted = json!({"protocol": "TCP", "lb_algorithm": algorithm, "listener_id": listener});
-    let pool = id(&pool(bench, wanted), "pool");
+    let pool = id(&pool(bench, &wanted), "pool");
     bench.pass(5.0);
     (balancer, listener, pool)
 }
@@ -77,7 +77,7 @@ fn members(bench: &mut Bench, pool: &str) -> Vec<(String, i64)> {
 #[test]
 fn an_amphora_boots_for_a_minute_and_ovn_is_there_in_a_second() {
     let mut bench = Bench::new();
-    let (amphora, ovn) = (create(&mut bench, "amphora", json!({})), create(&mut bench, "ovn", json!({})));
+    let (amphora, ovn) = (create(&mut bench, "amphora", &json!({})), create(&mut bench, "ovn", &json!({})));
     assert_eq!(status(&mut bench, &amphora), "PENDING_CREATE");
     bench.pass(1.0);
     assert_eq!(
@@ -93,7 +93,7 @@ fn an_amphora_boots_for_a_minute_and_ovn_is_there_in_a_second() {
 #[test]
 fn nothing_changes_while_a_load_balancer_is_pending() {
     let mut bench = Bench::new();
-    let balancer = create(&mut bench, "amphora", json!({}));
+    let balancer = create(&mut bench, "amphora", &json!({}));
     let path = format!("{ROOT}/loadbalancers/{balancer}");
     let immutable = format!("Load Balancer {balancer} is immutable and cannot be updated.");
     let invalid = format!("Invalid state PENDING_CREATE of loadbalancer resource {balancer}");
@@ -113,7 +113,7 @@ fn with_ovn_a_child_may_be_pending_while_its_load_balancer_is_active() {
     let mut bench = Bench::new();
     let balancer = active(&mut bench, "ovn");
     let wanted = json!({"protocol": "TCP", "lb_algorithm": "SOURCE_IP_PORT", "loadbalancer_id": balancer});
-    let pool = id(&pool(&mut bench, wanted), "pool");
+    let pool = id(&pool(&mut bench, &wanted), "pool");
     bench.pass(1.0);
     assert_eq!(status(&mut bench, &balancer), "ACTIVE");
     let batch = json!({"members": [{"address": "10.10.0.5", "protocol_port": 1}]});
@@ -178,7 +178,7 @@ fn everything_can_be_made_at_once_and_nothing_is_made_if_one_part_is_wrong() {
         json!({"protocol": "TCP", "protocol_port": port, "default_pool": pool})
     };
     let good = json!({"listeners": [listener(80, "ROUND_ROBIN"), listener(443, "ROUND_ROBIN")]});
-    let balancer = create(&mut bench, "amphora", good);
+    let balancer = create(&mut bench, "amphora", &good);
     bench.pass(60.0);
     let tree = bench.get(&format!("{ROOT}/loadbalancers/{balancer}/status")).body;
     let pool = &tree["statuses"]["loadbalancer"]["listeners"][1]["pools"][0];
@@ -239,7 +239,7 @@ fn ovn_lacks_what_it_really_lacks() {
     let balancer = active(&mut bench, "ovn");
     assert_eq!(listener(&mut bench, &balancer, "HTTP", 80).status, StatusCode::NOT_IMPLEMENTED);
     let wanted = json!({"protocol": "TCP", "lb_algorithm": "ROUND_ROBIN", "loadbalancer_id": balancer});
-    let refused = words(&pool(&mut bench, wanted));
+    let refused = words(&pool(&mut bench, &wanted));
     let message = "Provider 'ovn' does not support a requested option: OVN provider does not support ROUND_ROBIN algorithm";
     assert_eq!(refused, (501, message.to_owned()));
     assert_eq!(status(&mut bench, &balancer), "ACTIVE", "a refusal changes nothing");
@@ -289,7 +289,7 @@ fn an_error_can_only_be_deleted_and_the_do_nothing_provider_stays_pending() {
     });
     assert_eq!(listener(&mut bench, &balancer, "TCP", 80).status, StatusCode::CONFLICT);
     assert_eq!(bench.delete(&format!("{ROOT}/loadbalancers/{balancer}")).status, StatusCode::NO_CONTENT);
-    let stuck = create(&mut bench, "noop_driver", json!({}));
+    let stuck = create(&mut bench, "noop_driver", &json!({}));
     bench.pass(10_000.0);
     bench.token = bench.login(crate::MEMBER);
     assert_eq!(status(&mut bench, &stuck), "PENDING_CREATE");
@@ -330,7 +330,7 @@ fn policy_and_quotas_are_both_403_with_different_words() {
 #[test]
 fn an_operation_that_is_not_due_does_not_end_early() {
     let mut bench = Bench::new();
-    let balancer = create(&mut bench, "amphora", json!({}));
+    let balancer = create(&mut bench, "amphora", &json!({}));
     finish(bench.cloud.world(), &balancer);
     assert_eq!(status(&mut bench, &balancer), "PENDING_CREATE");
 }

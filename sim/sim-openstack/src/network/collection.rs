@@ -28,9 +28,12 @@ pub(super) struct Listing<'a, T> {
     pub(super) computed: &'a [&'static str],
     pub(super) visible: &'a dyn Fn(&T) -> bool,
     pub(super) render: &'a dyn Fn(&T) -> Value,
-    /// A filter with its own meaning: its name, and whether a row has one of the values.
-    pub(super) special: Option<(&'static str, &'a dyn Fn(&T, &[String]) -> bool)>,
+    /// A filter with its own meaning.
+    pub(super) special: Option<Special<'a, T>>,
 }
+
+/// The name of a filter, and whether a row has what its values ask for.
+pub(super) type Special<'a, T> = (&'static str, &'a dyn Fn(&T, &[String]) -> bool);
 
 /// The name of the list in bodies.
 pub(super) fn body_name(collection: &str) -> String {

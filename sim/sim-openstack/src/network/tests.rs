@@ -8,7 +8,7 @@ use crate::seed::testing::Bench;
 
 const ROOT: &str = "/network/v2.0";
 
-fn make(bench: &mut Bench, collection: &str, single: &str, wanted: Value) -> Value {
+fn make(bench: &mut Bench, collection: &str, single: &str, wanted: &Value) -> Value {
     let answer = bench.post(&format!("{ROOT}/{collection}"), &json!({single: wanted}));
     assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.text);
     answer.body[single].clone()
@@ -24,20 +24,20 @@ fn kind(answer: &crate::seed::testing::Answer) -> (u16, String) {
 
 fn port(bench: &mut Bench) -> Value {
     let network = bench.estate.network.clone();
-    make(bench, "ports", "port", json!({"network_id": network}))
+    make(bench, "ports", "port", &json!({"network_id": network}))
 }
 
 #[test]
 fn addresses_are_taken_once_given_back_and_run_out() {
     let mut bench = Bench::new();
-    let network = id(&make(&mut bench, "networks", "network", json!({"name": "n"})));
+    let network = id(&make(&mut bench, "networks", "network", &json!({"name": "n"})));
     let subnet = json!({"network_id": network, "ip_version": 4, "cidr": "10.98.0.0/29"});
-    let subnet = make(&mut bench, "subnets", "subnet", subnet);
+    let subnet = make(&mut bench, "subnets", "subnet", &subnet);
     assert_eq!(subnet["gateway_ip"], "10.98.0.1");
     assert_eq!(subnet["allocation_pools"], json!([{"start": "10.98.0.2", "end": "10.98.0.6"}]));
     let mut ports = Vec::new();
     for _ in 0..5 {
-        ports.push(make(&mut bench, "ports", "port", json!({"network_id": network})));
+        ports.push(make(&mut bench, "ports", "port", &json!({"network_id": network})));
     }
     let full = bench.post(&format!("{ROOT}/ports"), &json!({"port": {"network_id": network}}));
     assert_eq!(kind(&full), (409, "IpAddressGenerationFailure".to_owned()));
@@ -48,7 +48,7 @@ fn addresses_are_taken_once_given_back_and_run_out() {
         (409, "IpAddressAlreadyAllocated".to_owned())
     );
     bench.delete(&format!("{ROOT}/ports/{}", id(&ports[2])));
-    let again = make(&mut bench, "ports", "port", json!({"network_id": network}));
+    let again = make(&mut bench, "ports", "port", &json!({"network_id": network}));
     assert_eq!(again["fixed_ips"][0]["ip_address"], address);
     let outside = json!({"port": {"network_id": network, "fixed_ips": [{"ip_address": "9.9.9.9"}]}});
     assert_eq!(kind(&bench.post(&format!("{ROOT}/ports"), &outside)), (400, "InvalidIpForSubnet".to_owned()));
@@ -92,7 +92,7 @@ fn a_floating_ip_needs_a_router_turns_active_later_and_loses_its_port_when_that_
     let public = bench.estate.external_network.clone();
     let made = port(&mut bench);
     let floating = json!({"floating_network_id": public, "port_id": made["id"]});
-    let floating = make(&mut bench, "floatingips", "floatingip", floating);
+    let floating = make(&mut bench, "floatingips", "floatingip", &floating);
     assert_eq!(floating["status"], "DOWN");
     assert_eq!(floating["router_id"], bench.estate.router.as_str());
     let path = format!("{ROOT}/floatingips/{}", id(&floating));
@@ -115,14 +115,14 @@ fn a_floating_ip_needs_a_router_turns_active_later_and_loses_its_port_when_that_
     );
     let detached = bench.put(&path, &json!({"floatingip": {}}));
     assert!(detached.body["floatingip"]["port_id"].is_null(), "an empty object detaches");
-    let island = id(&make(&mut bench, "networks", "network", json!({"name": "island"})));
+    let island = id(&make(&mut bench, "networks", "network", &json!({"name": "island"})));
     make(
         &mut bench,
         "subnets",
         "subnet",
-        json!({"network_id": island, "ip_version": 4, "cidr": "10.99.0.0/24"}),
+        &json!({"network_id": island, "ip_version": 4, "cidr": "10.99.0.0/24"}),
     );
-    let far = make(&mut bench, "ports", "port", json!({"network_id": island}));
+    let far = make(&mut bench, "ports", "port", &json!({"network_id": island}));
     let refused = bench.put(&path, &json!({"floatingip": {"port_id": far["id"]}}));
     assert_eq!(kind(&refused), (404, "ExternalGatewayForFloatingIPNotFound".to_owned()));
 }
@@ -151,10 +151,10 @@ fn extra_routes_are_added_and_removed_one_by_one_or_replaced_as_a_whole() {
 #[test]
 fn routers_keep_their_interfaces_while_they_are_used() {
     let mut bench = Bench::new();
-    let router = id(&make(&mut bench, "routers", "router", json!({"name": "r"})));
-    let network = id(&make(&mut bench, "networks", "network", json!({"name": "n"})));
+    let router = id(&make(&mut bench, "routers", "router", &json!({"name": "r"})));
+    let network = id(&make(&mut bench, "networks", "network", &json!({"name": "n"})));
     let subnet = json!({"network_id": network, "ip_version": 4, "cidr": "10.97.0.0/24"});
-    let subnet = id(&make(&mut bench, "subnets", "subnet", subnet));
+    let subnet = id(&make(&mut bench, "subnets", "subnet", &subnet));
     let path = format!("{ROOT}/routers/{router}");
     let interface = json!({"subnet_id": subnet});
     let added = bench.put(&format!("{path}/add_router_interface"), &interface);
@@ -172,19 +172,19 @@ fn routers_keep_their_interfaces_while_they_are_used() {
 #[test]
 fn groups_rules_and_their_use() {
     let mut bench = Bench::new();
-    let group = make(&mut bench, "security-groups", "security_group", json!({"name": "g"}));
+    let group = make(&mut bench, "security-groups", "security_group", &json!({"name": "g"}));
     assert_eq!(group["security_group_rules"].as_array().unwrap().len(), 2, "everything may go out");
     let rule = json!({
         "security_group_id": group["id"], "direction": "ingress", "ethertype": "IPv4", "protocol": "TCP",
         "port_range_min": 80, "port_range_max": 80, "remote_ip_prefix": "10.0.0.0/8",
     });
-    let made = make(&mut bench, "security-group-rules", "security_group_rule", rule.clone());
+    let made = make(&mut bench, "security-group-rules", "security_group_rule", &rule.clone());
     assert_eq!(made["protocol"], "tcp");
     let twice = bench.post(&format!("{ROOT}/security-group-rules"), &json!({"security_group_rule": rule}));
     assert_eq!(kind(&twice), (409, "SecurityGroupRuleExists".to_owned()));
     let network = bench.estate.network.clone();
     let port =
-        make(&mut bench, "ports", "port", json!({"network_id": network, "security_groups": [group["id"]]}));
+        make(&mut bench, "ports", "port", &json!({"network_id": network, "security_groups": [group["id"]]}));
     let path = format!("{ROOT}/security-groups/{}", id(&group));
     assert_eq!(kind(&bench.delete(&path)), (409, "SecurityGroupInUse".to_owned()));
     let users = bench.get(&format!("{ROOT}/ports?security_groups={}", id(&group)));
@@ -197,7 +197,7 @@ fn groups_rules_and_their_use() {
 fn tags_filters_fields_pages_and_sorting() {
     let mut bench = Bench::new();
     for (name, tags) in [("a", json!(["x", "y"])), ("b", json!(["x"])), ("c", json!([]))] {
-        let network = make(&mut bench, "networks", "network", json!({"name": name}));
+        let network = make(&mut bench, "networks", "network", &json!({"name": name}));
         bench.put(&format!("{ROOT}/networks/{}/tags", id(&network)), &json!({"tags": tags}));
     }
     let names = |bench: &mut Bench, query: &str| {
@@ -232,7 +232,7 @@ fn trunks_show_their_sub_ports_on_the_parent() {
     let mut bench = Bench::new();
     let (parent, child) = (port(&mut bench), port(&mut bench));
     let sub = json!({"port_id": child["id"], "segmentation_id": 7, "segmentation_type": "vlan"});
-    let trunk = make(&mut bench, "trunks", "trunk", json!({"port_id": parent["id"], "sub_ports": [sub]}));
+    let trunk = make(&mut bench, "trunks", "trunk", &json!({"port_id": parent["id"], "sub_ports": [sub]}));
     let shown = bench.get(&format!("{ROOT}/ports/{}", id(&parent))).body["port"]["trunk_details"].clone();
     assert_eq!(shown["trunk_id"], trunk["id"]);
     assert_eq!(shown["sub_ports"][0]["port_id"], child["id"]);
@@ -248,7 +248,7 @@ fn projects_do_not_see_each_other_and_quotas_hold() {
     let made = port(&mut bench);
     let project = bench.estate.project.clone();
     let foreign = bench.as_admin(|bench| {
-        let network = make(bench, "networks", "network", json!({"name": "hidden"}));
+        let network = make(bench, "networks", "network", &json!({"name": "hidden"}));
         let quota = json!({"quota": {"port": 1}});
         let path = format!("{ROOT}/quotas/{project}");
         assert_eq!(bench.put(&path, &quota).status, StatusCode::CONFLICT, "more are used already");
