@@ -6,6 +6,7 @@ mod deny;
 mod generated;
 mod kubernetes;
 mod lint;
+mod openstack_client;
 mod run;
 mod sample;
 mod steps;
@@ -15,6 +16,10 @@ mod test;
 #[path = "../../crates/bowline-testkit/src/apiserver/binaries.rs"]
 #[expect(unreachable_pub, reason = "the file is part of a library as well")]
 mod binaries;
+
+// Likewise for the openstack client.
+#[path = "../../sim/sim-openstack/tests/openstack_client/location.rs"]
+mod client_location;
 
 use std::process::ExitCode;
 
@@ -48,6 +53,8 @@ enum Task {
     Deny,
     /// Make sure that kube-apiserver and etcd are there for the tests, building them with Go if need be
     Kubernetes,
+    /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
+    OpenstackClient,
     /// Run the sample cloud's manager on a real API server and show what it does
     Sample {
         /// End by itself when everything was seen
@@ -75,6 +82,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Gen { check: false } => generated::write(),
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
+        Task::OpenstackClient => openstack_client::ensure(),
         Task::Sample { once } => sample::sample(*once),
     }
 }
