@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what is not as it should be fails the test")]
 
+mod logins;
+
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::StatusCode;
