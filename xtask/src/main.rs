@@ -6,6 +6,7 @@ mod deny;
 mod generated;
 mod kubernetes;
 mod lint;
+mod openstack_client;
 mod run;
 mod sample;
 mod steps;
@@ -16,6 +17,10 @@ mod upstream_cases;
 #[path = "../../crates/bowline-testkit/src/apiserver/binaries.rs"]
 #[expect(unreachable_pub, reason = "the file is part of a library as well")]
 mod binaries;
+
+// Likewise for the openstack client.
+#[path = "../../sim/sim-openstack/tests/openstack_client/location.rs"]
+mod client_location;
 
 use std::process::ExitCode;
 
@@ -49,6 +54,8 @@ enum Task {
     Deny,
     /// Make sure that kube-apiserver and etcd are there for the tests, building them with Go if need be
     Kubernetes,
+    /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
+    OpenstackClient,
     /// Run the sample cloud's manager on a real API server and show what it does
     Sample {
         /// End by itself when everything was seen
@@ -76,6 +83,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Gen { check: false } => generated::write(),
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
+        Task::OpenstackClient => openstack_client::ensure(),
         Task::Sample { once } => sample::sample(*once),
     }
 }

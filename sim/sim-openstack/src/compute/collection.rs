@@ -1,0 +1,217 @@
+//! Lists of servers: Nova's filters, pages and links.
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::ComputeCall;
+use super::errors::{bad_request, policy};
+use super::model::Server;
+use super::render::{self, View};
+use crate::cloud::World;
+use crate::config::Service;
+use crate::http::{ApiResponse, Query, Refusal, Reply};
+use crate::listing::{SortKey, TagFilter, Window, page};
+
+/// Every parameter Nova knows here. Others are ignored before 2.75 and refused from there on.
+const KNOWN: [&str; 36] = [
+    "limit",
+    "marker",
+    "sort_key",
+    "sort_dir",
+    "all_tenants",
+    "name",
+    "display_name",
+    "status",
+    "vm_state",
+    "flavor",
+    "image",
+    "host",
+    "ip",
+    "ip6",
+    "tenant_id",
+    "project_id",
+    "user_id",
+    "uuid",
+    "availability_zone",
+    "key_name",
+    "changes-since",
+    "changes-before",
+    "deleted",
+    "tags",
+    "tags-any",
+    "not-tags",
+    "not-tags-any",
+    "locked",
+    "description",
+    "power_state",
+    "task_state",
+    "reservation_id",
+    "config_drive",
+    "hostname",
+    "node",
+    "access_ip_v4",
+];
+
+/// `GET /servers` and `GET /servers/detail`.
+pub(super) fn list(world: &World, call: &ComputeCall<'_>, detail: bool) -> Reply {
+    let query = &call.call.request.query;
+    let unknown = query.names().into_iter().find(|name| !KNOWN.contains(name));
+    if let Some(unknown) = unknown.filter(|_| call.version.has(75)) {
+        return Err(bad_request(&format!("'{unknown}' does not match any of the regexes: '^_'")));
+    }
+    let all = query.get("all_tenants").is_some_and(|value| value.is_empty() || query.is_true("all_tenants"));
+    if all && !call.call.caller.is_admin() {
+        let action = if detail { "detail" } else { "index" };
+        return Err(policy(&format!("os_compute_api:servers:{action}:get_all_tenants")));
+    }
+    let window = window(world, query)?;
+    let filter = Filter::of(query, call, all)?;
+    let attribute = |server: &Server, name: &str| attribute(server, name);
+    let servers = &world.state.compute.servers;
+    let rows =
+        page(servers, None, &window, &|server| filter.accepts(world, server), &attribute).map_err(|_| {
+            bad_request(&format!("marker [{}] not found", window.marker.as_deref().unwrap_or_default()))
+        })?;
+    let shown: Vec<Value> = rows.iter().map(|server| show(world, call, detail, server)).collect();
+    let mut body = json!({"servers": shown});
+    let full = window.limit.is_some_and(|limit| limit > 0 && rows.len() >= limit);
+    if let (Some(last), Some(body)) = (rows.last().filter(|_| full), body.as_object_mut()) {
+        body.insert(
+            "servers_links".into(),
+            json!([{"rel": "next", "href": next(world, query, detail, &last.id)}]),
+        );
+    }
+    Ok(ApiResponse::ok(body))
+}
+
+fn show(world: &World, call: &ComputeCall<'_>, detail: bool, server: &Server) -> Value {
+    if detail {
+        render::full(world, call.call.caller, call.version, View::List, server)
+    } else {
+        render::brief(world, server)
+    }
+}
+
+fn window(world: &World, query: &Query) -> Result<Window, Refusal> {
+    let limit = match query.get("limit") {
+        None => world.config.compute_page_max,
+        Some(text) => {
+            let limit: usize = text.parse().map_err(|_| {
+                bad_request(&format!("Invalid input for query parameters limit. Value: {text}. '{text}' does not match '^[0-9]*$'"))
+            })?;
+            if limit == 0 { world.config.compute_page_max } else { limit.min(world.config.compute_page_max) }
+        }
+    };
+    let directions: Vec<&str> = query.all("sort_dir").collect();
+    let direction = |index: usize| directions.get(index).or(directions.last()).copied().unwrap_or("desc");
+    let keys = query.all("sort_key").enumerate();
+    let sort = keys
+        .map(|(index, key)| SortKey { attribute: key.to_owned(), descending: direction(index) == "desc" })
+        .collect();
+    let marker = query.get("marker").filter(|marker| !marker.is_empty()).map(str::to_owned);
+    Ok(Window { limit: Some(limit), marker, newest_first: true, sort, ..Window::default() })
+}
+
+/// The address of the next page: known parameters by name, the marker last.
+fn next(world: &World, query: &Query, detail: bool, last: &str) -> String {
+    let mut pairs: Vec<(&str, &str)> =
+        query.pairs().filter(|(name, _)| *name != "marker" && KNOWN.contains(name)).collect();
+    pairs.sort_by_key(|(name, _)| *name);
+    pairs.push(("marker", last));
+    let path = if detail { "servers/detail" } else { "servers" };
+    format!("{}/v2.1/{path}?{}", world.config.base(Service::Compute), Query::write(pairs))
+}
+
+fn attribute(server: &Server, name: &str) -> Value {
+    match name {
+        "display_name" | "name" => json!(server.name),
+        "uuid" | "id" => json!(server.id),
+        "status" | "vm_state" => json!(server.vm_state.name()),
+        "updated_at" => json!(crate::clock::zulu(server.updated)),
+        "project_id" => json!(server.project_id),
+        "user_id" => json!(server.user_id),
+        "availability_zone" => json!(server.zone),
+        "host" => json!(server.host),
+        "key_name" => json!(server.key_name),
+        _ => json!(server.order_key_text()),
+    }
+}
+
+impl Server {
+    fn order_key_text(&self) -> String {
+        let (time, number) = crate::table::Row::order_key(self);
+        format!("{time}/{number}")
+    }
+}
+
+/// What a query asks for, made ready once for all rows.
+struct Filter {
+    project: Option<String>,
+    name: Option<Regex>,
+    ip: Option<Regex>,
+    equal: Vec<(String, String)>,
+    tags: TagFilter,
+    changes_since: Option<String>,
+}
+
+impl Filter {
+    fn of(query: &Query, call: &ComputeCall<'_>, all: bool) -> Result<Self, Refusal> {
+        let regex = |name: &str| match query.get(name) {
+            None => Ok(None),
+            Some(text) => Regex::new(text).map(Some).map_err(|_| {
+                bad_request(&format!("Invalid input for query parameters {name}. Value: {text}."))
+            }),
+        };
+        let named = query.get("project_id").or_else(|| query.get("tenant_id")).filter(|_| all);
+        let project = match (all, named) {
+            (false, _) => Some(call.call.caller.project_id.clone()),
+            (true, named) => named.map(str::to_owned),
+        };
+        let equal = [
+            "status",
+            "vm_state",
+            "flavor",
+            "image",
+            "host",
+            "uuid",
+            "availability_zone",
+            "key_name",
+            "user_id",
+        ];
+        let equal = equal.iter().filter_map(|name| Some(((*name).to_owned(), query.get(name)?.to_owned())));
+        let tags = if call.version.has(26) { TagFilter::of(query) } else { TagFilter::default() };
+        let name = regex(if query.get("name").is_some() { "name" } else { "display_name" })?;
+        let ip = regex(if query.get("ip6").is_some() { "ip6" } else { "ip" })?;
+        let changes_since = query.get("changes-since").map(|time| time.chars().take(19).collect());
+        Ok(Self { project, name, ip, equal: equal.collect(), tags, changes_since })
+    }
+
+    fn accepts(&self, world: &World, server: &Server) -> bool {
+        self.project.as_ref().is_none_or(|project| *project == server.project_id)
+            && self.name.as_ref().is_none_or(|name| name.is_match(&server.name))
+            && self.equal.iter().all(|(name, value)| equal(server, name, value))
+            && self.tags.accepts(&server.tags)
+            && self.changes_since.as_ref().is_none_or(|since| crate::clock::plain(server.updated) >= *since)
+            && self.ip.as_ref().is_none_or(|ip| has_address(world, server, ip))
+    }
+}
+
+fn equal(server: &Server, name: &str, value: &str) -> bool {
+    match name {
+        "status" => render::status(server).eq_ignore_ascii_case(value),
+        "vm_state" => server.vm_state.name() == value,
+        "flavor" => server.flavor_id == value,
+        "image" => server.image_id.as_deref() == Some(value),
+        "host" => server.host == value,
+        "uuid" => server.id == value,
+        "availability_zone" => server.zone == value,
+        "key_name" => server.key_name.as_deref() == Some(value),
+        "user_id" => server.user_id == value,
+        _ => true,
+    }
+}
+
+fn has_address(world: &World, server: &Server, ip: &Regex) -> bool {
+    let ports = world.state.network.ports.find("device_id", &server.id);
+    ports.flat_map(|port| &port.fixed_ips).any(|fixed| ip.is_match(&fixed.ip_address))
+}

@@ -1,0 +1,100 @@
+//! Providers: which there are, and what each of them cannot do.
+
+use http::StatusCode;
+use serde_json::json;
+
+use super::errors::{method_not_allowed, path_unknown, policy, refusal, unsupported};
+use super::model::{HealthMonitor, Listener, Member, Pool};
+use crate::http::{ApiResponse, Call, Refusal, Reply};
+
+/// Names and what they say of themselves.
+const PROVIDERS: [(&str, &str); 3] =
+    [("amphora", "The Octavia Amphora driver"), ("ovn", "Octavia OVN driver"), ("noop_driver", "noop")];
+/// What flavors of amphorae can choose.
+const AMPHORA_CAPABILITIES: [(&str, &str); 5] = [
+    ("loadbalancer_topology", "SINGLE: one amphora; ACTIVE_STANDBY: two."),
+    ("compute_flavor", "The flavor of the virtual machine."),
+    ("amp_image_tag", "The tag of the image."),
+    ("sriov_vip", "Whether the VIP has an SR-IOV port."),
+    ("allow_member_sriov", "Whether members may have SR-IOV ports."),
+];
+/// What OVN forwards.
+const OVN_PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
+
+/// Whether there is such a provider.
+pub(super) fn exists(name: &str) -> bool {
+    PROVIDERS.iter().any(|(provider, _)| *provider == name)
+}
+
+/// Requests below `/providers`.
+pub(super) fn serve(call: &Call<'_>, rest: &[&str]) -> Reply {
+    match (call.request.method.as_str(), rest) {
+        ("GET", []) => {
+            let shown =
+                PROVIDERS.map(|(name, description)| json!({"name": name, "description": description}));
+            Ok(ApiResponse::ok(json!({"providers": shown})))
+        }
+        ("GET", [_, "flavor_capabilities" | "availability_zone_capabilities"]) if !call.caller.is_admin() => {
+            Err(policy())
+        }
+        ("GET", ["amphora", "flavor_capabilities"]) => {
+            let shown = AMPHORA_CAPABILITIES
+                .map(|(name, description)| json!({"name": name, "description": description}));
+            Ok(ApiResponse::ok(json!({"flavor_capabilities": shown})))
+        }
+        ("GET", ["amphora", "availability_zone_capabilities"]) => {
+            let shown =
+                [("compute_zone", "The compute zone."), ("management_network", "The management network.")];
+            let shown = shown.map(|(name, description)| json!({"name": name, "description": description}));
+            Ok(ApiResponse::ok(json!({"availability_zone_capabilities": shown})))
+        }
+        ("GET", [provider, "flavor_capabilities"]) if exists(provider) => {
+            let message = format!(
+                "Provider '{provider}' does not support a requested action: This provider does not support getting the \
+                 supported flavor metadata."
+            );
+            Err(refusal(StatusCode::NOT_IMPLEMENTED, &message))
+        }
+        ("GET", _) => Err(path_unknown()),
+        _ => Err(method_not_allowed()),
+    }
+}
+
+fn ovn(provider: &str, allowed: bool, what: &str) -> Result<(), Refusal> {
+    if provider != "ovn" || allowed {
+        return Ok(());
+    }
+    Err(unsupported(provider, &format!("OVN provider does not support {what}")))
+}
+
+/// Whether a provider can have such a listener.
+pub(super) fn check_listener(provider: &str, listener: &Listener) -> Result<(), Refusal> {
+    let protocol = &listener.protocol;
+    ovn(provider, OVN_PROTOCOLS.contains(&protocol.as_str()), &format!("{protocol} protocol"))?;
+    let open = listener.allowed_cidrs.as_ref().is_none_or(Vec::is_empty);
+    ovn(provider, open, "allowed_cidrs option")
+}
+
+/// Whether a provider can have such a pool.
+pub(super) fn check_pool(provider: &str, pool: &Pool) -> Result<(), Refusal> {
+    let protocol = &pool.protocol;
+    ovn(provider, OVN_PROTOCOLS.contains(&protocol.as_str()), &format!("{protocol} protocol"))?;
+    let algorithm = &pool.lb_algorithm;
+    ovn(provider, algorithm == "SOURCE_IP_PORT", &format!("{algorithm} algorithm"))?;
+    let cookies =
+        pool.session_persistence.as_ref().is_some_and(|persistence| persistence.kind != "SOURCE_IP");
+    ovn(provider, !cookies, "session persistence by cookies")
+}
+
+/// Whether a provider can have such a member.
+pub(super) fn check_member(provider: &str, member: &Member) -> Result<(), Refusal> {
+    let plain = member.monitor_address.is_none() && member.monitor_port.is_none();
+    ovn(provider, plain, "monitor options")?;
+    ovn(provider, !member.backup, "backup members")
+}
+
+/// Whether a provider can have such a monitor.
+pub(super) fn check_monitor(provider: &str, monitor: &HealthMonitor) -> Result<(), Refusal> {
+    let kind = &monitor.kind;
+    ovn(provider, matches!(kind.as_str(), "TCP" | "UDP-CONNECT"), &format!("{kind} monitor type"))
+}

@@ -1,0 +1,91 @@
+//! Extra routes of a router: checked as a whole list, or added and removed one by one.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use serde_json::{Value, json};
+
+use super::changes::{check_revision, may_change, now, wanted_changes};
+use super::errors::{bad_request, missing, required};
+use super::model::{Route, Standard};
+use super::routers::{find, render};
+use crate::cloud::World;
+use crate::http::{ApiResponse, Call, Refusal, Reply};
+
+/// How many routes a router may have: Neutron's own limit.
+const ROUTES_MAX: usize = 30;
+
+/// The routes of an update, if all of them are possible.
+pub(super) fn checked(world: &World, router: &str, wanted: &Value) -> Result<Vec<Route>, Refusal> {
+    let routes: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
+    let reason = problem(world, router, &routes);
+    match reason {
+        None => Ok(routes),
+        Some(reason) => {
+            let shown: Vec<String> = routes
+                .iter()
+                .map(|route| {
+                    format!("{{'destination': '{}', 'nexthop': '{}'}}", route.destination, route.nexthop)
+                })
+                .collect();
+            let message = format!("Invalid format for routes: [{}], {reason}", shown.join(", "));
+            Err(bad_request("InvalidRoutes", &message))
+        }
+    }
+}
+
+fn problem(world: &World, router: &str, routes: &[Route]) -> Option<&'static str> {
+    let network = &world.state.network;
+    let ports: Vec<_> = network.ports.find("device_id", router).flat_map(|port| &port.fixed_ips).collect();
+    let ranges: Vec<IpNet> =
+        ports.iter().filter_map(|fixed| network.subnets.get(&fixed.subnet_id)?.cidr.parse().ok()).collect();
+    for route in routes {
+        let Ok(hop) = route.nexthop.parse::<IpAddr>() else {
+            return Some("the nexthop is not a valid address");
+        };
+        if route.destination.parse::<IpNet>().is_err() {
+            return Some("the destination is not a valid range");
+        }
+        if !ranges.iter().any(|range| range.contains(&hop)) {
+            return Some("the nexthop is not connected with router");
+        }
+        if ports.iter().any(|fixed| fixed.ip_address == route.nexthop) {
+            return Some("the nexthop is used by router");
+        }
+    }
+    None
+}
+
+/// `add_extraroutes` and `remove_extraroutes`: what is there already, or already gone, is no error.
+pub(super) fn serve(world: &mut World, call: &Call<'_>, id: &str, add: bool) -> Reply {
+    let router = find(world, call, id)?.clone();
+    let action = if add { "add_extraroutes" } else { "remove_extraroutes" };
+    may_change(call.caller, &router.project_id, action, missing("routers", id))?;
+    check_revision(call, &router)?;
+    let changes = wanted_changes(call, "router")?;
+    let wanted = changes.get("routes").ok_or_else(|| required("routes"))?;
+    let mut routes = router.routes.clone();
+    if add {
+        let new = checked(world, id, wanted)?;
+        routes.extend(new.into_iter().filter(|route| !router.routes.contains(route)));
+        let most =
+            usize::try_from(super::quotas::of(world, &router.project_id).router_route).unwrap_or(usize::MAX);
+        if routes.len() > most {
+            let message = format!("The number of routes exceeds the maximum {ROUTES_MAX}.");
+            return Err(bad_request("RoutesExhausted", &message));
+        }
+    } else {
+        let gone: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
+        routes.retain(|route| !gone.contains(route));
+    }
+    let time = now(world);
+    let changed = world.state.network.routers.update(id, |router| {
+        if router.routes != routes {
+            router.routes = routes;
+            router.touch(&time);
+        }
+        router.clone()
+    });
+    // These two show everything, whoever asks.
+    Ok(ApiResponse::ok(json!({"router": changed.map(|router| render(&router, true))})))
+}

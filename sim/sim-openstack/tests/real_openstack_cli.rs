@@ -1,0 +1,237 @@
+//! The real `openstack` command-line client against the simulator's HTTP server: a scripted session over all services.
+//!
+//! The client is a Python program of its own; what it prints is asked for as JSON. `cargo xtask openstack-client` installs it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "an answer without what is looked for fails the test, as it should"
+)]
+
+#[path = "openstack_client/location.rs"]
+mod client_location;
+// One definition of the cache folder for the whole workspace.
+#[path = "../../../crates/bowline-testkit/src/apiserver/binaries.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the file is part of a library as well, and only its cache folder is needed"
+)]
+mod binaries;
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use serde_json::Value;
+use sim_openstack::{Config, Estate, EstateSize, Latencies, Service, SimService, clouds_yaml, seed, serve};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+/// A served cloud, and the client that talks to it.
+struct Session {
+    client: PathBuf,
+    folder: TempDir,
+    service: SimService,
+    estate: Estate,
+    stop: CancellationToken,
+}
+
+impl Session {
+    async fn start() -> Self {
+        let client =
+            client_location::locate(&binaries::cache_folder()).unwrap_or_else(|problem| panic!("{problem}"));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let root = format!("http://{}", listener.local_addr().unwrap());
+        let config = Config { latencies: Latencies::none(), ..Config::at(&root) };
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("clouds.yaml"), clouds_yaml(&config)).unwrap();
+        let (cloud, estate) = seed(config, jiff::Timestamp::now(), &EstateSize::default());
+        let service = SimService::on_tokio_time(cloud);
+        let stop = CancellationToken::new();
+        tokio::spawn(serve(listener, service.clone(), stop.clone()));
+        Self { client, folder, service, estate, stop }
+    }
+
+    async fn run(&self, cloud: &str, arguments: &[&str]) -> Output {
+        let mut command = Command::new(&self.client);
+        command.args(["--os-cloud", cloud]).args(arguments).current_dir(self.folder.path());
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")) {
+            command.env_remove(name);
+        }
+        command.env("OS_CLIENT_CONFIG_FILE", self.folder.path().join("clouds.yaml"));
+        command.env("HOME", self.folder.path()).env("NO_PROXY", "127.0.0.1").kill_on_drop(true);
+        command.output().await.unwrap()
+    }
+
+    async fn expect_success(&self, cloud: &str, arguments: &[&str]) -> String {
+        let output = self.run(cloud, arguments).await;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "openstack {}: {}", arguments.join(" "), text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// A command that gives JSON.
+    async fn json(&self, arguments: &[&str]) -> Value {
+        self.json_as("sim", arguments).await
+    }
+
+    async fn json_as(&self, cloud: &str, arguments: &[&str]) -> Value {
+        let with_format: Vec<&str> = arguments.iter().copied().chain(["-f", "json"]).collect();
+        let text = self.expect_success(cloud, &with_format).await;
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}: {text}", arguments.join(" ")))
+    }
+
+    /// A command that gives nothing worth reading.
+    async fn done(&self, arguments: &[&str]) {
+        self.expect_success("sim", arguments).await;
+    }
+
+    /// A command that is refused; what it says.
+    async fn refused(&self, cloud: &str, arguments: &[&str]) -> String {
+        let output = self.run(cloud, arguments).await;
+        assert!(!output.status.success(), "openstack {} succeeded", arguments.join(" "));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_client_works_on_the_simulator() {
+    let session = Session::start().await;
+    identity(&session).await;
+    network_and_servers(&session).await;
+    load_balancer(&session).await;
+    refusals(&session).await;
+    let log = session.service.with(|cloud| cloud.log().total());
+    println!("the client made {log} requests");
+    session.stop.cancel();
+}
+
+async fn identity(session: &Session) {
+    let token = session.json(&["token", "issue"]).await;
+    assert_eq!(text(&token, "project_id"), session.estate.project);
+    let catalog = session.json(&["catalog", "list"]).await;
+    assert_eq!(catalog.as_array().unwrap().len(), Service::ALL.len());
+    let project = session.json_as("sim-admin", &["project", "create", "other"]).await;
+    assert_eq!(text(&project, "name"), "other");
+    let credential = session.json(&["application", "credential", "create", "ccm"]).await;
+    assert!(text(&credential, "Secret").len() > 20);
+}
+
+async fn network_and_servers(session: &Session) {
+    session.done(&["network", "create", "cli-net", "--tag", "blue"]).await;
+    let subnet =
+        ["subnet", "create", "cli-subnet", "--network", "cli-net", "--subnet-range", "192.168.7.0/24"];
+    let subnet = session.json(&subnet).await;
+    assert_eq!(text(&subnet, "gateway_ip"), "192.168.7.1");
+    session.done(&["router", "create", "cli-router", "--external-gateway", "public"]).await;
+    session.done(&["router", "add", "subnet", "cli-router", "cli-subnet"]).await;
+    let blue = session.json(&["network", "list", "--tags", "blue"]).await;
+    assert_eq!(blue.as_array().unwrap().len(), 1);
+    session.done(&["security", "group", "create", "cli-group"]).await;
+    let rule =
+        ["security", "group", "rule", "create", "cli-group", "--protocol", "tcp", "--dst-port", "80:80"];
+    session.done(&rule).await;
+    let server =
+        ["server", "create", "cli-server", "--flavor", "m1.tiny", "--image", "tiny", "--network", "cli-net"];
+    session.done(&[&server[..], &["--security-group", "cli-group", "--wait"]].concat()).await;
+    let server = session.json(&["server", "show", "cli-server"]).await;
+    assert_eq!(text(&server, "status"), "ACTIVE");
+    assert_eq!(server["addresses"]["cli-net"].as_array().unwrap().len(), 1, "{server}");
+    let servers = session.json(&["server", "list"]).await;
+    assert_eq!(servers.as_array().unwrap().len(), 4);
+    session.done(&["server", "stop", "cli-server"]).await;
+    assert_eq!(text(&session.json(&["server", "show", "cli-server"]).await, "status"), "SHUTOFF");
+    session.done(&["server", "start", "cli-server"]).await;
+    let ports = session.json(&["port", "list", "--server", "cli-server"]).await;
+    assert_eq!(ports.as_array().unwrap().len(), 1);
+}
+
+async fn load_balancer(session: &Session) {
+    let create = [
+        "loadbalancer",
+        "create",
+        "--name",
+        "lb1",
+        "--vip-subnet-id",
+        "cli-subnet",
+        "--wait",
+        "--tag",
+        "red",
+    ];
+    let balancer = session.json(&create).await;
+    assert_eq!(text(&balancer, "provisioning_status"), "ACTIVE");
+    let listener = [
+        "loadbalancer",
+        "listener",
+        "create",
+        "--name",
+        "http",
+        "--protocol",
+        "TCP",
+        "--protocol-port",
+        "80",
+        "--wait",
+        "lb1",
+    ];
+    session.done(&listener).await;
+    let pool = ["loadbalancer", "pool", "create", "--name", "web", "--listener", "http", "--protocol", "TCP"];
+    session.done(&[&pool[..], &["--lb-algorithm", "ROUND_ROBIN", "--wait"]].concat()).await;
+    for number in ["10", "11"] {
+        let address = format!("192.168.7.{number}");
+        let member = [
+            "loadbalancer",
+            "member",
+            "create",
+            "--address",
+            &address,
+            "--protocol-port",
+            "8080",
+            "--wait",
+            "web",
+        ];
+        session.done(&member).await;
+    }
+    let monitor =
+        ["loadbalancer", "healthmonitor", "create", "--name", "alive", "--type", "TCP", "--delay", "5"];
+    session.done(&[&monitor[..], &["--timeout", "3", "--max-retries", "2", "--wait", "web"]].concat()).await;
+    let members = session.json(&["loadbalancer", "member", "list", "web"]).await;
+    assert_eq!(members.as_array().unwrap().len(), 2);
+    let tree = session.expect_success("sim", &["loadbalancer", "status", "show", "lb1"]).await;
+    assert!(tree.contains("\"operating_status\": \"ONLINE\""), "{tree}");
+    let tagged = session.json(&["loadbalancer", "list", "--tags", "red"]).await;
+    assert_eq!(tagged.as_array().unwrap().len(), 1);
+    let port = text(&balancer, "vip_port_id");
+    let floating =
+        session.json(&["floating", "ip", "create", "public", "--port", port, "--tag", "kept"]).await;
+    assert_eq!(text(&floating, "port_id"), port);
+    session.done(&["loadbalancer", "delete", "--cascade", "--wait", "lb1"]).await;
+    let floating = session.json(&["floating", "ip", "show", text(&floating, "id")]).await;
+    assert!(floating["port_id"].is_null() && text(&floating, "status") == "DOWN", "{floating}");
+    assert_eq!(session.json(&["loadbalancer", "list"]).await, serde_json::json!([]));
+}
+
+async fn refusals(session: &Session) {
+    let wrong = session.refused("sim", &["--os-password", "wrong", "token", "issue"]).await;
+    assert!(wrong.contains("401"), "{wrong}");
+    let missing = session.refused("sim", &["network", "show", "nosuch"]).await;
+    assert!(missing.contains("nosuch"), "{missing}");
+    let missing = session.refused("sim", &["loadbalancer", "show", "nosuch"]).await;
+    assert!(missing.to_lowercase().contains("unable to locate nosuch"), "{missing}");
+    let used = session.refused("sim", &["network", "delete", "cli-net"]).await;
+    assert!(used.contains("409") || used.contains("Conflict") || used.contains("still in use"), "{used}");
+    let project = session.estate.project.as_str();
+    session.expect_success("sim-admin", &["quota", "set", "--floating-ips", "1", "--force", project]).await;
+    let full = session.refused("sim", &["floating", "ip", "create", "public"]).await;
+    assert!(full.contains("Quota exceeded"), "{full}");
+    let quota = session.json(&["quota", "show", "--network"]).await;
+    assert!(quota.to_string().contains("floating"), "{quota}");
+    let forbidden = session.refused("sim", &["project", "create", "mine"]).await;
+    assert!(forbidden.contains("403") || forbidden.contains("not authorized"), "{forbidden}");
+}

@@ -1,0 +1,307 @@
+//! Plays recorded requests to a simulated cloud with the same estate, with its own identifiers in place of the recorded ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sim_openstack::{
+    ADMIN, Account, Cloud, Config, Estate, EstateSize, Latencies, MEMBER, Outcome, Region, State, compute,
+    network, seed,
+};
+
+use crate::compare::{self, Difference, Reply};
+use crate::exchange::{self, Exchange};
+
+const SCRUBBED: &str = "***SCRUBBED***";
+
+/// The recorded estate: what the seeded things were called there.
+const RECORDED: [(&str, &str); 11] = [
+    ("project", "05a2ca643f9c4ec88c197cde22941c01"),
+    ("user", "02308f8534d24c23b52983a344905e1a"),
+    ("admin project", "769bd0002ea44c088bd407564ea22dbd"),
+    ("public network", "29ee9118-b6d9-496d-b78e-3ecf9c7e0539"),
+    ("public subnet", "f7db3c4d-4aea-45a9-9bdc-35fd105ae7db"),
+    ("network", "f1fddff7-48c7-4b8c-85a0-03061df36ca3"),
+    ("subnet", "eb598304-d28f-4f72-83ef-fe9006b2b0e9"),
+    ("subnet6", "4aaa7064-e82d-4492-9cd3-4e487224523b"),
+    ("router", "215a2d0e-3611-43cf-b386-a73c0c45484b"),
+    ("group", "52416957-0427-4e3d-863d-05073dec62d4"),
+    ("image", "02868281-fa1f-4396-9349-14228286783f"),
+];
+/// Its servers from the oldest to the newest: name, identifier, address, zone.
+const RECORDED_SERVERS: [(&str, &str, &str, &str); 3] = [
+    ("node-1", "46270c6c-7544-4610-bdf2-5717a89ab6ff", "10.10.0.95", "az1"),
+    ("node-3", "af6ad565-aed5-42ca-9f6f-dd77b206c810", "10.10.0.192", "az1"),
+    ("node-2", "a8eac561-4853-4706-abf9-c1d057ee5b3c", "10.10.0.251", "az2"),
+];
+
+pub(crate) struct Player {
+    pub(crate) cloud: Cloud,
+    pub(crate) estate: Estate,
+    now: Timestamp,
+    exchanges: BTreeMap<String, Exchange>,
+    played: BTreeSet<String>,
+    translation: BTreeMap<String, String>,
+    pub(crate) differences: Vec<Difference>,
+    pub(crate) member: String,
+    pub(crate) admin: String,
+}
+
+impl Player {
+    pub(crate) fn new() -> Self {
+        let mut tls = Region::by_port("RegionTLS", "https://127.0.0.1");
+        tls.interfaces = vec!["public".to_owned()];
+        let latencies = Latencies { server_delete: Duration::ZERO, ..Latencies::default() };
+        let config = Config {
+            regions: vec![Region::by_port("RegionOne", "http://127.0.0.1"), tls],
+            latencies,
+            default_load_balancer_provider: "ovn".to_owned(),
+            token_lifetime: Duration::from_secs(30 * 86_400), // the replay waits often, in virtual time
+            ..Config::default()
+        };
+        let now = "2026-11-15T07:51:30Z".parse().unwrap();
+        let size = EstateSize { servers: 0, cidr: Some("10.10.0.0/24".to_owned()) };
+        let (cloud, estate) = seed(config, now, &size);
+        let mut player = Self {
+            cloud,
+            estate,
+            now,
+            exchanges: exchange::load(),
+            played: BTreeSet::new(),
+            translation: BTreeMap::new(),
+            differences: Vec::new(),
+            member: String::new(),
+            admin: String::new(),
+        };
+        player.complete_estate();
+        player.member = player.login(MEMBER);
+        player.admin = player.login(ADMIN);
+        player
+    }
+
+    /// The second subnet and the servers of the recorded estate.
+    fn complete_estate(&mut self) {
+        let estate = self.estate.clone();
+        let world = self.cloud.world();
+        let subnet6 = network::NewSubnet {
+            name: "k8s-subnet6".to_owned(),
+            network_id: estate.network.clone(),
+            cidr: "fd00:10::/64".to_owned(),
+            pool: None,
+        };
+        let subnet6 = network::add_subnet(world, &estate.project, subnet6).unwrap();
+        world.state.network.subnets.update(&subnet6, |subnet| {
+            subnet.ipv6_ra_mode = Some("dhcpv6-stateful".to_owned());
+            subnet.ipv6_address_mode = Some("dhcpv6-stateful".to_owned());
+        });
+        let dns = vec!["1.1.1.1".to_owned()];
+        world.state.network.subnets.update(&estate.subnet, |subnet| subnet.dns_nameservers = dns);
+        network::connect(world, &estate.router, &subnet6).unwrap();
+        for (name, id, address, zone) in RECORDED_SERVERS {
+            let server = compute::boot(
+                world,
+                compute::NewServer {
+                    name: name.to_owned(),
+                    project_id: estate.project.clone(),
+                    user_id: estate.user.clone(),
+                    flavor_id: estate.flavor.clone(),
+                    image_id: Some(estate.image.clone()),
+                    networks: vec![estate.network.clone()],
+                    security_groups: vec![estate.security_group.clone()],
+                    zone: Some(zone.to_owned()),
+                    metadata: [("role".to_owned(), "worker".to_owned())].into(),
+                },
+            );
+            let port = world.state.network.ports.find("device_id", &server).next().unwrap();
+            let own = port.fixed_ips[0].ip_address.clone();
+            self.translation.insert(id.to_owned(), server);
+            self.translation.insert(address.to_owned(), own);
+        }
+        let own = |name: &str| match name {
+            "project" => &estate.project,
+            "user" => &estate.user,
+            "admin project" => &estate.admin_project,
+            "public network" => &estate.external_network,
+            "public subnet" => &estate.external_subnet,
+            "network" => &estate.network,
+            "subnet" => &estate.subnet,
+            "subnet6" => &subnet6,
+            "router" => &estate.router,
+            "group" => &estate.security_group,
+            _ => &estate.image,
+        };
+        for (name, recorded) in RECORDED {
+            self.translation.insert(recorded.to_owned(), own(name).clone());
+        }
+    }
+
+    fn login(&mut self, account: Account) -> String {
+        let user = json!({"name": account.user, "domain": {"id": "default"}, "password": account.password});
+        let scope = json!({"project": {"name": account.project, "domain": {"id": "default"}}});
+        let identity = json!({"methods": ["password"], "password": {"user": user}});
+        let body = json!({"auth": {"identity": identity, "scope": scope}});
+        let reply = self.ask("", "POST", "http://127.0.0.1:5000/v3/auth/tokens", &[], &body);
+        reply.headers["x-subject-token"].to_str().unwrap().to_owned()
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+    }
+
+    /// Changes the state behind the API's back, after everything that is due by now.
+    pub(crate) fn edit<R>(&mut self, change: impl FnOnce(&mut State) -> R) -> R {
+        self.cloud.settle(self.now);
+        self.cloud.edit(change)
+    }
+
+    /// How many exchanges were replayed.
+    pub(crate) fn replayed(&self) -> usize {
+        self.played.len()
+    }
+
+    /// Exchanges that no script has played.
+    pub(crate) fn left_over(&self) -> Vec<&str> {
+        let names = self.exchanges.keys().map(String::as_str);
+        names.filter(|name| !self.played.contains(*name)).collect()
+    }
+
+    /// The recorded identifier's counterpart here.
+    pub(crate) fn own(&self, recorded: &str) -> String {
+        self.translation.get(recorded).cloned().unwrap_or_else(|| recorded.to_owned())
+    }
+
+    /// Says which identifier here is meant by a recorded one that no answer told.
+    pub(crate) fn translate(&mut self, recorded: &str, own: &str) {
+        self.translation.insert(recorded.to_owned(), own.to_owned());
+    }
+
+    /// The value of a member in a recorded answer.
+    pub(crate) fn recorded_body(&self, name: &str) -> Value {
+        self.exchanges[name].body.clone()
+    }
+
+    /// The identifier at the end of a recorded path.
+    pub(crate) fn recorded_id(&self, name: &str) -> String {
+        let url = &self.exchanges[name].url;
+        let path = url.split('?').next().unwrap();
+        path.rsplit('/').next().unwrap().to_owned()
+    }
+
+    /// Plays an exchange as the member of the project.
+    pub(crate) fn play(&mut self, name: &str) -> Value {
+        let token = self.member.clone();
+        self.play_with(name, &token, SCRUBBED)
+    }
+
+    /// Plays an exchange as the administrator.
+    pub(crate) fn play_as_admin(&mut self, name: &str) -> Value {
+        let token = self.admin.clone();
+        self.play_with(name, &token, SCRUBBED)
+    }
+
+    /// Plays an exchange with a token, and a secret in place of what was scrubbed from the body.
+    pub(crate) fn play_with(&mut self, name: &str, token: &str, secret: &str) -> Value {
+        let exchange =
+            self.exchanges.get(name).unwrap_or_else(|| panic!("no exchange {name} was recorded")).clone();
+        assert!(self.played.insert(name.to_owned()), "{name} is played twice");
+        let url = self.translated(&exchange.url);
+        let body = self.translated(&exchange.request_body.to_string()).replace(SCRUBBED, secret);
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let headers: Vec<(&str, &str)> = exchange
+            .request_headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), if value == SCRUBBED { token } else { value.as_str() }))
+            .collect();
+        let reply = self.ask("", &exchange.method, &url, &headers, &body);
+        let expected = Exchange {
+            body: serde_json::from_str(&self.translated(&exchange.body.to_string())).unwrap(),
+            ..exchange.clone()
+        };
+        self.differences.extend(compare::compare(&expected, &reply));
+        if (200..300).contains(&exchange.status) && exchange.method == "POST" {
+            self.learn(&exchange.body, &reply.body);
+        }
+        reply.body
+    }
+
+    /// A request that was made but not recorded, with identifiers of this cloud.
+    pub(crate) fn ask(
+        &mut self,
+        token: &str,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Reply {
+        let mut request = Request::builder().method(method).uri(url);
+        if !token.is_empty() {
+            request = request.header("x-auth-token", token);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        match self.cloud.handle(request.body(Bytes::from(body)).unwrap(), self.now) {
+            Outcome::Reply(response) => Reply::read(response),
+            other => panic!("no answer to {url}: {other:?}"),
+        }
+    }
+
+    /// Identifiers and addresses at the same place in both answers mean the same thing.
+    fn learn(&mut self, recorded: &Value, own: &Value) {
+        match (recorded, own) {
+            (Value::String(recorded), Value::String(own)) if recorded != own && is_identifier(recorded) => {
+                self.translation.entry(recorded.clone()).or_insert_with(|| own.clone());
+            }
+            (Value::Object(recorded), Value::Object(own)) => {
+                for (name, value) in recorded {
+                    self.learn(value, own.get(name).unwrap_or(&Value::Null));
+                }
+            }
+            (Value::Array(recorded), Value::Array(own)) if recorded.len() == own.len() => {
+                for (recorded, own) in recorded.iter().zip(own) {
+                    self.learn(recorded, own);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A text with this cloud's identifiers.
+    fn translated(&self, text: &str) -> String {
+        let mut result = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let found = self.translation.iter().rev().find(|(recorded, _)| {
+                let follows = |tail: &str| {
+                    !tail.starts_with(|next: char| {
+                        next.is_ascii_hexdigit()
+                            || next == '.' && tail.len() > 1 && tail.as_bytes()[1].is_ascii_digit()
+                    })
+                };
+                rest.strip_prefix(recorded.as_str()).is_some_and(follows)
+            });
+            match found {
+                Some((recorded, own)) => {
+                    result.push_str(own);
+                    rest = &rest[recorded.len()..];
+                }
+                None => {
+                    result.push(first);
+                    rest = &rest[first.len_utf8()..];
+                }
+            }
+        }
+        result
+    }
+}
+
+/// UUIDs with and without dashes, addresses.
+fn is_identifier(text: &str) -> bool {
+    let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    (hex && text.len() >= 32) || text.parse::<std::net::IpAddr>().is_ok()
+}
