@@ -181,10 +181,11 @@ async fn our_condition_comes_changes_and_goes_beside_somebody_elses() -> anyhow:
     let entry = patch::condition(seen.condition.as_deref(), &ready, late);
     fixture.write(&seen, patch::status(&seen, &at("192.0.2.1"), Some(entry))).await?;
     let seen = fixture.seen().await?;
-    assert_eq!((seen.condition.as_deref(), seen.status.ingress.len()), (Some(&ready), 1));
+    let kept = said(ConditionStatus::True, "");
+    assert_eq!((seen.condition.as_deref(), seen.status.ingress.len()), (Some(&kept), 1));
     let all = fixture.conditions().await?;
     let ours = all.iter().find(|one| one.type_ == SERVICE_CONDITION).context("ours is gone")?;
-    assert_eq!(ours.last_transition_time.0, late);
+    assert_eq!((ours.last_transition_time.0, ours.message.as_str()), (late, "ready"));
 
     fixture.write(&seen, patch::unsay()).await?;
     let left = fixture.conditions().await?;
