@@ -103,10 +103,11 @@ pub(crate) fn finish(world: &mut World, id: &str) {
     let lag = world.config.latencies.ovn_child_lag;
     if provider.as_deref() == Some("ovn") && !lag.is_zero() {
         world.schedule.add(later(world.now, lag), Effect::LoadBalancerChildren(id.to_owned()));
+        health::refresh_alone(world, id);
     } else {
         end_children(world, id, "ACTIVE");
+        health::refresh(world, id);
     }
-    health::refresh(world, id);
 }
 
 /// The children of a load balancer leave PENDING.

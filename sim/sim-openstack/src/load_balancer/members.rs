@@ -69,7 +69,7 @@ pub(super) fn planned(
         return Err(bad_request(&format!("Subnet {subnet} not found.")));
     }
     let monitored = world.state.load_balancer.monitors.find("pool_id", &pool.id).next().is_some();
-    let status = if balancer.provider == "ovn" || monitored { "OFFLINE" } else { "NO_MONITOR" };
+    let status = if monitored { "OFFLINE" } else { "NO_MONITOR" };
     let blank = Member {
         id: world.ids.uuid(),
         operating_status: status.to_owned(),

@@ -230,7 +230,9 @@ pub struct NewSubnet {
 pub fn add_subnet(world: &mut World, project: &str, new: NewSubnet) -> Option<String> {
     let pools = new.pool.map(|(start, end)| vec![AllocationPool { start, end }]);
     let blank = subnets::blank(world, project, &new.network_id, &new.cidr, None, pools)?;
-    let subnet = super::model::Subnet { name: new.name, ..blank };
+    // Nobody hands out addresses on an external network.
+    let external = world.state.network.networks.get(&new.network_id).is_some_and(|network| network.external);
+    let subnet = super::model::Subnet { name: new.name, enable_dhcp: !external, ..blank };
     let id = subnet.id.clone();
     world.state.network.subnets.insert(subnet);
     Some(id)

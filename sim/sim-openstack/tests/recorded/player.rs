@@ -97,9 +97,24 @@ impl Player {
             subnet.ipv6_ra_mode = Some("dhcpv6-stateful".to_owned());
             subnet.ipv6_address_mode = Some("dhcpv6-stateful".to_owned());
         });
+        world
+            .state
+            .network
+            .subnets
+            .update(&estate.external_subnet, |subnet| "172.24.4.0/24".clone_into(&mut subnet.cidr));
         let dns = vec!["1.1.1.1".to_owned()];
         world.state.network.subnets.update(&estate.subnet, |subnet| subnet.dns_nameservers = dns);
         network::connect(world, &estate.router, &subnet6).unwrap();
+        let limits = network::NetworkQuota {
+            network: -1,
+            port: -1,
+            floatingip: -1,
+            security_group: -1,
+            security_group_rule: -1,
+            ..network::NetworkQuota::default()
+        };
+        world.state.network.quotas.insert(estate.project.clone(), limits);
+        world.state.compute.quotas.remove(&estate.project);
         for (name, id, address, zone) in RECORDED_SERVERS {
             let server = compute::boot(
                 world,
