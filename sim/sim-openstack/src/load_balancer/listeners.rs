@@ -54,6 +54,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
                 name: "listeners",
                 table: &world.state.load_balancer.listeners,
                 indexed: &["loadbalancer_id", "default_pool_id"],
+                within: None,
                 tags: &|listener| &listener.tags,
                 visible: &|listener| call.caller.may_see(&listener.project_id),
                 render: &|listener| render::listener(world, listener),

@@ -31,6 +31,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, pool: &str, rest: &[&str
                 name: "members",
                 table: &world.state.load_balancer.members,
                 indexed: &[],
+                within: Some(("pool_id", &pool.id)),
                 tags: &|member| &member.tags,
                 visible: &|member: &Member| member.pool_id == pool.id,
                 render: &|member| render::member(world, member),

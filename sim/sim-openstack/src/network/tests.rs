@@ -276,3 +276,17 @@ fn an_extension_that_is_missing_is_not_listed() {
     let has = |alias: &str| listed.as_array().unwrap().iter().any(|extension| extension["alias"] == alias);
     assert!(has("extraroute") && !has("extraroute-atomic"));
 }
+
+#[test]
+fn a_bulk_request_makes_all_or_none() {
+    let mut bench = Bench::new();
+    let network = bench.estate.network.clone();
+    let before = bench.cloud.state().network.ports.len();
+    let good = json!({"network_id": network});
+    let bad = json!({"network_id": network, "fixed_ips": [{"ip_address": "9.9.9.9"}]});
+    let refused = bench.post(&format!("{ROOT}/ports"), &json!({"ports": [good, bad]}));
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert_eq!(bench.cloud.state().network.ports.len(), before);
+    let made = bench.post(&format!("{ROOT}/ports"), &json!({"ports": [good, good]}));
+    assert_eq!(made.body["ports"].as_array().unwrap().len(), 2);
+}
