@@ -86,7 +86,7 @@ pub(crate) fn judge(player: &Player) -> Vec<String> {
         match known {
             Some(index) => used[index] = true,
             None => {
-                report.push(format!("{} at {}: {}", difference.exchange, difference.place, difference.what))
+                report.push(format!("{} at {}: {}", difference.exchange, difference.place, difference.what));
             }
         }
     }
