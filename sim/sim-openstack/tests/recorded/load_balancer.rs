@@ -387,8 +387,9 @@ fn health(player: &mut Player) {
     player.pass(LONG);
     let online = player.play("octavia-amphora-status-tree-online");
     assert_eq!(online["statuses"]["loadbalancer"]["operating_status"], "ONLINE");
-    let member =
-        online["statuses"]["loadbalancer"]["listeners"][0]["pools"][0]["members"][0]["id"].as_str().unwrap();
+    let members = &online["statuses"]["loadbalancer"]["listeners"][0]["pools"][0]["members"];
+    let first = members.as_array().unwrap().iter().find(|member| member["name"] == "m0").unwrap();
+    let member = first["id"].as_str().unwrap();
     load_balancer::set_member_health(player.cloud.world(), member, false);
     let degraded = player.play("octavia-amphora-status-tree-degraded");
     assert_eq!(degraded["statuses"]["loadbalancer"]["operating_status"], "DEGRADED");
