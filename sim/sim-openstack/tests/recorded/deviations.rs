@@ -76,10 +76,10 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// Every difference that is not in the table, every entry of the table without a difference, every exchange left over.
-pub(crate) fn judge(player: &Player) -> Vec<String> {
+pub(crate) fn judge(players: &[Player]) -> Vec<String> {
     let mut report = Vec::new();
     let mut used = vec![false; DEVIATIONS.len()];
-    for difference in &player.differences {
+    for difference in players.iter().flat_map(|player| &player.differences) {
         let known = DEVIATIONS.iter().position(|deviation| {
             matches(deviation.exchange, &difference.exchange) && matches(deviation.place, &difference.place)
         });
@@ -100,9 +100,9 @@ pub(crate) fn judge(player: &Player) -> Vec<String> {
     }
     let listed = |name: &str| NOT_REPLAYED.iter().any(|(listed, _)| *listed == name);
     report.extend(
-        player
-            .left_over()
-            .into_iter()
+        players
+            .iter()
+            .flat_map(Player::left_over)
             .filter(|name| !listed(name))
             .map(|name| format!("{name} is not replayed")),
     );
