@@ -144,6 +144,10 @@ fn extra_routes_are_added_and_removed_one_by_one_or_replaced_as_a_whole() {
     assert_eq!(removed.body["router"]["routes"], json!([route(2)]));
     let replaced = routes(&mut bench, "", json!([route(3)]));
     assert_eq!(replaced.body["router"]["routes"], json!([route(3)]));
+    let project = bench.estate.project.clone();
+    bench.cloud.edit(|state| state.network.quotas.get_mut(&project).unwrap().router_route = 2);
+    let many = json!([route(3), route(4), route(5)]);
+    assert_eq!(kind(&routes(&mut bench, "", many)), (400, "RoutesExhausted".to_owned()));
     let far = json!([{"destination": "10.244.9.0/24", "nexthop": "203.0.113.9"}]);
     assert_eq!(kind(&routes(&mut bench, "/add_extraroutes", far)), (400, "InvalidRoutes".to_owned()));
 }
