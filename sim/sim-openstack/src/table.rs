@@ -116,7 +116,7 @@ impl<T: Row> Table<T> {
         }
     }
 
-    /// Whether the attribute is indexed: none of the rows may be missing from [`Table::find`] then.
+    /// The rows with a value of an attribute that [`Row::index_keys`] names, by identifier.
     pub fn find<'a>(&'a self, attribute: &'static str, value: &str) -> impl Iterator<Item = &'a T> + 'a {
         self.index
             .get(&(attribute, value.to_owned()))

@@ -162,7 +162,7 @@ impl Faults {
         Self { rules: Vec::new(), added: 0, random, memory: Memory::default() }
     }
 
-    /// Adds a rule. The first rule that matches a request acts.
+    /// Adds a rule. Of all rules that match a request the first one acts, and only that.
     pub fn add(&mut self, rule: Rule) -> RuleId {
         self.added += 1;
         let id = RuleId(self.added);

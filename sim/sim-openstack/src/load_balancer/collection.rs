@@ -21,6 +21,8 @@ pub(super) struct Listing<'a, T> {
     pub(super) table: &'a Table<T>,
     /// Attributes that the table has an index for.
     pub(super) indexed: &'a [&'static str],
+    /// Only rows with this value of an indexed attribute belong to the list.
+    pub(super) within: Option<(&'static str, &'a str)>,
     pub(super) tags: &'a dyn Fn(&T) -> &[String],
     pub(super) visible: &'a dyn Fn(&T) -> bool,
     pub(super) render: &'a dyn Fn(&T) -> Value,
@@ -39,6 +41,8 @@ impl<T: Row + Serialize + Default> Listing<'_, T> {
             Some([value]) => Some(self.table.find(name, value).collect()),
             _ => None,
         });
+        let candidates = candidates
+            .or_else(|| self.within.map(|(attribute, value)| self.table.find(attribute, value).collect()));
         let tags = TagFilter::of(query);
         let attribute = |row: &T, name: &str| {
             let name = if name == "tenant_id" { "project_id" } else { name };

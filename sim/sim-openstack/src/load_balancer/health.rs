@@ -17,6 +17,15 @@ pub fn set_member_health(world: &mut World, member_id: &str, answers: bool) {
     }
 }
 
+/// A load balancer shows that it works before its children do.
+pub(super) fn refresh_alone(world: &mut World, id: &str) {
+    world.state.load_balancer.load_balancers.update(id, |balancer| {
+        if balancer.operating_status == "OFFLINE" && balancer.admin_state_up {
+            "ONLINE".clone_into(&mut balancer.operating_status);
+        }
+    });
+}
+
 /// Works the operating statuses of a load balancer out anew.
 pub(super) fn refresh(world: &mut World, id: &str) {
     let state = &mut world.state.load_balancer;

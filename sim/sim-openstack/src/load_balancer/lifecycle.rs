@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::errors::{conflict, immutable, not_found};
 use super::model::{LoadBalancer, Operation, OperationKind};
-use super::{health, vip};
+use super::{health, monitor_ports, vip};
 use crate::clock::{later, plain};
 use crate::cloud::World;
 use crate::http::Refusal;
@@ -103,10 +103,11 @@ pub(crate) fn finish(world: &mut World, id: &str) {
     let lag = world.config.latencies.ovn_child_lag;
     if provider.as_deref() == Some("ovn") && !lag.is_zero() {
         world.schedule.add(later(world.now, lag), Effect::LoadBalancerChildren(id.to_owned()));
+        health::refresh_alone(world, id);
     } else {
         end_children(world, id, "ACTIVE");
+        health::refresh(world, id);
     }
-    health::refresh(world, id);
 }
 
 /// The children of a load balancer leave PENDING.
@@ -168,6 +169,13 @@ fn end_children(world: &mut World, id: &str, status: &str) {
             _ => {}
         }
     }
+    end_pools(world, pools, status, &time);
+    if let Some(balancer) = world.state.load_balancer.load_balancers.get(id).cloned() {
+        monitor_ports::sync(world, &balancer);
+    }
+}
+
+fn end_pools(world: &mut World, pools: Vec<String>, status: &str, time: &str) {
     let gone = |world: &World, pool: &str| {
         let pool = world.state.load_balancer.pools.get(pool);
         status == "ACTIVE" && pool.is_some_and(|pool| pool.provisioning_status == "PENDING_DELETE")
@@ -180,7 +188,7 @@ fn end_children(world: &mut World, id: &str, status: &str) {
         world.state.load_balancer.pools.update(&pool, |pool| {
             if pool.provisioning_status.starts_with("PENDING") {
                 status.clone_into(&mut pool.provisioning_status);
-                pool.updated_at = Some(time.clone());
+                pool.updated_at = Some(time.to_owned());
             }
         });
     }
@@ -212,5 +220,6 @@ fn remove(world: &mut World, id: &str) {
     }
     if let Some(balancer) = world.state.load_balancer.load_balancers.remove(id) {
         vip::give_back(world, &balancer);
+        monitor_ports::sync(world, &balancer);
     }
 }

@@ -41,7 +41,10 @@ const CHANGEABLE: [&str; 24] = [
     "default_pool",
 ];
 /// What a TLS listener has unless it says otherwise.
-const TLS_CIPHERS: &str = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+const TLS_CIPHERS: &str = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:\
+    ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:\
+    ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:\
+    DHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384:DHE-RSA-CHACHA20-POLY1305";
 
 /// Requests below `/listeners`.
 pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply {
@@ -51,6 +54,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
                 name: "listeners",
                 table: &world.state.load_balancer.listeners,
                 indexed: &["loadbalancer_id", "default_pool_id"],
+                within: None,
                 tags: &|listener| &listener.tags,
                 visible: &|listener| call.caller.may_see(&listener.project_id),
                 render: &|listener| render::listener(world, listener),

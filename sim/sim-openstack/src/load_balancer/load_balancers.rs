@@ -47,6 +47,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
                 name: "loadbalancers",
                 table: &world.state.load_balancer.load_balancers,
                 indexed: &["name", "vip_port_id"],
+                within: None,
                 tags: &|balancer| &balancer.tags,
                 visible: &|balancer| call.caller.may_see(&balancer.project_id),
                 render: &|balancer| render::load_balancer(world, balancer),

@@ -31,6 +31,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, pool: &str, rest: &[&str
                 name: "members",
                 table: &world.state.load_balancer.members,
                 indexed: &[],
+                within: Some(("pool_id", &pool.id)),
                 tags: &|member| &member.tags,
                 visible: &|member: &Member| member.pool_id == pool.id,
                 render: &|member| render::member(world, member),
@@ -69,7 +70,7 @@ pub(super) fn planned(
         return Err(bad_request(&format!("Subnet {subnet} not found.")));
     }
     let monitored = world.state.load_balancer.monitors.find("pool_id", &pool.id).next().is_some();
-    let status = if balancer.provider == "ovn" || monitored { "OFFLINE" } else { "NO_MONITOR" };
+    let status = if monitored { "OFFLINE" } else { "NO_MONITOR" };
     let blank = Member {
         id: world.ids.uuid(),
         operating_status: status.to_owned(),

@@ -11,6 +11,7 @@ mod listeners;
 mod load_balancers;
 mod members;
 mod model;
+mod monitor_ports;
 mod monitors;
 mod pools;
 mod populate;

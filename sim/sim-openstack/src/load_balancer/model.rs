@@ -304,4 +304,6 @@ pub struct LoadBalancerState {
     pub given_ports: BTreeSet<String>,
     /// Members that do not answer their monitor.
     pub down_members: BTreeSet<String>,
+    /// Subnets that OVN checks members in, with the load balancers that need it.
+    pub monitored_subnets: BTreeMap<String, BTreeSet<String>>,
 }

@@ -38,6 +38,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
                 name: "healthmonitors",
                 table: &world.state.load_balancer.monitors,
                 indexed: &["pool_id"],
+                within: None,
                 tags: &|monitor| &monitor.tags,
                 visible: &|monitor| call.caller.may_see(&monitor.project_id),
                 render: &|monitor| render::monitor(world, monitor),

@@ -39,6 +39,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
                 name: "pools",
                 table: &world.state.load_balancer.pools,
                 indexed: &["loadbalancer_id"],
+                within: None,
                 tags: &|pool| &pool.tags,
                 visible: &|pool| call.caller.may_see(&pool.project_id),
                 render: &|pool| render::pool(world, pool),

@@ -334,3 +334,27 @@ fn an_operation_that_is_not_due_does_not_end_early() {
     finish(bench.cloud.world(), &balancer);
     assert_eq!(status(&mut bench, &balancer), "PENDING_CREATE");
 }
+
+#[test]
+fn ovn_checks_members_from_a_port_of_its_own_that_goes_with_the_last_monitor() {
+    let mut bench = Bench::new();
+    let (balancer, _, pool) = with_pool(&mut bench, "ovn");
+    let subnet = bench.estate.subnet.clone();
+    let ports = |bench: &mut Bench| {
+        let answer = bench.get("/network/v2.0/ports?device_owner=ovn-lb-hm:distributed");
+        answer.body["ports"].as_array().unwrap().len()
+    };
+    let batch = json!({"members": [{"address": "10.10.0.5", "protocol_port": 1, "subnet_id": subnet}]});
+    bench.put(&format!("{ROOT}/pools/{pool}/members"), &batch);
+    bench.pass(2.0);
+    assert_eq!(ports(&mut bench), 0);
+    let monitor = json!({"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1, "pool_id": pool});
+    let made = bench.post(&format!("{ROOT}/healthmonitors"), &json!({"healthmonitor": monitor}));
+    let monitor = id(&made, "healthmonitor");
+    bench.pass(2.0);
+    assert_eq!(ports(&mut bench), 1);
+    bench.delete(&format!("{ROOT}/healthmonitors/{monitor}"));
+    bench.pass(2.0);
+    assert_eq!(ports(&mut bench), 0);
+    assert_eq!(status(&mut bench, &balancer), "ACTIVE");
+}

@@ -32,8 +32,15 @@ pub(super) struct Listing<'a, T> {
     pub(super) special: Option<Special<'a, T>>,
 }
 
-/// The name of a filter, and whether a row has what its values ask for.
-pub(super) type Special<'a, T> = (&'static str, &'a dyn Fn(&T, &[String]) -> bool);
+/// A filter that is not simply an attribute.
+#[derive(Clone, Copy)]
+pub(super) struct Special<'a, T> {
+    pub(super) name: &'static str,
+    /// Whether a row has what the values ask for.
+    pub(super) has: &'a dyn Fn(&T, &[String]) -> bool,
+    /// The indexed attribute that such a row must have, if there is one.
+    pub(super) index: fn(&[String]) -> Option<(&'static str, String)>,
+}
 
 /// The name of the list in bodies.
 pub(super) fn body_name(collection: &str) -> String {
@@ -46,17 +53,20 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
         let query = &call.request.query;
         let mut filters = Filters::of(query, &[&RESERVED[..], &TagFilter::NAMES[..]].concat());
         self.check_names(&filters)?;
-        let special = self.special.as_ref().and_then(|(name, has)| {
-            let values = filters.values(name)?.to_vec();
-            Some((*name, values, has))
+        let special = self.special.as_ref().and_then(|special| {
+            let values = filters.values(special.name)?.to_vec();
+            Some((special, values))
         });
-        if let Some((name, ..)) = &special {
-            filters = filters.without(name);
+        if let Some((special, _)) = &special {
+            filters = filters.without(special.name);
         }
         let candidates = self.indexed.iter().find_map(|name| match filters.values(name) {
             Some([value]) => Some(self.table.find(name, value).collect()),
             _ => None,
         });
+        let by_index = special.as_ref().and_then(|(special, values)| (special.index)(values));
+        let candidates = candidates
+            .or_else(|| by_index.map(|(attribute, value)| self.table.find(attribute, &value).collect()));
         let tags = TagFilter::of(query);
         let keep = |row: &T| {
             let rendered = OnceCell::new();
@@ -66,7 +76,7 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
             };
             (self.visible)(row)
                 && tags.accepts(row.tags())
-                && special.as_ref().is_none_or(|(_, values, has)| has(row, values))
+                && special.as_ref().is_none_or(|(special, values)| (special.has)(row, values))
                 && filters.accept(attribute)
         };
         let window = window(world, query);

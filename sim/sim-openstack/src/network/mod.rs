@@ -5,6 +5,7 @@ mod changes;
 mod collection;
 mod errors;
 mod extensions;
+mod fixed_ips;
 mod floating_ips;
 mod model;
 mod networks;

@@ -117,11 +117,20 @@ fn render(world: &World, caller: &Caller, network: &Network, new: bool) -> Value
 fn create(world: &mut World, call: &Call<'_>) -> Reply {
     may_write(call.caller, "create_network")?;
     let (all, bulk) = wanted(call, "network", "networks")?;
-    let mut made = Vec::new();
+    let mut made: Vec<Network> = Vec::new();
     for wanted in all {
-        let network = create_one(world, call, &wanted)?;
-        made.push(render(world, call.caller, &network, true));
+        match create_one(world, call, &wanted) {
+            Ok(network) => made.push(network),
+            Err(refusal) => {
+                // All or none.
+                for network in made {
+                    world.state.network.networks.remove(&network.id);
+                }
+                return Err(refusal);
+            }
+        }
     }
+    let mut made: Vec<Value> = made.iter().map(|network| render(world, call.caller, network, true)).collect();
     let body = if bulk { json!({"networks": made}) } else { json!({"network": made.pop()}) };
     Ok(ApiResponse::json(StatusCode::CREATED, body))
 }
@@ -230,7 +239,9 @@ pub struct NewSubnet {
 pub fn add_subnet(world: &mut World, project: &str, new: NewSubnet) -> Option<String> {
     let pools = new.pool.map(|(start, end)| vec![AllocationPool { start, end }]);
     let blank = subnets::blank(world, project, &new.network_id, &new.cidr, None, pools)?;
-    let subnet = super::model::Subnet { name: new.name, ..blank };
+    // Nobody hands out addresses on an external network.
+    let external = world.state.network.networks.get(&new.network_id).is_some_and(|network| network.external);
+    let subnet = super::model::Subnet { name: new.name, enable_dhcp: !external, ..blank };
     let id = subnet.id.clone();
     world.state.network.subnets.insert(subnet);
     Some(id)

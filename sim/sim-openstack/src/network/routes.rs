@@ -12,14 +12,11 @@ use super::routers::{find, render};
 use crate::cloud::World;
 use crate::http::{ApiResponse, Call, Refusal, Reply};
 
-/// How many routes a router may have: Neutron's own limit.
-const ROUTES_MAX: usize = 30;
-
 /// The routes of an update, if all of them are possible.
 pub(super) fn checked(world: &World, router: &str, wanted: &Value) -> Result<Vec<Route>, Refusal> {
     let routes: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
-    let reason = problem(world, router, &routes);
-    match reason {
+    check_count(world, router, routes.len())?;
+    match problem(world, router, &routes) {
         None => Ok(routes),
         Some(reason) => {
             let shown: Vec<String> = routes
@@ -31,6 +28,21 @@ pub(super) fn checked(world: &World, router: &str, wanted: &Value) -> Result<Vec
             let message = format!("Invalid format for routes: [{}], {reason}", shown.join(", "));
             Err(bad_request("InvalidRoutes", &message))
         }
+    }
+}
+
+/// A router has no more routes than its project's quota allows.
+fn check_count(world: &World, router: &str, count: usize) -> Result<(), Refusal> {
+    let project = world.state.network.routers.get(router).map(|router| router.project_id.as_str());
+    let most = super::quotas::of(world, project.unwrap_or_default()).router_route;
+    match usize::try_from(most) {
+        Ok(most) if count > most => {
+            let message = format!(
+                "Unable to complete operation for {router}. The number of routes exceeds the maximum {most}."
+            );
+            Err(bad_request("RoutesExhausted", &message))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -68,12 +80,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, id: &str, add: bool) -> 
     if add {
         let new = checked(world, id, wanted)?;
         routes.extend(new.into_iter().filter(|route| !router.routes.contains(route)));
-        let most =
-            usize::try_from(super::quotas::of(world, &router.project_id).router_route).unwrap_or(usize::MAX);
-        if routes.len() > most {
-            let message = format!("The number of routes exceeds the maximum {ROUTES_MAX}.");
-            return Err(bad_request("RoutesExhausted", &message));
-        }
+        check_count(world, id, routes.len())?;
     } else {
         let gone: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
         routes.retain(|route| !gone.contains(route));

@@ -1,5 +1,7 @@
 //! Rules of security groups.
 
+use std::collections::BTreeSet;
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -107,12 +109,10 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
     let rules: Vec<SecurityGroupRule> =
         all.iter().map(|wanted| checked(world, call, wanted)).collect::<Result<_, _>>()?;
     quotas::check(world, &call.caller.project_id, "security_group_rule", rules.len())?;
-    let mut made = Vec::new();
-    for rule in rules {
-        made.push(render(&rule));
-        touch_group(world, &rule.security_group_id);
-        world.state.network.rules.insert(rule);
-    }
+    let groups: BTreeSet<String> = rules.iter().map(|rule| rule.security_group_id.clone()).collect();
+    let mut made: Vec<Value> = rules.iter().map(render).collect();
+    rules.into_iter().for_each(|rule| world.state.network.rules.insert(rule));
+    groups.iter().for_each(|group| touch_group(world, group));
     let body = match bulk {
         true => json!({"security_group_rules": made}),
         false => json!({"security_group_rule": made.pop()}),
@@ -127,7 +127,7 @@ fn checked(world: &mut World, call: &Call<'_>, wanted: &Value) -> Result<Securit
     let group_id = wanted.text("security_group_id").ok_or_else(|| required("security_group_id"))?;
     let project = security_groups::find(world, call, group_id)?.project_id.clone();
     let blank = blank(world, &project, group_id);
-    let mut rule = with_changes(&blank, &changes, &WRITABLE)?;
+    let mut rule = SecurityGroupRule { number: blank.number, ..with_changes(&blank, &changes, &WRITABLE)? };
     if !matches!(rule.direction.as_str(), "ingress" | "egress") {
         return Err(required("direction"));
     }

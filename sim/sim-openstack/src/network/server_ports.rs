@@ -2,7 +2,7 @@
 
 use super::changes::now;
 use super::model::{FloatingIp, Port, Standard};
-use super::{allocation, ports, quotas, security_groups};
+use super::{allocation, fixed_ips, ports, quotas, security_groups};
 use crate::cloud::World;
 use crate::compute::Server;
 
@@ -21,8 +21,8 @@ pub(crate) fn add_server_port(
     }
     let groups = group_ids(world, &project, groups)?;
     let asked = address.map(|address| vec![serde_json::json!({"ip_address": address})]);
-    let fixed_ips = ports::allocate(world, network_id, asked.as_deref())
-        .map_err(|error| format!("Failed to allocate the network(s): {}", ports::describe(&error)))?;
+    let fixed_ips = fixed_ips::allocate(world, network_id, asked.as_deref())
+        .map_err(|error| format!("Failed to allocate the network(s): {}", fixed_ips::describe(&error)))?;
     let blank = ports::blank(world, &project, network_id);
     let port = Port {
         status: "ACTIVE".to_owned(),

@@ -96,11 +96,18 @@ fn render(world: &World, subnet: &Subnet) -> Value {
 fn create(world: &mut World, call: &Call<'_>) -> Reply {
     may_write(call.caller, "create_subnet")?;
     let (all, bulk) = wanted(call, "subnet", "subnets")?;
-    let mut made = Vec::new();
+    let mut made: Vec<Subnet> = Vec::new();
     for wanted in all {
-        let subnet = create_one(world, call, &wanted)?;
-        made.push(render(world, &subnet));
+        match create_one(world, call, &wanted) {
+            Ok(subnet) => made.push(subnet),
+            Err(refusal) => {
+                // All or none.
+                made.iter().for_each(|subnet| forget(&mut world.state.network, &subnet.id));
+                return Err(refusal);
+            }
+        }
     }
+    let mut made: Vec<Value> = made.iter().map(|subnet| render(world, subnet)).collect();
     let body = if bulk { json!({"subnets": made}) } else { json!({"subnet": made.pop()}) };
     Ok(ApiResponse::json(StatusCode::CREATED, body))
 }

@@ -144,6 +144,10 @@ fn extra_routes_are_added_and_removed_one_by_one_or_replaced_as_a_whole() {
     assert_eq!(removed.body["router"]["routes"], json!([route(2)]));
     let replaced = routes(&mut bench, "", json!([route(3)]));
     assert_eq!(replaced.body["router"]["routes"], json!([route(3)]));
+    let project = bench.estate.project.clone();
+    bench.cloud.edit(|state| state.network.quotas.get_mut(&project).unwrap().router_route = 2);
+    let many = json!([route(3), route(4), route(5)]);
+    assert_eq!(kind(&routes(&mut bench, "", many)), (400, "RoutesExhausted".to_owned()));
     let far = json!([{"destination": "10.244.9.0/24", "nexthop": "203.0.113.9"}]);
     assert_eq!(kind(&routes(&mut bench, "/add_extraroutes", far)), (400, "InvalidRoutes".to_owned()));
 }
@@ -275,4 +279,18 @@ fn an_extension_that_is_missing_is_not_listed() {
     let listed = bench.get(&format!("{ROOT}/extensions")).body["extensions"].clone();
     let has = |alias: &str| listed.as_array().unwrap().iter().any(|extension| extension["alias"] == alias);
     assert!(has("extraroute") && !has("extraroute-atomic"));
+}
+
+#[test]
+fn a_bulk_request_makes_all_or_none() {
+    let mut bench = Bench::new();
+    let network = bench.estate.network.clone();
+    let before = bench.cloud.state().network.ports.len();
+    let good = json!({"network_id": network});
+    let bad = json!({"network_id": network, "fixed_ips": [{"ip_address": "9.9.9.9"}]});
+    let refused = bench.post(&format!("{ROOT}/ports"), &json!({"ports": [good, bad]}));
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert_eq!(bench.cloud.state().network.ports.len(), before);
+    let made = bench.post(&format!("{ROOT}/ports"), &json!({"ports": [good, good]}));
+    assert_eq!(made.body["ports"].as_array().unwrap().len(), 2);
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sim_openstack::{
     ADMIN, Account, Cloud, Config, Estate, EstateSize, Latencies, MEMBER, Outcome, Region, State, compute,
-    network, seed,
+    network,
 };
 
 use crate::compare::{self, Difference, Reply};
@@ -51,11 +51,12 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut tls = Region::by_port("RegionTLS", "https://127.0.0.1");
         tls.interfaces = vec!["public".to_owned()];
         let latencies = Latencies { server_delete: Duration::ZERO, ..Latencies::default() };
         let config = Config {
+            seed,
             regions: vec![Region::by_port("RegionOne", "http://127.0.0.1"), tls],
             latencies,
             default_load_balancer_provider: "ovn".to_owned(),
@@ -64,7 +65,7 @@ impl Player {
         };
         let now = "2026-11-15T07:51:30Z".parse().unwrap();
         let size = EstateSize { servers: 0, cidr: Some("10.10.0.0/24".to_owned()) };
-        let (cloud, estate) = seed(config, now, &size);
+        let (cloud, estate) = sim_openstack::seed(config, now, &size);
         let mut player = Self {
             cloud,
             estate,
@@ -97,9 +98,24 @@ impl Player {
             subnet.ipv6_ra_mode = Some("dhcpv6-stateful".to_owned());
             subnet.ipv6_address_mode = Some("dhcpv6-stateful".to_owned());
         });
+        world
+            .state
+            .network
+            .subnets
+            .update(&estate.external_subnet, |subnet| "172.24.4.0/24".clone_into(&mut subnet.cidr));
         let dns = vec!["1.1.1.1".to_owned()];
         world.state.network.subnets.update(&estate.subnet, |subnet| subnet.dns_nameservers = dns);
         network::connect(world, &estate.router, &subnet6).unwrap();
+        let limits = network::NetworkQuota {
+            network: -1,
+            port: -1,
+            floatingip: -1,
+            security_group: -1,
+            security_group_rule: -1,
+            ..network::NetworkQuota::default()
+        };
+        world.state.network.quotas.insert(estate.project.clone(), limits);
+        world.state.compute.quotas.remove(&estate.project);
         for (name, id, address, zone) in RECORDED_SERVERS {
             let server = compute::boot(
                 world,
@@ -273,30 +289,27 @@ impl Player {
 
     /// A text with this cloud's identifiers.
     fn translated(&self, text: &str) -> String {
+        let belongs = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '.';
         let mut result = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            let found = self.translation.iter().rev().find(|(recorded, _)| {
-                let follows = |tail: &str| {
-                    !tail.starts_with(|next: char| {
-                        next.is_ascii_hexdigit()
-                            || next == '.' && tail.len() > 1 && tail.as_bytes()[1].is_ascii_digit()
-                    })
-                };
-                rest.strip_prefix(recorded.as_str()).is_some_and(follows)
-            });
-            match found {
-                Some((recorded, own)) => {
-                    result.push_str(own);
-                    rest = &rest[recorded.len()..];
-                }
-                None => {
-                    result.push(first);
-                    rest = &rest[first.len_utf8()..];
-                }
-            }
+        for part in text.split_inclusive(|letter| !belongs(letter)) {
+            let end = part.find(|letter| !belongs(letter)).unwrap_or(part.len());
+            let (word, rest) = part.split_at(end);
+            result.push_str(&self.translated_word(word));
+            result.push_str(rest);
         }
         result
+    }
+
+    /// A word that is an identifier or an address, or ends with one: a name, an encoded equals sign, a full stop.
+    fn translated_word(&self, word: &str) -> String {
+        let stem = word.trim_end_matches('.');
+        let starts = [0, stem.len().saturating_sub(36), stem.len().saturating_sub(32), 2.min(stem.len())];
+        for start in starts {
+            if let Some(own) = stem.get(start..).and_then(|id| self.translation.get(id)) {
+                return format!("{}{own}{}", &stem[..start], &word[stem.len()..]);
+            }
+        }
+        word.to_owned()
     }
 }
 
