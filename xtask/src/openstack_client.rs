@@ -16,10 +16,17 @@ use crate::run::{run_slowly, workspace_root};
 /// The oldest Python that the locked packages run on.
 const PYTHON_MINOR_MIN: u32 = 11;
 
-/// Finds the client, or installs it; says where it is.
+/// Finds the client, or installs it; says where it is. Without a Python that can run it, says that and goes on: then the
+/// simulator is tested with everything else.
 pub(crate) fn ensure() -> anyhow::Result<()> {
     let cache = cache_folder();
     if locate(&cache).is_err() {
+        if let Err(problem) = require_python() {
+            println!(
+                "      {problem:#}; without it the simulated OpenStack is not tested with the openstack client"
+            );
+            return Ok(());
+        }
         install(&client_folder(&cache))?;
     }
     let client = locate(&cache).map_err(|problem| anyhow!(problem))?;
@@ -28,7 +35,6 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
 }
 
 fn install(folder: &Path) -> anyhow::Result<()> {
-    require_python()?;
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
     }

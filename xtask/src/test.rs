@@ -4,13 +4,13 @@
 
 use crate::run::{cargo, run};
 use crate::steps::{Step, run_all, step};
-use crate::{deny, generated, kubernetes, lint, sample};
+use crate::{deny, generated, kubernetes, lint, openstack_client, sample};
 
-/// The features behind which the tests on a real API server are. They and `--workspace` keep cargo's choice of features
+/// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
 const REAL_TIER: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
-    bowline-manager/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,upstream-differential/real-apiserver,\
-    sim-kube/real-apiserver";
+    bowline-manager/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
+    upstream-differential/real-apiserver,sim-kube/real-apiserver,sim-openstack/real-openstack-cli";
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {
@@ -21,7 +21,8 @@ pub(crate) fn everything() -> anyhow::Result<()> {
         step("dependencies", deny::deny),
         quick,
         step("Kubernetes binaries", kubernetes::ensure),
-        step("tests on a real API server", real_tests),
+        step("the openstack client", openstack_client::ensure),
+        step("tests on the real thing", real_tests),
         step("the sample", || sample::sample(true)),
     ])
 }
