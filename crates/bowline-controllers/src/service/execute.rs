@@ -29,6 +29,9 @@ const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// All waits that a cloud asks for are one, whatever its words: they may carry a request id.
 const ASKED_TO_WAIT: &str = "the cloud asked to wait";
 
+/// As many failures in a row of a Service that serves may be over before anybody notices: with the usual pauses, half a minute.
+const SOON_OVER: u32 = 3;
+
 /// After a conflict: time for the informer to show what changed.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
@@ -314,7 +317,9 @@ impl Work {
             self.tell(job.service(), &message);
             let text = error.to_string();
             let said = if unseen { condition::unknown(&text) } else { condition::failed(task, &text) };
-            self.say(job, said).await;
+            if !serves_meanwhile(job) {
+                self.say(job, said).await;
+            }
         }
         if class == ErrorClass::Fenced {
             return self.fenced(job);
@@ -323,6 +328,13 @@ impl Work {
         self.tell_of_wait(job, ASKED_TO_WAIT, &error.to_string()).await;
         Outcome::RetryAfter(wait.max(WAITS.0))
     }
+}
+
+/// Whether nobody waits for a Service that has failed now: it has its address, and only its nodes change, or it is compared
+/// because of the time or a restart and has not failed for long. An outage is not worth two writes on every Service there is.
+fn serves_meanwhile(job: &Job) -> bool {
+    let compared = job.priority == Priority::Background && job.failures < SOON_OVER;
+    job.task == Task::Nodes || (compared && !job.service().status.ingress.is_empty())
 }
 
 /// A period between three and five quarters of `period`, the same for the same Service: repairs spread by themselves.
