@@ -3,18 +3,19 @@
 //! `desire` says what a Service wants, `nodes` which nodes get its traffic, `condition` what it waits for,
 //! `patch` what is written to it; these are pure.
 //! `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
-//! `aside` is where those go on that take long, `waiting` polls for those that wait, `paused` lets those go on that a pause held. The provider plans; nothing here makes a choice about the cloud.
+//! `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
+//! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
 mod aside;
 mod condition;
 pub mod desire;
 mod execute;
 mod feed;
+mod held;
 mod memory;
 mod message;
 pub mod nodes;
 pub mod patch;
-mod paused;
 mod rounds;
 mod waiting;
 mod work;
@@ -34,9 +35,9 @@ use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::rails::create_budget::CreateLimit;
 use crate::registry::ControllerName;
 use aside::{Aside, Places};
+use held::HeldKeys;
 use memory::Memories;
 use nodes::SharedNodes;
-use paused::PausedKeys;
 use rounds::Rounds;
 use waiting::Waiting;
 use work::Work;
@@ -141,7 +142,7 @@ impl Controller for ServiceController {
             queue,
             memories: Memories::default(),
             waiting: Waiting::default(),
-            paused: PausedKeys::default(),
+            held: HeldKeys::default(),
             rounds: Rounds::default(),
             places: Places::new(steps, self.options.slow_at_once),
         };
@@ -167,7 +168,7 @@ impl Work {
                     self.feed_services(services),
                     self.feed_nodes(nodes),
                     self.waiting.poll(self.balancers.as_ref(), &self.queue),
-                    self.paused.resume_after(self.context.fence.as_ref(), &self.queue)
+                    self.held.resume_after(self.context.fence.as_ref(), &self.queue)
                 )
             };
             cancel.run_until_cancelled(feeds).await;

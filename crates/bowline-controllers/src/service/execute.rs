@@ -197,10 +197,14 @@ impl Work {
         Outcome::RetryAfter(wait.at_most.clamp(WAITS.0, WAITS.1))
     }
 
-    /// Nothing may be written: because of a pause, whose end is waited for, or because another is about to lead.
-    fn fenced(&self, job: &Job) -> Outcome {
-        let judged = pause::judge(self.context.fence.as_ref());
-        judged.err().map_or(Outcome::Failed, |paused| self.wait_for_pause(job, &paused))
+    /// Nothing may be written: because of a pause, because the cloud does not know us, or because another is about to lead.
+    /// It runs as soon as the fence is open; `None` if it is open by now, and the usual pause is right.
+    fn fenced(&self, job: &Job) -> Option<Outcome> {
+        if let Err(paused) = pause::judge(self.context.fence.as_ref()) {
+            return Some(self.wait_for_pause(job, &paused));
+        }
+        self.context.fence.check().err()?;
+        Some(self.wait_for_fence(job))
     }
 
     fn wait_for_pause(&self, job: &Job, paused: &Paused) -> Outcome {
@@ -208,8 +212,12 @@ impl Work {
             self.context.metrics.held_back("pause");
             self.tell(job.service(), &message::cluster_paused(paused));
         }
-        self.paused.begin(&job.key);
-        // Only a precaution: it runs as soon as the pause is over.
+        self.wait_for_fence(job)
+    }
+
+    fn wait_for_fence(&self, job: &Job) -> Outcome {
+        self.held.begin(&job.key, job.priority);
+        // Only a precaution: it runs as soon as the fence is open.
         Outcome::RetryAfter(WAITS.1)
     }
 
@@ -276,7 +284,7 @@ impl Work {
             // It is gone, or another has its name: the informer tells, and what we know of it is removed then.
             WriteClass::NotFound => Some(Outcome::Done),
             WriteClass::Conflict => Some(Outcome::RetryAfter(AFTER_CONFLICT)),
-            WriteClass::Fenced => Some(self.fenced(job)),
+            WriteClass::Fenced => Some(self.fenced(job).unwrap_or(Outcome::Failed)),
             _ => {
                 warn!(service = %job.key, %error, "could not write, will be tried again");
                 self.tell(job.service(), &message::not_synced(&error));
@@ -321,8 +329,11 @@ impl Work {
                 self.say(job, said).await;
             }
         }
-        if class == ErrorClass::Fenced {
-            return self.fenced(job);
+        // Whoever we are not known to cannot be asked again before we are: the fence is closed until then.
+        if matches!(class, ErrorClass::Fenced | ErrorClass::Unauthenticated)
+            && let Some(outcome) = self.fenced(job)
+        {
+            return outcome;
         }
         let Some(wait) = asked_to_wait else { return Outcome::Failed };
         self.tell_of_wait(job, ASKED_TO_WAIT, &error.to_string()).await;

@@ -19,10 +19,10 @@ use tracing::{error, info};
 use super::ServiceOptions;
 use super::aside::{self, Aside, Places};
 use super::desire::{has_finalizer, is_paused, needs_update, pause_of, purpose};
+use super::held::HeldKeys;
 use super::memory::{Memories, Memory, Task, lock};
 use super::message::{self, Message};
 use super::nodes::SharedNodes;
-use super::paused::PausedKeys;
 use super::rounds::Rounds;
 use super::waiting::Waiting;
 use crate::controller::ControllerContext;
@@ -37,7 +37,7 @@ pub(super) struct Work {
     pub(super) nodes: SharedNodes,
     pub(super) memories: Memories,
     pub(super) waiting: Waiting,
-    pub(super) paused: PausedKeys,
+    pub(super) held: HeldKeys,
     pub(super) rounds: Rounds,
     pub(super) places: Places,
 }
