@@ -139,7 +139,7 @@ impl Work {
         let (before, episode) = {
             let mut memory = job.memory();
             if is_due {
-                memory.said = Some((ready, Instant::now()));
+                memory.says(job.service(), ready);
             }
             let before = memory.settled.clone();
             (before, memory.settle(job.service(), job.request.nodes.epoch))
@@ -250,7 +250,7 @@ impl Work {
         let (service, now) = (job.service(), Instant::now());
         let (there, written) = {
             let memory = job.memory();
-            (memory.said_of(service), memory.said.as_ref().map(|(_, at)| *at))
+            (memory.said_of(service), memory.said.as_ref().map(|said| said.at))
         };
         // One that is gone has nobody who could read it.
         if job.task == Task::RemoveOrphan || !condition::is_news(there.as_ref(), written, &wanted, now) {
@@ -258,7 +258,7 @@ impl Work {
         }
         let entry = patch::condition(there.as_ref(), &wanted, self.context.clock.now());
         match self.patch(job, patch::say(&entry)).await {
-            Ok(_written) => job.memory().said = Some((wanted, now)),
+            Ok(_written) => job.memory().says(service, wanted),
             Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),
         }
     }

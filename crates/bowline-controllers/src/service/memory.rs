@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::{ServiceCondition, ServiceView};
+use bowline_cloud::{ServiceCondition, ServiceView, Text};
 use bowline_kube::informer::ObjectKey;
 use tokio::time::Instant;
 
+use super::condition::says_the_same;
 use super::desire::needs_update;
 use crate::rails::create_budget::CreateBudget;
 use crate::rails::second_look::SecondLook;
@@ -48,8 +49,18 @@ pub(super) struct Memory {
     pub(super) cluster_pause_told: bool,
     pub(super) refused: Option<String>,
     pub(super) waits: Option<Waits>,
-    /// The condition that we wrote last, and when: the informer may not show it yet.
-    pub(super) said: Option<(ServiceCondition, Instant)>,
+    pub(super) said: Option<Said>,
+}
+
+/// The condition that we wrote last.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// Of which Service: another may have its name.
+    uid: Text,
+    condition: ServiceCondition,
+    pub(super) at: Instant,
+    /// The informer has shown it: from then on the informer is asked, which shows if somebody changes it.
+    shown: bool,
 }
 
 /// What the load balancer was last brought to.
@@ -99,9 +110,23 @@ impl Memory {
         }
     }
 
+    /// Notes what was written on `service`.
+    pub(super) fn says(&mut self, service: &ServiceView, condition: ServiceCondition) {
+        let (uid, at) = (service.uid.clone(), Instant::now());
+        self.said = Some(Said { uid, condition, at, shown: false });
+    }
+
+    /// The informer shows `service`.
+    pub(super) fn sees(&mut self, service: &ServiceView) {
+        self.said.take_if(|said| said.uid != service.uid);
+        if let (Some(said), Some(there)) = (&mut self.said, service.condition.as_deref()) {
+            said.shown |= says_the_same(there, &said.condition);
+        }
+    }
+
     /// The condition that `service` has by now, as far as we know.
     pub(super) fn said_of(&self, service: &ServiceView) -> Option<ServiceCondition> {
-        let ours = self.said.as_ref().map(|(said, _)| said);
+        let ours = self.said.as_ref().filter(|said| !said.shown).map(|said| &said.condition);
         ours.or(service.condition.as_deref()).cloned()
     }
 

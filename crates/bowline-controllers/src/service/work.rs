@@ -195,6 +195,7 @@ impl Work {
         let nodes = self.nodes.current();
         let task = {
             let mut memory = lock(&memory);
+            memory.sees(&service);
             if is_paused(&service) {
                 return Err(self.pause(key, &mut memory, &service, wanted));
             }

@@ -245,3 +245,40 @@ async fn a_new_leader_in_a_short_outage_writes_nothing_on_services_that_serve_an
     run(&cluster, &cloud, seconds(300)).await;
     assert_eq!(cluster.condition("web").unwrap()[1], "CloudNotObserved");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_was_deleted_and_made_again_at_once_says_for_itself_why_it_is_refused() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let refuse = |s: &mut serde_json::Value| s["metadata"]["annotations"]["fake"] = json!("refuse");
+    cluster.put("odd", refuse);
+    let meanwhile = async {
+        seconds(10).await;
+        assert!(cluster.condition("odd").is_some());
+        cluster.wipe("odd");
+        cluster.put("odd", |s| {
+            refuse(s);
+            s["metadata"]["uid"] = json!("s-odd-2");
+        });
+        seconds(10).await;
+        assert!(cluster.condition("odd").is_some());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_condition_that_somebody_took_away_is_said_again_with_the_next_try() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("odd", |s| s["metadata"]["annotations"]["fake"] = json!("refuse"));
+    let meanwhile = async {
+        seconds(10).await;
+        cluster.put("odd", |s| s["metadata"]["annotations"]["note"] = json!("seen"));
+        seconds(10).await;
+        cluster.put("odd", |s| {
+            s["status"]["conditions"] = json!([]);
+            s["metadata"]["annotations"]["note"] = json!("try again");
+        });
+        seconds(10).await;
+        assert!(cluster.condition("odd").is_some());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
