@@ -29,7 +29,7 @@ const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// All waits that a cloud asks for are one, whatever its words: they may carry a request id.
 const ASKED_TO_WAIT: &str = "the cloud asked to wait";
 
-/// As many failures in a row of a Service that serves may be over before anybody notices: with the usual pauses, half a minute.
+/// So many failures in a row of a Service that serves are not worth a write: with the usual pauses, half a minute.
 const SOON_OVER: u32 = 3;
 
 /// After a conflict: time for the informer to show what changed.
