@@ -22,7 +22,7 @@ use tokio::time::timeout;
 /// How long one call of a provider may take. Many calls to its API may be behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallDeadlines {
-    /// A look-up.
+    /// A look-up. One of many objects at once has some time more for each of them.
     pub look_up: Duration,
     /// A change. Longer: some providers wait in it until the cloud has built what was asked for.
     pub change: Duration,
@@ -33,6 +33,9 @@ impl Default for CallDeadlines {
         Self { look_up: Duration::from_secs(300), change: Duration::from_secs(900) }
     }
 }
+
+/// What a look-up has for each object besides: some clouds are asked one by one, by a limited number of calls per second.
+const EACH: Duration = Duration::from_millis(200);
 
 /// A cloud, or a part of one, whose calls have deadlines.
 pub struct Punctual<T: ?Sized> {
@@ -54,7 +57,17 @@ impl<T: ?Sized> Punctual<T> {
     }
 
     async fn look_up<R>(&self, what: &str, call: impl Future<Output = R>) -> Result<R, CloudError> {
-        let limit = self.deadlines.look_up;
+        self.look_up_many(0, what, call).await
+    }
+
+    /// A look-up of so many objects.
+    async fn look_up_many<R>(
+        &self,
+        count: usize,
+        what: &str,
+        call: impl Future<Output = R>,
+    ) -> Result<R, CloudError> {
+        let limit = self.deadlines.look_up.saturating_add(allowance(count));
         let late = |_elapsed| {
             let (within, what) = (words(limit), what);
             CloudError::transient(format!("the cloud did not answer within {within} when asked for {what}"))
@@ -72,6 +85,12 @@ impl<T: ?Sized> Punctual<T> {
         };
         timeout(limit, call).await.map_err(late)
     }
+}
+
+/// In whole seconds, as it is said to people.
+fn allowance(count: usize) -> Duration {
+    let all = EACH.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+    Duration::from_secs(all.as_secs())
 }
 
 /// `5m` reads better than `300s`.
@@ -156,7 +175,7 @@ impl Instances for Punctual<dyn Instances> {
     }
 
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        let answers = self.look_up("instances", self.inner.observe(nodes)).await;
+        let answers = self.look_up_many(nodes.len(), "instances", self.inner.observe(nodes)).await;
         answers.unwrap_or_else(|late| nodes.iter().map(|_| no_answer(&late)).collect())
     }
 
@@ -174,7 +193,7 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
     }
 
     async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
-        let answers = self.look_up("load balancers", self.inner.observe(requests)).await;
+        let answers = self.look_up_many(requests.len(), "load balancers", self.inner.observe(requests)).await;
         answers.unwrap_or_else(|late| requests.iter().map(|_| no_answer(&late)).collect())
     }
 
@@ -192,7 +211,8 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
     }
 
     async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
-        self.look_up("load balancers that are being built", self.inner.poll(waiting)).await?
+        let what = "load balancers that are being built";
+        self.look_up_many(waiting.len(), what, self.inner.poll(waiting)).await?
     }
 
     fn poll_period(&self) -> Duration {

@@ -6,6 +6,8 @@
 pub mod controller;
 pub mod deadline;
 pub mod extra;
+#[cfg(test)]
+mod gate;
 pub mod identity;
 pub mod ipam;
 pub mod lifecycle;

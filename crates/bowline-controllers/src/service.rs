@@ -3,17 +3,19 @@
 //! `desire` says what a Service wants, `nodes` which nodes get its traffic, `condition` what it waits for,
 //! `patch` what is written to it; these are pure.
 //! `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
-//! `waiting` polls for those that wait, `paused` lets those go on that a pause held. The provider plans; nothing here makes a choice about the cloud.
+//! `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
+//! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
+mod aside;
 mod condition;
 pub mod desire;
 mod execute;
 mod feed;
+mod held;
 mod memory;
 mod message;
 pub mod nodes;
 pub mod patch;
-mod paused;
 mod rounds;
 mod waiting;
 mod work;
@@ -32,9 +34,10 @@ use tokio_util::sync::CancellationToken;
 use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::rails::create_budget::CreateLimit;
 use crate::registry::ControllerName;
+use aside::{Aside, Places};
+use held::HeldKeys;
 use memory::Memories;
 use nodes::SharedNodes;
-use paused::PausedKeys;
 use rounds::Rounds;
 use waiting::Waiting;
 use work::Work;
@@ -52,6 +55,9 @@ pub struct ServiceOptions {
     pub background_batch: usize,
     /// How many of these it brings a step further at once.
     pub steps_at_once: usize,
+    /// How many Services whose look or step takes long may go on besides, over all workers. Only a cloud that hangs for
+    /// more than this delays the others; without a limit, one that is slow for all would be asked for all of them at once.
+    pub slow_at_once: usize,
     /// The pause of a Service after failures.
     pub backoff: Backoff,
     /// A change of nodes is acted on when no other came for this long…
@@ -76,6 +82,7 @@ impl Default for ServiceOptions {
             batch: 64,
             background_batch: 256,
             steps_at_once: 16,
+            slow_at_once: 512,
             backoff: Backoff::default(),
             node_quiet: Duration::from_secs(1),
             node_burst: Duration::from_secs(5),
@@ -126,6 +133,7 @@ impl Controller for ServiceController {
         // Namespaces take turns: a thousand changes in one do not hold up a single one in another.
         let queue = KeyedQueue::fair("service", settings, ObjectKey::namespace);
         queue.report_to(&context.queues);
+        let steps = self.options.steps_at_once.saturating_mul(self.options.workers.max(1));
         let work = Work {
             options: self.options.clone(),
             nodes: SharedNodes::new(context.nodes.clone()),
@@ -134,8 +142,9 @@ impl Controller for ServiceController {
             queue,
             memories: Memories::default(),
             waiting: Waiting::default(),
-            paused: PausedKeys::default(),
+            held: HeldKeys::default(),
             rounds: Rounds::default(),
+            places: Places::new(steps, self.options.slow_at_once),
         };
         work.drive(&cancel).await;
         Ok(())
@@ -148,19 +157,23 @@ impl Work {
         // What is there at the start is worked on anyway: it is no change of nodes.
         self.nodes.announce();
         let (services, nodes) = (self.context.services.subscribe(), self.context.nodes.subscribe());
-        let workers = join_all((0..self.options.workers.max(1)).map(|_| self.run(cancel).boxed()));
+        let (aside, slow) = Aside::new();
+        let workers = (0..self.options.workers.max(1)).map(|_| self.run(cancel, aside.clone()).boxed());
+        let workers = join_all(workers.collect::<Vec<_>>());
+        // The workers have theirs: without them nothing more comes.
+        drop(aside);
         let feeds = async {
             let feeds = async {
                 tokio::join!(
                     self.feed_services(services),
                     self.feed_nodes(nodes),
                     self.waiting.poll(self.balancers.as_ref(), &self.queue),
-                    self.paused.resume_after(self.context.fence.as_ref(), &self.queue)
+                    self.held.resume_after(self.context.fence.as_ref(), &self.queue)
                 )
             };
             cancel.run_until_cancelled(feeds).await;
         };
-        tokio::join!(workers, feeds);
+        tokio::join!(workers, aside::finish(slow), feeds);
     }
 }
 

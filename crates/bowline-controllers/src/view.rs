@@ -6,9 +6,9 @@ mod reference;
 pub mod service;
 
 pub use informers::{node_informer, service_informer};
-pub use node::{SlimNode, node_view};
+pub use node::{SlimNode, keeps_node_annotation, node_view};
 pub use reference::{node_reference, reference, service_reference};
-pub use service::{SERVICE_CONDITION, SlimService, service_view};
+pub use service::{SERVICE_CONDITION, SlimService, keeps_service_annotation, service_view};
 
 /// Collects into exactly as much memory as is needed: a list from the API has room to grow, and these are kept.
 fn exactly<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {

@@ -123,22 +123,45 @@ mod tests {
     async fn a_pause_is_a_gauge_and_a_line_of_readyz_that_does_not_fail() {
         let (context, _registry) = context();
         let health = HealthRegistry::new();
-        let metrics = ControllerMetrics::register(&mut Registry::default());
         for (fence, gauge, line) in [
             (Arc::new(ByFlag) as Arc<dyn Fence>, 1, "all changes are paused: by --paused"),
             (Arc::new(Unfenced), 0, "[+]paused ok"),
         ] {
+            let metrics = ControllerMetrics::register(&mut Registry::default());
             show(&health, fence.clone());
             let telling = tell(fence, metrics.clone(), context.events.clone(), None);
             tokio::select! { () = telling => {}, () = sleep(Duration::from_secs(3)) => {} }
-            if gauge == 1 {
-                assert_eq!(metrics.paused.get(), gauge);
-            }
+            assert_eq!(metrics.paused.get(), gauge);
             let page = health.respond(
                 Endpoint::Readyz,
                 &HealthQuery { verbose: true, reasons: true, ..HealthQuery::default() },
             );
             assert!(page.ok && page.body.contains(line), "{}", page.body);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_gauge_goes_back_to_zero_when_the_pause_is_over() {
+        #[derive(Debug)]
+        struct Until(tokio::time::Instant);
+        impl Fence for Until {
+            fn check(&self) -> Result<(), Fenced> {
+                Ok(())
+            }
+            fn paused(&self) -> Option<String> {
+                (tokio::time::Instant::now() < self.0).then(|| "rack 7 moves".to_owned())
+            }
+        }
+        let (context, _registry) = context();
+        let metrics = ControllerMetrics::register(&mut Registry::default());
+        let fence = Arc::new(Until(tokio::time::Instant::now() + Duration::from_secs(60)));
+        let telling = tell(fence, metrics.clone(), context.events.clone(), None);
+        let watching = async {
+            sleep(Duration::from_secs(30)).await;
+            assert_eq!(metrics.paused.get(), 1);
+            sleep(Duration::from_secs(60)).await;
+            assert_eq!(metrics.paused.get(), 0);
+        };
+        tokio::select! { () = telling => {}, () = watching => {} }
     }
 }

@@ -172,8 +172,15 @@ pub enum Reply {
 /// Options of a load balancer, by name.
 pub type Settings = BTreeMap<String, String>;
 
-/// Provider IDs by node name.
+/// Nodes by name, each in the words of [`host`].
 pub type Hosts = BTreeMap<String, String>;
+
+/// What a load balancer knows of a node: its provider ID, and all its addresses with their kinds, in their order.
+#[must_use]
+pub fn host(provider_id: &str, addresses: impl IntoIterator<Item = (String, String)>) -> String {
+    let addresses = addresses.into_iter().map(|(kind, address)| format!(" {kind}={address}"));
+    provider_id.to_owned() + &addresses.collect::<String>()
+}
 
 /// A machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -142,3 +142,30 @@ impl bowline_cloud::EnsureLoadBalancer for Quick {
         Ok(())
     }
 }
+
+/// A cloud that is asked for one instance after the other, ten in a second.
+struct OneAfterTheOther;
+
+#[async_trait]
+impl Instances for OneAfterTheOther {
+    fn claims(&self, _: &NodeView) -> Claim {
+        Claim::Ours
+    }
+    async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
+        let each = Duration::from_millis(100);
+        tokio::time::sleep(each * u32::try_from(nodes.len()).unwrap()).await;
+        nodes.iter().map(|_| Evidence::Present(Instance::default())).collect()
+    }
+    async fn confirm(&self, _: &NodeView) -> Evidence<Instance> {
+        pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_at_many_nodes_has_the_time_that_many_nodes_need() {
+    let instances: Arc<dyn Instances> = Arc::new(OneAfterTheOther);
+    let punctual = Punctual::new(instances, CallDeadlines::default());
+    let nodes: Vec<Arc<NodeView>> = (0..5000).map(|_| Arc::default()).collect();
+    let answers = punctual.observe(&nodes).await;
+    assert!(answers.iter().all(|answer| matches!(answer, Evidence::Present(_))));
+}

@@ -4,12 +4,19 @@ use bowline_cloud::Watched;
 use bowline_kube::queue::Outcome;
 use bowline_kube::write::{Change, Guard, WriteClass, Writer};
 use k8s_openapi::api::core::v1::{Node, Service};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::MetadataChange;
 
 /// Writes; `None` if it went well, else what becomes of the key.
 pub(super) async fn write(writer: &Writer, object: &Watched, change: &MetadataChange) -> Option<Outcome> {
+    let (change, refused) = change.clone().that_is_shown(object);
+    for refused in refused {
+        error!(%refused, "not written: this is a bug of the cloud provider's controller");
+    }
+    if change.is_empty() {
+        return None;
+    }
     let patch = Change::Merge(change.merge_patch());
     let written = match object {
         Watched::Node(node) => {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use bowline_cloud::{Answer, Pairs, Watched};
 use serde_json::{Map, Value, json};
 
+use crate::view::{keeps_node_annotation, keeps_service_annotation};
+
 /// Labels and annotations to set (`Some`) or remove (`None`): only what differs from what is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetadataChange {
@@ -31,6 +33,39 @@ impl MetadataChange {
             }
         }
         json!({ "metadata": metadata })
+    }
+}
+
+/// An annotation that is not in views: whoever sets it would never see it, and set it for ever.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "cannot set the annotation {key} on {object}: it is not in what controllers are shown of an object (too long, or \
+     another component's state), so that it would be written again and again; use another key or a shorter value"
+)]
+pub struct NotShown {
+    /// Of the annotation.
+    pub key: String,
+    /// What it was meant for.
+    pub object: String,
+}
+
+impl MetadataChange {
+    /// The change without what `object` would never be seen with, and what that was.
+    #[must_use]
+    pub fn that_is_shown(mut self, object: &Watched) -> (Self, Vec<NotShown>) {
+        let is_shown = |key: &str, value: &Option<String>| match object {
+            Watched::Node(_) => keeps_node_annotation(key, value.as_deref().unwrap_or_default()),
+            Watched::Service(_) => keeps_service_annotation(key),
+        };
+        let name = match object {
+            Watched::Node(node) => format!("Node {}", node.name),
+            Watched::Service(service) => format!("Service {}/{}", service.namespace, service.name),
+        };
+        let (shown, refused): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            self.annotations.into_iter().partition(|(key, value)| is_shown(key, value));
+        self.annotations = shown;
+        let refused = refused.into_keys().map(|key| NotShown { key, object: name.clone() }).collect();
+        (self, refused)
     }
 }
 
@@ -88,5 +123,24 @@ mod tests {
         let change = plan(&node(&[("same", "1")]), &wants(&[("same", Some("1")), ("never-there", None)]));
         assert!(change.is_empty());
         assert!(plan(&node(&[]), &Answer::default()).is_empty());
+    }
+
+    #[test]
+    fn what_would_never_be_seen_again_is_refused_with_a_reason_and_the_rest_is_written() {
+        let long = "x".repeat(2000);
+        let annotations = [("csi.volume.kubernetes.io/nodeid", "a"), ("long", &long), ("short", "b")];
+        let annotations: BTreeMap<_, _> =
+            annotations.map(|(key, value)| (key.to_owned(), Some(value.to_owned()))).into();
+        let answer = Answer { annotations, ..Answer::default() };
+        let (change, refused) = plan(&node(&[]), &answer).that_is_shown(&node(&[]));
+        assert_eq!(change.merge_patch(), json!({"metadata": {"annotations": {"short": "b"}}}));
+        let keys: Vec<_> = refused.iter().map(|refused| refused.key.as_str()).collect();
+        assert_eq!(keys, ["csi.volume.kubernetes.io/nodeid", "long"]);
+        assert!(refused[0].to_string().contains("use another key"), "{}", refused[0]);
+        let service = Watched::Service(Arc::default());
+        let applied = "kubectl.kubernetes.io/last-applied-configuration".to_owned();
+        let answer = Answer { annotations: [(applied, Some("{}".to_owned()))].into(), ..Answer::default() };
+        let (change, refused) = plan(&service, &answer).that_is_shown(&service);
+        assert!(change.is_empty() && refused.len() == 1);
     }
 }

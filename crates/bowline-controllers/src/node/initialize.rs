@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{EventKind, Evidence, Instance, NodeView};
+use bowline_cloud::{ErrorClass, EventKind, Evidence, Instance, NodeView};
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Ticket};
 use bowline_kube::write::{WriteClass, WriteError};
@@ -215,6 +215,12 @@ impl Work {
     fn not_yet(&self, node: &KnownNode, why: &NotYet) -> Outcome {
         self.failed(node, why.as_str(), &why.to_string());
         match why {
+            // The cloud does not know us, and the fence is closed until it does: no reason for an ever longer pause.
+            NotYet::Unknown(doubt)
+                if doubt.class == ErrorClass::Unauthenticated && self.context.fence.check().is_err() =>
+            {
+                Outcome::RetryAfter(pause::LOOK_AGAIN)
+            }
             NotYet::Unknown(doubt) => doubt.retry_after.map_or(Outcome::Failed, Outcome::RetryAfter),
             _ => Outcome::Failed,
         }
@@ -241,6 +247,7 @@ fn not_written(node: &KnownNode, error: &WriteError) -> Outcome {
         // Gone, or another Node has the name: the informer tells.
         WriteClass::NotFound => Outcome::Done,
         WriteClass::Conflict => Outcome::RetryAfter(AFTER_CONFLICT),
+        WriteClass::Fenced => Outcome::RetryAfter(pause::LOOK_AGAIN),
         _ => error.retry_after().map_or(Outcome::Failed, Outcome::RetryAfter),
     }
 }

@@ -6,6 +6,7 @@ use tokio::time::sleep;
 
 use super::fixture::{Bench, FakeCloud, FakeRoutes, node, route, served};
 use super::*;
+use crate::gate::Gate;
 use crate::rails::pause::switch::Switch;
 
 async fn seconds(count: u64) {
@@ -290,4 +291,28 @@ async fn while_the_cluster_is_paused_no_route_is_changed_and_afterwards_they_are
     assert_eq!(events.len(), 1, "told once: {events:?}");
     assert!(events[0].0 == "RoutesPaused" && events[0].1.contains("rack 7 moves"), "{events:?}");
     assert_eq!(bench.metrics.times_held_back("pause"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stale_routes_that_may_not_be_changed_now_need_no_second_look_until_they_may() {
+    let (pause, gate) = (Switch::default(), Gate::default());
+    pause.pause("rack 7 moves");
+    gate.close();
+    let fences: [(Arc<dyn Fence>, &dyn Fn()); 2] =
+        [(Arc::new(pause.clone()), &|| pause.resume()), (Arc::new(gate.clone()), &|| gate.open())];
+    for (fence, open) in fences {
+        let mut bench = Bench::new(vec![]);
+        bench.fence = fence;
+        let routes = FakeRoutes::new(vec![route(0), route(1)]);
+        let meanwhile = async {
+            seconds(600).await;
+            assert_eq!(bench.metrics.times_held_back("second-look"), 0);
+            assert!(routes.applied.lock().unwrap().is_empty(), "nothing is tried that cannot succeed");
+            open();
+            seconds(20).await;
+        };
+        bench.run(&routes, meanwhile).await;
+        assert_eq!(routes.changes(), ["-r0", "-r1"]);
+        assert_eq!(bench.metrics.times_held_back("second-look"), 1);
+    }
 }

@@ -134,14 +134,13 @@ impl Work {
         let now = Instant::now();
         let observed = self.observe(routes);
         let plan = plan(&observed, &self.range);
+        memory.retries.keep_only(&plan.changes.keys().copied().collect());
+        // Before the rail: it judges what is about to be done, and nothing is.
+        if self.is_fenced(&plan, &observed, &mut memory.paused_told) {
+            return Report { held: Some(pause::LOOK_AGAIN), ..Report::default() };
+        }
         let mut report =
             Report { held: self.judge(&plan, &observed, &mut memory.rail, now), ..Report::default() };
-        memory.retries.keep_only(&plan.changes.keys().copied().collect());
-        if let Err(paused) = pause::judge(self.context.fence.as_ref()) {
-            self.tell_paused(&plan, &observed, &paused, &mut memory.paused_told);
-            return Report { held: Some(pause::LOOK_AGAIN), ..report };
-        }
-        memory.paused_told = false;
         let (may_go, mut fates) = select(&plan, report.held.is_some(), &memory.retries, now);
         let hands = Hands {
             routes: self.routes.as_ref(),
@@ -205,6 +204,17 @@ impl Work {
                 Some(after)
             }
         }
+    }
+
+    /// Whether nothing may be written: a person paused it, or the cloud or the lease says so.
+    fn is_fenced(&self, plan: &RoutePlan, observed: &Observed, paused_told: &mut bool) -> bool {
+        let fence = self.context.fence.as_ref();
+        if let Err(paused) = pause::judge(fence) {
+            self.tell_paused(plan, observed, &paused, paused_told);
+            return true;
+        }
+        *paused_told = false;
+        fence.check().is_err()
     }
 
     /// Nothing is written. One of the Nodes that wait for it is told, once.

@@ -29,6 +29,9 @@ const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// All waits that a cloud asks for are one, whatever its words: they may carry a request id.
 const ASKED_TO_WAIT: &str = "the cloud asked to wait";
 
+/// So many failures in a row of a Service that serves are not worth a write: with the usual pauses, half a minute.
+const SOON_OVER: u32 = 3;
+
 /// After a conflict: time for the informer to show what changed.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
@@ -136,7 +139,7 @@ impl Work {
         let (before, episode) = {
             let mut memory = job.memory();
             if is_due {
-                memory.said = Some((ready, Instant::now()));
+                memory.says(job.service(), ready);
             }
             let before = memory.settled.clone();
             (before, memory.settle(job.service(), job.request.nodes.epoch))
@@ -194,10 +197,14 @@ impl Work {
         Outcome::RetryAfter(wait.at_most.clamp(WAITS.0, WAITS.1))
     }
 
-    /// Nothing may be written: because of a pause, whose end is waited for, or because another is about to lead.
-    fn fenced(&self, job: &Job) -> Outcome {
-        let judged = pause::judge(self.context.fence.as_ref());
-        judged.err().map_or(Outcome::Failed, |paused| self.wait_for_pause(job, &paused))
+    /// Nothing may be written: because of a pause, because the cloud does not know us, or because another is about to lead.
+    /// It runs as soon as the fence is open; `None` if it is open by now, and the usual pause is right.
+    fn fenced(&self, job: &Job) -> Option<Outcome> {
+        if let Err(paused) = pause::judge(self.context.fence.as_ref()) {
+            return Some(self.wait_for_pause(job, &paused));
+        }
+        self.context.fence.check().err()?;
+        Some(self.wait_for_fence(job))
     }
 
     fn wait_for_pause(&self, job: &Job, paused: &Paused) -> Outcome {
@@ -205,8 +212,12 @@ impl Work {
             self.context.metrics.held_back("pause");
             self.tell(job.service(), &message::cluster_paused(paused));
         }
-        self.paused.begin(&job.key);
-        // Only a precaution: it runs as soon as the pause is over.
+        self.wait_for_fence(job)
+    }
+
+    fn wait_for_fence(&self, job: &Job) -> Outcome {
+        self.held.begin(&job.key, job.priority);
+        // Only a precaution: it runs as soon as the fence is open.
         Outcome::RetryAfter(WAITS.1)
     }
 
@@ -239,7 +250,7 @@ impl Work {
         let (service, now) = (job.service(), Instant::now());
         let (there, written) = {
             let memory = job.memory();
-            (memory.said_of(service), memory.said.as_ref().map(|(_, at)| *at))
+            (memory.said_of(service), memory.said.as_ref().map(|said| said.at))
         };
         // One that is gone has nobody who could read it.
         if job.task == Task::RemoveOrphan || !condition::is_news(there.as_ref(), written, &wanted, now) {
@@ -247,7 +258,7 @@ impl Work {
         }
         let entry = patch::condition(there.as_ref(), &wanted, self.context.clock.now());
         match self.patch(job, patch::say(&entry)).await {
-            Ok(_written) => job.memory().said = Some((wanted, now)),
+            Ok(_written) => job.memory().says(service, wanted),
             Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),
         }
     }
@@ -273,7 +284,7 @@ impl Work {
             // It is gone, or another has its name: the informer tells, and what we know of it is removed then.
             WriteClass::NotFound => Some(Outcome::Done),
             WriteClass::Conflict => Some(Outcome::RetryAfter(AFTER_CONFLICT)),
-            WriteClass::Fenced => Some(self.fenced(job)),
+            WriteClass::Fenced => Some(self.fenced(job).unwrap_or(Outcome::Failed)),
             _ => {
                 warn!(service = %job.key, %error, "could not write, will be tried again");
                 self.tell(job.service(), &message::not_synced(&error));
@@ -314,15 +325,27 @@ impl Work {
             self.tell(job.service(), &message);
             let text = error.to_string();
             let said = if unseen { condition::unknown(&text) } else { condition::failed(task, &text) };
-            self.say(job, said).await;
+            if !serves_meanwhile(job) {
+                self.say(job, said).await;
+            }
         }
-        if class == ErrorClass::Fenced {
-            return self.fenced(job);
+        // Whoever we are not known to cannot be asked again before we are: the fence is closed until then.
+        if matches!(class, ErrorClass::Fenced | ErrorClass::Unauthenticated)
+            && let Some(outcome) = self.fenced(job)
+        {
+            return outcome;
         }
         let Some(wait) = asked_to_wait else { return Outcome::Failed };
         self.tell_of_wait(job, ASKED_TO_WAIT, &error.to_string()).await;
         Outcome::RetryAfter(wait.max(WAITS.0))
     }
+}
+
+/// Whether nobody waits for a Service that has failed now: it has its address, and only its nodes change, or it is compared
+/// because of the time or a restart and has not failed for long. An outage is not worth two writes on every Service there is.
+fn serves_meanwhile(job: &Job) -> bool {
+    let compared = job.priority == Priority::Background && job.failures < SOON_OVER;
+    job.task == Task::Nodes || (compared && !job.service().status.ingress.is_empty())
 }
 
 /// A period between three and five quarters of `period`, the same for the same Service: repairs spread by themselves.

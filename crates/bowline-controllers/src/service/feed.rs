@@ -51,6 +51,9 @@ impl Work {
     /// Ends with the informer.
     pub(super) async fn feed_services(&self, mut changes: Subscription<Arc<ServiceView>>) {
         while let Some(change) = changes.next().await {
+            if let Change::Updated { new, .. } = &change {
+                self.memories.update(&new.key, &new.view);
+            }
             if let Some(priority) = asks_for(&change) {
                 self.queue.add(change.key().clone(), priority);
             }

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::{ServiceCondition, ServiceView};
+use bowline_cloud::{ServiceCondition, ServiceView, Text};
 use bowline_kube::informer::ObjectKey;
 use tokio::time::Instant;
 
+use super::condition::says_the_same;
 use super::desire::needs_update;
 use crate::rails::create_budget::CreateBudget;
 use crate::rails::second_look::SecondLook;
@@ -48,8 +49,18 @@ pub(super) struct Memory {
     pub(super) cluster_pause_told: bool,
     pub(super) refused: Option<String>,
     pub(super) waits: Option<Waits>,
-    /// The condition that we wrote last, and when: the informer may not show it yet.
-    pub(super) said: Option<(ServiceCondition, Instant)>,
+    pub(super) said: Option<Said>,
+}
+
+/// The condition that we wrote last.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// Of which Service: another may have its name.
+    uid: Text,
+    condition: ServiceCondition,
+    pub(super) at: Instant,
+    /// The informer has shown it: from then on the informer is asked, which shows if somebody changes it.
+    shown: bool,
 }
 
 /// What the load balancer was last brought to.
@@ -99,10 +110,34 @@ impl Memory {
         }
     }
 
+    /// Notes what was written on `service`.
+    pub(super) fn says(&mut self, service: &ServiceView, condition: ServiceCondition) {
+        let (uid, at) = (service.uid.clone(), Instant::now());
+        self.said = Some(Said { uid, condition, at, shown: false });
+    }
+
+    /// The informer shows `service`.
+    pub(super) fn sees(&mut self, service: &ServiceView) {
+        self.said.take_if(|said| said.uid != service.uid);
+        if let (Some(said), Some(there)) = (&mut self.said, service.condition.as_deref()) {
+            said.shown |= says_the_same(there, &said.condition);
+        }
+    }
+
     /// The condition that `service` has by now, as far as we know.
     pub(super) fn said_of(&self, service: &ServiceView) -> Option<ServiceCondition> {
-        let ours = self.said.as_ref().map(|(said, _)| said);
+        let ours = self.said.as_ref().filter(|said| !said.shown).map(|said| &said.condition);
         ours.or(service.condition.as_deref()).cloned()
+    }
+
+    /// Lets go of an older picture of `service` that asks for the same: one picture is kept, not two.
+    pub(super) fn keeps_only(&mut self, service: &Arc<ServiceView>) {
+        let settled = self.settled.as_mut().map(|settled| &mut settled.service);
+        for older in self.known.iter_mut().chain(settled) {
+            if older.uid == service.uid && !needs_update(older, service) {
+                *older = service.clone();
+            }
+        }
     }
 
     /// Begins an episode, or goes on with it; whether this is the first step of its kind.
@@ -168,6 +203,14 @@ impl Memories {
         lock(&self.0).entry(key.clone()).or_default().clone()
     }
 
+    /// A newer picture of a Service, if we know it.
+    pub(super) fn update(&self, key: &ObjectKey, service: &Arc<ServiceView>) {
+        let memory = lock(&self.0).get(key).cloned();
+        if let Some(memory) = memory {
+            lock(&memory).keeps_only(service);
+        }
+    }
+
     pub(super) fn forget(&self, key: &ObjectKey) {
         lock(&self.0).remove(key);
     }
@@ -176,4 +219,34 @@ impl Memories {
 /// Held for a few assignments only, never over an await.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_service_that_asks_for_the_same_as_before_only_the_newest_picture_is_kept() {
+        let picture = |uid: &str, ip: Option<&str>| {
+            let (uid, kind) = (uid.into(), "LoadBalancer".into());
+            let load_balancer_ip = ip.map(Into::into);
+            Arc::new(ServiceView { uid, kind, load_balancer_ip, ..ServiceView::default() })
+        };
+        let (memories, key) = (Memories::default(), ObjectKey::namespaced("shop", "web"));
+        let kept = |picture: &Arc<ServiceView>| {
+            let memory = memories.of(&key);
+            let memory = lock(&memory);
+            let pictures = [memory.known.as_ref(), memory.settled.as_ref().map(|settled| &settled.service)];
+            pictures.iter().all(|kept| kept.is_some_and(|kept| Arc::ptr_eq(kept, picture)))
+        };
+        let first = picture("u-1", None);
+        lock(&memories.of(&key)).settle(&first, 1);
+        let status_written = picture("u-1", None);
+        memories.update(&key, &status_written);
+        assert!(kept(&status_written) && Arc::strong_count(&first) == 1);
+        memories.update(&key, &picture("u-1", Some("192.0.2.1")));
+        assert!(kept(&status_written), "what was brought about is not what is asked for now");
+        memories.update(&key, &picture("u-2", None));
+        assert!(kept(&status_written), "another of that name");
+    }
 }

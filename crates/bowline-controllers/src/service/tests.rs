@@ -15,31 +15,24 @@ mod silence;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Fence, ServiceView, Unfenced};
+use bowline_cloud::{Fence, Unfenced};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::{EventMetrics, EventRecorder};
-use bowline_kube::informer::InformerSpec;
 use bowline_kube::queue::QueueMetrics;
 use bowline_kube::write::Writer;
 use kube::Api;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use super::desire::{FINALIZER, concerns_us};
+use super::desire::FINALIZER;
 use super::*;
 use crate::controller::ControllerContext;
 use crate::deadline::{CallDeadlines, Punctual};
 use crate::metrics::ControllerMetrics;
 use crate::registry::common_names;
-use crate::view::{SlimNode, SlimService, node_view, service_view};
+use crate::view::{node_informer, service_informer};
 use api::Cluster;
 use cloud::FakeCloud;
-
-/// As the manager keeps them.
-fn kept(service: SlimService) -> Option<Arc<ServiceView>> {
-    let view = service_view(service);
-    concerns_us(&view).then(|| Arc::new(view))
-}
 
 /// Runs the controller while `meanwhile` does something, and stops it then.
 async fn run(cluster: &Cluster, cloud: &FakeCloud, meanwhile: impl Future<Output = ()>) {
@@ -64,9 +57,8 @@ async fn run_to_the_end(
     meanwhile: impl Future<Output = ()>,
 ) -> Result<(), Stopped> {
     let (client, cancel) = (cluster.client(), CancellationToken::new());
-    let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
-        .build(client.clone(), Api::all);
-    let (services, service_task) = InformerSpec::new("services", kept).build(client.clone(), Api::all);
+    let (nodes, node_task) = node_informer().build(client.clone(), Api::all);
+    let (services, service_task) = service_informer().build(client.clone(), Api::all);
     let mut registry = Registry::default();
     let context = ControllerContext {
         cloud: Arc::new(Punctual::new(cloud.shared(), CallDeadlines::default())),

@@ -1,7 +1,7 @@
 //! The workers: take the keys that are ready, look at all their load balancers at once, and bring each one step further.
 //!
 //! One worker at a time has a key, whatever the work is about: ensure, another set of nodes, removal. What a step means
-//! for the Service is in `execute`.
+//! for the Service is in `execute`. A run that takes long goes on `aside`: no worker waits for it.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,16 +13,16 @@ use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use super::ServiceOptions;
+use super::aside::{self, Aside, Places};
 use super::desire::{has_finalizer, is_paused, needs_update, pause_of, purpose};
+use super::held::HeldKeys;
 use super::memory::{Memories, Memory, Task, lock};
 use super::message::{self, Message};
 use super::nodes::SharedNodes;
-use super::paused::PausedKeys;
 use super::rounds::Rounds;
 use super::waiting::Waiting;
 use crate::controller::ControllerContext;
@@ -37,8 +37,9 @@ pub(super) struct Work {
     pub(super) nodes: SharedNodes,
     pub(super) memories: Memories,
     pub(super) waiting: Waiting,
-    pub(super) paused: PausedKeys,
+    pub(super) held: HeldKeys,
     pub(super) rounds: Rounds,
+    pub(super) places: Places,
 }
 
 /// One run of one key.
@@ -51,6 +52,9 @@ pub(super) struct Job {
     memory: Arc<Mutex<Memory>>,
 }
 
+/// A key, its run, and what the cloud said of it.
+type Seen = (Ticket<ObjectKey>, Job, Option<Evidence<AnyObserved>>);
+
 impl Job {
     pub(super) fn service(&self) -> &Arc<ServiceView> {
         &self.request.service
@@ -62,14 +66,12 @@ impl Job {
 }
 
 impl Work {
-    /// One worker; returns after `cancel`, when what it had begun is finished.
-    pub(super) async fn run(&self, cancel: &CancellationToken) {
+    /// One worker; returns after `cancel`, when what it had begun is finished or goes on aside.
+    pub(super) async fn run<'w>(&'w self, cancel: &CancellationToken, aside: Aside<'w>) {
         while let Some(first) = cancel.run_until_cancelled(self.queue.take()).await {
             let tickets = self.take_more(first);
             // A ticket that is dropped by a panic counts as failed: its key is tried again, later.
-            if AssertUnwindSafe(self.run_batch(tickets)).catch_unwind().await.is_err() {
-                error!("a look at load balancers panicked: this is a bug; their Services are tried again");
-            }
+            aside::caught(self.run_batch(tickets, &aside)).await;
         }
     }
 
@@ -90,7 +92,7 @@ impl Work {
         tickets
     }
 
-    async fn run_batch(&self, tickets: Vec<Ticket<ObjectKey>>) {
+    async fn run_batch<'w>(&'w self, tickets: Vec<Ticket<ObjectKey>>, aside: &Aside<'w>) {
         let (mut together, mut alone) = (Vec::new(), Vec::new());
         for ticket in tickets {
             match self.prepare(ticket.picked()) {
@@ -100,49 +102,63 @@ impl Work {
                 Ok(job) => together.push((ticket, job)),
             }
         }
-        let places = Semaphore::new(self.options.steps_at_once.max(1));
         let mut runs: Vec<BoxFuture<'_, ()>> = Vec::new();
         for (ticket, job) in alone {
-            runs.push(self.run_alone(ticket, job, &places).boxed());
+            runs.push(self.places.run(self.run_alone(ticket, job).boxed(), aside).boxed());
         }
-        runs.push(self.run_together(together, &places).boxed());
+        runs.push(self.run_together(together, aside).boxed());
         join_all(runs).await;
     }
 
-    async fn run_alone(&self, ticket: Ticket<ObjectKey>, job: Job, places: &Semaphore) {
-        let _place = places.acquire().await;
+    async fn run_alone(&self, ticket: Ticket<ObjectKey>, job: Job) {
         let observed = self.balancers.observe(std::slice::from_ref(&job.request)).await;
-        self.conclude_caught(ticket, &job, observed.into_iter().next()).await;
+        self.conclude_caught(ticket, job, observed.into_iter().next()).await;
     }
 
-    async fn run_together(&self, jobs: Vec<(Ticket<ObjectKey>, Job)>, places: &Semaphore) {
+    async fn run_together<'w>(&'w self, jobs: Vec<(Ticket<ObjectKey>, Job)>, aside: &Aside<'w>) {
         if jobs.is_empty() {
             return;
         }
+        let keys = jobs.len();
+        let mut look = self.look(jobs).boxed();
+        match self.places.patiently(&mut look, keys).await {
+            Ok(seen) => self.conclude_all(seen, aside).await,
+            Err(place) => {
+                let further = aside.clone();
+                let rest = async move {
+                    let seen = look.await;
+                    drop(place);
+                    self.conclude_all(seen, &further).await;
+                };
+                aside.take(rest.boxed());
+            }
+        }
+    }
+
+    async fn look(&self, jobs: Vec<(Ticket<ObjectKey>, Job)>) -> Vec<Seen> {
         let requests: Vec<_> = jobs.iter().map(|(_, job)| job.request.clone()).collect();
         let mut observed = self.balancers.observe(&requests).await.into_iter();
-        let mut runs: Vec<BoxFuture<'_, ()>> = Vec::with_capacity(jobs.len());
-        for (ticket, job) in jobs {
-            let observed = observed.next();
-            let run = async move {
-                let _place = places.acquire().await;
-                self.conclude_caught(ticket, &job, observed).await;
-            };
-            runs.push(run.boxed());
-        }
-        join_all(runs).await;
+        jobs.into_iter().map(|(ticket, job)| (ticket, job, observed.next())).collect()
+    }
+
+    async fn conclude_all<'w>(&'w self, seen: Vec<Seen>, aside: &Aside<'w>) {
+        let conclude = |(ticket, job, observed)| {
+            let run = self.conclude_caught(ticket, job, observed).boxed();
+            self.places.run(run, aside).boxed()
+        };
+        join_all(seen.into_iter().map(conclude)).await;
     }
 
     async fn conclude_caught(
         &self,
         ticket: Ticket<ObjectKey>,
-        job: &Job,
+        job: Job,
         observed: Option<Evidence<AnyObserved>>,
     ) {
         let observed = observed.unwrap_or_else(|| {
             Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"))
         });
-        match AssertUnwindSafe(self.conclude(job, observed)).catch_unwind().await {
+        match AssertUnwindSafe(self.conclude(&job, observed)).catch_unwind().await {
             Ok(outcome) => self.finish(ticket, outcome),
             Err(_panic) => {
                 error!(service = %job.key, "a run panicked: this is a bug; the Service is tried again");
@@ -179,6 +195,7 @@ impl Work {
         let nodes = self.nodes.current();
         let task = {
             let mut memory = lock(&memory);
+            memory.sees(&service);
             if is_paused(&service) {
                 return Err(self.pause(key, &mut memory, &service, wanted));
             }

@@ -106,11 +106,14 @@ pub fn node_view(node: SlimNode) -> NodeView {
 
 fn kept_annotations(annotations: Option<BTreeMap<String, String>>) -> Pairs {
     let mut annotations = annotations.unwrap_or_default();
-    annotations.retain(|key, value| {
-        value.len() <= LONGEST_ANNOTATION_BYTES
-            && !STATE_OF_OTHERS.iter().any(|prefix| key.starts_with(prefix))
-    });
+    annotations.retain(|key, value| keeps_node_annotation(key, value));
     annotations.into()
+}
+
+/// Whether an annotation of a Node is in its view.
+#[must_use]
+pub fn keeps_node_annotation(key: &str, value: &str) -> bool {
+    value.len() <= LONGEST_ANNOTATION_BYTES && !STATE_OF_OTHERS.iter().any(|prefix| key.starts_with(prefix))
 }
 
 fn network_unavailable(conditions: &[SlimCondition]) -> Option<ConditionView> {

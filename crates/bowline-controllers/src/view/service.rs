@@ -141,8 +141,14 @@ pub fn service_view(service: SlimService) -> ServiceView {
 /// What `kubectl apply` last sent is as long as the Service itself, and no option of anybody.
 fn kept_annotations(annotations: Option<BTreeMap<String, String>>) -> Pairs {
     let mut annotations = annotations.unwrap_or_default();
-    annotations.remove(LAST_APPLIED);
+    annotations.retain(|key, _| keeps_service_annotation(key));
     annotations.into()
+}
+
+/// Whether an annotation of a Service is in its view.
+#[must_use]
+pub fn keeps_service_annotation(key: &str) -> bool {
+    key != LAST_APPLIED
 }
 
 /// What we said of the Service. Conditions of others are theirs.

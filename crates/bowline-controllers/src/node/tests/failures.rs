@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Capability, Doubt, Evidence, Fence, Fenced, Instance, Proof};
+use bowline_cloud::{Capability, CloudError, Doubt, ErrorClass, Evidence, Fence, Fenced, Instance, Proof};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::fixture::OnlyInstances;
 use super::{Run, Script, Server, UNINITIALIZED, instance, node, tainted};
 use crate::controller::Stopped;
+use crate::gate::Gate;
 use crate::rails::pause::switch::Switch;
 
 fn unknown(why: &str) -> Evidence<Instance> {
@@ -257,4 +258,25 @@ async fn while_the_cluster_is_paused_a_node_waits_and_afterwards_it_is_initialis
         ["CloudNodeInitializationPaused", "Synced"]
     );
     assert!(events[0].1.contains("rack 7 moves"), "{events:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_a_closed_fence_held_is_initialised_soon_after_it_opens_and_not_after_its_back_off() {
+    let lost = CloudError::new(ErrorClass::Unauthenticated, "401");
+    for seen in [Evidence::Present(instance("n")), Evidence::Unknown(Doubt::from(&lost))] {
+        let (server, gate) = (Server::with([tainted("n")]), Gate::default());
+        gate.close();
+        let script = Script::with([("n", seen)]);
+        let mut run = Run::on(&script);
+        run.fence = Arc::new(gate.clone());
+        let opens = async {
+            sleep(Duration::from_secs(610)).await;
+            assert!(server.patches().is_empty());
+            script.say("n", Evidence::Present(instance("n")));
+            gate.open();
+            sleep(Duration::from_secs(6)).await;
+            assert_eq!(server.patches().len(), 2);
+        };
+        run.during(&server, opens).await.unwrap();
+    }
 }

@@ -48,6 +48,8 @@ pub(super) struct State {
     pub(super) metrics: Option<ControllerMetrics>,
     /// The call that never comes back: `observe`, or `execute` after it took effect.
     pub(super) hangs_in: Option<&'static str>,
+    /// Only for Services whose UID begins with this.
+    pub(super) hangs_for: &'static str,
     /// What the cloud says of its load balancers instead.
     pub(super) capability: Option<Capability<Arc<dyn AnyLoadBalancers>>>,
 }
@@ -65,8 +67,11 @@ impl FakeCloud {
         Arc::new(self.clone())
     }
 
-    async fn hang_in(&self, call: &'static str) {
-        let hangs = self.state().hangs_in == Some(call);
+    async fn hang_in<'a>(&self, call: &'static str, mut uids: impl Iterator<Item = &'a str>) {
+        let hangs = {
+            let state = self.state();
+            state.hangs_in == Some(call) && uids.any(|uid| uid.starts_with(state.hangs_for))
+        };
         if hangs {
             std::future::pending::<()>().await;
         }
@@ -142,7 +147,7 @@ impl LoadBalancers for FakeCloud {
     async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Balancer>> {
         // A round trip: others may run meanwhile.
         tokio::time::sleep(Duration::from_millis(10)).await;
-        self.hang_in("observe").await;
+        self.hang_in("observe", requests.iter().map(|request| request.service.uid.as_str())).await;
         let mut state = self.state();
         state.looks.push(requests.len());
         let look = |request: &LoadBalancerRequest| {
@@ -203,7 +208,7 @@ impl LoadBalancers for FakeCloud {
         let slow = self.state().slow_for.as_ref() == Some(&step.uid);
         tokio::time::sleep(Duration::from_millis(if slow { 30_000 } else { 10 })).await;
         self.perform(step)?;
-        self.hang_in("execute").await;
+        self.hang_in("execute", std::iter::once(step.uid.as_str())).await;
         Ok(())
     }
 

@@ -207,3 +207,78 @@ async fn a_slow_change_of_nodes_leaves_a_service_ready_and_a_slow_edit_does_not(
     assert_eq!(cluster.condition("web"), ready());
     assert_eq!(cluster.state().patches.len(), 4, "finalizer, status, waits, ready");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_while_only_nodes_change_is_not_written_on_every_service() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    (0..20).for_each(|n| cluster.put(&format!("web-{n}"), |_| {}));
+    let meanwhile = async {
+        seconds(30).await;
+        cluster.state().patches.clear();
+        cloud.state().doubt = Some(Doubt::from(&CloudError::transient("502")));
+        cluster.put_node("b");
+        seconds(600).await;
+        assert!(cluster.state().events.iter().any(|(_, _, text)| text.contains("502")), "it is told");
+        cloud.state().doubt = None;
+        seconds(400).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert!(cloud.state().balancers.values().all(|balancer| balancer.nodes.len() == 2));
+    assert!(cluster.state().patches.is_empty(), "{:?}", cluster.state().patches);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_in_a_short_outage_writes_nothing_on_services_that_serve_and_in_a_long_one_says_it() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    run(&cluster, &cloud, seconds(30)).await;
+    cluster.state().patches.clear();
+    cloud.state().doubt = Some(Doubt::from(&CloudError::transient("502")));
+    let meanwhile = async {
+        seconds(10).await;
+        cloud.state().doubt = None;
+        seconds(300).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert!(cluster.state().patches.is_empty(), "{:?}", cluster.state().patches);
+    cloud.state().doubt = Some(Doubt::from(&CloudError::transient("502")));
+    run(&cluster, &cloud, seconds(300)).await;
+    assert_eq!(cluster.condition("web").unwrap()[1], "CloudNotObserved");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_was_deleted_and_made_again_at_once_says_for_itself_why_it_is_refused() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let refuse = |s: &mut serde_json::Value| s["metadata"]["annotations"]["fake"] = json!("refuse");
+    cluster.put("odd", refuse);
+    let meanwhile = async {
+        seconds(10).await;
+        assert!(cluster.condition("odd").is_some());
+        cluster.wipe("odd");
+        cluster.put("odd", |s| {
+            refuse(s);
+            s["metadata"]["uid"] = json!("s-odd-2");
+        });
+        seconds(10).await;
+        assert!(cluster.condition("odd").is_some());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_condition_that_somebody_took_away_is_said_again_with_the_next_try() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("odd", |s| s["metadata"]["annotations"]["fake"] = json!("refuse"));
+    let meanwhile = async {
+        seconds(10).await;
+        cluster.put("odd", |s| s["metadata"]["annotations"]["note"] = json!("seen"));
+        seconds(10).await;
+        cluster.put("odd", |s| {
+            s["status"]["conditions"] = json!([]);
+            s["metadata"]["annotations"]["note"] = json!("try again");
+        });
+        seconds(10).await;
+        assert!(cluster.condition("odd").is_some());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}

@@ -1,8 +1,10 @@
 //! SR-15 for the whole cluster: nothing is written while a person has paused it, and all is caught up with afterwards.
 
+use bowline_cloud::{CloudError, Doubt, ErrorClass};
 use serde_json::json;
 
 use super::*;
+use crate::gate::Gate;
 use crate::rails::pause::switch::Switch;
 
 fn paused_events(cluster: &Cluster) -> usize {
@@ -79,4 +81,25 @@ async fn a_pause_that_begins_in_the_middle_of_the_work_stops_it_between_two_step
         assert_eq!(cloud.changes().len(), 3);
     };
     run_with(&cluster, &cloud, ServiceOptions::default(), Arc::new(fence.clone()), meanwhile).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_closed_fence_held_runs_as_soon_as_it_is_open_and_not_after_its_back_off() {
+    let lost = CloudError::new(ErrorClass::Unauthenticated, "401");
+    for doubt in [None, Some(Doubt::from(&lost))] {
+        let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+        let gate = Gate::default();
+        gate.close();
+        cloud.state().doubt = doubt;
+        cluster.put("web", |_| {});
+        let meanwhile = async {
+            seconds(2000).await;
+            assert!(cloud.changes().is_empty());
+            cloud.state().doubt = None;
+            gate.open();
+            seconds(5).await;
+            assert_eq!(cloud.changes().len(), 3);
+        };
+        run_with(&cluster, &cloud, ServiceOptions::default(), Arc::new(gate.clone()), meanwhile).await;
+    }
 }

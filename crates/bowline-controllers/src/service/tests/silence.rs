@@ -1,6 +1,7 @@
 //! A cloud that does not come back, and one that has no load balancers (now, or ever).
 
 use bowline_cloud::Capability;
+use serde_json::json;
 
 use super::*;
 
@@ -54,6 +55,46 @@ async fn one_whose_change_hangs_delays_no_other() {
         assert!(cluster.condition("web").is_some());
     };
     run(&cluster, &cloud, meanwhile).await;
+}
+
+/// A hundred Services whose `call` hangs, not all of them at once, and one that is created after `later`.
+async fn served_beside_a_hundred_that_hang_in(call: &'static str, later: u64) {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cloud.state().hangs_in = Some(call);
+    cloud.state().hangs_for = "s-stuck";
+    let meanwhile = async {
+        for n in 0..100 {
+            if n % 20 == 0 {
+                seconds(1).await;
+            }
+            cluster.put(&format!("stuck-{n}"), |_| {});
+        }
+        seconds(later).await;
+        cluster.put("web", |_| {});
+        seconds(10).await;
+        assert!(cluster.condition("web").is_some(), "{later} s after the start");
+        cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));
+        seconds(10).await;
+        assert_eq!(cloud.state().balancers["s-web"].ports, [81]);
+        assert!(cluster.condition("stuck-1").is_none_or(|[_, reason, _]| reason != "Ensured"));
+        // What was begun is finished at the end, and that would be a quarter of an hour.
+        cloud.state().hangs_in = None;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_whose_changes_hang_delay_no_other() {
+    for later in [1, 60, 950] {
+        served_beside_a_hundred_that_hang_in("execute", later).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_that_cannot_be_looked_at_delay_no_other() {
+    for later in [1, 330, 1000] {
+        served_beside_a_hundred_that_hang_in("observe", later).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

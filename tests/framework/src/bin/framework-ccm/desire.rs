@@ -1,7 +1,7 @@
 //! What a Service wants of this cloud: listeners, settings and hosts, or every reason why not. Pure.
 
 use bowline_cloud::{AddressKind, LoadBalancerRequest, NodeView, Refusal, ServiceView};
-use framework_tests::protocol::{Hosts, IDLE_TIMEOUT, MOST_LISTENERS, Port, Settings};
+use framework_tests::protocol::{Hosts, IDLE_TIMEOUT, MOST_LISTENERS, Port, Settings, host};
 
 /// All of it.
 pub(crate) struct Desire {
@@ -18,8 +18,10 @@ impl Desire {
             return Err(Refusal { problems });
         }
         let usable = request.nodes.iter().filter(|node| !is_out_of_reach(service, node));
-        let hosts = usable
-            .map(|node| (node.name.to_string(), node.provider_id.clone().unwrap_or_default().to_string()));
+        let hosts = usable.map(|node| {
+            let addresses = node.addresses.iter().map(|at| (at.kind.to_string(), at.address.to_string()));
+            (node.name.to_string(), host(node.provider_id.as_deref().unwrap_or_default(), addresses))
+        });
         Ok(Self { ports: ports(service), settings: settings(service), hosts: hosts.collect() })
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::ensure;
+use bowline_controllers::service::desire::FINALIZER;
 use framework_tests::cloud::Cloud;
-use framework_tests::protocol::{Balancer, Hosts, Port, SCHEME, Settings};
+use framework_tests::protocol::{Balancer, Hosts, Port, SCHEME, Settings, host};
 use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ListParams;
@@ -16,8 +17,6 @@ use crate::kubelet::{SHUTDOWN, UNINITIALIZED, addresses, has_taint, label, provi
 use crate::world::World;
 
 pub(super) type Problems = Vec<String>;
-
-const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 
 pub(super) async fn all(world: &World, expected: &[Expected]) -> anyhow::Result<Problems> {
     let mut problems = nodes(world, expected).await?;
@@ -158,8 +157,13 @@ fn service_problems(service: &Service, own: &[&Balancer], hosts: &Hosts) -> Opti
     } else if balancer.settings != settings(service) {
         Some(format!("{name} has {:?}, not {:?}", balancer.settings, settings(service)))
     } else if balancer.hosts != *hosts {
-        let missing = hosts.keys().filter(|node| !balancer.hosts.contains_key(*node)).count();
-        Some(format!("{name} has {} hosts, not {}, {missing} are missing", balancer.hosts.len(), hosts.len()))
+        let wrong: Vec<_> =
+            hosts.iter().filter(|(node, host)| balancer.hosts.get(*node) != Some(host)).collect();
+        Some(format!(
+            "{name} has {} hosts, not {}; missing or other: {wrong:?}",
+            balancer.hosts.len(),
+            hosts.len()
+        ))
     } else if ingress(service) != [balancer.address.to_string()] {
         Some(format!("{name} shows {:?}, not {}", ingress(service), balancer.address))
     } else {
@@ -170,7 +174,8 @@ fn service_problems(service: &Service, own: &[&Balancer], hosts: &Hosts) -> Opti
 /// All nodes but those that a person took out.
 fn hosts(nodes: &BTreeMap<String, Node>) -> Hosts {
     let included = nodes.iter().filter(|(_, node)| label(node, EXCLUDE).is_none());
-    included.map(|(name, node)| (name.clone(), provider_id(node).unwrap_or_default().to_owned())).collect()
+    let known = |node| host(provider_id(node).unwrap_or_default(), addresses(node));
+    included.map(|(name, node)| (name.clone(), known(node))).collect()
 }
 
 fn ingress(service: &Service) -> Vec<String> {
@@ -253,8 +258,11 @@ pub(super) fn calls(world: &World, services: &Lived) -> anyhow::Result<()> {
             "{created} load balancers were made, but only {} were wanted",
             services.wanted
         );
-        let routes = made("create route") - made("delete route");
-        ensure!(routes == cloud.routes.len(), "{routes} routes should be left, not {}", cloud.routes.len());
+        let (created, deleted, left) = (made("create route"), made("delete route"), cloud.routes.len());
+        ensure!(
+            created == deleted + left,
+            "{created} routes were made, {deleted} removed and {left} are left"
+        );
         Ok(())
     })
 }

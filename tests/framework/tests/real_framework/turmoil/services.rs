@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use bowline_cloud::PAUSED;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use kube::Api;
@@ -19,7 +20,6 @@ use crate::world::World;
 
 pub(super) const NAMESPACE: &str = "default";
 pub(super) const APP: &str = "turmoil";
-const PAUSED: &str = "bowline.dev/paused";
 const ROUNDS: usize = 8;
 
 /// What the Services asked for.
