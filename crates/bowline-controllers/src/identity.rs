@@ -12,7 +12,7 @@ mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::{Cloud, CloudError, ErrorClass, Fence, Fenced};
+use bowline_cloud::{Cloud, CloudError, ErrorClass, Fence, Fenced, Pause};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -111,7 +111,7 @@ impl Fence for IdentityFence {
         }
     }
 
-    fn paused(&self) -> Option<String> {
+    fn paused(&self) -> Option<Pause> {
         self.fence.paused()
     }
 }

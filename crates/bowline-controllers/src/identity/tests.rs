@@ -298,10 +298,10 @@ fn a_pause_is_seen_through_this_fence() {
         fn check(&self) -> Result<(), Fenced> {
             Err(Fenced { why: "paused".into() })
         }
-        fn paused(&self) -> Option<String> {
-            Some("rack 7 moves".into())
+        fn paused(&self) -> Option<Pause> {
+            Some(Pause { why: "rack 7 moves".into(), until: "it has moved".into() })
         }
     }
     let fence = CloudIdentity::default().fence(Arc::new(Paused));
-    assert_eq!(fence.paused().as_deref(), Some("rack 7 moves"));
+    assert_eq!(fence.paused(), Paused.paused());
 }
