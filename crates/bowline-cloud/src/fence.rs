@@ -11,21 +11,38 @@ pub trait Fence: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// [`Fenced`] when the lease is not held or has run out, or when a person paused all changes.
+    /// [`Fenced`] when the lease is not held or has run out, when a person paused all changes, or while the cloud does not
+    /// know us.
     fn check(&self) -> Result<(), Fenced>;
 
     /// Why a person paused all changes, if one did (safety rail SR-15). Then `check` refuses; who asks here first can wait
     /// for the end of the pause instead of failing, and say why it waits.
-    fn paused(&self) -> Option<String> {
+    fn paused(&self) -> Option<Pause> {
         None
     }
 }
 
-/// A mutation was stopped because this process does not hold a valid lease.
+/// A pause of all changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// What the person said.
+    pub why: String,
+    /// What has to happen for it to end, to be read after "until".
+    pub until: String,
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "all changes are paused ({}) until {}", self.why, self.until)
+    }
+}
+
+/// A mutation was stopped before it began: this process does not hold a valid lease, or a person paused all changes, or the
+/// cloud does not know who we are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not writing: {why}")]
 pub struct Fenced {
-    /// What is wrong with the lease.
+    /// Which of these it is, in words for a person.
     pub why: String,
 }
 

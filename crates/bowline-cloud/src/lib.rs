@@ -44,7 +44,7 @@ pub use error::{CloudError, ErrorClass, Retry};
 pub use events::{About, EventKind, EventSink, NoEvents};
 pub use evidence::{Doubt, Evidence, Proof};
 pub use extra::{Answer, ExtraController, Watched, Watches};
-pub use fence::{Fence, Fenced, Unfenced};
+pub use fence::{Fence, Fenced, Pause, Unfenced};
 pub use finalizers::Finalizers;
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
 pub use loadbalancer::{AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose};

@@ -119,8 +119,8 @@ impl Work {
         };
         match tried.await {
             Ok(outcome) => outcome,
-            // Not now: nothing failed that a person could mend.
-            Err(error) if error.class() == ErrorClass::Fenced => Outcome::Failed,
+            // Not now, but as soon as it may: nothing about this object failed, and a back-off would spare nobody.
+            Err(error) if self.is_shut_out(&error) => Outcome::RetryAfter(pause::LOOK_AGAIN),
             Err(error) => {
                 warn!(controller = self.controller.name(), object = %key, %error, "failed, will be tried again");
                 if let Some(object) = &object {
@@ -134,6 +134,15 @@ impl Work {
                 }
                 error.asked_to_wait().map_or(Outcome::Failed, Outcome::RetryAfter)
             }
+        }
+    }
+
+    /// Whether nothing at all may be changed: because of a pause, the lease, or an identity that the cloud does not accept.
+    fn is_shut_out(&self, error: &CloudError) -> bool {
+        match error.class() {
+            ErrorClass::Fenced => true,
+            ErrorClass::Unauthenticated => self.context.fence.check().is_err(),
+            _ => false,
         }
     }
 

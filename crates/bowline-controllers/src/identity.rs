@@ -12,11 +12,11 @@ mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::{Cloud, CloudError, ErrorClass, Fence, Fenced};
+use bowline_cloud::{Cloud, CloudError, ErrorClass, Fence, Fenced, Pause};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::rails::identity::{IdentityRail, Loss};
+use crate::rails::identity::{IdentityRail, Loss, Part};
 
 pub use watched::WatchedCloud;
 
@@ -54,27 +54,27 @@ impl CloudIdentity {
             // It cannot say: its other answers must do.
             Ok(None) => true,
             Err(error) => {
-                self.note_error(&error);
+                self.note_error(&Part::Identity, &error);
                 false
             }
         }
     }
 
-    fn note_error(&self, error: &CloudError) {
+    fn note_error(&self, part: &Part, error: &CloudError) {
         if error.class() == ErrorClass::Unauthenticated {
-            self.refused(error.to_string());
+            self.refused(part, error.to_string());
         }
     }
 
-    fn refused(&self, why: String) {
-        self.change(|rail| rail.refused(why, Instant::now()));
+    fn refused(&self, part: &Part, why: String) {
+        self.change(|rail| rail.refused(part.clone(), why, Instant::now()));
     }
 
     /// Notes the answer to a call that began at `begun`.
-    fn note<T>(&self, begun: Instant, answer: Result<T, CloudError>) -> Result<T, CloudError> {
+    fn note<T>(&self, part: &Part, begun: Instant, answer: Result<T, CloudError>) -> Result<T, CloudError> {
         match &answer {
             Ok(_) => self.change(|rail| rail.accepted(begun)),
-            Err(error) => self.note_error(error),
+            Err(error) => self.note_error(part, error),
         }
         answer
     }
@@ -111,7 +111,7 @@ impl Fence for IdentityFence {
         }
     }
 
-    fn paused(&self) -> Option<String> {
+    fn paused(&self) -> Option<Pause> {
         self.fence.paused()
     }
 }

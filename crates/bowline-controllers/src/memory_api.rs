@@ -25,13 +25,19 @@ fn whole(answer: &Value) -> Response<Reply> {
 #[derive(Clone)]
 pub(crate) struct Server {
     nodes: Vec<Value>,
+    services: Vec<Value>,
     pub(crate) writes: Arc<Mutex<Vec<(String, Value)>>>,
     watchers: Arc<Mutex<Vec<mpsc::UnboundedSender<Value>>>>,
 }
 
 impl Server {
     pub(crate) fn new(nodes: Vec<Value>) -> Self {
-        Self { nodes, writes: Arc::default(), watchers: Arc::default() }
+        Self { nodes, services: Vec::new(), writes: Arc::default(), watchers: Arc::default() }
+    }
+
+    /// The same with these Services.
+    pub(crate) fn with_services(self, services: Vec<Value>) -> Self {
+        Self { services, ..self }
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -64,7 +70,7 @@ impl Server {
             });
             return Response::new(StreamBody::new(frames).boxed_unsync());
         }
-        let items = if is_node { self.nodes.clone() } else { Vec::new() };
+        let items = if is_node { self.nodes.clone() } else { self.services.clone() };
         let list =
             json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items});
         whole(&list)

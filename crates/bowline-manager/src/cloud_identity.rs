@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, EventKind};
 use bowline_controllers::identity::CloudIdentity;
-use bowline_controllers::rails::identity::Loss;
+use bowline_controllers::rails::identity::{Loss, WORD_COUNTS_FOR};
 use bowline_kube::events::EventRecorder;
 use k8s_openapi::api::core::v1::ObjectReference;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, info};
 
@@ -26,6 +26,14 @@ const ASK_WHILE_LOST: Duration = Duration::from_secs(5);
 
 /// How long one question may take.
 const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Whatever happens, the cloud is not asked more often than this.
+const APART: Duration = Duration::from_secs(1);
+
+const _: () = assert!(
+    ASK_EVERY.as_secs() + DEADLINE.as_secs() < WORD_COUNTS_FOR.as_secs(),
+    "the cloud's word must be renewed before it no longer counts"
+);
 
 /// Whether the cloud knows us. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -87,11 +95,14 @@ impl IdentityKeeper {
     async fn ask_forever(&self) {
         let mut changes = self.identity.watch();
         loop {
+            // From before the question: a refusal that comes while it is out needs another.
+            changes.mark_unchanged();
             // An answer that does not come says nothing; the next question will.
             drop(timeout(DEADLINE, self.identity.ask(self.cloud.as_ref())).await);
-            let lost = changes.borrow_and_update().is_some();
+            sleep(APART).await;
+            let lost = changes.borrow().is_some();
             let pause = if lost { ASK_WHILE_LOST } else { ASK_EVERY };
-            drop(timeout(pause, changes.changed()).await);
+            drop(timeout(pause.saturating_sub(APART), changes.changed()).await);
         }
     }
 

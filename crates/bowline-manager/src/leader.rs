@@ -122,7 +122,7 @@ impl Leader<'_> {
         if self.options.paused {
             fence = paused_by(fence, Arc::new(pause::ByFlag));
         }
-        rights.again();
+        rights.leads();
         self.until(held, api_server_is_healthy(&root)).await??;
 
         let workforce = Workforce::new(self.tools.clone())?;

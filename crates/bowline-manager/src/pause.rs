@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{EventKind, Fence, Fenced, PAUSED};
+use bowline_cloud::{EventKind, Fence, Fenced, Pause};
 use bowline_controllers::metrics::ControllerMetrics;
 use bowline_kube::events::EventRecorder;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -34,12 +34,10 @@ pub(crate) fn paused_by(fence: Arc<dyn Fence>, other: Arc<dyn Fence>) -> Arc<dyn
 impl Fence for PausedBy {
     fn check(&self) -> Result<(), Fenced> {
         self.fence.check()?;
-        self.other
-            .paused()
-            .map_or(Ok(()), |why| Err(Fenced { why: format!("all changes are paused: {why}") }))
+        self.other.paused().map_or(Ok(()), |pause| Err(Fenced { why: pause.to_string() }))
     }
 
-    fn paused(&self) -> Option<String> {
+    fn paused(&self) -> Option<Pause> {
         self.fence.paused().or_else(|| self.other.paused())
     }
 }
@@ -53,17 +51,16 @@ impl Fence for ByFlag {
         Ok(())
     }
 
-    fn paused(&self) -> Option<String> {
-        Some("by --paused".to_owned())
+    fn paused(&self) -> Option<Pause> {
+        let until = "this process is started again without --paused".to_owned();
+        Some(Pause { why: "by --paused".to_owned(), until })
     }
 }
 
 /// Shows the pause as a line of `/readyz` that never fails: a paused process does its work.
 pub(crate) fn show(health: &HealthRegistry, fence: Arc<dyn Fence>) {
     let outcome = move || {
-        fence.paused().map_or(CheckOutcome::Healthy, |why| {
-            CheckOutcome::Degraded(format!("all changes are paused: {why}"))
-        })
+        fence.paused().map_or(CheckOutcome::Healthy, |pause| CheckOutcome::Degraded(pause.to_string()))
     };
     health.add("paused", CheckSets::READY_ONLY, outcome);
 }
@@ -81,10 +78,11 @@ pub(crate) async fn tell(
         if now != before {
             metrics.paused.set(now.is_some().into());
             let (reason, message) = match &now {
-                Some(why) => {
-                    warn!(why, "all changes are paused: nothing is written to the cloud, Services or Nodes");
-                    let until = format!("until the annotation {PAUSED} is taken off");
-                    ("Paused", format!("Nothing is written to the cloud, Services or Nodes {until}: {why}"))
+                Some(pause) => {
+                    warn!("{pause}: nothing is written to the cloud, Services or Nodes");
+                    let Pause { why, until } = pause;
+                    let what = "Nothing is written to the cloud, Services or Nodes";
+                    ("Paused", format!("{what} until {until}: {why}"))
                 }
                 None => {
                     info!("the pause is over");
@@ -114,8 +112,9 @@ mod tests {
         let (open, by_flag) = (|| Arc::new(Unfenced), || Arc::new(ByFlag));
         assert!(paused_by(open(), open()).check().is_ok());
         for fence in [paused_by(open(), by_flag()), paused_by(open(), paused_by(open(), by_flag()))] {
-            assert_eq!(fence.paused().as_deref(), Some("by --paused"));
-            assert!(fence.check().unwrap_err().why.contains("by --paused"));
+            let why = fence.check().unwrap_err().why;
+            assert!(why.contains("by --paused") && why.ends_with("started again without --paused"), "{why}");
+            assert!(!why.contains("annotation"), "taking that off would do nothing: {why}");
         }
     }
 
@@ -124,7 +123,11 @@ mod tests {
         let (context, _registry) = context();
         let health = HealthRegistry::new();
         for (fence, gauge, line) in [
-            (Arc::new(ByFlag) as Arc<dyn Fence>, 1, "all changes are paused: by --paused"),
+            (
+                Arc::new(ByFlag) as Arc<dyn Fence>,
+                1,
+                "all changes are paused (by --paused) until this process is started again",
+            ),
             (Arc::new(Unfenced), 0, "[+]paused ok"),
         ] {
             let metrics = ControllerMetrics::register(&mut Registry::default());

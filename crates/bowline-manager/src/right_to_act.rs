@@ -20,7 +20,7 @@ use bowline_cloud::EventKind;
 use bowline_kube::events::EventRecorder;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::ObjectReference;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, info, warn};
@@ -59,14 +59,15 @@ pub(crate) struct RightToAct {
 
 /// The running check; it ends when this is dropped.
 pub(crate) struct Checking {
-    again: Arc<Notify>,
+    leads: watch::Sender<bool>,
     _end: DropGuard,
 }
 
 impl Checking {
-    /// Asks again now: something has changed.
-    pub(crate) fn again(&self) {
-        self.again.notify_one();
+    /// This process leads now: asks again at once, and from now on also as the controllers. Before that nobody may take their
+    /// identities, since that creates a ServiceAccount that is missing.
+    pub(crate) fn leads(&self) {
+        self.leads.send_replace(true);
     }
 }
 
@@ -75,16 +76,17 @@ impl RightToAct {
     pub(crate) fn start(self, health: &HealthRegistry) -> Checking {
         let (shown, seen) = watch::channel(CheckOutcome::Degraded("not asked yet".to_owned()));
         health.add(CHECK, CheckSets::READY_ONLY, move || seen.borrow().clone());
-        let (again, end) = (Arc::new(Notify::new()), CancellationToken::new());
-        let (notified, ended) = (again.clone(), end.clone());
-        tokio::spawn(async move { ended.run_until_cancelled(self.run(shown, &notified)).await });
-        Checking { again, _end: end.drop_guard() }
+        let ((leads, led), end) = (watch::channel(false), CancellationToken::new());
+        let ended = end.clone();
+        tokio::spawn(async move { ended.run_until_cancelled(self.run(shown, led)).await });
+        Checking { leads, _end: end.drop_guard() }
     }
 
-    async fn run(self, shown: watch::Sender<CheckOutcome>, again: &Notify) {
+    async fn run(self, shown: watch::Sender<CheckOutcome>, mut leads: watch::Receiver<bool>) {
         let mut told = None;
         loop {
-            let report = self.ask_all().await;
+            let is_leader = *leads.borrow_and_update();
+            let report = self.ask_all(is_leader).await;
             let fine = report.is_fine();
             self.metrics.show(&report);
             if told.as_ref() != Some(&report) {
@@ -94,15 +96,17 @@ impl RightToAct {
             }
             let pause = if fine { AGAIN_AFTER } else { AGAIN_WHILE_MISSING };
             // Either is a reason to ask again.
-            drop(timeout(pause, again.notified()).await);
+            drop(timeout(pause, leads.changed()).await);
         }
     }
 
-    async fn ask_all(&self) -> Report {
+    async fn ask_all(&self, is_leader: bool) -> Report {
+        let may_ask = |question: &&Question| is_leader || question.account.is_none();
+        let questions: Vec<_> = self.questions.iter().filter(may_ask).collect();
         // All at once: an identity that cannot be had delays only its own answers.
-        let answers = join_all(self.questions.iter().map(|question| self.ask.ask(question))).await;
+        let answers = join_all(questions.iter().map(|question| self.ask.ask(question))).await;
         let mut report = Report::default();
-        for (question, answer) in self.questions.iter().zip(answers) {
+        for (question, answer) in questions.into_iter().zip(answers) {
             report.add(question, answer);
         }
         report

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Node, Service};
 use tracing::{error, info, warn};
 
 use super::MetadataChange;
+use crate::rails::pause::LOOK_AGAIN;
 
 /// Writes; `None` if it went well, else what becomes of the key.
 pub(super) async fn write(writer: &Writer, object: &Watched, change: &MetadataChange) -> Option<Outcome> {
@@ -34,10 +35,10 @@ pub(super) async fn write(writer: &Writer, object: &Watched, change: &MetadataCh
     match error.class() {
         // Another object has its name, or none: the informer will tell.
         WriteClass::NotFound => Some(Outcome::Done),
-        // Not now: the fence opens again with the next renewal, or this process is about to end.
+        // Not now: the fence opens again with the next renewal or the end of a freeze, or this process is about to end.
         WriteClass::Fenced => {
             info!(%error, "not written");
-            Some(Outcome::Failed)
+            Some(Outcome::RetryAfter(LOOK_AGAIN))
         }
         WriteClass::Conflict => Some(Outcome::Requeue),
         _ => {

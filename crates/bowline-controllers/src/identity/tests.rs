@@ -1,14 +1,18 @@
 //! Both directions of SR-3, under virtual time: while the cloud does not know us nothing is deleted and nothing changed,
 //! and when it does, everything is done.
 
+mod changed_project;
+mod own_controllers;
+
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Claim, Doubt, EnsureLoadBalancer, EnsureOutcome, Ensured, Evidence,
-    Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeSet, NodeView, Power, Proof, Purpose,
-    ServiceView, Unfenced,
+    ExtraController, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeSet, NodeView, Power,
+    Proof, Purpose, Route, RouteChange, Routes, ServiceView, Unfenced,
 };
 use bowline_kube::clock::Clock;
 use bowline_kube::events::{EventMetrics, EventRecorder};
@@ -36,11 +40,21 @@ struct Project {
     /// Its id; `None` if it cannot say.
     id: Mutex<Option<String>>,
     locked_out: Mutex<bool>,
+    /// The projects that have a load balancer.
+    balanced: Mutex<BTreeSet<String>>,
+    /// The projects that routes were made in.
+    routed: Mutex<BTreeSet<String>>,
+    /// How often its own controller was called.
+    called: Mutex<usize>,
 }
 
 impl Project {
     fn called(id: &str) -> Arc<Self> {
-        Arc::new(Self { id: Mutex::new(Some(id.to_owned())), locked_out: Mutex::default() })
+        Arc::new(Self {
+            id: Mutex::new(Some(id.to_owned())),
+            balanced: Mutex::new([id.to_owned()].into()),
+            ..Self::default()
+        })
     }
 
     fn is(&self, id: &str) {
@@ -49,6 +63,10 @@ impl Project {
 
     fn lock_out(&self, locked_out: bool) {
         *self.locked_out.lock().unwrap() = locked_out;
+    }
+
+    fn here(&self) -> Option<String> {
+        self.id.lock().unwrap().clone()
     }
 
     fn admit(&self) -> Result<(), CloudError> {
@@ -76,6 +94,12 @@ impl Cloud for TheCloud {
     fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
         Capability::Supported(Arc::new(Ensured::new(Balancers(self.0.clone()))))
     }
+    fn routes(&self) -> Capability<Arc<dyn Routes>> {
+        Capability::Supported(self.0.clone())
+    }
+    fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
+        vec![self.0.clone()]
+    }
 }
 
 #[async_trait]
@@ -99,12 +123,35 @@ impl Instances for Project {
     }
 }
 
+#[async_trait]
+impl Routes for Project {
+    async fn list(&self, _cluster: &str) -> Result<Vec<Route>, CloudError> {
+        Ok(Vec::new())
+    }
+    async fn apply(
+        &self,
+        _cluster: &str,
+        changes: &[RouteChange],
+        fence: &dyn Fence,
+    ) -> Vec<Result<(), CloudError>> {
+        let change = |_change| {
+            fence.check()?;
+            self.routed.lock().unwrap().extend(self.here());
+            Ok(())
+        };
+        changes.iter().map(change).collect()
+    }
+}
+
 struct Balancers(Arc<Project>);
 
 #[async_trait]
 impl EnsureLoadBalancer for Balancers {
     async fn get(&self, _request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
         match self.0.admit() {
+            Ok(()) if self.0.here().is_some_and(|here| !self.0.balanced.lock().unwrap().contains(&here)) => {
+                Evidence::Absent(Proof::new("404"))
+            }
             Ok(()) => Evidence::Present(LoadBalancerStatus::default()),
             Err(error) => error.into(),
         }
@@ -115,13 +162,18 @@ impl EnsureLoadBalancer for Balancers {
         fence: &dyn Fence,
     ) -> Result<EnsureOutcome, CloudError> {
         fence.check()?;
+        self.0.balanced.lock().unwrap().extend(self.0.here());
         Ok(EnsureOutcome::Ready(LoadBalancerStatus::default()))
     }
     async fn update(&self, _request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
         Ok(fence.check()?)
     }
     async fn delete(&self, _request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
-        Ok(fence.check()?)
+        fence.check()?;
+        if let Some(here) = self.0.here() {
+            self.0.balanced.lock().unwrap().remove(&here);
+        }
+        Ok(())
     }
 }
 
@@ -146,22 +198,35 @@ struct World {
 impl World {
     fn new(project: Arc<Project>) -> Self {
         let identity = CloudIdentity::default();
-        let nodes = ["gone", "off", "fine", "fine-too"].map(|name| {
+        let nodes = ["gone", "off", "fine", "fine-too"].into_iter().enumerate().map(|(index, name)| {
             let mut node = node(if name == "fine-too" { "fine" } else { name });
             node["metadata"]["name"] = json!(name);
+            node["spec"]["podCIDRs"] = json!([format!("10.0.{index}.0/24")]);
             node
         });
         let cloud: Arc<dyn Cloud> = Arc::new(TheCloud(project.clone()));
         let cloud = Arc::new(WatchedCloud::new(cloud, identity.clone()));
-        Self { server: Server::new(nodes.to_vec()), project, identity, cloud }
+        Self { server: Server::new(nodes.collect()), project, identity, cloud }
     }
 
-    /// Runs while `meanwhile` does something; the cloud is asked who we are every five seconds.
+    /// Runs the lifecycle controller while `meanwhile` does something.
     async fn run(&self, meanwhile: impl Future<Output = ()>) {
+        let controller = LifecycleController::new(common_names().remove(1), LifecycleOptions::default());
+        self.identity.ask(self.cloud.as_ref()).await;
+        self.run_controller(&controller.unwrap(), Duration::from_secs(5), meanwhile).await;
+    }
+
+    /// Runs `controller`; the cloud is asked who we are from time to time.
+    async fn run_controller(
+        &self,
+        controller: &dyn Controller,
+        ask_every: Duration,
+        meanwhile: impl Future<Output = ()>,
+    ) {
         let (client, cancel) = (self.server.client(), CancellationToken::new());
         let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
             .build(client.clone(), Api::all);
-        let (services, _task) =
+        let (services, service_task) =
             InformerSpec::new("services", |service: SlimService| Some(Arc::new(service_view(service))))
                 .build(client.clone(), Api::all);
         let clock = Clock::simulated("2026-11-02T08:00:00Z".parse().unwrap());
@@ -178,12 +243,10 @@ impl World {
             queues: QueueMetrics::register(&mut registry),
             metrics: ControllerMetrics::register(&mut registry),
         };
-        let controller =
-            LifecycleController::new(common_names().remove(1), LifecycleOptions::default()).unwrap();
         let ask = async {
             loop {
+                sleep(ask_every).await;
                 self.identity.ask(self.cloud.as_ref()).await;
-                sleep(Duration::from_secs(5)).await;
             }
         };
         let stop = async {
@@ -193,6 +256,7 @@ impl World {
         let (ended, ..) = tokio::join!(
             controller.run(context, cancel.clone()),
             node_task.run(cancel.clone()),
+            service_task.run(cancel.clone()),
             stop,
             cancel.run_until_cancelled(ask)
         );
@@ -201,8 +265,13 @@ impl World {
 
     /// What was written to Nodes: method and name.
     fn written(&self) -> Vec<String> {
+        self.written_below("/api/v1/nodes/")
+    }
+
+    fn written_below(&self, folder: &str) -> Vec<String> {
         let writes = self.server.writes.lock().unwrap();
-        let nodes = writes.iter().filter_map(|(what, _)| what.split_once(" /api/v1/nodes/"));
+        let folder = format!(" {folder}");
+        let nodes = writes.iter().filter_map(|(what, _)| what.split_once(folder.as_str()));
         let mut nodes: Vec<_> = nodes.map(|(method, name)| format!("{method} {name}")).collect();
         nodes.sort();
         nodes.dedup();
@@ -298,10 +367,10 @@ fn a_pause_is_seen_through_this_fence() {
         fn check(&self) -> Result<(), Fenced> {
             Err(Fenced { why: "paused".into() })
         }
-        fn paused(&self) -> Option<String> {
-            Some("rack 7 moves".into())
+        fn paused(&self) -> Option<Pause> {
+            Some(Pause { why: "rack 7 moves".into(), until: "it has moved".into() })
         }
     }
     let fence = CloudIdentity::default().fence(Arc::new(Paused));
-    assert_eq!(fence.paused().as_deref(), Some("rack 7 moves"));
+    assert_eq!(fence.paused(), Paused.paused());
 }

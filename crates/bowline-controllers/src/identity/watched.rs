@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
-    Doubt, ErrorClass, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest,
+    Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances, LoadBalancerRequest,
     LoadBalancerStatus, NodeView, Plan, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
@@ -14,6 +14,7 @@ use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 
 use super::CloudIdentity;
+use crate::rails::identity::Part;
 
 /// A cloud whose answers are watched for signs of a lost identity (SR-3).
 pub struct WatchedCloud {
@@ -30,12 +31,15 @@ impl WatchedCloud {
 
     fn watched<T: ?Sized, U: ?Sized>(
         &self,
+        part: Part,
         capability: Capability<Arc<T>>,
         wrap: impl FnOnce(Watch<T>) -> Arc<U>,
     ) -> Capability<Arc<U>> {
         let (cloud, identity) = (self.cloud.clone(), self.identity.clone());
         match capability {
-            Capability::Supported(inside) => Capability::Supported(wrap(Watch { inside, cloud, identity })),
+            Capability::Supported(inside) => {
+                Capability::Supported(wrap(Watch { inside, part, cloud, identity }))
+            }
             Capability::Unsupported => Capability::Unsupported,
             Capability::Unavailable(why) => Capability::Unavailable(why),
         }
@@ -54,7 +58,7 @@ impl Cloud for WatchedCloud {
 
     async fn initialize(&self, context: &CloudContext) -> Result<(), CloudError> {
         let begun = Instant::now();
-        self.identity.note(begun, self.cloud.initialize(context).await)
+        self.identity.note(&Part::Start, begun, self.cloud.initialize(context).await)
     }
 
     async fn identity(&self) -> Result<Option<String>, CloudError> {
@@ -62,21 +66,24 @@ impl Cloud for WatchedCloud {
     }
 
     fn instances(&self) -> Capability<Arc<dyn Instances>> {
-        self.watched(self.cloud.instances(), |watch| -> Arc<dyn Instances> { Arc::new(watch) })
+        self.watched(Part::Instances, self.cloud.instances(), |watch| -> Arc<dyn Instances> {
+            Arc::new(watch)
+        })
     }
 
     fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
         let wrap = |watch| -> Arc<dyn AnyLoadBalancers> { Arc::new(Balancers(watch)) };
-        self.watched(self.cloud.load_balancers(), wrap)
+        self.watched(Part::LoadBalancers, self.cloud.load_balancers(), wrap)
     }
 
     fn routes(&self) -> Capability<Arc<dyn Routes>> {
-        self.watched(self.cloud.routes(), |watch| -> Arc<dyn Routes> { Arc::new(watch) })
+        self.watched(Part::Routes, self.cloud.routes(), |watch| -> Arc<dyn Routes> { Arc::new(watch) })
     }
 
     fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
-        let watch = |inside| -> Arc<dyn ExtraController> {
-            Arc::new(Watch { inside, cloud: self.cloud.clone(), identity: self.identity.clone() })
+        let watch = |inside: Arc<dyn ExtraController>| -> Arc<dyn ExtraController> {
+            let (cloud, identity) = (self.cloud.clone(), self.identity.clone());
+            Arc::new(Watch { part: Part::Extra(inside.name().to_owned()), inside, cloud, identity })
         };
         self.cloud.extra_controllers().into_iter().map(watch).collect()
     }
@@ -89,6 +96,7 @@ impl Cloud for WatchedCloud {
 /// A part of the cloud, and who is told.
 struct Watch<T: ?Sized> {
     inside: Arc<T>,
+    part: Part,
     cloud: Arc<dyn Cloud>,
     identity: CloudIdentity,
 }
@@ -101,11 +109,26 @@ impl<T: ?Sized> Watch<T> {
             _ => None,
         });
         match refusal {
-            Some(why) => self.identity.refused(why),
+            Some(why) => self.identity.refused(&self.part, why),
             None if answers.iter().any(|answer| !matches!(answer, Evidence::Unknown(_))) => {
                 self.identity.change(|rail| rail.accepted(begun));
             }
             None => {}
+        }
+    }
+
+    /// Another project does not have what is ours either: absence counts only if we still are who we were. Asked once for
+    /// all answers of a look.
+    async fn doubt_absence<E>(&self, answers: &mut [Evidence<E>]) {
+        let is_absent = |answer: &Evidence<E>| matches!(answer, Evidence::Absent(_));
+        if !answers.iter().any(is_absent) || self.identity.ask(self.cloud.as_ref()).await {
+            return;
+        }
+        for answer in answers.iter_mut().filter(|answer| is_absent(answer)) {
+            *answer = Evidence::Unknown(Doubt {
+                class: ErrorClass::Unauthenticated,
+                ..Doubt::new("the cloud has no such thing, but does not confirm who we are to it")
+            });
         }
     }
 }
@@ -123,17 +146,11 @@ impl Instances for Watch<dyn Instances> {
         answers
     }
 
-    /// Another project does not have our machines either: absence counts only if we still are who we were.
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
         let begun = Instant::now();
-        let answer = self.inside.confirm(node).await;
+        let mut answer = self.inside.confirm(node).await;
         self.note_evidence(begun, std::slice::from_ref(&answer));
-        if matches!(answer, Evidence::Absent(_)) && !self.identity.ask(self.cloud.as_ref()).await {
-            return Evidence::Unknown(Doubt {
-                class: ErrorClass::Unauthenticated,
-                ..Doubt::new("the cloud has no such machine, but does not confirm who we are to it")
-            });
-        }
+        self.doubt_absence(std::slice::from_mut(&mut answer)).await;
         answer
     }
 }
@@ -149,8 +166,10 @@ impl AnyLoadBalancers for Balancers {
 
     async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
         let begun = Instant::now();
-        let answers = self.0.inside.observe(requests).await;
+        let mut answers = self.0.inside.observe(requests).await;
         self.0.note_evidence(begun, &answers);
+        // What is absent is created, or let go of.
+        self.0.doubt_absence(&mut answers).await;
         answers
     }
 
@@ -165,14 +184,14 @@ impl AnyLoadBalancers for Balancers {
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
         let begun = Instant::now();
-        self.0.identity.note(begun, self.0.inside.execute(step, fence).await)
+        self.0.identity.note(&self.0.part, begun, self.0.inside.execute(step, fence).await)
     }
 
     async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
         // Its success says nothing: the default asks nobody.
         let answer = self.0.inside.poll(waiting).await;
         if let Err(error) = &answer {
-            self.0.identity.note_error(error);
+            self.0.identity.note_error(&self.0.part, error);
         }
         answer
     }
@@ -186,7 +205,7 @@ impl AnyLoadBalancers for Balancers {
 impl Routes for Watch<dyn Routes> {
     async fn list(&self, cluster: &str) -> Result<Vec<Route>, CloudError> {
         let begun = Instant::now();
-        self.identity.note(begun, self.inside.list(cluster).await)
+        self.identity.note(&self.part, begun, self.inside.list(cluster).await)
     }
 
     async fn apply(
@@ -195,11 +214,37 @@ impl Routes for Watch<dyn Routes> {
         changes: &[RouteChange],
         fence: &dyn Fence,
     ) -> Vec<Result<(), CloudError>> {
+        // A list of another project's routes looks like one of ours from which some are missing.
+        if !changes.is_empty() && !self.identity.ask(self.cloud.as_ref()).await {
+            return changes.iter().map(|_change| Err(Self::not_confirmed(fence))).collect();
+        }
         let answers = self.inside.apply(cluster, changes, fence).await;
         for error in answers.iter().filter_map(|answer| answer.as_ref().err()) {
-            self.identity.note_error(error);
+            self.identity.note_error(&self.part, error);
         }
         answers
+    }
+}
+
+impl Watch<dyn Routes> {
+    fn not_confirmed(fence: &dyn Fence) -> CloudError {
+        let unsure = || CloudError::transient("not changed: the cloud does not confirm who we are to it");
+        fence.check().map_or_else(CloudError::from, |()| unsure())
+    }
+}
+
+impl Watch<dyn ExtraController> {
+    /// Makes a call that looks and changes in one, if this is the moment for it.
+    async fn call<T>(&self, call: impl Future<Output = Result<T, CloudError>>) -> Result<T, CloudError> {
+        let begun = Instant::now();
+        let judged = self.identity.change(|rail| rail.lets_call(begun));
+        judged.map_err(|loss| Fenced { why: loss.to_string() })?;
+        let answer = call.await;
+        match &answer {
+            Ok(_) => self.identity.change(|rail| rail.went_well(&self.part, begun)),
+            Err(error) => self.identity.note_error(&self.part, error),
+        }
+        answer
     }
 }
 
@@ -218,19 +263,10 @@ impl ExtraController for Watch<dyn ExtraController> {
     }
 
     async fn reconcile(&self, object: &Watched, fence: &dyn Fence) -> Result<Answer, CloudError> {
-        // Its success says nothing: it may not have asked the cloud.
-        let answer = self.inside.reconcile(object, fence).await;
-        if let Err(error) = &answer {
-            self.identity.note_error(error);
-        }
-        answer
+        self.call(self.inside.reconcile(object, fence)).await
     }
 
     async fn removed(&self, object: &Watched, fence: &dyn Fence) -> Result<(), CloudError> {
-        let answer = self.inside.removed(object, fence).await;
-        if let Err(error) = &answer {
-            self.identity.note_error(error);
-        }
-        answer
+        self.call(self.inside.removed(object, fence)).await
     }
 }

@@ -4,16 +4,60 @@
 //! Pure: which looks were taken and when they began is handed in. A look that had begun before the loss proves nothing
 //! about the time after it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 
 use tokio::time::Instant;
+
+/// How long the cloud's word that we are who we were outweighs a part of it that says otherwise. Who keeps asking must do so
+/// more often than this.
+pub const WORD_COUNTS_FOR: Duration = Duration::from_secs(120);
+
+/// How long a part is remembered to have refused us while the cloud knew us.
+const DISPUTE_LASTS: Duration = Duration::from_secs(3600);
+
+/// How often a call is let through in which a cloud that cannot say who we are could accept us again.
+const TRY_EVERY: Duration = Duration::from_secs(5);
+
+/// What of the cloud gave an answer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The one that says who we are.
+    Identity,
+    /// Its start.
+    Start,
+    /// The machines.
+    Instances,
+    /// The load balancers.
+    LoadBalancers,
+    /// The routes.
+    Routes,
+    /// The cloud's own controller of this name.
+    Extra(String),
+}
 
 /// Who we are to the cloud, as far as its answers tell.
 #[derive(Debug, Default)]
 pub struct IdentityRail {
     /// What the cloud called us first; `None` while it has not, or cannot.
     known: Option<String>,
-    loss: Option<(Loss, Instant)>,
+    /// When the last question began to which it said so.
+    said: Option<Instant>,
+    freeze: Option<Freeze>,
+    /// The parts that refused us while the cloud knew us, and when they last did: their controllers' matter, not everyone's.
+    disputed: BTreeMap<Part, Instant>,
+    /// When a call was last let through although all is frozen.
+    tried: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Freeze {
+    loss: Loss,
+    /// A look that began before this proves nothing.
+    since: Instant,
+    /// Who refused us.
+    by: BTreeSet<Part>,
 }
 
 /// Why nothing may be changed.
@@ -50,16 +94,26 @@ impl IdentityRail {
     /// Why nothing may be changed now; `None` if all is well.
     #[must_use]
     pub fn loss(&self) -> Option<&Loss> {
-        self.loss.as_ref().map(|(loss, _)| loss)
+        self.freeze.as_ref().map(|freeze| &freeze.loss)
     }
 
-    /// The cloud did not accept us.
-    pub fn refused(&mut self, why: String, now: Instant) {
-        match &mut self.loss {
-            // The first words stay: they would otherwise change with every request id.
-            Some((_loss, at)) => *at = now,
-            None => self.loss = Some((Loss::Refused(why), now)),
+    /// This part of the cloud did not accept us.
+    pub fn refused(&mut self, part: Part, why: String, now: Instant) {
+        if self.is_disputed(&part, now) {
+            self.disputed.insert(part, now);
+            return;
         }
+        // The first words stay: they would otherwise change with every request id. So does the first moment: one part that
+        // goes on refusing us must not outrun every question.
+        let freeze = self.freeze.get_or_insert_with(|| Freeze {
+            loss: Loss::Refused(why),
+            since: now,
+            by: BTreeSet::new(),
+        });
+        if part == Part::Identity {
+            freeze.since = now;
+        }
+        freeze.by.insert(part);
     }
 
     /// A look that began at `begun` was answered. Enough only for a cloud that cannot say who we are to it.
@@ -69,28 +123,61 @@ impl IdentityRail {
         }
     }
 
+    /// A call that may not have asked the cloud at all went well. Enough only if nothing else was refused: then nothing else
+    /// would notice that we are accepted again.
+    pub fn went_well(&mut self, part: &Part, begun: Instant) {
+        let unproven = |part: &Part| matches!(part, Part::Extra(_) | Part::Identity);
+        let ends = |freeze: &Freeze| freeze.by.contains(part) && freeze.by.iter().all(unproven);
+        if self.freeze.as_ref().is_some_and(ends) {
+            self.accepted(begun);
+        }
+    }
+
+    /// Whether something may be called that looks and changes in one. Not while all is frozen; but where only an answer can
+    /// end that, one call now and then.
+    ///
+    /// # Errors
+    ///
+    /// Why all is frozen.
+    pub fn lets_call(&mut self, now: Instant) -> Result<(), Loss> {
+        let Some(loss) = self.loss() else { return Ok(()) };
+        let is_early = self.tried.is_some_and(|tried| now.duration_since(tried) < TRY_EVERY);
+        if self.known.is_some() || is_early {
+            return Err(loss.clone());
+        }
+        self.tried = Some(now);
+        Ok(())
+    }
+
     /// The cloud said in a look that began at `begun` who we are; whether that is who we were.
     pub fn is(&mut self, found: String, begun: Instant, now: Instant) -> bool {
         let known = self.known.get_or_insert_with(|| found.clone()).clone();
         if known == found {
+            self.said = self.said.max(Some(begun));
             self.recover(begun);
             return true;
         }
-        self.loss = Some((Loss::Changed { known, found }, now));
+        let loss = Loss::Changed { known, found };
+        self.freeze = Some(Freeze { loss, since: now, by: [Part::Identity].into() });
         false
     }
 
     fn recover(&mut self, begun: Instant) {
-        if self.loss.as_ref().is_some_and(|(_loss, at)| begun >= *at) {
-            self.loss = None;
+        let Some(freeze) = self.freeze.take_if(|freeze| begun >= freeze.since) else { return };
+        if self.known.is_some() && !freeze.by.contains(&Part::Identity) {
+            self.disputed.extend(freeze.by.into_iter().map(|part| (part, begun)));
         }
+    }
+
+    fn is_disputed(&self, part: &Part, now: Instant) -> bool {
+        let within = |at: Instant, limit| now.duration_since(at) < limit;
+        self.disputed.get(part).is_some_and(|last| within(*last, DISPUTE_LASTS))
+            && self.said.is_some_and(|said| within(said, WORD_COUNTS_FOR))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -100,7 +187,7 @@ mod tests {
         let (mut rail, start) = (IdentityRail::default(), Instant::now());
         rail.accepted(start);
         assert_eq!(rail.loss(), None);
-        rail.refused("401".to_owned(), start + SECOND);
+        rail.refused(Part::Instances, "401".to_owned(), start + SECOND);
         assert!(matches!(rail.loss(), Some(Loss::Refused(_))));
         rail.accepted(start);
         assert!(rail.loss().is_some(), "that look had begun before the loss");
@@ -125,10 +212,65 @@ mod tests {
     fn a_cloud_that_can_say_who_we_are_must_say_so_after_a_refusal() {
         let (mut rail, start) = (IdentityRail::default(), Instant::now());
         rail.is("project-a".to_owned(), start, start);
-        rail.refused("401".to_owned(), start);
+        rail.refused(Part::Instances, "401".to_owned(), start);
         rail.accepted(start + SECOND);
         assert!(rail.loss().is_some());
         assert!(rail.is("project-a".to_owned(), start + SECOND, start + SECOND));
+        assert_eq!(rail.loss(), None);
+    }
+
+    /// A rail of a cloud that knows us, and whose load balancers refuse us although it said so again.
+    fn disputed(start: Instant) -> IdentityRail {
+        let mut rail = IdentityRail::default();
+        rail.is("project-a".to_owned(), start, start);
+        rail.refused(Part::LoadBalancers, "401".to_owned(), start + SECOND);
+        rail.is("project-a".to_owned(), start + SECOND, start + SECOND);
+        rail
+    }
+
+    #[test]
+    fn refusals_that_outrun_the_question_do_not_keep_all_frozen() {
+        let (mut rail, start) = (IdentityRail::default(), Instant::now());
+        rail.is("project-a".to_owned(), start, start);
+        rail.refused(Part::LoadBalancers, "401".to_owned(), start + SECOND);
+        rail.refused(Part::LoadBalancers, "401".to_owned(), start + 3 * SECOND);
+        rail.is("project-a".to_owned(), start + 2 * SECOND, start + 4 * SECOND);
+        assert_eq!(rail.loss(), None);
+    }
+
+    #[test]
+    fn a_part_that_refuses_whom_the_cloud_knows_freezes_nothing_but_any_other_does() {
+        let start = Instant::now();
+        let mut rail = disputed(start);
+        rail.refused(Part::LoadBalancers, "401".to_owned(), start + 3 * SECOND);
+        assert_eq!(rail.loss(), None);
+        rail.refused(Part::Instances, "401".to_owned(), start + 3 * SECOND);
+        assert!(rail.loss().is_some());
+    }
+
+    #[test]
+    fn the_clouds_word_must_be_fresh_and_its_no_counts_at_once() {
+        let start = Instant::now();
+        let mut rail = disputed(start);
+        rail.refused(Part::LoadBalancers, "401".to_owned(), start + SECOND + WORD_COUNTS_FOR);
+        assert!(rail.loss().is_some());
+        let mut rail = disputed(start);
+        rail.refused(Part::Identity, "401".to_owned(), start + 3 * SECOND);
+        assert!(rail.loss().is_some());
+    }
+
+    #[test]
+    fn a_call_that_may_have_asked_nobody_proves_nothing_about_a_part_that_was_refused() {
+        let (mut rail, start) = (IdentityRail::default(), Instant::now());
+        let own = Part::Extra("tags".to_owned());
+        rail.refused(own.clone(), "401".to_owned(), start);
+        rail.refused(Part::Instances, "401".to_owned(), start);
+        rail.went_well(&own, start + SECOND);
+        assert!(rail.loss().is_some());
+        rail.accepted(start + SECOND);
+        assert_eq!(rail.loss(), None);
+        rail.refused(own.clone(), "401".to_owned(), start + SECOND);
+        rail.went_well(&own, start + 2 * SECOND);
         assert_eq!(rail.loss(), None);
     }
 }

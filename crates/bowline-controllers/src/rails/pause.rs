@@ -4,30 +4,15 @@
 //! that they wait for the end of the pause in place of failing against it, and say why. Looks and plans go on. A Service
 //! alone is paused by its own annotation: see the service controller.
 
-use std::fmt;
 use std::time::Duration;
 
-use bowline_cloud::{Fence, PAUSED};
+use bowline_cloud::{Fence, Pause};
 
 /// When to ask again whether the pause is over. Asking costs nothing.
 pub const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// All changes are paused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Paused {
-    /// What the person said.
-    pub why: String,
-}
-
-impl fmt::Display for Paused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = &self.why;
-        write!(
-            f,
-            "all changes are paused ({why}) until the annotation {PAUSED} is taken off the manager's Lease"
-        )
-    }
-}
+/// All changes are paused: the pause says why and until when.
+pub type Paused = Pause;
 
 /// Whether something may be begun.
 ///
@@ -35,7 +20,7 @@ impl fmt::Display for Paused {
 ///
 /// [`Paused`] while a person has paused all changes.
 pub fn judge(fence: &dyn Fence) -> Result<(), Paused> {
-    fence.paused().map_or(Ok(()), |why| Err(Paused { why }))
+    fence.paused().map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -44,7 +29,7 @@ pub(crate) mod switch {
 
     use std::sync::{Arc, Mutex};
 
-    use bowline_cloud::{Fence, Fenced};
+    use bowline_cloud::{Fence, Fenced, PAUSED, Pause};
 
     /// Open unless paused. Clones share it.
     #[derive(Debug, Clone, Default)]
@@ -62,18 +47,19 @@ pub(crate) mod switch {
 
     impl Fence for Switch {
         fn check(&self) -> Result<(), Fenced> {
-            self.paused().map_or(Ok(()), |why| Err(Fenced { why }))
+            self.paused().map_or(Ok(()), |pause| Err(Fenced { why: pause.to_string() }))
         }
 
-        fn paused(&self) -> Option<String> {
-            self.0.lock().unwrap().clone()
+        fn paused(&self) -> Option<Pause> {
+            let until = || format!("the annotation {PAUSED} is taken off");
+            self.0.lock().unwrap().clone().map(|why| Pause { why, until: until() })
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bowline_cloud::Unfenced;
+    use bowline_cloud::{PAUSED, Unfenced};
 
     use super::*;
 

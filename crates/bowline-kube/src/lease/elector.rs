@@ -204,13 +204,14 @@ impl Elector {
     async fn pause(&mut self) {
         let spread: f64 = self.jitter.random_range(0.0..JITTER);
         let pause = self.config.retry_period.mul_f64(1.0 + spread);
-        let Self { freed, seen, started, jitter, .. } = self;
+        let Self { freed, seen, started, jitter, fence, .. } = self;
         let expires = seen.as_ref().map(|(observed, _)| observed.until().saturating_sub(started.elapsed()));
         // Not all at the same moment.
         let apart = EXPIRY_SPREAD.mul_f64(jitter.random_range(0.0..1.0));
         let pause = expires.filter(|left| !left.is_zero()).map_or(pause, |left| pause.min(left + apart));
         freed
             .wait(pause, |lease| {
+                fence.pause(pause_of(lease));
                 let last = seen.take().map(|(observed, _)| observed);
                 *seen = Some((look_at(last, lease, started.elapsed()), lease.clone()));
             })
@@ -286,7 +287,10 @@ impl Elector {
     }
 
     async fn create(&mut self, record: &LeaseRecord) -> Attempt {
-        let lease = record.new_lease(&self.config.namespace, &self.config.name);
+        let mut lease = record.new_lease(&self.config.namespace, &self.config.name);
+        // Who deletes the Lease has not ended the pause that it told of.
+        let pause = self.fence.said().map(|why| (PAUSED.to_owned(), why));
+        lease.metadata.annotations = pause.map(|pause| [pause].into());
         let (sent, api) = (self.now(), self.api.clone());
         self.unanswered = Some(Unanswered { over: None });
         let answer = self.call("create", api.create(&PostParams::default(), &lease)).await;
@@ -329,8 +333,7 @@ impl Elector {
     /// A person may have annotated the Lease. That makes our next write over the version that we know a conflict, so that we
     /// look at it with the next renewal.
     fn note_pause(&self, lease: &Lease) {
-        let said = lease.metadata.annotations.as_ref().and_then(|all| all.get(PAUSED));
-        self.fence.pause(pause_said(said.map(String::as_str)));
+        self.fence.pause(pause_of(lease));
     }
 
     async fn put(&self, lease: &Lease, limit: Duration) -> Result<Lease, Failure> {
@@ -461,6 +464,12 @@ impl Elector {
     fn is_ours(&self, lease: &Lease) -> bool {
         LeaseRecord::from_lease(lease).holder == self.config.identity
     }
+}
+
+/// What the Lease says against any change.
+fn pause_of(lease: &Lease) -> Option<&str> {
+    let said = lease.metadata.annotations.as_ref().and_then(|all| all.get(PAUSED));
+    pause_said(said.map(String::as_str))
 }
 
 /// Takes in a look at the Lease, by a read or by a watch.

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_cloud::{Fence, Fenced};
+use bowline_cloud::{Fence, Fenced, PAUSED, Pause};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
@@ -54,6 +54,11 @@ impl LeaseFence {
         *self.lock_pause() = why.map(str::to_owned);
     }
 
+    /// What the Lease said against any change when it was last seen.
+    pub(super) fn said(&self) -> Option<String> {
+        self.lock_pause().clone()
+    }
+
     /// Closes for ever.
     pub(super) fn shut(&self, why: String) {
         let mut state = self.lock();
@@ -80,7 +85,7 @@ impl Fence for LeaseFence {
             {
                 match self.paused() {
                     None => return Ok(()),
-                    Some(why) => format!("lease {lease} says that all changes are paused: {why}"),
+                    Some(pause) => pause.to_string(),
                 }
             }
             State::Open { until, .. } => {
@@ -92,8 +97,9 @@ impl Fence for LeaseFence {
         Err(Fenced { why })
     }
 
-    fn paused(&self) -> Option<String> {
-        self.lock_pause().clone()
+    fn paused(&self) -> Option<Pause> {
+        let until = || format!("the annotation {PAUSED} is taken off Lease {}", self.lease);
+        self.said().map(|why| Pause { why, until: until() })
     }
 }
 
@@ -151,8 +157,9 @@ mod tests {
         let fence = fence();
         fence.extend(Instant::now(), fence.clock.now(), SPAN);
         fence.pause(Some("rack 7 moves"));
-        assert_eq!(fence.paused().as_deref(), Some("rack 7 moves"));
-        assert!(fence.check().unwrap_err().why.ends_with("all changes are paused: rack 7 moves"));
+        assert_eq!(fence.said().as_deref(), Some("rack 7 moves"));
+        let why = fence.check().unwrap_err().why;
+        assert!(why.contains("paused (rack 7 moves)") && why.ends_with("off Lease ns/name"), "{why}");
         fence.pause(None);
         assert!(fence.check().is_ok());
     }

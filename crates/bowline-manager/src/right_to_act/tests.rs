@@ -28,6 +28,8 @@ struct Role {
     denied: Mutex<BTreeSet<String>>,
     unasked: Mutex<bool>,
     asked: Mutex<Vec<String>>,
+    /// As whom it was asked.
+    accounts: Mutex<BTreeSet<String>>,
 }
 
 impl Role {
@@ -41,6 +43,7 @@ impl Ask for Role {
     async fn ask(&self, question: &Question) -> Answer {
         let right = format!("{} {}", question.verb, question.full_resource());
         self.asked.lock().unwrap().push(right.clone());
+        self.accounts.lock().unwrap().extend(question.account.clone());
         if *self.unasked.lock().unwrap() {
             return Answer::Unasked("selfsubjectaccessreviews is forbidden".to_owned());
         }
@@ -73,6 +76,10 @@ fn situation() -> Situation {
 
 impl Bench {
     fn start(role: Role) -> Self {
+        Self::start_in(role, &situation())
+    }
+
+    fn start_in(role: Role, situation: &Situation) -> Self {
         let (role, health) = (Arc::new(role), HealthRegistry::new());
         let mut registry = Registry::default();
         let events: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -87,7 +94,7 @@ impl Bench {
         });
         let client = kube::Client::new(service, "default");
         let checking = RightToAct {
-            questions: questions(&Rights::common(), &situation()),
+            questions: questions(&Rights::common(), situation),
             ask: role.clone(),
             metrics: PermissionMetrics::register(&mut registry),
             events: EventRecorder::new(client, "ccm", "", Clock::system(), EventMetrics::default()),
@@ -147,13 +154,30 @@ async fn what_is_all_right_is_asked_again_after_five_minutes_and_whenever_somebo
     assert_eq!(rounds(), 1);
     assert!(bench.readyz().1.contains("[+]permissions ok"));
     bench.role.deny(&["patch nodes"]);
-    bench.checking.again();
+    bench.checking.leads();
     sleep(Duration::from_secs(1)).await;
     assert_eq!(rounds(), 2, "leadership was won");
     assert!(bench.readyz().1.contains("cloud-node-controller: initialise and label Nodes"));
     bench.role.deny(&[]);
     sleep(AGAIN_WHILE_MISSING + AGAIN_AFTER).await;
     assert_eq!(rounds(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_acts_as_a_controllers_own_account_before_this_process_leads() {
+    let situation = Situation { own_accounts: true, ..situation() };
+    let bench = Bench::start_in(Role::default(), &situation);
+    let accounts = || bench.role.accounts.lock().unwrap().iter().cloned().collect::<Vec<_>>();
+    sleep(AGAIN_AFTER * 3).await;
+    assert_eq!(accounts(), Vec::<String>::new(), "getting such an identity may create the ServiceAccount");
+    assert!(bench.role.asked.lock().unwrap().iter().any(|right| right == "list nodes"), "its own rights");
+    assert!(
+        bench.readyz().1.contains("[+]permissions ok"),
+        "a standby is not degraded by what it need not know"
+    );
+    bench.checking.leads();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(accounts(), ["node-controller", "service-controller"]);
 }
 
 #[tokio::test(start_paused = true)]
