@@ -175,7 +175,7 @@ impl Work {
     async fn removed(&self, job: &Job) -> Outcome {
         let acted = job.memory().episode.as_ref().is_some_and(|episode| episode.steps > 0);
         if job.task == Task::Remove
-            && let Some(outcome) = self.write(job, patch::release(job.service())).await
+            && let Some(outcome) = self.release(job).await
         {
             return outcome;
         }
@@ -185,6 +185,16 @@ impl Work {
         self.memories.forget(&job.key);
         // A namesake may have waited for this.
         if job.task == Task::RemoveOrphan { Outcome::Requeue } else { Outcome::Done }
+    }
+
+    /// Lets the Service go, exactly as it was seen: one that wants a load balancer again by now must keep its finalizer, or
+    /// what is made for it next could be left behind.
+    async fn release(&self, job: &Job) -> Option<Outcome> {
+        let Some(seen) = self.context.services.get(&job.key).filter(|_| self.is_current(job)) else {
+            return Some(Outcome::Requeue);
+        };
+        let guard = Guard::ResourceVersion(seen.resource_version.to_string());
+        self.outcome_of(job, self.patch(job, patch::release(&seen.view), &guard).await)
     }
 
     async fn wait(&self, job: &Job, wait: Wait, present: bool) -> Outcome {
@@ -257,7 +267,7 @@ impl Work {
             return;
         }
         let entry = patch::condition(there.as_ref(), &wanted, self.context.clock.now());
-        match self.patch(job, patch::say(&entry)).await {
+        match self.patch(job, patch::say(&entry), &same(job)).await {
             Ok(_written) => job.memory().says(service, wanted),
             Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),
         }
@@ -279,7 +289,12 @@ impl Work {
 
     /// Writes to exactly the Service that was looked at; `None` if it went well or there was nothing to write.
     async fn write(&self, job: &Job, change: Change) -> Option<Outcome> {
-        let error = self.patch(job, change).await.err()?;
+        self.outcome_of(job, self.patch(job, change, &same(job)).await)
+    }
+
+    /// What a failed write means for the key; `None` if it did not fail.
+    fn outcome_of(&self, job: &Job, written: Result<Written, WriteError>) -> Option<Outcome> {
+        let error = written.err()?;
         match error.class() {
             // It is gone, or another has its name: the informer tells, and what we know of it is removed then.
             WriteClass::NotFound => Some(Outcome::Done),
@@ -293,11 +308,10 @@ impl Work {
         }
     }
 
-    async fn patch(&self, job: &Job, change: Change) -> Result<Written, WriteError> {
+    async fn patch(&self, job: &Job, change: Change, guard: &Guard) -> Result<Written, WriteError> {
         let service = job.service();
-        let guard = Guard::Uid(service.uid.to_string());
         let writer = &self.context.writer;
-        writer.patch_status::<Service>(Some(&service.namespace), &service.name, &guard, change).await
+        writer.patch_status::<Service>(Some(&service.namespace), &service.name, guard, change).await
     }
 
     /// What a failure means for the key, and whether a person hears of it.
@@ -353,4 +367,9 @@ fn spread(period: Duration, uid: &str) -> Duration {
     let hash = uid.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     let thousandths = 750 + hash % 500;
     period.saturating_mul(thousandths) / 1000
+}
+
+/// It is still the Service that was looked at.
+fn same(job: &Job) -> Guard {
+    Guard::Uid(job.service().uid.to_string())
 }

@@ -26,6 +26,8 @@ pub(super) struct State {
     pub(super) events: Vec<(String, String, String)>,
     /// The status code of the next answers to patches.
     pub(super) refuse: Vec<(u16, &'static str)>,
+    /// What somebody does to the Service right before the next release arrives.
+    pub(super) before_release: Option<fn(&mut Value)>,
 }
 
 #[derive(Clone, Default)]
@@ -155,7 +157,16 @@ impl Cluster {
         if let Some((code, reason)) = state.refuse.pop() {
             return failure(code, reason);
         }
+        if body["metadata"].get("$deleteFromPrimitiveList/finalizers").is_some()
+            && let Some(edit) = state.before_release.take()
+        {
+            state.edit(key.clone(), None, edit);
+        }
         let Some(object) = state.objects.get(&key) else { return failure(404, "NotFound") };
+        let seen = &body["metadata"]["resourceVersion"];
+        if !seen.is_null() && *seen != object["metadata"]["resourceVersion"] {
+            return failure(409, "Conflict");
+        }
         let patched = apply(object.clone(), body);
         state.edit(key.clone(), None, |object| *object = patched.clone());
         state.collect(&key);
@@ -165,7 +176,8 @@ impl Cluster {
 
 /// The strategic merge patches this controller sends: it sends no other.
 fn apply(mut object: Value, body: &Value) -> Value {
-    assert_eq!(body["metadata"]["uid"], object["metadata"]["uid"]);
+    let (guard, is) = (&body["metadata"], &object["metadata"]);
+    assert!(guard["uid"] == is["uid"] || guard["resourceVersion"] == is["resourceVersion"], "{body}");
     let finalizers = &mut object["metadata"]["finalizers"];
     let mut all = finalizers.as_array().cloned().unwrap_or_default();
     all.extend(body["metadata"]["finalizers"].as_array().into_iter().flatten().cloned());

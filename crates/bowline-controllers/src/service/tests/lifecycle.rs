@@ -4,7 +4,7 @@ use bowline_cloud::{
     CloudError, EnsureLoadBalancer, EnsureOutcome, Ensured, Evidence, LoadBalancerRequest,
     LoadBalancerStatus, PAUSED, Proof,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -298,4 +298,23 @@ async fn a_new_leader_looks_at_a_thousand_finished_services_a_few_times() {
     let looks = cloud.state().looks.clone();
     assert!(looks.len() <= 5 && looks.iter().sum::<usize>() == 1000, "{looks:?}");
     assert!(cloud.changes().is_empty() && cluster.state().patches.is_empty() && cluster.reasons().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_wants_its_load_balancer_back_while_it_is_released_keeps_its_finalizer() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["n1"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    run(&cluster, &cloud, async {
+        seconds(10).await;
+        cluster.state().before_release = Some(|s| s["spec"]["type"] = json!("LoadBalancer"));
+        cluster.put("web", |s| s["spec"]["type"] = json!("ClusterIP"));
+        seconds(10).await;
+        assert!(cluster.state().before_release.is_none(), "it was about to be released");
+        assert_eq!(cluster.get("web").unwrap()["metadata"]["finalizers"], json!([FINALIZER]));
+        assert_eq!(cloud.state().balancers.len(), 1, "and it has its load balancer again");
+        let adds = |patch: &Value| patch["metadata"].get("finalizers").is_some();
+        let added = cluster.state().patches.iter().filter(|patch| adds(patch)).count();
+        assert_eq!(added, 1, "it never was without its finalizer");
+    })
+    .await;
 }
