@@ -9,6 +9,7 @@
 //! controllers, and graceful termination of pods.
 
 mod bootstrap;
+pub mod command;
 mod config;
 mod controllers;
 mod core;

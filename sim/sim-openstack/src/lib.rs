@@ -9,6 +9,7 @@
 
 mod clock;
 mod cloud;
+pub mod command;
 pub mod compute;
 mod config;
 mod faults;

@@ -1,17 +1,17 @@
-//! The simulated OpenStack as a program: `sim-openstack --listen 127.0.0.1:8080`.
+//! The simulated OpenStack as a command: `bowline sim openstack --listen 127.0.0.1:8080`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::Parser;
-use sim_openstack::{Config, EstateSize, Latencies, SimService, clouds_yaml, seed, serve};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Serves an OpenStack that exists in memory only.
-#[derive(Parser)]
-struct Arguments {
+use crate::{Config, EstateSize, Latencies, SimService, clouds_yaml, seed, serve};
+
+/// What it serves, and where.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
     /// The address to listen on; port 0 chooses one
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -29,9 +29,12 @@ struct Arguments {
     instant: bool,
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+/// Serves until Ctrl-C.
+///
+/// # Errors
+///
+/// If the address cannot be listened on, or the clouds.yaml not be written.
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let listener = TcpListener::bind(arguments.listen)
         .await
         .with_context(|| format!("listen on {}; choose another address with --listen", arguments.listen))?;

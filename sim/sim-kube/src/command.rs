@@ -1,16 +1,15 @@
-//! `sim-kube`: the API server in memory on a loopback port.
+//! The API server in memory as a command: `bowline sim kube --listen 127.0.0.1:8001`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::Parser;
-use sim_kube::{Config, SimKube, http};
 
-/// A Kubernetes API server in memory, without TLS and without users: keep it on loopback.
-#[derive(Debug, Parser)]
-#[command(name = "sim-kube", version)]
-struct Arguments {
+use crate::{Config, SimKube, http};
+
+/// What it serves, and where. There is no TLS: keep it on loopback.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
     /// Address and port to listen on; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:8001")]
     listen: SocketAddr,
@@ -25,12 +24,15 @@ struct Arguments {
     without_controllers: bool,
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+/// Serves until Ctrl-C.
+///
+/// # Errors
+///
+/// If the address cannot be listened on, or the kubeconfig not be written.
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let mut config = Config::real();
     if let Some(seed) = arguments.seed {
-        config.numbers = sim_kube::seeded_numbers(seed);
+        config.numbers = crate::seeded_numbers(seed);
     }
     config.collect_garbage = !arguments.without_controllers;
     config.finish_namespaces = !arguments.without_controllers;
