@@ -95,8 +95,10 @@ impl RightToAct {
                 told = Some(report);
             }
             let pause = if fine { AGAIN_AFTER } else { AGAIN_WHILE_MISSING };
-            // Either is a reason to ask again.
-            drop(timeout(pause, leads.changed()).await);
+            // Either is a reason to ask again, unless who would say so is gone: then this has ended.
+            if let Ok(Err(_ended)) = timeout(pause, leads.changed()).await {
+                return;
+            }
         }
     }
 
