@@ -142,7 +142,12 @@ impl Work {
                 memory.says(job.service(), ready);
             }
             let before = memory.settled.clone();
-            (before, memory.settle(job.service(), job.request.nodes.epoch))
+            let episode = memory.settle(job.service(), job.request.nodes.epoch);
+            // The informer may be ahead of this run already, with what was just written.
+            if let Some(live) = self.context.services.get(&job.key) {
+                memory.keeps_only(&live.view);
+            }
+            (before, episode)
         };
         let edited = before.is_some_and(|before| needs_update(&before.service, job.service()));
         if episode.is_some() || shows_something_new || edited {
