@@ -1,1 +1,62 @@
-//! A thin typed client for the OpenStack services that a cloud-controller-manager needs.
+//! A thin typed client for the OpenStack services that a cloud-controller-manager needs: Keystone, Nova, Neutron,
+//! Octavia and Barbican.
+//!
+//! It runs over any `tower` service, so that a simulator can stand in for a cloud; [`Transport::https`] is the real one.
+//! It authenticates, renews its token, finds endpoints, reads pages, and sorts failures into classes. It decides nothing
+//! about load balancers or nodes, never retries on its own (but once after a 401), never follows a redirect, keeps
+//! nothing on disk, and knows nothing of Kubernetes.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use openstack_client::{AuthOptions, Client, Interface, Settings, Transport, TransportOptions};
+//!
+//! let options = AuthOptions::from_variables(|name| std::env::var(name).ok());
+//! let settings = Settings::new(options.resolve()?).region("RegionOne").interface(Interface::Public);
+//! let client = Client::new(Transport::https(&TransportOptions::default())?, settings);
+//! for server in client.compute().servers(&Default::default()).all().await? {
+//!     println!("{} {}", server.id, server.name);
+//! }
+//! # Ok(()) }
+//! ```
+
+mod auth;
+mod base_url;
+mod call;
+mod client;
+pub mod clouds_yaml;
+pub mod compute;
+mod decode;
+mod environment;
+pub mod error;
+mod hooks;
+pub mod identity;
+mod ids;
+pub mod key_manager;
+pub mod load_balancer;
+mod metrics;
+pub mod network;
+mod paging;
+mod service;
+mod transport;
+mod vocabulary;
+
+pub use self::{
+    auth::{
+        ApplicationCredential, AuthOptions, AuthOptionsError, Credentials, DomainRef, Method, ProjectRef,
+        Scope, TokenIdentity, UserRef,
+    },
+    base_url::InvalidUrl,
+    client::{Client, Settings, WallClock},
+    environment::ConnectionVariables,
+    error::{Error, ErrorClass, Outcome},
+    hooks::{Budget, Closed, Priority, Unlimited, WriteFence},
+    ids::*,
+    metrics::ApiMetrics,
+    paging::{Listed, PageLimits, Pages},
+    service::{Interface, Service},
+    transport::{
+        Body, ClientIdentity, ProxyError, ProxyVariables, Roots, Timeouts, TlsError, Transport,
+        TransportError, TransportOptions,
+    },
+    vocabulary::Change,
+};

@@ -1,0 +1,192 @@
+//! The token that all calls share: got once, renewed early and in the background, got anew when a service refuses it.
+//!
+//! At most one request for a token is on its way at any time. It runs as a task of its own, so that it ends whatever
+//! becomes of those who wait for it, and all of them get its outcome, good or bad. After a failure nobody asks again for
+//! a while: Keystone locks users out that try a wrong password too often.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures::{FutureExt, future::BoxFuture, future::Shared};
+use tokio::{sync::OnceCell, time::Instant};
+
+use super::{Credentials, Scope, Token};
+use crate::{Budget, Error, ErrorClass, Outcome, Priority, Service, base_url::BaseUrl, call::Wire, identity};
+
+/// The pause after a first failure that may pass, and after one by which Keystone refused us; each further one doubles it.
+const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_REFUSED: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(300);
+/// The longest pause that Keystone may ask for.
+const LONGEST_PAUSE_ASKED: Duration = Duration::from_secs(600);
+
+type Flight = Shared<BoxFuture<'static, Result<Arc<Token>, Error>>>;
+
+/// A session of one identity.
+#[derive(Clone, Debug)]
+pub(crate) struct Session(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    wire: Arc<Wire>,
+    budget: Arc<dyn Budget>,
+    credentials: Credentials,
+    keystone: OnceCell<BaseUrl>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    token: Option<Arc<Token>>,
+    flight: Option<Flight>,
+    generation: u64,
+    failure: Option<Failure>,
+}
+
+/// The last request for a token failed; `until` then it is not repeated.
+#[derive(Debug)]
+struct Failure {
+    error: Error,
+    until: Instant,
+    in_a_row: u32,
+}
+
+enum Look {
+    Use(Arc<Token>),
+    Wait(Flight),
+    Fail(Error),
+}
+
+impl Session {
+    pub(crate) fn new(wire: Arc<Wire>, budget: Arc<dyn Budget>, credentials: Credentials) -> Self {
+        let (keystone, state) = (OnceCell::new(), Mutex::default());
+        Self(Arc::new(Inner { wire, budget, credentials, keystone, state }))
+    }
+
+    /// A token that works, as far as is known.
+    pub(crate) async fn token(&self) -> Result<Arc<Token>, Error> {
+        let look = self.look(&mut self.lock());
+        settle(look).await
+    }
+
+    /// A token in place of `refused`, which a service did not accept.
+    pub(crate) async fn renew(&self, refused: &Token) -> Result<Arc<Token>, Error> {
+        let look = {
+            let mut state = self.lock();
+            state.token.take_if(|token| token.generation == refused.generation);
+            self.look(&mut state)
+        };
+        settle(look).await
+    }
+
+    /// Where Keystone's resources live.
+    pub(crate) async fn keystone(&self) -> Result<BaseUrl, Error> {
+        self.0.keystone().await.cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self, state: &mut State) -> Look {
+        let now = Instant::now();
+        let paused = state.failure.as_ref().is_some_and(|failure| now < failure.until);
+        if let Some(token) = state.token.clone().filter(|token| token.is_alive(now)) {
+            if token.is_due(now) && state.flight.is_none() && !paused {
+                // It flies by itself; nobody waits for it yet.
+                drop(self.take_off(state));
+            }
+            return Look::Use(token);
+        }
+        match (&state.flight, &state.failure) {
+            (Some(flight), _) => Look::Wait(flight.clone()),
+            (None, Some(failure)) if paused => Look::Fail(failure.error.clone()),
+            (None, _) => Look::Wait(self.take_off(state)),
+        }
+    }
+
+    /// Starts a request for a token.
+    fn take_off(&self, state: &mut State) -> Flight {
+        state.generation += 1;
+        let generation = state.generation;
+        let session = self.clone();
+        let task = tokio::spawn(async move {
+            let result = session.0.issue(generation).await.map(Arc::new);
+            session.land(&result);
+            result
+        });
+        let flight = task.map(|joined| joined.unwrap_or_else(|_ended| Err(interrupted()))).boxed().shared();
+        state.flight = Some(flight.clone());
+        flight
+    }
+
+    fn land(&self, result: &Result<Arc<Token>, Error>) {
+        let mut state = self.lock();
+        state.flight = None;
+        match result {
+            Ok(token) => {
+                state.token = Some(Arc::clone(token));
+                state.failure = None;
+            }
+            Err(error) => {
+                tracing::warn!(%error, class = %error.class(), "no token from Keystone");
+                let in_a_row = state.failure.as_ref().map_or(0, |failure| failure.in_a_row) + 1;
+                let asked = error.retry_after().unwrap_or_default().min(LONGEST_PAUSE_ASKED);
+                let until = Instant::now() + pause(error.class(), in_a_row).max(asked);
+                state.failure = Some(Failure { error: error.clone(), until, in_a_row });
+            }
+        }
+    }
+}
+
+impl Inner {
+    async fn keystone(&self) -> Result<&BaseUrl, Error> {
+        let url = &self.credentials.auth_url;
+        let found = self.keystone.get_or_try_init(|| async {
+            let known = url.major().is_some() || matches!(self.credentials.scope, Scope::Trust(_));
+            if !known {
+                self.budget.acquire(Service::Identity, Priority::User).await;
+                identity::confirm_v3(&self.wire, url).await?;
+            }
+            Ok(url.without_version().with_segment(Service::Identity.version_segment()))
+        });
+        found.await
+    }
+
+    async fn issue(&self, generation: u64) -> Result<Token, Error> {
+        let keystone = self.keystone().await?;
+        self.budget.acquire(Service::Identity, Priority::User).await;
+        let issued = identity::issue_token(&self.wire, keystone, &self.credentials, generation).await;
+        if let Err(error) = &issued
+            && error.class() == ErrorClass::Throttled
+        {
+            self.budget.throttled(Service::Identity, error.retry_after().unwrap_or(PAUSE));
+        }
+        issued
+    }
+}
+
+async fn settle(look: Look) -> Result<Arc<Token>, Error> {
+    match look {
+        Look::Use(token) => Ok(token),
+        Look::Wait(flight) => flight.await,
+        Look::Fail(error) => Err(error),
+    }
+}
+
+fn pause(class: ErrorClass, in_a_row: u32) -> Duration {
+    let (first, longest) = match class {
+        ErrorClass::Unauthenticated | ErrorClass::Forbidden | ErrorClass::Invalid => {
+            (PAUSE_REFUSED, LONGEST_PAUSE_REFUSED)
+        }
+        _ => (PAUSE, LONGEST_PAUSE),
+    };
+    first.saturating_mul(1 << in_a_row.saturating_sub(1).min(10)).min(longest)
+}
+
+fn interrupted() -> Error {
+    Error::new(ErrorClass::Transient, Outcome::Unknown, "the request for a token was interrupted")
+}

@@ -1,0 +1,158 @@
+//! The address below which a service lives: scheme, authority and a path that ends in a slash. Nothing here talks.
+
+use std::fmt;
+
+use http::Uri;
+
+/// A text that is not the address of a service.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}; give a URL such as https://keystone.example:5000/v3")]
+pub struct InvalidUrl {
+    /// Where the address stands.
+    pub what: String,
+    /// What is wrong with it. It does not quote the address, which may hold a password.
+    pub why: &'static str,
+}
+
+/// The address of a service.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct BaseUrl {
+    origin: String,
+    /// Begins and ends with a slash.
+    path: String,
+}
+
+impl BaseUrl {
+    /// Reads an absolute HTTP address. Query and fragment are dropped.
+    pub(crate) fn parse(what: &str, text: &str) -> Result<Self, InvalidUrl> {
+        let fail = |why| InvalidUrl { what: what.to_owned(), why };
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(fail("it is empty"));
+        }
+        let uri: Uri = text.parse().map_err(|_quoting| fail("it is not a URL"))?;
+        let scheme = uri.scheme_str().ok_or_else(|| fail("it has no scheme"))?;
+        if !matches!(scheme, "http" | "https") {
+            return Err(fail("its scheme is neither http nor https"));
+        }
+        let authority = uri.authority().filter(|authority| !authority.host().is_empty());
+        let authority = authority.ok_or_else(|| fail("it names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(fail("it holds a user or a password, which belong into their own settings"));
+        }
+        let segments: Vec<&str> = segments(uri.path()).collect();
+        Ok(Self { origin: format!("{scheme}://{authority}"), path: joined(&segments) })
+    }
+
+    /// The same origin with everything from the first version on cut off: `…/identity/v3/` is `…/identity/`.
+    pub(crate) fn without_version(&self) -> Self {
+        let kept: Vec<&str> = segments(&self.path).take_while(|segment| !is_version(segment)).collect();
+        Self { origin: self.origin.clone(), path: joined(&kept) }
+    }
+
+    /// The same address with one more segment.
+    pub(crate) fn with_segment(&self, segment: &str) -> Self {
+        Self { origin: self.origin.clone(), path: format!("{}{segment}/", self.path) }
+    }
+
+    /// The major version in the path, if there is one.
+    pub(crate) fn major(&self) -> Option<u32> {
+        segments(&self.path).find(|segment| is_version(segment)).and_then(major_of)
+    }
+
+    /// The path, with slashes at both ends.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The address of something below this one; `relative` does not begin with a slash and is percent-encoded already.
+    pub(crate) fn uri(&self, relative: &str, query: &str) -> Result<Uri, http::Error> {
+        let path = match relative {
+            // Roots are asked for without the slash at their end where that leaves something.
+            "" if self.path != "/" => self.path.as_str(),
+            _ => &format!("{}{relative}", self.path),
+        };
+        let target = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
+        Ok(format!("{}{target}", self.origin).parse::<Uri>()?)
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.origin, self.path)
+    }
+}
+
+impl fmt::Debug for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+fn joined(segments: &[&str]) -> String {
+    let mut path = String::from("/");
+    for segment in segments {
+        path.push_str(segment);
+        path.push('/');
+    }
+    path
+}
+
+/// Whether a segment of a path is a version: `v3`, `v2.0`, `v2.1`.
+pub(crate) fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|digits| {
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
+    })
+}
+
+/// The major version of `v2.1`.
+pub(crate) fn major_of(version: &str) -> Option<u32> {
+    let digits = version.strip_prefix('v').unwrap_or(version);
+    digits.split('.').next()?.parse().ok()
+}
+
+/// Major and minor version of `v2.30` or `2.30`.
+pub(crate) fn version_of(text: &str) -> Option<(u32, u32)> {
+    let digits = text.strip_prefix('v').unwrap_or(text);
+    let (major, minor) = digits.split_once('.').unwrap_or((digits, "0"));
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> BaseUrl {
+        BaseUrl::parse("test", text).unwrap()
+    }
+
+    #[test]
+    fn the_version_and_all_behind_it_is_cut_off() {
+        for (given, root, major) in [
+            ("http://k:5000/v3", "http://k:5000/", Some(3)),
+            ("http://k:5000/v3/", "http://k:5000/", Some(3)),
+            ("http://k:5000", "http://k:5000/", None),
+            ("https://k/identity/v3/", "https://k/identity/", Some(3)),
+            ("https://k/identity", "https://k/identity/", None),
+            ("https://n:8774/v2.1/05a2ca", "https://n:8774/", Some(2)),
+            ("https://k/vault/v2.0", "https://k/vault/", Some(2)),
+            ("https://[fd00::1]:5000/v3?x=y", "https://[fd00::1]:5000/", Some(3)),
+        ] {
+            assert_eq!(url(given).without_version().to_string(), root, "{given}");
+            assert_eq!(url(given).major(), major, "{given}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_no_use_is_refused_without_being_quoted() {
+        for bad in ["", "keystone", "ftp://k/", "https://", "http://a b/", "https://u:s3cret@k/v3", "/v3"] {
+            let error = BaseUrl::parse("auth-url", bad).unwrap_err().to_string();
+            assert!(error.starts_with("auth-url: ") && !error.contains("s3cret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A call of an API as data, and the wire that it goes over.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
+use jiff::Timestamp;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use crate::{
+    Error, ErrorClass, Outcome, Service, Transport,
+    client::WallClock,
+    error::{RequestLine, classify},
+    transport::{Answer, Body, ExchangeError},
+};
+
+/// What may stand in a path or a query as it is.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A call of an API. It does not know the address of the service.
+#[derive(Clone)]
+pub(crate) struct Call {
+    pub(crate) service: Service,
+    /// Its name in the metrics.
+    pub(crate) request: &'static str,
+    pub(crate) method: Method,
+    /// Below the service's version, encoded.
+    pub(crate) path: String,
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Bytes>,
+    /// The statuses that mean success.
+    pub(crate) ok: &'static [u16],
+}
+
+impl Call {
+    fn new(
+        service: Service,
+        request: &'static str,
+        method: Method,
+        path: &[&str],
+        ok: &'static [u16],
+    ) -> Self {
+        let path: Vec<String> = path.iter().map(|segment| encode(segment)).collect();
+        Self {
+            service,
+            request,
+            method,
+            path: path.join("/"),
+            query: Vec::new(),
+            headers: HeaderMap::new(),
+            body: None,
+            ok,
+        }
+    }
+
+    pub(crate) fn get(service: Service, request: &'static str, path: &[&str]) -> Self {
+        Self::new(service, request, Method::GET, path, &[200, 203])
+    }
+
+    pub(crate) fn delete(service: Service, request: &'static str, path: &[&str]) -> Self {
+        Self::new(service, request, Method::DELETE, path, &[200, 202, 204])
+    }
+
+    pub(crate) fn post(
+        service: Service,
+        request: &'static str,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<Self, Error> {
+        Self::new(service, request, Method::POST, path, &[200, 201, 202]).json(body)
+    }
+
+    pub(crate) fn put(
+        service: Service,
+        request: &'static str,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<Self, Error> {
+        Self::new(service, request, Method::PUT, path, &[200, 201, 202]).json(body)
+    }
+
+    /// A PUT that says everything in its path.
+    pub(crate) fn put_nothing(service: Service, request: &'static str, path: &[&str]) -> Self {
+        Self::new(service, request, Method::PUT, path, &[200, 201, 202, 204])
+    }
+
+    fn json(mut self, body: &impl Serialize) -> Result<Self, Error> {
+        let text = serde_json::to_vec(body).map_err(|error| Error::invalid(error.to_string()))?;
+        self.body = Some(text.into());
+        Ok(self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json")))
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// The same call with one more parameter.
+    pub(crate) fn with(mut self, key: &str, value: impl fmt::Display) -> Self {
+        self.query.push((key.to_owned(), value.to_string()));
+        self
+    }
+
+    /// The same call with one more parameter, if there is a value.
+    pub(crate) fn with_some(self, key: &str, value: Option<impl fmt::Display>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
+    pub(crate) fn is_mutation(&self) -> bool {
+        self.method != Method::GET
+    }
+
+    /// Query parameters as they stand behind the question mark.
+    pub(crate) fn query_text(&self) -> String {
+        let pairs: Vec<String> =
+            self.query.iter().map(|(key, value)| format!("{}={}", encode(key), encode(value))).collect();
+        pairs.join("&")
+    }
+
+    /// How the call is shown.
+    pub(crate) fn line(&self, base_path: &str) -> RequestLine {
+        RequestLine {
+            service: self.service,
+            method: self.method.clone(),
+            path: format!("{base_path}{}", self.path),
+        }
+    }
+}
+
+fn encode(text: &str) -> String {
+    utf8_percent_encode(text, UNRESERVED).to_string()
+}
+
+/// A transport, with what every request over it says and how its answers are judged.
+pub(crate) struct Wire {
+    pub(crate) transport: Transport,
+    pub(crate) user_agent: Option<HeaderValue>,
+    pub(crate) clock: WallClock,
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire").field("transport", &self.transport).finish_non_exhaustive()
+    }
+}
+
+impl Wire {
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Sends a request once.
+    pub(crate) async fn send(
+        &self,
+        line: &RequestLine,
+        uri: Result<Uri, http::Error>,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<Answer, Error> {
+        let fail =
+            |error: http::Error| Error::invalid(format!("no request can be made: {error}")).at(line.clone());
+        let mut request = Request::builder()
+            .method(line.method.clone())
+            .uri(uri.map_err(fail)?)
+            .body(Body::new(body.unwrap_or_default()))
+            .map_err(fail)?;
+        *request.headers_mut() = headers;
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some(agent) = &self.user_agent {
+            request.headers_mut().insert(header::USER_AGENT, agent.clone());
+        }
+        let answer =
+            self.transport.exchange(request).await.map_err(|error| no_answer(&error).at(line.clone()))?;
+        tracing::debug!(
+            service = %line.service,
+            method = %line.method,
+            path = line.path,
+            status = answer.status.as_u16(),
+            bytes = answer.body.len(),
+            "answered"
+        );
+        Ok(answer)
+    }
+
+    /// The error that an answer is. An answer that repeats `secret` is not shown: Keystone does that with requests that
+    /// it does not understand.
+    pub(crate) fn judge(&self, service: Service, answer: &Answer, secret: Option<&SecretString>) -> Error {
+        let repeats = secret.is_some_and(|secret| repeats(&answer.body, secret));
+        let body = if repeats {
+            &br#"{"error": {"message": "(not shown, for it repeats a secret)"}}"#[..]
+        } else {
+            &answer.body
+        };
+        classify::classify(service, answer.status, &answer.headers, body, self.now())
+    }
+}
+
+/// Whether a body holds the secret, as it is or as JSON writes it.
+fn repeats(body: &[u8], secret: &SecretString) -> bool {
+    let secret = secret.expose_secret();
+    let escaped = Zeroizing::new(serde_json::to_string(secret).unwrap_or_default());
+    let inner = escaped.get(1..escaped.len().saturating_sub(1)).unwrap_or_default();
+    [secret, inner]
+        .iter()
+        .any(|text| !text.is_empty() && body.windows(text.len()).any(|window| window == text.as_bytes()))
+}
+
+fn no_answer(error: &ExchangeError) -> Error {
+    let outcome = match error {
+        ExchangeError::NoConnection(_) => Outcome::NotSent,
+        _ => Outcome::Unknown,
+    };
+    Error::new(ErrorClass::Transient, outcome, error.to_string())
+}
+
+/// The wall clock of this machine.
+pub(crate) fn system_clock() -> WallClock {
+    Arc::new(Timestamp::now)
+}

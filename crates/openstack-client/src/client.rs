@@ -1,0 +1,145 @@
+//! The client: one identity in one region of one cloud. Cheap to clone; all clones share token, endpoints and connections.
+//!
+//! Each call asks the budget, gets the token, finds the endpoint, asks the fence if it changes something, and is sent.
+//! After a 401 the token is renewed and the call repeated, once. Nothing else is ever repeated here.
+
+mod endpoints;
+mod run;
+mod settings;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+use http::HeaderValue;
+
+use self::endpoints::Endpoint;
+pub use self::settings::{Settings, WallClock};
+use crate::{
+    Error, Priority, Service, TokenIdentity, Transport, WriteFence,
+    auth::Session,
+    call::Wire,
+    compute::Compute,
+    identity::{self, Version},
+    key_manager::KeyManager,
+    load_balancer::LoadBalancing,
+    network::Network,
+};
+
+/// A client of a cloud.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    priority: Priority,
+    fence: Option<Arc<dyn WriteFence>>,
+}
+
+struct Shared {
+    wire: Arc<Wire>,
+    session: Session,
+    settings: Settings,
+    endpoints: Mutex<BTreeMap<Service, Endpoint>>,
+}
+
+impl Client {
+    /// A client over `transport`. It authenticates with its first call.
+    #[must_use]
+    pub fn new(transport: Transport, settings: Settings) -> Self {
+        let user_agent = HeaderValue::try_from(&settings.user_agent).ok();
+        let wire = Arc::new(Wire { transport, user_agent, clock: Arc::clone(&settings.clock) });
+        let session =
+            Session::new(Arc::clone(&wire), Arc::clone(&settings.budget), settings.credentials.clone());
+        let endpoints = Mutex::default();
+        Self {
+            shared: Arc::new(Shared { wire, session, settings, endpoints }),
+            priority: Priority::User,
+            fence: None,
+        }
+    }
+
+    /// The same client, whose calls have this priority.
+    #[must_use]
+    pub fn with_priority(&self, priority: Priority) -> Self {
+        Self { priority, ..self.clone() }
+    }
+
+    /// The same client, which asks `fence` before each change.
+    #[must_use]
+    pub fn fenced_by(&self, fence: Arc<dyn WriteFence>) -> Self {
+        Self { fence: Some(fence), ..self.clone() }
+    }
+
+    /// Authenticates if need be, and says who we are to the cloud.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] when Keystone gives no token.
+    pub async fn identity(&self) -> Result<TokenIdentity, Error> {
+        Ok(self.shared.session.token().await?.identity.clone())
+    }
+
+    /// Whether the catalog has `service` in the region and the interface that are set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] when Keystone gives no token.
+    pub async fn has(&self, service: Service) -> Result<bool, Error> {
+        let token = self.shared.session.token().await?;
+        let settings = &self.shared.settings;
+        Ok(token.catalog.find(service, settings.interface, settings.region.as_deref()).is_ok())
+    }
+
+    /// The versions that `service` lists at its root.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] when there is no such service or it does not answer so.
+    pub async fn versions(&self, service: Service) -> Result<Vec<Version>, Error> {
+        let measured = self.shared.settings.metrics.start("version_list");
+        measured.end(self.list_versions(service).await)
+    }
+
+    async fn list_versions(&self, service: Service) -> Result<Vec<Version>, Error> {
+        self.shared.settings.budget.acquire(service, self.priority).await;
+        let root = match service {
+            Service::Identity => self.shared.settings.credentials.auth_url.without_version(),
+            _ => self.published(service, &*self.shared.session.token().await?)?.1.without_version(),
+        };
+        identity::list_versions(&self.shared.wire, service, &root).await
+    }
+
+    /// Nova.
+    #[must_use]
+    pub fn compute(&self) -> Compute {
+        Compute::new(self.clone())
+    }
+
+    /// Neutron.
+    #[must_use]
+    pub fn network(&self) -> Network {
+        Network(self.clone())
+    }
+
+    /// Octavia.
+    #[must_use]
+    pub fn load_balancer(&self) -> LoadBalancing {
+        LoadBalancing(self.clone())
+    }
+
+    /// Barbican.
+    #[must_use]
+    pub fn key_manager(&self) -> KeyManager {
+        KeyManager(self.clone())
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("settings", &self.shared.settings)
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,78 @@
+//! Where services live: what the catalog publishes, and the version below it.
+
+use std::sync::PoisonError;
+
+use super::Client;
+use crate::{Error, ErrorClass, Outcome, Service, auth::Token, base_url::BaseUrl, identity};
+
+/// Where a service lives, and what the catalog said when that was found out.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    published: String,
+    base: BaseUrl,
+}
+
+impl Client {
+    /// Where the resources of `service` live. Asked of the catalog of the newest token, so that a cloud may move.
+    pub(super) async fn endpoint(&self, service: Service, token: &Token) -> Result<BaseUrl, Error> {
+        if service == Service::Identity {
+            return self.shared.session.keystone().await;
+        }
+        let (published, url) = self.published(service, token)?;
+        if let Some(known) = self.known_endpoint(service, published) {
+            return Ok(known);
+        }
+        let base = self.resolve(service, url).await?;
+        let endpoint = Endpoint { published: published.to_owned(), base: base.clone() };
+        self.shared.endpoints.lock().unwrap_or_else(PoisonError::into_inner).insert(service, endpoint);
+        Ok(base)
+    }
+
+    fn known_endpoint(&self, service: Service, published: &str) -> Option<BaseUrl> {
+        let endpoints = self.shared.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        endpoints.get(&service).filter(|known| known.published == published).map(|known| known.base.clone())
+    }
+
+    pub(super) fn published<'t>(
+        &self,
+        service: Service,
+        token: &'t Token,
+    ) -> Result<(&'t str, BaseUrl), Error> {
+        let settings = &self.shared.settings;
+        let url = token
+            .catalog
+            .find(service, settings.interface, settings.region.as_deref())
+            .map_err(|why| Error::new(ErrorClass::Unsupported, Outcome::NotSent, why))?;
+        let base = BaseUrl::parse(&format!("the {service} endpoint in the catalog"), url)
+            .map_err(|error| Error::invalid(error.to_string()))?;
+        Ok((url, base))
+    }
+
+    /// The base below which resources live. An endpoint may be published with its version or without.
+    async fn resolve(&self, service: Service, url: BaseUrl) -> Result<BaseUrl, Error> {
+        if let Some(major) = url.major().filter(|major| *major != service.major()) {
+            let wanted = service.major();
+            return Err(Error::new(
+                ErrorClass::Unsupported,
+                Outcome::NotSent,
+                format!("the catalog publishes version {major} of {service}, but version {wanted} is needed"),
+            ));
+        }
+        match service {
+            // Nova's version may be v2 or v2.1, and may be followed by the project.
+            Service::Compute if url.major().is_some() => Ok(url),
+            Service::Compute => {
+                self.shared.settings.budget.acquire(service, self.priority).await;
+                let versions = identity::list_versions(&self.shared.wire, service, &url).await?;
+                let fitting = versions.iter().filter(|version| version.major() == Some(service.major()));
+                let best = fitting.max_by_key(|version| (version.status.is_usable(), version.number()));
+                let best = best.ok_or_else(|| {
+                    let message = format!("{url} lists no version {} of {service}", service.major());
+                    Error::new(ErrorClass::Unsupported, Outcome::Refused, message)
+                })?;
+                Ok(url.with_segment(best.segment.as_deref().unwrap_or(service.version_segment())))
+            }
+            _ => Ok(url.without_version().with_segment(service.version_segment())),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! How answers are decoded: what may be absent, null or empty is forgiven, what matters is not.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
+use serde_json::{Map, Value};
+
+/// Null is the same as absent.
+pub(crate) fn or_default<'de, D, T>(input: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(input)?.unwrap_or_default())
+}
+
+/// An optional value that some services write as an empty text.
+pub(crate) fn non_empty<'de, D, T>(input: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    match Option::<Value>::deserialize(input)? {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.is_empty() => Ok(None),
+        Some(value) => T::deserialize(value).map(Some).map_err(D::Error::custom),
+    }
+}
+
+/// An optional address that some services write as an empty text. One that is there must be an address.
+pub(crate) fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<IpAddr>, D::Error> {
+    non_empty(input)
+}
+
+/// Objects that hold nothing but an id, such as `"listeners": [{"id": …}]`; null is none. A fully populated answer
+/// holds the whole objects there, of which only the id is taken.
+pub(crate) fn id_list<'de, D, T>(input: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let list = Option::<Vec<Map<String, Value>>>::deserialize(input)?.unwrap_or_default();
+    list.into_iter()
+        .map(|mut object| {
+            let id = object.remove("id").ok_or_else(|| D::Error::custom("an object without an id"))?;
+            T::deserialize(id).map_err(D::Error::custom)
+        })
+        .collect()
+}
+
+/// The value below `key` of a JSON object: services wrap what they answer. An answer without it is not understood, and
+/// must never pass for an empty one.
+pub(crate) fn unwrap<T: DeserializeOwned>(body: &[u8], key: &str) -> Result<T, String> {
+    let mut object: Map<String, Value> =
+        serde_json::from_slice(body).map_err(|error| unreadable(&error, body))?;
+    let value = object.remove(key).ok_or_else(|| format!("it has no {key:?}"))?;
+    T::deserialize(value).map_err(|error| format!("its {key:?}: {}", brief(&error.to_string())))
+}
+
+/// Says why a body is no JSON, without quoting it.
+pub(crate) fn unreadable(error: &serde_json::Error, body: &[u8]) -> String {
+    if body.is_empty() {
+        return "it is empty".to_owned();
+    }
+    match error.classify() {
+        serde_json::error::Category::Eof => format!("it is cut off after {} bytes", body.len()),
+        serde_json::error::Category::Data => brief(&error.to_string()),
+        _ => format!("it is not JSON (line {}, column {})", error.line(), error.column()),
+    }
+}
+
+/// A message of a bounded length.
+pub(crate) fn brief(text: &str) -> String {
+    const LONGEST: usize = 200;
+    if text.chars().count() <= LONGEST {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST).chain(['…']).collect()
+}

@@ -1,0 +1,74 @@
+//! The `OS_*` variables that OpenStack's own command line reads. The environment is handed in, never read here.
+
+use secrecy::SecretString;
+
+use crate::AuthOptions;
+
+impl AuthOptions {
+    /// What the variables say about authentication.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let text =
+            |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));
+        let secret = |names: &[&str]| text(names).map(SecretString::from);
+        Self {
+            auth_url: text(&["OS_AUTH_URL"]),
+            username: text(&["OS_USERNAME"]),
+            user_id: text(&["OS_USER_ID", "OS_USERID"]),
+            password: secret(&["OS_PASSWORD"]),
+            token: secret(&["OS_TOKEN", "OS_AUTH_TOKEN"]),
+            project_id: text(&["OS_PROJECT_ID", "OS_TENANT_ID"]),
+            project_name: text(&["OS_PROJECT_NAME", "OS_TENANT_NAME"]),
+            domain_id: text(&["OS_DOMAIN_ID"]),
+            domain_name: text(&["OS_DOMAIN_NAME"]),
+            project_domain_id: text(&["OS_PROJECT_DOMAIN_ID"]),
+            project_domain_name: text(&["OS_PROJECT_DOMAIN_NAME"]),
+            user_domain_id: text(&["OS_USER_DOMAIN_ID"]),
+            user_domain_name: text(&["OS_USER_DOMAIN_NAME"]),
+            default_domain: text(&["OS_DEFAULT_DOMAIN", "OS_DEFAULT_DOMAIN_ID"]),
+            application_credential_id: text(&["OS_APPLICATION_CREDENTIAL_ID"]),
+            application_credential_name: text(&["OS_APPLICATION_CREDENTIAL_NAME"]),
+            application_credential_secret: secret(&["OS_APPLICATION_CREDENTIAL_SECRET"]),
+            trust_id: text(&["OS_TRUST_ID"]),
+            trustee_id: None,
+            trustee_password: None,
+            system_scope: text(&["OS_SYSTEM_SCOPE"]),
+        }
+    }
+}
+
+/// What the variables say about where a cloud is and how it is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ConnectionVariables {
+    /// `OS_CLOUD`: the entry of clouds.yaml.
+    pub cloud: Option<String>,
+    /// `OS_REGION_NAME`
+    pub region: Option<String>,
+    /// `OS_INTERFACE` or `OS_ENDPOINT_TYPE`
+    pub interface: Option<String>,
+    /// `OS_CACERT`: the path of the CA certificates.
+    pub ca_file: Option<String>,
+    /// `OS_CERT`: the path of our certificate.
+    pub cert_file: Option<String>,
+    /// `OS_KEY`: the path of our key.
+    pub key_file: Option<String>,
+    /// `OS_INSECURE`
+    pub insecure: bool,
+}
+
+impl ConnectionVariables {
+    /// What the variables say.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let text =
+            |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));
+        Self {
+            cloud: text(&["OS_CLOUD"]),
+            region: text(&["OS_REGION_NAME"]),
+            interface: text(&["OS_INTERFACE", "OS_ENDPOINT_TYPE"]),
+            ca_file: text(&["OS_CACERT"]),
+            cert_file: text(&["OS_CERT"]),
+            key_file: text(&["OS_KEY"]),
+            insecure: text(&["OS_INSECURE"])
+                .is_some_and(|text| matches!(text.to_lowercase().as_str(), "1" | "true" | "yes")),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Keystone: which versions it speaks, tokens, and the catalog that comes with them.
+
+mod catalog;
+mod versions;
+
+pub use self::versions::{Version, VersionStatus};
+pub(crate) use self::{catalog::Catalog, versions::parse as parse_versions};
+
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use secrecy::SecretString;
+use tokio::time::Instant;
+
+use crate::{
+    Credentials, Error, ErrorClass, Method as AuthMethod, Outcome, Service,
+    auth::{Token, request_body},
+    base_url::BaseUrl,
+    call::Wire,
+    error::{RequestLine, classify},
+    transport::Answer,
+};
+
+/// The versions that the service at `root` lists. Roots need no token, and answer 300 as well as 200.
+pub(crate) async fn list_versions(
+    wire: &Wire,
+    service: Service,
+    root: &BaseUrl,
+) -> Result<Vec<Version>, Error> {
+    let line = RequestLine { service, method: Method::GET, path: root.path().to_owned() };
+    let answer = wire.send(&line, root.uri("", ""), HeaderMap::new(), None).await?;
+    if !matches!(answer.status, StatusCode::OK | StatusCode::MULTIPLE_CHOICES) {
+        return Err(wire.judge(service, &answer, None).at(line));
+    }
+    parse_versions(&answer.body).map_err(|why| not_understood(&answer, &why, "the list of versions").at(line))
+}
+
+/// Makes sure that Keystone speaks v3. Its links are not followed: behind a proxy they often lead to where nobody can go,
+/// or, worse, to where a password would travel without TLS.
+pub(crate) async fn confirm_v3(wire: &Wire, root: &BaseUrl) -> Result<(), Error> {
+    let versions = list_versions(wire, Service::Identity, root).await?;
+    if versions.iter().any(|version| version.major() == Some(3) && version.status.is_usable()) {
+        return Ok(());
+    }
+    let listed: Vec<&str> = versions.iter().map(|version| version.id.as_str()).collect();
+    Err(Error::new(
+        ErrorClass::Unsupported,
+        Outcome::Refused,
+        format!("{root} offers the identity API in the versions {listed:?}, but not v3"),
+    ))
+}
+
+/// Asks Keystone for a token.
+pub(crate) async fn issue_token(
+    wire: &Wire,
+    keystone: &BaseUrl,
+    credentials: &Credentials,
+    generation: u64,
+) -> Result<Token, Error> {
+    let path = format!("{}auth/tokens", keystone.path());
+    let line = RequestLine { service: Service::Identity, method: Method::POST, path };
+    let body =
+        request_body(credentials).map_err(|error| Error::invalid(error.to_string()).at(line.clone()))?;
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let sent = Instant::now();
+    let answer = wire.send(&line, keystone.uri("auth/tokens", ""), headers, Some(body)).await?;
+    if !matches!(answer.status.as_u16(), 200..=202) {
+        return Err(wire.judge(Service::Identity, &answer, Some(secret(credentials))).at(line));
+    }
+    Token::read(&answer, sent, wire.now(), generation)
+        .map_err(|why| not_understood(&answer, &why, "the token").at(line))
+}
+
+fn secret(credentials: &Credentials) -> &SecretString {
+    match &credentials.method {
+        AuthMethod::Password { password: secret, .. }
+        | AuthMethod::Token(secret)
+        | AuthMethod::ApplicationCredential { secret, .. } => secret,
+    }
+}
+
+/// An answer that says "all right" and cannot be read. It may pass: a proxy's page, a body that was cut off.
+pub(crate) fn not_understood(answer: &Answer, why: &str, what: &str) -> Error {
+    let message = format!("the answer cannot be understood as {what}: {why}");
+    Error::new(ErrorClass::Transient, Outcome::Unknown, message)
+        .with_status(answer.status.as_u16())
+        .with_request_id(classify::request_id(&answer.headers))
+}

@@ -1,0 +1,142 @@
+//! What a cloud's Octavia offers: providers, flavors, zones, quotas, versions.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::LoadBalancing;
+use crate::{
+    Error, LoadBalancerFlavorId, Pages, ProjectId, Service, call::Call, decode, identity::Version,
+    paging::Listed,
+};
+
+/// A driver that makes load balancers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct Provider {
+    /// Its name: `amphora`, `ovn`, ….
+    pub name: String,
+    /// What it is.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub description: String,
+}
+
+/// A flavor of load balancers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct LoadBalancerFlavor {
+    /// Its id.
+    pub id: LoadBalancerFlavorId,
+    /// Its name.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub name: String,
+    /// Whether it can be used.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub enabled: bool,
+}
+
+impl Listed for LoadBalancerFlavor {
+    const COLLECTION: &'static str = "flavors";
+    fn marker(&self) -> Option<&str> {
+        Some(self.id.as_str())
+    }
+}
+
+/// A zone of load balancers. It has no id but its name.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct LoadBalancerZone {
+    /// Its name.
+    pub name: String,
+    /// Whether it can be used.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub enabled: bool,
+}
+
+impl Listed for LoadBalancerZone {
+    const COLLECTION: &'static str = "availability_zones";
+    fn marker(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+}
+
+/// How much a project may have; none where the cloud does not tell, -1 is without limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(from = "BTreeMap<String, Value>")]
+#[non_exhaustive]
+pub struct LoadBalancerQuota {
+    /// Load balancers.
+    pub loadbalancer: Option<i64>,
+    /// Listeners.
+    pub listener: Option<i64>,
+    /// Pools.
+    pub pool: Option<i64>,
+    /// Members.
+    pub member: Option<i64>,
+    /// Health monitors.
+    pub healthmonitor: Option<i64>,
+}
+
+impl From<BTreeMap<String, Value>> for LoadBalancerQuota {
+    /// Octavia writes some limits under two names.
+    fn from(raw: BTreeMap<String, Value>) -> Self {
+        let limit = |names: &[&str]| names.iter().find_map(|name| raw.get(*name).and_then(Value::as_i64));
+        Self {
+            loadbalancer: limit(&["loadbalancer", "load_balancer"]),
+            listener: limit(&["listener"]),
+            pool: limit(&["pool"]),
+            member: limit(&["member"]),
+            healthmonitor: limit(&["healthmonitor", "health_monitor"]),
+        }
+    }
+}
+
+impl LoadBalancing {
+    /// The versions of its API. What a version can do is known by its number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn api_versions(&self) -> Result<Vec<Version>, Error> {
+        self.0.versions(Service::LoadBalancer).await
+    }
+
+    /// The drivers that the cloud has enabled.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn providers(&self) -> Result<Vec<Provider>, Error> {
+        self.0.fetch(Self::get("loadbalancer_provider_list", &["providers"]), "providers").await
+    }
+
+    /// The flavors that fit.
+    pub fn flavors(&self, name: Option<&str>) -> Pages<LoadBalancerFlavor> {
+        self.0.pages(Self::get("loadbalancer_flavor_list", &["flavors"]).with_some("name", name))
+    }
+
+    /// A flavor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn flavor(&self, id: &LoadBalancerFlavorId) -> Result<LoadBalancerFlavor, Error> {
+        self.0.fetch(Self::get("loadbalancer_flavor_get", &["flavors", id.as_str()]), "flavor").await
+    }
+
+    /// The zones.
+    pub fn availability_zones(&self) -> Pages<LoadBalancerZone> {
+        let call: Call = Self::get("loadbalancer_availability_zone_list", &["availabilityzones"]);
+        self.0.pages(call)
+    }
+
+    /// How much a project may have.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn quota(&self, project: &ProjectId) -> Result<LoadBalancerQuota, Error> {
+        self.0.fetch(Self::get("quota_get", &["quotas", project.as_str()]), "quota").await
+    }
+}

@@ -1,0 +1,102 @@
+//! The metrics of API calls, under the names that OpenStack's own controller manager has, so that dashboards keep working.
+//!
+//! One observation covers all pages of a list. A 404 counts as an error there, so it does here.
+
+use std::time::Duration;
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    registry::Registry,
+};
+use tokio::time::Instant;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabel {
+    request: &'static str,
+}
+
+/// Counts and times API calls.
+#[derive(Debug, Clone)]
+pub struct ApiMetrics {
+    durations: Family<RequestLabel, Histogram, fn() -> Histogram>,
+    requests: Family<RequestLabel, Counter>,
+    errors: Family<RequestLabel, Counter>,
+}
+
+/// The default buckets of Prometheus' Go client.
+fn histogram() -> Histogram {
+    Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0])
+}
+
+impl Default for ApiMetrics {
+    fn default() -> Self {
+        Self {
+            durations: Family::new_with_constructor(histogram),
+            requests: Family::default(),
+            errors: Family::default(),
+        }
+    }
+}
+
+impl ApiMetrics {
+    /// Metrics that are shown in `registry`.
+    #[must_use]
+    pub fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register(
+            "openstack_api_request_duration_seconds",
+            "Latency of OpenStack API calls",
+            metrics.durations.clone(),
+        );
+        registry.register(
+            "openstack_api_requests",
+            "Number of OpenStack API calls",
+            metrics.requests.clone(),
+        );
+        registry.register(
+            "openstack_api_request_errors",
+            "Number of errors of OpenStack API calls",
+            metrics.errors.clone(),
+        );
+        metrics
+    }
+
+    /// Starts to measure a call.
+    pub(crate) fn start(&self, request: &'static str) -> Measured {
+        Measured { metrics: self.clone(), request, since: Instant::now(), failed: true }
+    }
+
+    /// Counts a call that took this long.
+    pub(crate) fn observe(&self, request: &'static str, took: Duration, failed: bool) {
+        let label = RequestLabel { request };
+        self.requests.get_or_create(&label).inc();
+        self.durations.get_or_create(&label).observe(took.as_secs_f64());
+        if failed {
+            self.errors.get_or_create(&label).inc();
+        }
+    }
+}
+
+/// A call that is being measured. It is counted when dropped, as a failure unless it was told otherwise, so that one
+/// whose caller gave up is counted as well.
+pub(crate) struct Measured {
+    metrics: ApiMetrics,
+    request: &'static str,
+    since: Instant,
+    failed: bool,
+}
+
+impl Measured {
+    /// Passes on how the call ended.
+    pub(crate) fn end<T, E>(mut self, result: Result<T, E>) -> Result<T, E> {
+        self.failed = result.is_err();
+        result
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        self.metrics.observe(self.request, self.since.elapsed(), self.failed);
+    }
+}

@@ -1,0 +1,265 @@
+//! Security groups and their rules.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Network, TagFilter};
+use crate::{
+    Error, Pages, ProjectId, SecurityGroupId, SecurityGroupRuleId, Service, call::Call, decode,
+    paging::Listed, vocabulary::words,
+};
+
+words! {
+    /// Which way packets go.
+    Direction {
+        /// To the port.
+        Ingress = "ingress",
+        /// From the port.
+        Egress = "egress",
+    }
+}
+
+words! {
+    /// The family of addresses.
+    EtherType {
+        /// IPv4.
+        Ipv4 = "IPv4",
+        /// IPv6.
+        Ipv6 = "IPv6",
+    }
+}
+
+/// A security group.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct SecurityGroup {
+    /// Its id.
+    pub id: SecurityGroupId,
+    /// Its name.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub name: String,
+    /// What it is for.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub description: String,
+    /// Whose it is.
+    #[serde(default, deserialize_with = "decode::non_empty")]
+    pub project_id: Option<ProjectId>,
+    /// Its rules.
+    #[serde(rename = "security_group_rules", default, deserialize_with = "decode::or_default")]
+    pub rules: Vec<SecurityGroupRule>,
+    /// Its tags.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub tags: Vec<String>,
+}
+
+impl Listed for SecurityGroup {
+    const COLLECTION: &'static str = "security_groups";
+    fn marker(&self) -> Option<&str> {
+        Some(self.id.as_str())
+    }
+}
+
+/// A rule of a security group.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct SecurityGroupRule {
+    /// Its id.
+    pub id: SecurityGroupRuleId,
+    /// Its group.
+    pub security_group_id: SecurityGroupId,
+    /// Which way packets go.
+    pub direction: Direction,
+    /// The family of addresses.
+    #[serde(default)]
+    pub ethertype: EtherType,
+    /// The protocol, by name or number; none is any.
+    #[serde(default, deserialize_with = "decode::non_empty")]
+    pub protocol: Option<String>,
+    /// The lowest port.
+    #[serde(default)]
+    pub port_range_min: Option<u16>,
+    /// The highest port.
+    #[serde(default)]
+    pub port_range_max: Option<u16>,
+    /// The others' range.
+    #[serde(default, deserialize_with = "decode::non_empty")]
+    pub remote_ip_prefix: Option<String>,
+    /// The others' group.
+    #[serde(default, deserialize_with = "decode::non_empty")]
+    pub remote_group_id: Option<SecurityGroupId>,
+    /// What it is for.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub description: String,
+}
+
+impl Listed for SecurityGroupRule {
+    const COLLECTION: &'static str = "security_group_rules";
+    fn marker(&self) -> Option<&str> {
+        Some(self.id.as_str())
+    }
+}
+
+/// Which security groups are listed.
+#[derive(Debug, Clone, Default)]
+pub struct SecurityGroupQuery {
+    /// With exactly this name.
+    pub name: Option<String>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
+    /// By their tags.
+    pub tags: TagFilter,
+}
+
+impl SecurityGroupQuery {
+    /// The security groups with this name.
+    #[must_use]
+    pub fn by_name(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..Self::default() }
+    }
+}
+
+/// Which rules are listed.
+#[derive(Debug, Clone, Default)]
+pub struct SecurityGroupRuleQuery {
+    /// Of this group.
+    pub security_group_id: Option<SecurityGroupId>,
+}
+
+/// A security group to be.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct SecurityGroupCreate {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// A rule to be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct NewSecurityGroupRule {
+    /// Its group.
+    pub security_group_id: SecurityGroupId,
+    /// Which way packets go.
+    pub direction: Direction,
+    /// The family of addresses.
+    pub ethertype: EtherType,
+    /// The protocol; none is any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// The lowest port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port_range_min: Option<u16>,
+    /// The highest port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port_range_max: Option<u16>,
+    /// The others' range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_ip_prefix: Option<String>,
+    /// The others' group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_group_id: Option<SecurityGroupId>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+#[derive(Serialize)]
+struct OneGroup<'a> {
+    security_group: &'a SecurityGroupCreate,
+}
+
+#[derive(Serialize)]
+struct OneRule<'a> {
+    security_group_rule: &'a NewSecurityGroupRule,
+}
+
+#[derive(Serialize)]
+struct ManyRules<'a> {
+    security_group_rules: &'a [NewSecurityGroupRule],
+}
+
+impl Network {
+    /// A security group.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn security_group(&self, id: &SecurityGroupId) -> Result<SecurityGroup, Error> {
+        self.0
+            .fetch(Self::get("security_group_get", &["security-groups", id.as_str()]), "security_group")
+            .await
+    }
+
+    /// The security groups that fit.
+    pub fn security_groups(&self, query: &SecurityGroupQuery) -> Pages<SecurityGroup> {
+        let call = Self::get("security_group_list", &["security-groups"])
+            .with_some("name", query.name.as_ref())
+            .with_some("project_id", query.project_id.as_ref());
+        self.0.pages(query.tags.apply(call))
+    }
+
+    /// Makes a security group.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn create_security_group(&self, group: &SecurityGroupCreate) -> Result<SecurityGroup, Error> {
+        let body = OneGroup { security_group: group };
+        let call = Call::post(Service::Network, "security_group_create", &["security-groups"], &body)?;
+        self.0.fetch(call, "security_group").await
+    }
+
+    /// Deletes a security group.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]; of class `Conflict` while ports have it.
+    pub async fn delete_security_group(&self, id: &SecurityGroupId) -> Result<(), Error> {
+        self.0.done(Self::delete("security_group_delete", &["security-groups", id.as_str()])).await
+    }
+
+    /// The rules that fit.
+    pub fn security_group_rules(&self, query: &SecurityGroupRuleQuery) -> Pages<SecurityGroupRule> {
+        let call = Self::get("security_group_rule_list", &["security-group-rules"]);
+        self.0.pages(call.with_some("security_group_id", query.security_group_id.as_ref()))
+    }
+
+    /// Makes a rule.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]; of class `Conflict`, fault `SecurityGroupRuleExists`, when it is there.
+    pub async fn create_security_group_rule(
+        &self,
+        rule: &NewSecurityGroupRule,
+    ) -> Result<SecurityGroupRule, Error> {
+        let body = OneRule { security_group_rule: rule };
+        let call =
+            Call::post(Service::Network, "security_group_rule_create", &["security-group-rules"], &body)?;
+        self.0.fetch(call, "security_group_rule").await
+    }
+
+    /// Makes many rules in one call: all of them, or none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn create_security_group_rules(
+        &self,
+        rules: &[NewSecurityGroupRule],
+    ) -> Result<Vec<SecurityGroupRule>, Error> {
+        let body = ManyRules { security_group_rules: rules };
+        let call =
+            Call::post(Service::Network, "security_group_rule_create", &["security-group-rules"], &body)?;
+        self.0.fetch(call, "security_group_rules").await
+    }
+
+    /// Deletes a rule.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn delete_security_group_rule(&self, id: &SecurityGroupRuleId) -> Result<(), Error> {
+        self.0.done(Self::delete("security_group_rule_delete", &["security-group-rules", id.as_str()])).await
+    }
+}

@@ -1,0 +1,154 @@
+//! One page: how it is read, and where the next one is. Pure.
+
+use std::{fmt, marker::PhantomData};
+
+use percent_encoding::percent_decode_str;
+use serde::{
+    Deserialize,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor},
+};
+
+use super::Listed;
+use crate::{call::Call, decode};
+
+/// A page of a list.
+pub(super) struct Page<T> {
+    pub(super) items: Vec<T>,
+    /// None where the service wrote none at all.
+    pub(super) links: Option<Vec<Link>>,
+}
+
+/// A link to another page.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Link {
+    #[serde(default, deserialize_with = "decode::or_default")]
+    rel: String,
+    #[serde(default, deserialize_with = "decode::or_default")]
+    href: String,
+}
+
+/// Which page is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The first.
+    First,
+    /// The one behind this marker, to which the service linked.
+    Linked(String),
+    /// The one behind this marker; the service wrote no links, but the page before was full.
+    Guessed(String),
+    /// The one that a link without a marker leads to, by its parameters.
+    Query(Vec<(String, String)>),
+}
+
+impl Step {
+    /// Makes `call` ask for this page.
+    pub(super) fn apply(&self, call: &mut Call, page_size: u32) {
+        match self {
+            Self::Query(pairs) => {
+                call.query.clone_from(pairs);
+                return;
+            }
+            Self::Linked(marker) | Self::Guessed(marker) => {
+                call.query.push(("marker".to_owned(), marker.clone()));
+            }
+            Self::First => {}
+        }
+        call.query.push(("limit".to_owned(), page_size.to_string()));
+    }
+
+    /// Whether `page` is the one before again: then the service knows no markers, and its first answer was the whole list.
+    pub(super) fn is_repeated_by<T: Listed>(&self, page: &Page<T>) -> bool {
+        let last = page.items.last().and_then(Listed::marker);
+        matches!(self, Self::Guessed(marker) if page.links.is_none() && last == Some(marker))
+    }
+
+    /// What tells this page from all others.
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            Self::First => None,
+            Self::Linked(marker) | Self::Guessed(marker) => Some(marker),
+            Self::Query(pairs) => pairs.last().map(|(_, value)| value.as_str()),
+        }
+    }
+}
+
+/// Where the page after `page` is; none if it was the last.
+pub(super) fn next_step<T: Listed>(page: &Page<T>, page_size: u32) -> Result<Option<Step>, String> {
+    let last = page.items.last().and_then(Listed::marker);
+    match &page.links {
+        Some(links) => match links.iter().find(|link| link.rel == "next") {
+            // A service that keeps count wrong links on behind an empty page.
+            Some(_) if page.items.is_empty() => Ok(None),
+            Some(next) => from_link(&next.href).map(Some),
+            None => Ok(None),
+        },
+        None => Ok(last
+            .filter(|_| page.items.len() == page_size as usize)
+            .map(|last| Step::Guessed(last.to_owned()))),
+    }
+}
+
+/// The step that a link says.
+pub(super) fn from_link(href: &str) -> Result<Step, String> {
+    let query = href.split_once('?').map(|(_, query)| query.split('#').next().unwrap_or_default());
+    let pairs: Vec<(String, String)> = query
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(key, value)| (plain(key), plain(value)))
+        .collect();
+    if let Some((_, marker)) = pairs.iter().find(|(key, value)| key == "marker" && !value.is_empty()) {
+        return Ok(Step::Linked(marker.clone()));
+    }
+    if pairs.is_empty() {
+        return Err("a link to a next page that says nothing".to_owned());
+    }
+    Ok(Step::Query(pairs))
+}
+
+fn plain(text: &str) -> String {
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
+}
+
+/// Reads a page. One without its list, or with an object that lacks what matters, is an error.
+pub(super) fn read<T: Listed>(body: &[u8]) -> Result<Page<T>, String> {
+    let mut input = serde_json::Deserializer::from_slice(body);
+    let page = PageSeed(PhantomData::<fn() -> T>).deserialize(&mut input);
+    let page = page.and_then(|page| input.end().map(|()| page));
+    page.map_err(|error| decode::unreadable(&error, body))
+}
+
+struct PageSeed<T>(PhantomData<fn() -> T>);
+
+impl<'de, T: Listed> DeserializeSeed<'de> for PageSeed<T> {
+    type Value = Page<T>;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, input: D) -> Result<Page<T>, D::Error> {
+        input.deserialize_map(self)
+    }
+}
+
+impl<'de, T: Listed> Visitor<'de> for PageSeed<T> {
+    type Value = Page<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with a list of {}", T::COLLECTION)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Page<T>, A::Error> {
+        let (mut items, mut links) = (None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            if key == T::COLLECTION {
+                items = Some(map.next_value::<Vec<T>>()?);
+            } else if key.strip_suffix("_links") == Some(T::COLLECTION) {
+                links = Some(map.next_value::<Option<Vec<Link>>>()?.unwrap_or_default());
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        let items =
+            items.ok_or_else(|| serde::de::Error::custom(format!("it has no {:?}", T::COLLECTION)))?;
+        Ok(Page { items, links })
+    }
+}

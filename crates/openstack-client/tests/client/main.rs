@@ -1,0 +1,17 @@
+//! The client against a scripted cloud in memory, and its transport on loopback.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what is not as it should be fails the test"
+)]
+
+mod authentication;
+mod calls;
+mod cloud;
+mod endpoints;
+mod failures;
+mod hooks;
+mod lists;
+mod transport;
