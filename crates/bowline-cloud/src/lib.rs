@@ -29,6 +29,7 @@ pub mod plan;
 pub mod routes;
 pub mod service;
 pub mod source_ranges;
+pub mod suggest;
 pub mod words;
 
 pub use async_trait::async_trait;
