@@ -154,7 +154,7 @@ impl Decoder {
         let home = match Section::find(&header.name) {
             None => {
                 let hint = hint(&header.name, "", Section::ALL.map(Section::name));
-                let what = format!("no section is called [{}]{hint}; it is not used", header.name);
+                let what = format!("it is not used: no section is called [{}]{hint}", header.name);
                 self.warn(header.position, None, what);
                 Home::Unknown
             }
@@ -167,7 +167,7 @@ impl Decoder {
                 Home::Known(Section::LoadBalancerClass, subsection)
             }
             Some(section) if !subsection.is_empty() => {
-                let what = format!("[{}] has no sub-sections; it is not used", section.name());
+                let what = format!("it is not used: [{}] has no sub-sections", section.name());
                 self.warn(header.position, None, what);
                 Home::Unknown
             }
@@ -212,9 +212,9 @@ impl Decoder {
         let elsewhere = elsewhere.map(|key| format!("; [{}] has it", key.section.name())).unwrap_or_default();
         // A word without '=' that resembles nothing may be the second line of a secret.
         let secret = entry.value.is_none() && hint.is_empty() && elsewhere.is_empty();
-        let name = if secret { "this name (not shown)".to_owned() } else { format!("{:?}", entry.key) };
-        let what = format!("[{}] has no key with {name}{hint}{elsewhere}; it is not used", section.name());
-        self.warn(entry.position, None, what.replace("key with \"", "key \""));
+        let name = if secret { "of this name (not shown)".to_owned() } else { format!("{:?}", entry.key) };
+        let what = format!("it is not used: [{}] has no key {name}{hint}{elsewhere}", section.name());
+        self.warn(entry.position, None, what);
     }
 
     fn warn(&mut self, position: Position, key: Option<String>, what: String) {

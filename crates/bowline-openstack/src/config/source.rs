@@ -74,3 +74,14 @@ pub enum LoadError {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<LoadError>),
 }
+
+impl LoadError {
+    /// Whether a Secret that is named is not there for us, now and until somebody changes that.
+    fn says_absent(&self) -> bool {
+        use SecretError::{Forbidden, NotFound};
+        matches!(
+            self,
+            Self::Secret(NotFound(_) | Forbidden(_)) | Self::EmptySecret(_) | Self::NoSecretReader(_)
+        )
+    }
+}

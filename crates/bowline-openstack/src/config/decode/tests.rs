@@ -64,23 +64,23 @@ fn what_is_misspelt_is_a_warning_with_a_suggestion() {
     for (text, wanted) in [
         (
             "[Global]\nauth-ulr=x\n",
-            "cloud.conf:2:1: [Global] has no key \"auth-ulr\"; did you mean auth-url?; it is not used",
+            "cloud.conf:2:1: it is not used: [Global] has no key \"auth-ulr\"; did you mean auth-url?",
         ),
         (
             "[Load-Balancer]\nenabled=no\n",
-            "cloud.conf:1:2: no section is called [Load-Balancer]; did you mean LoadBalancer?; it is not used",
+            "cloud.conf:1:2: it is not used: no section is called [Load-Balancer]; did you mean LoadBalancer?",
         ),
         (
             "[Global]\nsubnet-id=x\n",
-            "cloud.conf:2:1: [Global] has no key \"subnet-id\"; [LoadBalancer] has it; it is not used",
+            "cloud.conf:2:1: it is not used: [Global] has no key \"subnet-id\"; [LoadBalancer] has it",
         ),
         (
             "[Global]\nnothing-like-it=x\n",
-            "cloud.conf:2:1: [Global] has no key \"nothing-like-it\"; it is not used",
+            "cloud.conf:2:1: it is not used: [Global] has no key \"nothing-like-it\"",
         ),
         (
             "[LoadBalancer \"x\"]\nenabled=no\n",
-            "cloud.conf:1:2: [LoadBalancer] has no sub-sections; it is not used",
+            "cloud.conf:1:2: it is not used: [LoadBalancer] has no sub-sections",
         ),
     ] {
         assert_eq!(only_warning(text), wanted);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use bowline_cloud::{SecretData, SecretReader, SecretReference};
+use bowline_cloud::{CloudConfig, SecretData, SecretReader, SecretReference};
 use openstack_client::clouds_yaml::Documents;
 use secrecy::ExposeSecret;
 use zeroize::Zeroizing;
@@ -17,6 +17,7 @@ use crate::config::connection::Configuration;
 use crate::config::decode::{Decoded, Source, decode};
 use crate::config::environment::Environment;
 use crate::config::model::Global;
+use crate::config::problem::Problem;
 
 /// The key of a Secret that holds the text of a cloud.conf.
 const CLOUDS_CONF: &str = "clouds.conf";
@@ -26,6 +27,8 @@ const CLOUDS_YAML: &str = "clouds.yaml";
 /// Files of cloud.conf in their order, the later over the earlier, and all that they point to.
 pub struct Site {
     files: Vec<PathBuf>,
+    /// In place of files.
+    fixed: Option<Source>,
     environment: Environment,
     secrets: Option<Arc<dyn SecretReader>>,
     watched: Mutex<Watched>,
@@ -42,7 +45,7 @@ impl Site {
     /// The configuration in these files.
     #[must_use]
     pub fn new(files: Vec<PathBuf>, environment: Environment) -> Self {
-        Self { files, environment, secrets: None, watched: Mutex::default() }
+        Self { files, fixed: None, environment, secrets: None, watched: Mutex::default() }
     }
 
     /// With somebody who reads the Secret that the legacy keys name.
@@ -52,19 +55,57 @@ impl Site {
         self
     }
 
+    /// The configuration of the `--cloud-config` flag: its file, or else its text.
+    #[must_use]
+    pub fn of(config: &CloudConfig, environment: Environment) -> Self {
+        let mut site = Self::new(config.path.iter().cloned().collect(), environment);
+        site.secrets.clone_from(&config.secrets);
+        if let (None, Some(text)) = (&config.path, &config.text) {
+            site.fixed = Some(Source::new("cloud.conf", text.clone()));
+        }
+        site
+    }
+
     async fn load(&self, watched: &mut Watched) -> Result<Configuration, LoadError> {
         let mut sources = self.texts(&mut watched.files)?;
-        let mut decoded = decode(&sources)?;
-        let mut clouds = None;
+        let decoded = decode(&sources)?;
         watched.secret = reference(&decoded.conf.global);
-        if let Some(reference) = &watched.secret {
-            let held = self.secret(reference).await?;
-            (decoded, clouds) = over(&mut sources, decoded, reference, &held)?;
+        let Some(reference) = &watched.secret else {
+            return assemble(decoded, None, &self.environment, &mut watched.files);
+        };
+        let held = self.secret(reference).await;
+        match held.and_then(|held| over(&mut sources, decoded.clone(), reference, &held)) {
+            Ok((decoded, clouds)) => {
+                assemble(decoded, clouds.as_ref(), &self.environment, &mut watched.files)
+            }
+            Err(error) if error.says_absent() => self.alone(decoded, error, &mut watched.files),
+            Err(error) => Err(error),
         }
-        assemble(decoded, clouds.as_ref(), &self.environment, &mut watched.files)
+    }
+
+    /// What the files say by themselves. OCCM ignores the keys that name a Secret, so they may be there for no purpose.
+    fn alone(
+        &self,
+        decoded: Decoded,
+        error: LoadError,
+        files: &mut Files,
+    ) -> Result<Configuration, LoadError> {
+        let Ok(mut configuration) = assemble(decoded, None, &self.environment, files) else {
+            return Err(error);
+        };
+        configuration.warnings.push(Problem {
+            file: "cloud.conf".to_owned(),
+            position: None,
+            key: Some("[Global] secret-name".to_owned()),
+            what: format!("{error}. The file is used without it; remove the key if that is meant"),
+        });
+        Ok(configuration)
     }
 
     fn texts(&self, files: &mut Files) -> Result<Vec<Source>, LoadError> {
+        if let Some(fixed) = &self.fixed {
+            return Ok(vec![fixed.clone()]);
+        }
         if self.files.is_empty() {
             return Err(LoadError::NoFile);
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline_cloud::{SecretData, SecretReader, SecretReference};
+use bowline_cloud::{CloudConfig, SecretData, SecretReader, SecretReference};
 use openstack_client::{Interface, Roots};
 use secrecy::SecretSlice;
 use tempfile::TempDir;
@@ -209,6 +209,35 @@ async fn errors_in_a_secret_name_it_and_quote_nothing() {
     assert!(!error.contains("hunter2"));
     let alone = place.site(LEGACY);
     assert!(matches!(alone.read().await.unwrap_err(), LoadError::NoSecretReader(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_is_complete_needs_no_secret_and_takes_it_when_it_comes() {
+    let place = Place::new();
+    let vault = Arc::new(Vault::default());
+    let site = place.site(&format!("{CREDENTIALS}{LEGACY}region=File\n")).with_secrets(vault.clone());
+    let configuration = site.read().await.unwrap();
+    assert_eq!(configuration.connection.region, "File");
+    let warning = configuration.warnings[0].to_string();
+    assert!(warning.contains("Secret kube-system/creds is not there"), "{warning}");
+    vault.put(&[("clouds.conf", "[Global]\nregion=Secret\n")]);
+    timeout(Duration::from_secs(1), site.changed()).await.unwrap();
+    assert_eq!(site.read().await.unwrap().connection.region, "Secret");
+}
+
+#[tokio::test]
+async fn the_flag_gives_a_file_or_a_text() {
+    let place = Place::new();
+    let path = place.write("cloud.conf", &format!("[Global]\n{CREDENTIALS}region=File\n"));
+    let text = Some(format!("[Global]\n{CREDENTIALS}region=Text\n"));
+    let config = CloudConfig::new(text);
+    let read = Site::of(&config, Environment::default()).read().await.unwrap();
+    assert_eq!(read.connection.region, "Text");
+    let config = config.with_path(Some(path.into()));
+    let read = Site::of(&config, Environment::default()).read().await.unwrap();
+    assert_eq!(read.connection.region, "File", "the file is read anew");
+    let nothing = Site::of(&CloudConfig::default(), Environment::default());
+    assert_eq!(nothing.read().await.unwrap_err(), LoadError::NoFile);
 }
 
 async fn quiet(site: &Site) -> bool {
