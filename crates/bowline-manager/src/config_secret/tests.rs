@@ -15,6 +15,8 @@ use super::*;
 struct Server {
     secret: Mutex<Option<Value>>,
     get_forbidden: Mutex<bool>,
+    /// What a watch tells; without it, lists and watches are forbidden.
+    watched: Mutex<Option<Value>>,
 }
 
 impl Server {
@@ -27,14 +29,24 @@ impl Server {
         }));
     }
 
-    /// Only reading by name is answered: lists and watches are forbidden.
-    fn answer(&self, path: &str) -> (u16, Value) {
+    fn answer(&self, path: &str, query: &str) -> (u16, Value) {
+        if let (true, Some(news)) = (path.ends_with("/secrets"), self.watched.lock().unwrap().clone()) {
+            assert!(query.contains("fieldSelector=metadata.name%3Dcreds"), "{query}");
+            return (200, if query.contains("watch=") { news } else { self.list() });
+        }
         let by_name = path.ends_with("/namespaces/kube-system/secrets/creds");
         match self.secret.lock().unwrap().clone() {
             _ if !by_name || *self.get_forbidden.lock().unwrap() => (403, status(403, "Forbidden")),
             Some(secret) => (200, secret),
             None => (404, status(404, "NotFound")),
         }
+    }
+}
+
+impl Server {
+    fn list(&self) -> Value {
+        let items: Vec<Value> = self.secret.lock().unwrap().clone().into_iter().collect();
+        json!({"apiVersion": "v1", "kind": "SecretList", "metadata": {"resourceVersion": "1"}, "items": items})
     }
 }
 
@@ -45,8 +57,8 @@ fn status(code: u16, reason: &str) -> Value {
 fn secrets(server: &Arc<Server>) -> ConfigSecrets {
     let server = server.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
-        let (code, body) = server.answer(request.uri().path());
-        let body = Body::from(body.to_string().into_bytes());
+        let (code, body) = server.answer(request.uri().path(), request.uri().query().unwrap_or_default());
+        let body = Body::from(format!("{body}\n").into_bytes());
         async move {
             Ok::<_, Infallible>(
                 Response::builder()
@@ -117,4 +129,18 @@ async fn a_secret_that_goes_is_a_change() {
     secrets.read(&creds()).await.unwrap();
     *server.secret.lock().unwrap() = None;
     tokio::time::timeout(POLL * 2, secrets.changed(&creds())).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_the_right_to_watch_a_change_is_seen_at_once() {
+    let server = Arc::new(Server::default());
+    server.put("1", "a");
+    let secrets = secrets(&server);
+    secrets.read(&creds()).await.unwrap();
+    let mut newer = server.secret.lock().unwrap().clone().unwrap();
+    newer["metadata"]["resourceVersion"] = json!("2");
+    *server.watched.lock().unwrap() = Some(json!({"type": "MODIFIED", "object": newer}));
+    let begun = Instant::now();
+    secrets.changed(&creds()).await;
+    assert!(begun.elapsed() < POLL / 10, "{:?}", begun.elapsed());
 }
