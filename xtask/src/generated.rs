@@ -11,18 +11,26 @@ use anyhow::{Context, bail};
 
 use crate::run::{cargo, run, workspace_root};
 
-/// A file, and the word that makes the example `reference` print what belongs into it.
+/// A file, and the example that prints what belongs into it when it is given a word.
 struct Generated {
     path: &'static str,
+    example: &'static str,
     word: &'static str,
 }
 
+/// The example of bowline-manager.
+const MANAGER: &str = "reference";
+/// The example of bowline-openstack.
+const OPENSTACK: &str = "openstack-reference";
+
 /// All generated files; add a line for a new one.
 const GENERATED: &[Generated] = &[
-    Generated { path: "docs/reference/flags.md", word: "flags" },
-    Generated { path: "deploy/rbac.yaml", word: "rbac" },
+    Generated { path: "docs/reference/flags.md", example: MANAGER, word: "flags" },
+    Generated { path: "docs/reference/cloud-conf.md", example: OPENSTACK, word: "cloud-conf" },
+    Generated { path: "deploy/rbac.yaml", example: MANAGER, word: "rbac" },
     Generated {
         path: "deploy/rbac-service-account-credentials.yaml",
+        example: MANAGER,
         word: "rbac-service-account-credentials",
     },
 ];
@@ -59,12 +67,12 @@ pub(crate) fn check() -> anyhow::Result<()> {
 
 /// With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
 fn build() -> anyhow::Result<()> {
-    run(&mut cargo(&["build", "--workspace", "--locked", "--example", "reference"]))
+    run(&mut cargo(&["build", "--workspace", "--locked", "--example", MANAGER, "--example", OPENSTACK]))
 }
 
 fn print(file: &Generated) -> anyhow::Result<Vec<u8>> {
     let here = std::env::current_exe()?;
-    let program = here.parent().context("the folder of this program")?.join("examples/reference");
+    let program = here.parent().context("the folder of this program")?.join("examples").join(file.example);
     let output = Command::new(&program).arg(file.word).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         bail!(

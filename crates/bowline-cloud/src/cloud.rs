@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Future, pending};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -17,6 +18,7 @@ use crate::extra::ExtraController;
 use crate::instances::Instances;
 use crate::loadbalancer::AnyLoadBalancers;
 use crate::routes::Routes;
+use crate::secrets::SecretReader;
 
 /// A cloud. Accessors are called often and must be cheap.
 #[async_trait]
@@ -139,21 +141,32 @@ impl fmt::Debug for CloudContext {
 }
 
 /// What a cloud is made from.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct CloudConfig {
     /// The contents of the `--cloud-config` file; `None` if the flag was not given, which is not the same as an empty
     /// file. May hold secrets: no error message may quote it.
     pub text: Option<String>,
+    /// The path of that file, for clouds that look at it again while they run.
+    pub path: Option<PathBuf>,
     /// The provider's own flags by name, as text.
     pub flags: BTreeMap<String, String>,
+    /// Reads Secrets that the configuration points to.
+    pub secrets: Option<Arc<dyn SecretReader>>,
 }
 
 impl CloudConfig {
     /// A configuration with this text and no flags.
     #[must_use]
     pub fn new(text: Option<String>) -> Self {
-        Self { text, flags: BTreeMap::new() }
+        Self { text, ..Self::default() }
+    }
+
+    /// Read from this file.
+    #[must_use]
+    pub fn with_path(mut self, path: Option<PathBuf>) -> Self {
+        self.path = path;
+        self
     }
 
     /// With these flags.
@@ -161,6 +174,23 @@ impl CloudConfig {
     pub fn with_flags(mut self, flags: BTreeMap<String, String>) -> Self {
         self.flags = flags;
         self
+    }
+
+    /// With somebody who reads Secrets.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Arc<dyn SecretReader>) -> Self {
+        self.secrets = Some(secrets);
+        self
+    }
+}
+
+impl fmt::Debug for CloudConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CloudConfig")
+            .field("text", &self.text.as_ref().map(|text| format!("{} bytes", text.len())))
+            .field("path", &self.path)
+            .field("flags", &self.flags)
+            .finish_non_exhaustive()
     }
 }
 

@@ -27,8 +27,10 @@ pub mod pairs;
 pub mod pause;
 pub mod plan;
 pub mod routes;
+pub mod secrets;
 pub mod service;
 pub mod source_ranges;
+pub mod suggest;
 pub mod words;
 
 pub use async_trait::async_trait;
@@ -53,6 +55,7 @@ pub use pairs::Pairs;
 pub use pause::{PAUSED, pause_said};
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
 pub use routes::{Route, RouteChange, Routes};
+pub use secrets::{SecretData, SecretError, SecretReader, SecretReference};
 pub use service::{
     ConditionStatus, Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceCondition, ServiceKey,
     ServicePort, ServiceView,

@@ -6,7 +6,6 @@ pub mod go;
 mod parse;
 mod parsed;
 mod rows;
-pub(crate) mod suggest;
 mod table;
 mod text;
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod budget;
 mod clients;
 mod cloud_identity;
 mod common;
+mod config_secret;
 mod events;
 pub mod exit;
 pub mod flags;

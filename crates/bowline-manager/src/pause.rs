@@ -151,8 +151,9 @@ mod tests {
             fn check(&self) -> Result<(), Fenced> {
                 Ok(())
             }
-            fn paused(&self) -> Option<String> {
-                (tokio::time::Instant::now() < self.0).then(|| "rack 7 moves".to_owned())
+            fn paused(&self) -> Option<Pause> {
+                let pause = || Pause { why: "rack 7 moves".to_owned(), until: "it stands".to_owned() };
+                (tokio::time::Instant::now() < self.0).then(pause)
             }
         }
         let (context, _registry) = context();

@@ -20,6 +20,7 @@ use uuid::Uuid;
 use crate::budget::SharedBudget;
 use crate::clients::{ClientError, Clients};
 use crate::common;
+use crate::config_secret::ConfigSecrets;
 use crate::exit::Exit;
 use crate::flags::Parsed;
 use crate::leader::Leader;
@@ -159,7 +160,13 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let own_flags =
         flags.listing().into_iter().filter(|(name, _)| own_flags.contains(name.as_str())).collect();
     let cloud_identity = CloudIdentity::default();
-    let cloud = make_cloud(&options, &clouds, own_flags)?;
+    let secrets = ConfigSecrets::new(
+        ClientFactory::new(config.clone(), &name, &version, options.client.qps, options.client.burst)
+            .with_deadline(options.client.timeout)
+            .client("cloud-config")
+            .map_err(ClientError::from)?,
+    );
+    let cloud = make_cloud(&options, &clouds, own_flags, Arc::new(secrets))?;
     let cloud: Arc<dyn Cloud> = Arc::new(WatchedCloud::new(cloud, cloud_identity.clone()));
     let controllers = enabled_controllers(&options, cloud.as_ref(), node_ipam)?;
     let migration = read_migration(&options, &controllers)?;
@@ -214,6 +221,7 @@ fn make_cloud(
     options: &Options,
     clouds: &BTreeMap<String, CloudFactory>,
     own_flags: BTreeMap<String, String>,
+    secrets: Arc<ConfigSecrets>,
 ) -> Result<Arc<dyn Cloud>, StartError> {
     let provider = options.cloud.provider.clone();
     let Some(factory) = clouds.get(&provider) else {
@@ -227,7 +235,10 @@ fn make_cloud(
                 .map_err(|source| StartError::CloudConfigFile { path: path.display().to_string(), source })?,
         ),
     };
-    let config = CloudConfig::new(text).with_flags(own_flags);
+    let config = CloudConfig::new(text)
+        .with_path(options.cloud.config_file.clone())
+        .with_flags(own_flags)
+        .with_secrets(secrets);
     let cloud =
         factory(&config).map_err(|source| StartError::Cloud { provider: provider.clone(), source })?;
     if !cloud.has_cluster_id() {

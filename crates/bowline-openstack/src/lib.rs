@@ -1,1 +1,5 @@
 //! The OpenStack provider of Bowline.
+//!
+//! It never sees a Kubernetes client: what it needs of the cluster is handed in through traits of `bowline-cloud`.
+
+pub mod config;

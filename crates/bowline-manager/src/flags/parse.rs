@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::parsed::Parsed;
-use super::suggest::hint;
 use super::table::{Flag, FlagTable};
 use super::value::Value;
+use bowline_cloud::suggest::hint;
 
 /// One thing that is wrong with a command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::problem::{OptionErrors, OptionProblem};
-use crate::flags::suggest::hint;
+use bowline_cloud::suggest::hint;
 
 /// The controllers that were switched on or off.
 #[derive(Debug, Clone, PartialEq, Eq)]

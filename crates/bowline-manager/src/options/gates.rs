@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::check::Check;
 use crate::flags::parse_bool;
-use crate::flags::suggest::hint;
+use bowline_cloud::suggest::hint;
 
 /// How far a feature has come; decides what `AllAlpha` and `AllBeta` do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

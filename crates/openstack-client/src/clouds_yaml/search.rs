@@ -53,6 +53,13 @@ impl Search {
         documents.entry(name)
     }
 
+    /// Every file that [`Self::load`] may read, there or not: whoever wants to see changes looks at these.
+    #[must_use]
+    pub fn candidates(&self) -> Vec<PathBuf> {
+        let places = ["clouds", "secure", "clouds-public"].map(|stem| self.places(stem)).concat();
+        self.file.iter().cloned().chain(places).collect()
+    }
+
     /// All of `<stem>.yaml`, then all of `<stem>.yml`.
     fn places(&self, stem: &str) -> Vec<PathBuf> {
         let of = |ending: &str| {

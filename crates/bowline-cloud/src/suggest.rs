@@ -1,7 +1,8 @@
-//! "Did you mean": the nearest known name. Pure.
+//! "Did you mean": the nearest known name, for flags and for keys of configuration. Pure.
 
 /// The candidate nearest to what was written, if it is near enough to be a slip of the fingers.
-pub(crate) fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (written.chars().count() / 3).clamp(1, 4);
     let written = written.to_ascii_lowercase();
     candidates
@@ -13,7 +14,8 @@ pub(crate) fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'
 }
 
 /// A sentence end such as `; did you mean --profiling?`, or nothing.
-pub(crate) fn hint<'a>(written: &str, prefix: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn hint<'a>(written: &str, prefix: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(written, candidates).map(|name| format!("; did you mean {prefix}{name}?")).unwrap_or_default()
 }
 

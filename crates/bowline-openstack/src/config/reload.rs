@@ -1,0 +1,214 @@
+//! The configuration in use, and how it is replaced while we run: read, check, ask for whom the new credentials stand, swap.
+//!
+//! Credentials of another project are never taken (safety rail SR-3): everything that we made belongs to the first one.
+//! Whatever goes wrong, the old configuration stays in use and the reason is told; it is tried again on the next change and
+//! from time to time. Who asks the cloud is handed in.
+
+mod keystone;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use openstack_client::ProjectId;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tracing::{info, warn};
+
+pub use self::keystone::Keystone;
+use super::connection::Configuration;
+use super::source::{ConfigSource, LoadError};
+
+/// The first pause before something that failed is tried again.
+pub const FIRST_RETRY: Duration = Duration::from_secs(5);
+/// The longest pause.
+pub const LONGEST_RETRY: Duration = Duration::from_secs(300);
+/// How long reading and asking may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Asks a cloud for which project the credentials of a configuration stand.
+#[async_trait]
+pub trait ProjectOf: Send + Sync {
+    /// The project; the error says why nobody knows.
+    async fn project_of(&self, configuration: &Configuration) -> Result<ProjectId, String>;
+}
+
+/// Why a new configuration is not in use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It cannot be used.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// Its credentials stand for another project.
+    #[error(
+        "the new credentials are for project {found}, those in use for {wanted}; a restart is needed to change the project"
+    )]
+    OtherProject {
+        /// The project in use.
+        wanted: ProjectId,
+        /// The project of the new credentials.
+        found: ProjectId,
+    },
+    /// Nobody knows for which project its credentials stand.
+    #[error("for which project the new credentials stand is not known: {0}")]
+    Unknown(String),
+}
+
+/// How things are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReloadStatus {
+    /// Counts the configurations that were in use; the first is 1.
+    pub generation: u64,
+    /// The project that everything belongs to, once it is known.
+    pub project: Option<ProjectId>,
+    /// Why what was last found is not in use.
+    pub refused: Option<Refused>,
+}
+
+/// Keeps the configuration in use.
+pub struct Reloader {
+    source: Arc<dyn ConfigSource>,
+    cloud: Arc<dyn ProjectOf>,
+    current: ArcSwap<Configuration>,
+    project: Mutex<Option<ProjectId>>,
+    status: watch::Sender<ReloadStatus>,
+}
+
+impl Reloader {
+    /// Reads the first configuration. The cloud is not asked: every replica reads one, leader or not.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`], with all that is wrong.
+    pub async fn start(source: Arc<dyn ConfigSource>, cloud: Arc<dyn ProjectOf>) -> Result<Self, LoadError> {
+        let first = source.read().await?;
+        tell_warnings(&first);
+        let status = ReloadStatus { generation: 1, project: None, refused: None };
+        Ok(Self {
+            source,
+            cloud,
+            current: ArcSwap::from_pointee(first),
+            project: Mutex::default(),
+            status: watch::Sender::new(status),
+        })
+    }
+
+    /// The configuration in use. Not to be kept: ask again for each piece of work.
+    #[must_use]
+    pub fn current(&self) -> Arc<Configuration> {
+        self.current.load_full()
+    }
+
+    /// How things are.
+    #[must_use]
+    pub fn status(&self) -> ReloadStatus {
+        self.status.borrow().clone()
+    }
+
+    /// Sees every change of how things are; a new generation is a new configuration.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<ReloadStatus> {
+        self.status.subscribe()
+    }
+
+    /// Keeps in mind for which project the credentials in use stand; whoever authenticated first says so. Later words do
+    /// not count.
+    pub fn remember(&self, project: ProjectId) {
+        let mut known = self.project.lock().unwrap_or_else(PoisonError::into_inner);
+        let project = known.get_or_insert(project).clone();
+        self.status.send_modify(|status| status.project = Some(project));
+    }
+
+    fn project(&self) -> Option<ProjectId> {
+        self.project.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the configuration whenever its source changes. Does not end.
+    pub async fn run(&self) {
+        let mut pause = FIRST_RETRY;
+        loop {
+            let at_rest = self.project().is_some() && self.status.borrow().refused.is_none();
+            tokio::select! {
+                () = self.source.changed() => {
+                    pause = FIRST_RETRY;
+                    self.reload().await;
+                }
+                () = sleep(pause), if !at_rest => {
+                    pause = (pause * 2).min(LONGEST_RETRY);
+                    self.try_again().await;
+                }
+            }
+        }
+    }
+
+    /// What was not known or not possible before.
+    async fn try_again(&self) {
+        if self.project().is_none() {
+            self.learn().await;
+        }
+        if self.status.borrow().refused.is_some() {
+            self.reload().await;
+        }
+    }
+
+    /// Asks for which project the credentials in use stand.
+    async fn learn(&self) {
+        match ask(self.cloud.as_ref(), &self.current()).await {
+            Ok(project) => self.remember(project),
+            Err(why) => info!("for which project the credentials stand is not known yet: {why}"),
+        }
+    }
+
+    /// Reads, checks and swaps once; or keeps what is in use and says why.
+    pub async fn reload(&self) {
+        match self.replacement().await {
+            Ok((configuration, project)) => {
+                tell_warnings(&configuration);
+                self.current.store(Arc::new(configuration));
+                self.remember(project);
+                self.status.send_modify(|status| {
+                    status.generation += 1;
+                    status.refused = None;
+                });
+                info!("the configuration was replaced");
+            }
+            Err(refused) => {
+                let told = self.status.borrow().refused.as_ref() == Some(&refused);
+                if !told {
+                    warn!("the new configuration is not used, the old one stays: {refused}");
+                    self.status.send_modify(|status| status.refused = Some(refused));
+                }
+            }
+        }
+    }
+
+    async fn replacement(&self) -> Result<(Configuration, ProjectId), Refused> {
+        let read = timeout(PATIENCE, self.source.read());
+        let configuration =
+            read.await.unwrap_or_else(|_| Err(LoadError::Slow { seconds: PATIENCE.as_secs() }))?;
+        if self.project().is_none() {
+            // The old credentials may have been in use without anybody having said so. If they never worked, nothing was
+            // made with them, and any project will do.
+            self.learn().await;
+        }
+        let found = ask(self.cloud.as_ref(), &configuration).await.map_err(Refused::Unknown)?;
+        match self.project() {
+            Some(wanted) if wanted != found => Err(Refused::OtherProject { wanted, found }),
+            _ => Ok((configuration, found)),
+        }
+    }
+}
+
+async fn ask(cloud: &dyn ProjectOf, configuration: &Configuration) -> Result<ProjectId, String> {
+    let answer = timeout(PATIENCE, cloud.project_of(configuration)).await;
+    answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
+}
+
+fn tell_warnings(configuration: &Configuration) {
+    for warning in &configuration.warnings {
+        warn!("{warning}");
+    }
+}
