@@ -298,9 +298,9 @@ async fn stale_routes_that_may_not_be_changed_now_need_no_second_look_until_they
     let (pause, gate) = (Switch::default(), Gate::default());
     pause.pause("rack 7 moves");
     gate.close();
-    let fences: [(Arc<dyn Fence>, &dyn Fn()); 2] =
-        [(Arc::new(pause.clone()), &|| pause.resume()), (Arc::new(gate.clone()), &|| gate.open())];
-    for (fence, open) in fences {
+    let fences: [Arc<dyn Fence>; 2] = [Arc::new(pause.clone()), Arc::new(gate.clone())];
+    let openings: [&dyn Fn(); 2] = [&|| pause.resume(), &|| gate.open()];
+    for (fence, open) in fences.into_iter().zip(openings) {
         let mut bench = Bench::new(vec![]);
         bench.fence = fence;
         let routes = FakeRoutes::new(vec![route(0), route(1)]);
