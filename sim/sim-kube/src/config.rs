@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,11 +68,8 @@ impl Clock {
     /// Begins at `start` and advances with tokio's clock, so it stands still while that is paused.
     #[must_use]
     pub fn virtual_from(start: Timestamp) -> Self {
-        let origin = std::sync::OnceLock::new();
-        Self::new(move || {
-            let begin = *origin.get_or_init(tokio::time::Instant::now);
-            start.checked_add(begin.elapsed()).unwrap_or(Timestamp::MAX)
-        })
+        let begin = tokio::time::Instant::now();
+        Self::new(move || start.checked_add(begin.elapsed()).unwrap_or(Timestamp::MAX))
     }
 
     /// Now.
@@ -111,7 +109,7 @@ pub struct Config {
     pub watch_timeout: Duration,
     /// Decides every request and every access review.
     pub authorizer: Authorizer,
-    /// Bearer tokens and whose they are. Unknown tokens are the admin's, except in a TokenReview.
+    /// Bearer tokens and whose they are. Others are refused; requests without one are the admin's.
     pub tokens: BTreeMap<String, User>,
     /// Delete dependents whose owners are gone, as kube-controller-manager does.
     pub collect_garbage: bool,
@@ -119,6 +117,8 @@ pub struct Config {
     pub finish_namespaces: bool,
     /// Ranges of cluster IPs, the primary family first.
     pub service_cidrs: Vec<IpNet>,
+    /// Node ports that Services may have.
+    pub node_ports: RangeInclusive<u16>,
 }
 
 impl Config {
@@ -138,6 +138,7 @@ impl Config {
             collect_garbage: true,
             finish_namespaces: true,
             service_cidrs: default_cidrs(),
+            node_ports: 30_000..=32_767,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::shape::Shape;
 use crate::status::ApiError;
 use crate::store::Store;
 use crate::strategy::Allocations;
-use crate::verbs::WatchSpec;
+use crate::verbs::{Review, Tokens, WatchSpec};
 use crate::{discovery, openapi};
 
 /// What a request led to.
@@ -30,6 +30,8 @@ pub(crate) enum Outcome {
     Empty { code: u16, content_type: &'static str },
     /// A stream of events, to be served by the shell.
     Watch(Box<WatchSpec>),
+    /// A question to the authorizer, which the shell asks when nothing is locked.
+    Review(Box<Review>),
 }
 
 impl Outcome {
@@ -51,6 +53,7 @@ impl Outcome {
         match self {
             Self::Json { code, .. } | Self::Text { code, .. } | Self::Empty { code, .. } => *code,
             Self::Watch(_) => 200,
+            Self::Review(_) => 201,
         }
     }
 }
@@ -71,6 +74,7 @@ pub(crate) struct Core {
     pub(crate) registry: Registry,
     pub(crate) config: Config,
     pub(crate) allocations: Allocations,
+    pub(crate) tokens: Tokens,
     /// Raised to end the watches of before.
     pub(crate) watch_epoch: u64,
     pub(crate) watch_end: WatchEnd,
@@ -131,6 +135,7 @@ impl Core {
             registry: Registry::with_builtin(),
             config,
             allocations: Allocations::default(),
+            tokens: Tokens::default(),
             watch_epoch: 0,
             watch_end: WatchEnd::Clean,
             held: std::collections::BTreeSet::new(),
@@ -144,7 +149,7 @@ impl Core {
         self.config.clock.now()
     }
 
-    /// Answers one request.
+    /// Answers one request that was allowed before.
     pub(crate) fn handle(&mut self, request: &ApiRequest) -> Outcome {
         match path::route(&request.path) {
             Route::Resource(target) => {
@@ -173,14 +178,16 @@ impl Core {
         if misplaced {
             return self.nowhere(&target.group);
         }
-        self.authorize(request, &resource)?;
         let options = Options::parse(&request.query)?;
         let shape = Shape::of_accept(&request.accept, &options.include_object)?;
         let call = Call { resource, path: target, options: &options, request, shape };
         self.dispatch(&call)
     }
 
-    fn authorize(&self, request: &ApiRequest, resource: &Resource) -> Result<(), ApiError> {
+    /// The question whether the request is allowed, and what it is about; `None` for what everybody may.
+    pub(crate) fn access_of(&self, request: &ApiRequest) -> Option<(AccessRequest, Arc<Resource>)> {
+        let Route::Resource(target) = path::route(&request.path) else { return None };
+        let resource = self.registry.find(&target.group, &target.version, &target.plural)?;
         let info = RequestInfo::of(request);
         let access = AccessRequest {
             user: request.user.clone(),
@@ -191,10 +198,7 @@ impl Core {
             namespace: info.namespace,
             name: info.name,
         };
-        if (self.config.authorizer)(&access) {
-            return Ok(());
-        }
-        Err(refusal(&access, resource))
+        Some((access, resource))
     }
 
     fn dispatch(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
@@ -246,7 +250,8 @@ impl Core {
     }
 }
 
-fn refusal(access: &AccessRequest, resource: &Resource) -> ApiError {
+/// Why somebody may not do something, in the real server's words.
+pub(crate) fn refusal(access: &AccessRequest, resource: &Resource) -> ApiError {
     let object = if access.subresource.is_empty() {
         access.resource.clone()
     } else {

@@ -14,7 +14,9 @@ mod update;
 mod watch;
 
 pub(crate) use create::seconds;
-pub(crate) use metadata::{is_label, is_subdomain, label_value_fault};
+pub(crate) use metadata::{SUBDOMAIN, is_label, is_subdomain, label_value_fault, qualified_name_faults};
+pub(crate) use review::Review;
+pub(crate) use token::Tokens;
 pub(crate) use watch::{Frame, WatchSpec};
 
 use std::sync::Arc;

@@ -18,6 +18,9 @@ use crate::verbs::{Frame, WatchSpec};
 /// Bookmarks come this long before a watch ends, so that its successor begins near the end.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
+/// No watch lasts longer, whatever its client wishes: the clock must be able to tell its end.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3_600);
+
 struct Watch {
     server: SimKube,
     spec: WatchSpec,
@@ -41,9 +44,9 @@ pub(super) fn body(server: SimKube, mut spec: WatchSpec) -> SimBody {
     let bookmark_every = {
         let mut core = server.core();
         core.open_watches += 1;
-        core.config.bookmark_interval
+        core.config.bookmark_interval.min(LONGEST)
     };
-    let deadline = now + spec.timeout;
+    let deadline = now + spec.timeout.min(LONGEST);
     let queue = std::mem::take(&mut spec.first);
     let mut watch = Watch { server, spec, queue, deadline, bookmark_at: now, bookmark_every, ended: false };
     watch.plan_bookmark(now);

@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::object::{self, at, list, map_at, text, texts};
 
 mod allocate;
+mod ports;
+mod status;
 mod validate;
 
 pub(super) use validate::{validate, validate_change};

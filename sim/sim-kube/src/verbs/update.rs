@@ -20,6 +20,9 @@ impl Core {
         check_name_of_body(call, &object)?;
         self.check_namespace_of_body(call, &mut object)?;
         let missing = self.store.get(&call.resource.bucket(), &call.key()).is_none();
+        if missing && call.resource.create_on_update {
+            check_uid(call, "", object::uid(&object))?; // who names a uid means an object that was there
+        }
         let creates = missing && call.resource.create_on_update && call.path.subresource.is_empty();
         let (code, stored) = if creates {
             object::meta(&mut object).remove("resourceVersion");
@@ -65,19 +68,17 @@ impl Core {
         metadata::keep_owned(old, &mut new);
         keep_other_part(call, old, &mut new);
         let resource = Arc::clone(&call.resource);
-        let mut errors = self.prepare_change(&resource, &call.path.subresource, old, &mut new);
-        errors.extend(metadata::validate(&resource, &new));
+        strategy::default_change(&resource, &call.path.subresource, old, &mut new);
+        let mut errors = metadata::validate(&resource, &new);
         if resource.is("", "nodes") {
             errors.extend(metadata::validate(&resource, &new)); // the real server looks twice
         }
         errors.extend(metadata::validate_change(old, &new));
         errors.extend(strategy::validate_change(&resource, old, &new));
-        if errors.is_empty() {
-            errors = self.allocate_change(&resource, &call.path.subresource, old, &mut new);
-        }
         if !errors.is_empty() {
             return Err(ApiError::invalid_object(&resource, object::name(old), &errors));
         }
+        self.allocate_change(&resource, &call.path.subresource, old, &mut new)?;
         count_generation(&resource, old, &mut new);
         self.store_change(call, old, new)
     }
@@ -129,12 +130,7 @@ fn check_preconditions(call: &Call<'_>, old: &Value, new: &Value) -> Result<(), 
             let error = FieldError::invalid("metadata.uid", wants, "field is immutable");
             return Err(ApiError::invalid_object(resource, name, &[error.clone(), error])); // it looks twice
         }
-        let why = format!(
-            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
-             failed: UID in precondition: {wants}, UID in object meta: {has}",
-            storage_key(call)
-        );
-        return Err(ApiError::conflict(resource, name, &why));
+        check_uid(call, has, wants)?;
     }
     let wanted = object::text(new, &["metadata", "resourceVersion"]);
     if !wanted.is_empty() && wanted.parse::<u64>().is_err() {
@@ -154,6 +150,19 @@ fn check_preconditions(call: &Call<'_>, old: &Value, new: &Value) -> Result<(), 
         return Err(ApiError::modified(resource, name));
     }
     Ok(())
+}
+
+/// A uid in the body is the one that the object has; "" is that of an object that is not there.
+fn check_uid(call: &Call<'_>, has: &str, wants: &str) -> Result<(), ApiError> {
+    if wants.is_empty() || has == wants {
+        return Ok(());
+    }
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+         failed: UID in precondition: {wants}, UID in object meta: {has}",
+        storage_key(call)
+    );
+    Err(ApiError::conflict(&call.resource, &call.path.name, &why))
 }
 
 /// Where the real server keeps the object, as its messages say.

@@ -10,6 +10,7 @@
 mod cluster;
 mod custom;
 mod kubectl;
+mod limits;
 mod objects;
 mod patches;
 mod services;

@@ -96,7 +96,6 @@ pub(crate) const LISTED: &[Listed] = &[
         "/body/message",
         "Go's words about times; code and reason are the same",
     ),
-    listed("leases", "a new event without what it needs", "", "new-style events are not validated"),
     listed(
         "patches",
         "merge: a wrong type",
