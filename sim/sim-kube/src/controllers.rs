@@ -158,7 +158,7 @@ impl Core {
         for bucket in self.store.bucket_keys() {
             let inside: Vec<ObjectKey> = self
                 .store
-                .objects(&bucket)
+                .inside(&bucket, namespace)
                 .filter(|(key, object)| key.0 == namespace && !object::is_deleting(object))
                 .map(|(key, _)| key.clone())
                 .collect();
@@ -181,7 +181,7 @@ impl Core {
             .store
             .bucket_keys()
             .iter()
-            .all(|bucket| !self.store.objects(bucket).any(|(key, _)| key.0 == namespace));
+            .all(|bucket| self.store.inside(bucket, namespace).next().is_none());
         if !is_empty {
             return;
         }

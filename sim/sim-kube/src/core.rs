@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::config::{AccessRequest, Config};
+use crate::listing::Listing;
 use crate::patch::MergeSchema;
 use crate::patch::managed::Manager;
 use crate::request::{ApiRequest, Options, RequestInfo, ResourcePath, Route, path};
@@ -24,6 +25,8 @@ use crate::{discovery, openapi};
 pub(crate) enum Outcome {
     /// A JSON document.
     Json { code: u16, body: Value, content_type: &'static str, warnings: Vec<String> },
+    /// A list, to be written by the shell.
+    List(Box<Listing>),
     /// Plain text, as of `/healthz` and of unknown paths.
     Text { code: u16, body: String },
     /// A message without content in some other encoding.
@@ -52,7 +55,7 @@ impl Outcome {
     pub(crate) fn code(&self) -> u16 {
         match self {
             Self::Json { code, .. } | Self::Text { code, .. } | Self::Empty { code, .. } => *code,
-            Self::Watch(_) => 200,
+            Self::Watch(_) | Self::List(_) => 200,
             Self::Review(_) => 201,
         }
     }

@@ -15,6 +15,7 @@ mod core;
 mod discovery;
 mod fault;
 pub mod http;
+mod listing;
 mod log;
 mod object;
 mod openapi;

@@ -72,6 +72,7 @@ impl SimKube {
         request.content_type = content_type.to_owned();
         match self.handle(&request) {
             Outcome::Json { code, body, .. } => (code, body),
+            Outcome::List(listing) => (200, listing.body()),
             Outcome::Text { code, body } => (code, json!(body)),
             other @ (Outcome::Watch(_) | Outcome::Empty { .. } | Outcome::Review(_)) => {
                 (other.code(), Value::Null)

@@ -69,7 +69,7 @@ impl Watch {
             }
             if let Some(frame) = self.queue.pop_front() {
                 self.ended = frame.last;
-                return Some(Ok(BodyFrame::data(frame.line())));
+                return Some(Ok(BodyFrame::data(frame.line(&self.spec))));
             }
             let changed = Arc::clone(&self.spec.changed);
             let woken = changed.notified();

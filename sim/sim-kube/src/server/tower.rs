@@ -135,6 +135,7 @@ impl SimKube {
                 }
                 response
             }
+            Outcome::List(listing) => whole(200, "application/json", listing.text()),
             Outcome::Text { code, body } => {
                 let json = body.starts_with('{');
                 whole(code, if json { "application/json" } else { "text/plain; charset=utf-8" }, body)

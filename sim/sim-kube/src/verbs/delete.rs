@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::create::seconds;
+use super::decode;
 use super::list::Filter;
-use super::{decode, presented};
 use crate::core::{Call, Core, Outcome};
 use crate::object;
 use crate::resource::Resource;
@@ -50,18 +50,15 @@ impl Core {
         let bucket = call.resource.bucket();
         let chosen: Vec<Arc<Value>> = self
             .store
-            .objects(&bucket)
+            .inside(&bucket, &call.path.namespace)
             .filter(|(key, object)| filter.matches(&key.0, object))
             .map(|(_, object)| Arc::clone(object))
             .collect();
-        let mut items = Vec::new();
-        for old in chosen {
-            self.delete_object(&call.resource, &old, &options)?;
-            items.push(presented(&call.resource, &old));
+        for old in &chosen {
+            self.delete_object(&call.resource, old, &options)?;
         }
         let meta = json!({"resourceVersion": self.store.version().to_string()});
-        let body = call.shape.many(&call.resource, &meta, items, self.now());
-        Ok(Outcome::json(200, body))
+        Ok(self.listed(call, chosen, meta))
     }
 
     /// Removes the object, or marks it when something holds it. Answers what is left and whether it is gone.
