@@ -29,7 +29,8 @@ impl Core {
         let last = self.store.remove(bucket, key)?;
         self.allocations.note(bucket, Some(&last), None);
         if is_crd(bucket) {
-            self.withdraw(&last);
+            let (group, plural) = crd::bucket(&last);
+            self.registry.remove(&group, &plural);
         }
         if self.config.collect_garbage {
             self.collect_dependents(object::uid(&last));
@@ -38,6 +39,7 @@ impl Core {
                 self.revisit_owner(&owner);
             }
         }
+        self.finish_definition(bucket);
         if !key.0.is_empty() {
             self.finish_namespace(&key.0);
         }
@@ -210,14 +212,25 @@ impl Core {
         }
     }
 
-    /// Takes a definition's resources and all their objects away.
-    fn withdraw(&mut self, crd: &Value) {
-        let (group, plural) =
-            (object::text(crd, &["spec", "group"]), object::text(crd, &["spec", "names", "plural"]));
-        let bucket = (group.to_owned(), plural.to_owned());
+    /// Deletes a definition's objects and answers whether all are gone: finalizers hold them.
+    pub(crate) fn empty_definition(&mut self, crd: &Value) -> bool {
+        let bucket = crd::bucket(crd);
         let keys: Vec<ObjectKey> = self.store.objects(&bucket).map(|(key, _)| key.clone()).collect();
-        keys.iter().for_each(|key| drop(self.erase(&bucket, key)));
-        self.registry.remove(group, plural);
+        keys.iter().for_each(|key| self.delete_dependent(&bucket, key));
+        self.store.objects(&bucket).next().is_none()
+    }
+
+    /// Lets a definition go that waited for its last object.
+    fn finish_definition(&mut self, bucket: &BucketKey) {
+        if bucket.0.is_empty() || self.store.objects(bucket).next().is_some() {
+            return;
+        }
+        let definitions = ("apiextensions.k8s.io".to_owned(), "customresourcedefinitions".to_owned());
+        let key = (String::new(), format!("{}.{}", bucket.1, bucket.0));
+        let waits = self.store.get(&definitions, &key).is_some_and(|found| object::is_deleting(&found));
+        if waits {
+            self.remove_finalizer(&definitions, &key, crd::CLEANUP);
+        }
     }
 }
 

@@ -83,6 +83,8 @@ pub(crate) struct Core {
     pub(crate) watch_end: WatchEnd,
     /// Plural names whose watches are told nothing for now; `*` is all.
     pub(crate) held: std::collections::BTreeSet<String>,
+    /// Watches so far.
+    pub(crate) watches: u64,
     /// Watches that are being served.
     pub(crate) open_watches: usize,
 }
@@ -142,6 +144,7 @@ impl Core {
             watch_epoch: 0,
             watch_end: WatchEnd::Clean,
             held: std::collections::BTreeSet::new(),
+            watches: 0,
             open_watches: 0,
         };
         crate::bootstrap::fill(&mut core);

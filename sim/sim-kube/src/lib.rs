@@ -33,7 +33,7 @@ mod typed;
 mod verbs;
 
 pub use config::{AccessRequest, Authorizer, Clock, Config, Numbers, User, random_numbers, seeded_numbers};
-pub use fault::{Interceptor, NoFaults, Reply, Verdict};
+pub use fault::{Delivery, EventInfo, Interceptor, NoFaults, Reply, Verdict, WatchInfo};
 pub use log::LogEntry;
 pub use request::RequestInfo;
 pub use resource::Resource;

@@ -85,6 +85,7 @@ impl SimKube {
     /// Lets `interceptor` judge every request from now on.
     pub fn intercept(&self, interceptor: impl Interceptor + 'static) {
         *locked(&self.shared.interceptor) = Arc::new(interceptor);
+        self.wake_watches(); // it may judge held events otherwise
     }
 
     /// The requests so far, oldest first.
@@ -165,6 +166,11 @@ impl SimKube {
         let mut core = self.core();
         core.held.remove(plural);
         core.store.wake_all();
+    }
+
+    /// Lets the interceptor judge held events again.
+    pub fn wake_watches(&self) {
+        self.core().store.wake_all();
     }
 
     /// Changes who may do what, from now on.

@@ -13,7 +13,7 @@ mod token;
 mod update;
 mod watch;
 
-pub(crate) use create::seconds;
+pub(crate) use crate::object::seconds;
 pub(crate) use metadata::{SUBDOMAIN, is_label, is_subdomain, label_value_fault, qualified_name_faults};
 pub(crate) use review::Review;
 pub(crate) use token::Tokens;
@@ -31,7 +31,10 @@ use crate::strategy::event;
 
 impl Core {
     pub(crate) fn get(&self, call: &Call<'_>) -> Result<Outcome, ApiError> {
-        let found = self.stored(call)?;
+        let found = match call.request.at_version {
+            None => self.stored(call)?,
+            Some(version) => self.stored_at(call, version)?,
+        };
         Ok(self.answer(call, 200, &found))
     }
 
@@ -40,6 +43,17 @@ impl Core {
         self.store
             .get(&call.resource.bucket(), &call.key())
             .ok_or_else(|| ApiError::not_found(&call.resource, &call.path.name))
+    }
+
+    /// The object that the path names as it was.
+    fn stored_at(&self, call: &Call<'_>, version: u64) -> Result<Arc<Value>, ApiError> {
+        let (bucket, key) = (call.resource.bucket(), call.key());
+        let view = self.store.view_at(&bucket, version, &key.0, None);
+        let view = view.map_err(|gone| {
+            ApiError::expired(format!("too old resource version: {version} ({})", gone.oldest))
+        })?;
+        let found = view.iter().find(|(one, _)| **one == key).map(|(_, object)| Arc::clone(object));
+        found.ok_or_else(|| ApiError::not_found(&call.resource, &call.path.name))
     }
 
     /// The stored object in the form that was asked for.

@@ -13,6 +13,7 @@ use tower::BoxError;
 
 use super::{ConnectionLost, SimBody, SimKube};
 use crate::core::WatchEnd;
+use crate::fault::Delivery;
 use crate::verbs::{Frame, WatchSpec};
 
 /// Bookmarks come this long before a watch ends, so that its successor begins near the end.
@@ -67,31 +68,48 @@ impl Watch {
             if self.ended {
                 return None;
             }
-            if let Some(frame) = self.queue.pop_front() {
-                self.ended = frame.last;
-                return Some(Ok(BodyFrame::data(frame.line(&self.spec))));
-            }
             let changed = Arc::clone(&self.spec.changed);
             let woken = changed.notified();
             tokio::pin!(woken);
             // Registered before looking, so that no change falls between the look and the wait.
             woken.as_mut().enable();
+            let mut held = false;
+            if let Some(frame) = self.queue.pop_front() {
+                match self.server.interceptor().event(&self.spec.info, &frame.info()) {
+                    Delivery::Deliver => {
+                        self.ended = frame.last;
+                        return Some(Ok(BodyFrame::data(frame.line(&self.spec))));
+                    }
+                    Delivery::Drop => {
+                        self.ended = frame.last;
+                        continue;
+                    }
+                    Delivery::Break => return self.broken(),
+                    Delivery::Hold => {
+                        self.queue.push_front(frame);
+                        held = true;
+                    }
+                }
+            }
             match self.look() {
+                Look::News if held => {}
                 Look::News => continue,
                 Look::Nothing => {}
                 Look::Over(WatchEnd::Clean) => return None,
-                Look::Over(WatchEnd::Broken) => {
-                    self.ended = true;
-                    return Some(Err(ConnectionLost.into()));
-                }
+                Look::Over(WatchEnd::Broken) => return self.broken(),
             }
             tokio::select! {
                 biased;
                 () = woken => {}
                 () = tokio::time::sleep_until(self.deadline) => return None,
-                () = tokio::time::sleep_until(self.bookmark_at), if self.spec.bookmarks => self.add_bookmark(),
+                () = tokio::time::sleep_until(self.bookmark_at), if self.spec.bookmarks && !held => self.add_bookmark(),
             }
         }
+    }
+
+    fn broken(&mut self) -> Option<Result<BodyFrame<Bytes>, BoxError>> {
+        self.ended = true;
+        Some(Err(ConnectionLost.into()))
     }
 
     fn look(&mut self) -> Look {

@@ -95,6 +95,9 @@ impl SimKube {
                 tokio::time::sleep(pause).await;
                 self.handle(request)
             }
+            Verdict::AtVersion(version) => {
+                self.handle(&ApiRequest { at_version: Some(version), ..request.clone() })
+            }
             Verdict::Refuse(error) => Outcome::error(&error),
             Verdict::Answer { code, body } => Outcome::Text { code, body },
             Verdict::Hang => {

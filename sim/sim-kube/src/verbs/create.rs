@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{decode, metadata};
+use super::{decode, metadata, seconds};
 use crate::core::{Call, Core, Outcome};
 use crate::object;
 use crate::status::ApiError;
@@ -135,9 +135,4 @@ fn exists(call: &Call<'_>, existing: &Value) -> ApiError {
         error.message = format!("object is being deleted: {}", error.message);
     }
     error
-}
-
-/// A timestamp as metadata shows it: whole seconds.
-pub(crate) fn seconds(time: jiff::Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

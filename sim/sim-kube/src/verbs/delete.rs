@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::seconds;
 use super::decode;
 use super::list::Filter;
+use super::seconds;
 use crate::core::{Call, Core, Outcome};
 use crate::object;
 use crate::resource::Resource;
@@ -79,6 +79,10 @@ impl Core {
                 Propagation::Background => {}
             }
         }
+        if strategy::crd::is_definition(resource) && !options.dry_run && !self.empty_definition(old) {
+            finalizers.push(strategy::crd::CLEANUP.to_owned());
+            finalizers.dedup();
+        }
         let mut marked = Value::clone(old);
         object::set_finalizers(&mut marked, &finalizers);
         let key = (object::namespace(old).to_owned(), object::name(old).to_owned());
@@ -114,6 +118,10 @@ fn mark(resource: &Resource, object: &mut Value, now: &str) {
     }
     let meta = object::meta(object);
     meta.insert("deletionTimestamp".into(), json!(now));
+    if strategy::crd::is_definition(resource) {
+        strategy::crd::end(object, now);
+        return;
+    }
     // A namespace's deletion is its own and has no grace period.
     if !resource.is("", "namespaces") {
         meta.insert("deletionGracePeriodSeconds".into(), json!(0));

@@ -88,7 +88,8 @@ impl Core {
 
     fn page(&self, call: &Call<'_>) -> Result<Page, ApiError> {
         let options = call.options;
-        let current = self.store.version();
+        let newest = self.store.version();
+        let current = call.request.at_version.map_or(newest, |version| version.min(newest));
         if !options.continue_token.is_empty() && !options.resource_version.is_empty() {
             return Err(ApiError::bad_request(
                 "specifying resource version is not allowed when using continue",

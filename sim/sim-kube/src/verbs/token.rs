@@ -7,8 +7,8 @@ use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::create::seconds;
 use super::decode;
+use super::seconds;
 use crate::config::User;
 use crate::core::{Call, Core, Outcome};
 use crate::object;

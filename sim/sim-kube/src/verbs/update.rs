@@ -46,6 +46,7 @@ impl Core {
         let (object, _) = decode::object(call)?;
         check_name_of_body(call, &object)?;
         let old = self.stored(call)?;
+        check_preconditions(call, &old, &object)?;
         let mut new = object;
         let label = "kubernetes.io/metadata.name";
         object::map_at(&mut new, &["metadata", "labels"]).insert(label.into(), json!(call.path.name));
@@ -221,7 +222,10 @@ fn count_generation(resource: &Resource, old: &Value, new: &mut Value) {
         }
         copy
     };
-    if desired(old) != desired(new) {
+    // A rollout may be asked for by an annotation.
+    let annotations = |value| object::at(value, &["metadata", "annotations"]);
+    let annotated = resource.is("apps", "deployments") && annotations(old) != annotations(new);
+    if annotated || desired(old) != desired(new) {
         let generation = object::at(old, &["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0);
         object::meta(new).insert("generation".into(), json!(generation + 1));
     }

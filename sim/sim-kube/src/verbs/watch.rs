@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use super::list::Filter;
 use crate::config::Clock;
 use crate::core::{Call, Core, Outcome};
+use crate::fault::{EventInfo, WatchInfo};
 use crate::listing::event_line;
 use crate::object;
 use crate::resource::{BucketKey, Resource};
@@ -36,6 +37,8 @@ pub(crate) struct WatchSpec {
     columns_told: bool,
     /// Ages in tables are told by it.
     clock: Clock,
+    /// Who watches.
+    pub(crate) info: WatchInfo,
 }
 
 /// One line of the stream.
@@ -60,6 +63,20 @@ impl Frame {
     /// An ERROR, after which the stream ends.
     pub(crate) fn error(error: &ApiError) -> Self {
         Self { kind: "ERROR", content: Content::Ready(error.body()), last: true }
+    }
+
+    /// What an interceptor sees of it.
+    pub(crate) fn info(&self) -> EventInfo {
+        let object = match &self.content {
+            Content::Ready(object) => object,
+            Content::Stored { object, .. } => object,
+        };
+        EventInfo {
+            kind: self.kind,
+            namespace: object::namespace(object).to_owned(),
+            name: object::name(object).to_owned(),
+            resource_version: object::resource_version(object),
+        }
     }
 
     /// The line as it is sent.
@@ -92,6 +109,7 @@ impl Core {
             return Err(ApiError::too_large_resource_version(wanted, self.store.version()));
         }
         let default = self.config.watch_timeout;
+        self.watches += 1;
         let mut spec = WatchSpec {
             changed: self.store.notifier(&bucket),
             resource: Arc::clone(&call.resource),
@@ -105,6 +123,14 @@ impl Core {
             epoch: self.watch_epoch,
             columns_told: false,
             clock: self.config.clock.clone(),
+            info: WatchInfo {
+                id: self.watches,
+                user: call.request.user.name.clone(),
+                user_agent: call.request.user_agent.clone(),
+                group: call.path.group.clone(),
+                resource: call.path.plural.clone(),
+                namespace: call.path.namespace.clone(),
+            },
             bucket,
         };
         if initial {

@@ -9,6 +9,7 @@
 
 mod cluster;
 mod custom;
+mod faults;
 mod kubectl;
 mod limits;
 mod objects;
