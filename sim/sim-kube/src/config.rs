@@ -99,6 +99,12 @@ pub struct Config {
     pub numbers: Numbers,
     /// Events that each resource remembers for watches and consistent pages; older ones answer 410.
     pub history_limit: usize,
+    /// Bytes of objects, as JSON and about, that each resource remembers for the same.
+    pub history_bytes: usize,
+    /// How long an Event is kept after its last change, as the real server's `--event-ttl`.
+    pub event_ttl: Duration,
+    /// Bytes of bodies that the log remembers.
+    pub log_bytes: usize,
     /// Requests that the log remembers.
     pub log_limit: usize,
     /// Whether the log keeps the bodies of requests.
@@ -129,6 +135,9 @@ impl Config {
             clock: Clock::wall(),
             numbers: random_numbers(),
             history_limit: 10_000,
+            history_bytes: 256 * 1_024 * 1_024,
+            event_ttl: Duration::from_secs(3_600),
+            log_bytes: 256 * 1_024 * 1_024,
             log_limit: 100_000,
             log_bodies: false,
             bookmark_interval: Duration::from_secs(60),

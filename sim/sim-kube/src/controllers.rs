@@ -20,8 +20,25 @@ impl Core {
         if is_crd(bucket) {
             return self.establish(bucket, key, &stored);
         }
+        if is_event(bucket) {
+            let version = object::resource_version(&stored);
+            self.young_events.push_back((self.now(), version, key.clone()));
+        }
         self.settle(bucket, key, &stored);
         stored
+    }
+
+    /// Forgets Events that nobody has changed for their time to live.
+    pub(crate) fn expire_events(&mut self) {
+        let bucket = (String::new(), "events".to_owned());
+        let oldest = self.now().checked_sub(self.config.event_ttl).unwrap_or(jiff::Timestamp::MIN);
+        while self.young_events.front().is_some_and(|(changed, _, _)| *changed <= oldest) {
+            let Some((_, version, key)) = self.young_events.pop_front() else { break };
+            let same = |event: Arc<Value>| object::resource_version(&event) == version;
+            if self.store.get(&bucket, &key).is_some_and(same) {
+                self.erase(&bucket, &key);
+            }
+        }
     }
 
     /// Removes an object and does what follows from it.
@@ -236,6 +253,10 @@ impl Core {
 
 fn is_crd(bucket: &BucketKey) -> bool {
     bucket.0 == "apiextensions.k8s.io" && bucket.1 == "customresourcedefinitions"
+}
+
+fn is_event(bucket: &BucketKey) -> bool {
+    bucket.0.is_empty() && bucket.1 == "events"
 }
 
 fn is_namespace(bucket: &BucketKey) -> bool {

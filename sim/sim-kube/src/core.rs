@@ -15,7 +15,7 @@ use crate::request::{ApiRequest, Options, RequestInfo, ResourcePath, Route, path
 use crate::resource::{Registry, Resource};
 use crate::shape::Shape;
 use crate::status::ApiError;
-use crate::store::Store;
+use crate::store::{ObjectKey, Store};
 use crate::strategy::Allocations;
 use crate::verbs::{Review, Tokens, WatchSpec};
 use crate::{discovery, openapi};
@@ -83,6 +83,8 @@ pub(crate) struct Core {
     pub(crate) watch_end: WatchEnd,
     /// Plural names whose watches are told nothing for now; `*` is all.
     pub(crate) held: std::collections::BTreeSet<String>,
+    /// Events in the order of their last changes, with the time and version of each.
+    pub(crate) young_events: std::collections::VecDeque<(Timestamp, u64, ObjectKey)>,
     /// Watches so far.
     pub(crate) watches: u64,
     /// Watches that are being served.
@@ -136,7 +138,7 @@ impl Call<'_> {
 impl Core {
     pub(crate) fn new(config: Config) -> Self {
         let mut core = Self {
-            store: Store::new(config.history_limit),
+            store: Store::new(config.history_limit, config.history_bytes),
             registry: Registry::with_builtin(),
             config,
             allocations: Allocations::default(),
@@ -144,6 +146,7 @@ impl Core {
             watch_epoch: 0,
             watch_end: WatchEnd::Clean,
             held: std::collections::BTreeSet::new(),
+            young_events: std::collections::VecDeque::new(),
             watches: 0,
             open_watches: 0,
         };
@@ -157,6 +160,7 @@ impl Core {
 
     /// Answers one request that was allowed before.
     pub(crate) fn handle(&mut self, request: &ApiRequest) -> Outcome {
+        self.expire_events();
         match path::route(&request.path) {
             Route::Resource(target) => {
                 self.objects(request, &target).unwrap_or_else(|error| Outcome::error(&error))

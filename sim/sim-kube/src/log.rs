@@ -18,6 +18,9 @@ pub struct LogEntry {
 pub(crate) struct Log {
     entries: VecDeque<LogEntry>,
     limit: usize,
+    /// Bytes of the bodies that are kept.
+    bytes: usize,
+    byte_limit: usize,
     keeps_bodies: bool,
     /// Writes that succeeded, counted as they come: entries are forgotten, the count is not.
     writes: usize,
@@ -25,8 +28,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn new(limit: usize, keeps_bodies: bool) -> Self {
-        Self { limit, keeps_bodies, ..Self::default() }
+    pub(crate) fn new(limit: usize, byte_limit: usize, keeps_bodies: bool) -> Self {
+        Self { limit, byte_limit, keeps_bodies, ..Self::default() }
     }
 
     pub(crate) fn add(&mut self, mut entry: LogEntry) {
@@ -34,9 +37,11 @@ impl Log {
             entry.request.body = bytes::Bytes::new();
         }
         self.writes += usize::from(entry.request.is_write() && (200..300).contains(&entry.code));
+        self.bytes += entry.request.body.len();
         self.entries.push_back(entry);
-        while self.entries.len() > self.limit {
-            self.entries.pop_front();
+        while self.entries.len() > self.limit || self.bytes > self.byte_limit {
+            let Some(forgotten) = self.entries.pop_front() else { break };
+            self.bytes -= forgotten.request.body.len();
             self.dropped += 1;
         }
     }
@@ -59,6 +64,7 @@ impl Log {
 
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
+        self.bytes = 0;
         self.writes = 0;
         self.dropped = 0;
     }

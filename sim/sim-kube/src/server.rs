@@ -43,7 +43,7 @@ impl SimKube {
     /// A new cluster.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        let log = Mutex::new(Log::new(config.log_limit, config.log_bodies));
+        let log = Mutex::new(Log::new(config.log_limit, config.log_bytes, config.log_bodies));
         let interceptor: Arc<dyn Interceptor> = Arc::new(NoFaults);
         let core = Mutex::new(Core::new(config));
         Self { shared: Arc::new(Shared { core, log, interceptor: Mutex::new(interceptor) }) }

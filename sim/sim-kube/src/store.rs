@@ -27,12 +27,16 @@ pub(crate) struct Change {
     /// After, or the last state with the deletion's version.
     pub(crate) new: Arc<Value>,
     pub(crate) deleted: bool,
+    /// About how many bytes `new` has as JSON.
+    bytes: usize,
 }
 
 #[derive(Debug, Default)]
 struct Bucket {
     objects: Objects,
     history: VecDeque<Change>,
+    /// What the history weighs.
+    bytes: usize,
     /// Everything up to this version may be forgotten.
     compacted: u64,
     changed: Arc<Notify>,
@@ -43,6 +47,7 @@ struct Bucket {
 pub(crate) struct Store {
     version: u64,
     history_limit: usize,
+    history_bytes: usize,
     buckets: BTreeMap<BucketKey, Bucket>,
     dependents: BTreeMap<String, BTreeSet<(BucketKey, ObjectKey)>>,
     uids: BTreeMap<String, (BucketKey, ObjectKey)>,
@@ -56,8 +61,8 @@ pub(crate) struct Compacted {
 }
 
 impl Store {
-    pub(crate) fn new(history_limit: usize) -> Self {
-        Self { version: 1, history_limit, ..Self::default() }
+    pub(crate) fn new(history_limit: usize, history_bytes: usize) -> Self {
+        Self { version: 1, history_limit, history_bytes, ..Self::default() }
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -107,7 +112,9 @@ impl Store {
         let objects = &mut self.buckets.entry(bucket.clone()).or_default().objects;
         let old = objects.insert(path(key), entry).map(|(_, old)| old);
         self.index(bucket, key, old.as_deref(), Some(&new));
-        self.record(bucket, Change { version: self.version, old, new: Arc::clone(&new), deleted: false });
+        let bytes = weight(&new);
+        let change = Change { version: self.version, old, new: Arc::clone(&new), deleted: false, bytes };
+        self.record(bucket, change);
         new
     }
 
@@ -119,19 +126,22 @@ impl Store {
         stamp(&mut last, self.version);
         let new = Arc::new(last);
         self.index(bucket, key, Some(&old), None);
-        let change = Change { version: self.version, old: Some(old), new: Arc::clone(&new), deleted: true };
+        let bytes = weight(&new);
+        let change =
+            Change { version: self.version, old: Some(old), new: Arc::clone(&new), deleted: true, bytes };
         self.record(bucket, change);
         Some(new)
     }
 
     fn record(&mut self, bucket: &BucketKey, change: Change) {
-        let limit = self.history_limit;
+        let (limit, byte_limit) = (self.history_limit, self.history_bytes);
         let bucket = self.buckets.entry(bucket.clone()).or_default();
+        bucket.bytes += change.bytes;
         bucket.history.push_back(change);
-        while bucket.history.len() > limit {
-            if let Some(forgotten) = bucket.history.pop_front() {
-                bucket.compacted = forgotten.version;
-            }
+        while bucket.history.len() > limit || bucket.bytes > byte_limit {
+            let Some(forgotten) = bucket.history.pop_front() else { break };
+            bucket.bytes -= forgotten.bytes;
+            bucket.compacted = forgotten.version;
         }
         bucket.changed.notify_waiters();
     }
@@ -164,6 +174,7 @@ impl Store {
                 bucket.compacted = last.version;
             }
             bucket.history.clear();
+            bucket.bytes = 0;
         }
     }
 
@@ -172,6 +183,7 @@ impl Store {
         self.version += 1;
         for bucket in self.buckets.values_mut() {
             bucket.history.clear();
+            bucket.bytes = 0;
             bucket.compacted = self.version;
             bucket.changed.notify_waiters();
         }
@@ -274,6 +286,16 @@ impl Span {
 
     fn bounds(&self) -> (Bound<&str>, Bound<&str>) {
         (self.from.as_ref().map(String::as_str), self.to.as_ref().map(String::as_str))
+    }
+}
+
+/// About how many bytes a value has as JSON.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => 2 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(map) => 2 + map.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 6,
     }
 }
 

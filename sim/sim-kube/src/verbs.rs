@@ -65,7 +65,11 @@ impl Core {
 
 /// The stored object as the resource's version shows it.
 pub(crate) fn presented(resource: &Resource, stored: &Value) -> Value {
-    let mut object = stored.clone();
+    shown(resource, stored.clone())
+}
+
+/// As [`presented`], of an object that nobody else needs.
+pub(crate) fn shown(resource: &Resource, mut object: Value) -> Value {
     if resource.stored_in_core {
         event::to_events_api(&mut object);
     }

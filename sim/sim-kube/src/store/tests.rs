@@ -14,7 +14,7 @@ fn node(name: &str, color: &str) -> Value {
 
 #[test]
 fn a_snapshot_of_the_past_undoes_what_came_later() {
-    let mut store = Store::new(100);
+    let mut store = Store::new(100, 1_000_000);
     store.put(&bucket(), &key("a"), node("a", "red"));
     store.put(&bucket(), &key("b"), node("b", "red"));
     let then = store.version();
@@ -30,7 +30,7 @@ fn a_snapshot_of_the_past_undoes_what_came_later() {
 
 #[test]
 fn a_namespace_is_found_without_a_look_at_the_others_and_in_the_order_of_etcd() {
-    let mut store = Store::new(100);
+    let mut store = Store::new(100, 1_000_000);
     for (namespace, name) in [("a", "x"), ("a-b", "y"), ("b", "z"), ("a", "w"), ("a0", "v")] {
         let object =
             json!({"metadata": {"namespace": namespace, "name": name, "uid": format!("{namespace}{name}")}});
@@ -56,7 +56,7 @@ fn a_namespace_is_found_without_a_look_at_the_others_and_in_the_order_of_etcd() 
 
 #[test]
 fn history_is_bounded_and_says_from_where_it_remembers() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, 1_000_000);
     for color in ["1", "2", "3"] {
         store.put(&bucket(), &key("a"), node("a", color));
     }
@@ -65,8 +65,19 @@ fn history_is_bounded_and_says_from_where_it_remembers() {
 }
 
 #[test]
+fn history_is_bounded_in_bytes_too() {
+    let mut store = Store::new(100, 3_000);
+    for _ in 0..5 {
+        store.put(&bucket(), &key("a"), node("a", &"x".repeat(1_000)));
+    }
+    let last = store.version();
+    assert!(store.changes_after(&bucket(), last - 4).is_err());
+    assert_eq!(store.changes_after(&bucket(), last - 2).unwrap().len(), 2);
+}
+
+#[test]
 fn dependents_follow_owner_references() {
-    let mut store = Store::new(10);
+    let mut store = Store::new(10, 1_000_000);
     let mut child = node("child", "red");
     object::meta(&mut child).insert("ownerReferences".into(), json!([{"uid": "boss"}]));
     store.put(&bucket(), &key("child"), child);

@@ -213,19 +213,17 @@ fn count_generation(resource: &Resource, old: &Value, new: &mut Value) {
     if !resource.has_generation {
         return;
     }
-    let desired = |value: &Value| {
-        let mut copy = value.clone();
-        let map = object::map_of(&mut copy);
-        ["metadata", "apiVersion", "kind"].iter().for_each(|key| drop(map.remove(*key)));
-        if resource.has_status {
-            map.remove("status");
-        }
-        copy
+    let counts = |key: &str| {
+        !matches!(key, "metadata" | "apiVersion" | "kind") && (key != "status" || !resource.has_status)
+    };
+    let differs = |one: &Value, other: &Value| {
+        let fields = one.as_object().into_iter().flatten();
+        fields.filter(|(key, _)| counts(key)).any(|(key, value)| other.get(key) != Some(value))
     };
     // A rollout may be asked for by an annotation.
     let annotations = |value| object::at(value, &["metadata", "annotations"]);
     let annotated = resource.is("apps", "deployments") && annotations(old) != annotations(new);
-    if annotated || desired(old) != desired(new) {
+    if annotated || differs(old, new) || differs(new, old) {
         let generation = object::at(old, &["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0);
         object::meta(new).insert("generation".into(), json!(generation + 1));
     }

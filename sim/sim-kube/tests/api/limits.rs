@@ -187,3 +187,40 @@ async fn writes_are_counted_although_the_log_forgets_them() {
     server.clear_log();
     assert_eq!((server.writes(), server.dropped_entries()), (0, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_event_lives_for_an_hour_after_its_last_change() {
+    let (server, _) = cluster();
+    let path = "/api/v1/namespaces/default/events";
+    for name in ["old", "renewed"] {
+        let event = json!({
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": name},
+            "involvedObject": {"kind": "Service", "namespace": "default", "name": "s"}, "count": 1,
+        });
+        assert_eq!(server.request(http::Method::POST, path, &event).0, 201);
+    }
+    tokio::time::advance(Duration::from_secs(1_800)).await;
+    let again = json!({"count": 2});
+    let (kind, renewed) = ("application/merge-patch+json", format!("{path}/renewed"));
+    assert_eq!(server.request_as(http::Method::PATCH, &renewed, kind, &again).0, 200);
+    let code = |name: &str| server.request(http::Method::GET, &format!("{path}/{name}"), &Value::Null).0;
+    tokio::time::advance(Duration::from_secs(1_799)).await;
+    assert_eq!((code("old"), code("renewed")), (200, 200));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!((code("old"), code("renewed")), (404, 200));
+    tokio::time::advance(Duration::from_secs(1_800)).await;
+    assert_eq!(code("renewed"), 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_of_long_bodies_is_bounded_in_bytes() {
+    let server = SimKube::new(Config { log_bytes: 5_000, ..Config::seeded(1) });
+    let api: Api<ConfigMap> = Api::namespaced(Client::new(server.clone(), "default"), "default");
+    for name in ["a", "b", "c", "d"] {
+        let long = json!({"x": "y".repeat(60)});
+        let mut map = config_map(name, long);
+        map.data = Some([("k".to_owned(), "v".repeat(2_000))].into());
+        api.create(&PostParams::default(), &map).await.unwrap();
+    }
+    assert_eq!((server.log().len(), server.dropped_entries(), server.writes()), (2, 2, 4));
+}
