@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,11 +68,8 @@ impl Clock {
     /// Begins at `start` and advances with tokio's clock, so it stands still while that is paused.
     #[must_use]
     pub fn virtual_from(start: Timestamp) -> Self {
-        let origin = std::sync::OnceLock::new();
-        Self::new(move || {
-            let begin = *origin.get_or_init(tokio::time::Instant::now);
-            start.checked_add(begin.elapsed()).unwrap_or(Timestamp::MAX)
-        })
+        let begin = tokio::time::Instant::now();
+        Self::new(move || start.checked_add(begin.elapsed()).unwrap_or(Timestamp::MAX))
     }
 
     /// Now.
@@ -101,6 +99,12 @@ pub struct Config {
     pub numbers: Numbers,
     /// Events that each resource remembers for watches and consistent pages; older ones answer 410.
     pub history_limit: usize,
+    /// Bytes of objects, as JSON and about, that each resource remembers for the same.
+    pub history_bytes: usize,
+    /// How long an Event is kept after its last change, as the real server's `--event-ttl`.
+    pub event_ttl: Duration,
+    /// Bytes of bodies that the log remembers.
+    pub log_bytes: usize,
     /// Requests that the log remembers.
     pub log_limit: usize,
     /// Whether the log keeps the bodies of requests.
@@ -111,7 +115,7 @@ pub struct Config {
     pub watch_timeout: Duration,
     /// Decides every request and every access review.
     pub authorizer: Authorizer,
-    /// Bearer tokens and whose they are. Unknown tokens are the admin's, except in a TokenReview.
+    /// Bearer tokens and whose they are. Others are refused; requests without one are the admin's.
     pub tokens: BTreeMap<String, User>,
     /// Delete dependents whose owners are gone, as kube-controller-manager does.
     pub collect_garbage: bool,
@@ -119,6 +123,8 @@ pub struct Config {
     pub finish_namespaces: bool,
     /// Ranges of cluster IPs, the primary family first.
     pub service_cidrs: Vec<IpNet>,
+    /// Node ports that Services may have.
+    pub node_ports: RangeInclusive<u16>,
 }
 
 impl Config {
@@ -129,6 +135,9 @@ impl Config {
             clock: Clock::wall(),
             numbers: random_numbers(),
             history_limit: 10_000,
+            history_bytes: 256 * 1_024 * 1_024,
+            event_ttl: Duration::from_secs(3_600),
+            log_bytes: 256 * 1_024 * 1_024,
             log_limit: 100_000,
             log_bodies: false,
             bookmark_interval: Duration::from_secs(60),
@@ -138,6 +147,7 @@ impl Config {
             collect_garbage: true,
             finish_namespaces: true,
             service_cidrs: default_cidrs(),
+            node_ports: 30_000..=32_767,
         }
     }
 

@@ -20,8 +20,25 @@ impl Core {
         if is_crd(bucket) {
             return self.establish(bucket, key, &stored);
         }
+        if is_event(bucket) {
+            let version = object::resource_version(&stored);
+            self.young_events.push_back((self.now(), version, key.clone()));
+        }
         self.settle(bucket, key, &stored);
         stored
+    }
+
+    /// Forgets Events that nobody has changed for their time to live.
+    pub(crate) fn expire_events(&mut self) {
+        let bucket = (String::new(), "events".to_owned());
+        let oldest = self.now().checked_sub(self.config.event_ttl).unwrap_or(jiff::Timestamp::MIN);
+        while self.young_events.front().is_some_and(|(changed, _, _)| *changed <= oldest) {
+            let Some((_, version, key)) = self.young_events.pop_front() else { break };
+            let same = |event: Arc<Value>| object::resource_version(&event) == version;
+            if self.store.get(&bucket, &key).is_some_and(same) {
+                self.erase(&bucket, &key);
+            }
+        }
     }
 
     /// Removes an object and does what follows from it.
@@ -29,7 +46,8 @@ impl Core {
         let last = self.store.remove(bucket, key)?;
         self.allocations.note(bucket, Some(&last), None);
         if is_crd(bucket) {
-            self.withdraw(&last);
+            let (group, plural) = crd::bucket(&last);
+            self.registry.remove(&group, &plural);
         }
         if self.config.collect_garbage {
             self.collect_dependents(object::uid(&last));
@@ -38,6 +56,7 @@ impl Core {
                 self.revisit_owner(&owner);
             }
         }
+        self.finish_definition(bucket);
         if !key.0.is_empty() {
             self.finish_namespace(&key.0);
         }
@@ -158,7 +177,7 @@ impl Core {
         for bucket in self.store.bucket_keys() {
             let inside: Vec<ObjectKey> = self
                 .store
-                .objects(&bucket)
+                .inside(&bucket, namespace)
                 .filter(|(key, object)| key.0 == namespace && !object::is_deleting(object))
                 .map(|(key, _)| key.clone())
                 .collect();
@@ -181,7 +200,7 @@ impl Core {
             .store
             .bucket_keys()
             .iter()
-            .all(|bucket| !self.store.objects(bucket).any(|(key, _)| key.0 == namespace));
+            .all(|bucket| self.store.inside(bucket, namespace).next().is_none());
         if !is_empty {
             return;
         }
@@ -210,19 +229,34 @@ impl Core {
         }
     }
 
-    /// Takes a definition's resources and all their objects away.
-    fn withdraw(&mut self, crd: &Value) {
-        let (group, plural) =
-            (object::text(crd, &["spec", "group"]), object::text(crd, &["spec", "names", "plural"]));
-        let bucket = (group.to_owned(), plural.to_owned());
+    /// Deletes a definition's objects and answers whether all are gone: finalizers hold them.
+    pub(crate) fn empty_definition(&mut self, crd: &Value) -> bool {
+        let bucket = crd::bucket(crd);
         let keys: Vec<ObjectKey> = self.store.objects(&bucket).map(|(key, _)| key.clone()).collect();
-        keys.iter().for_each(|key| drop(self.erase(&bucket, key)));
-        self.registry.remove(group, plural);
+        keys.iter().for_each(|key| self.delete_dependent(&bucket, key));
+        self.store.objects(&bucket).next().is_none()
+    }
+
+    /// Lets a definition go that waited for its last object.
+    fn finish_definition(&mut self, bucket: &BucketKey) {
+        if bucket.0.is_empty() || self.store.objects(bucket).next().is_some() {
+            return;
+        }
+        let definitions = ("apiextensions.k8s.io".to_owned(), "customresourcedefinitions".to_owned());
+        let key = (String::new(), format!("{}.{}", bucket.1, bucket.0));
+        let waits = self.store.get(&definitions, &key).is_some_and(|found| object::is_deleting(&found));
+        if waits {
+            self.remove_finalizer(&definitions, &key, crd::CLEANUP);
+        }
     }
 }
 
 fn is_crd(bucket: &BucketKey) -> bool {
     bucket.0 == "apiextensions.k8s.io" && bucket.1 == "customresourcedefinitions"
+}
+
+fn is_event(bucket: &BucketKey) -> bool {
+    bucket.0.is_empty() && bucket.1 == "events"
 }
 
 fn is_namespace(bucket: &BucketKey) -> bool {

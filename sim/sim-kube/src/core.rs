@@ -8,15 +8,16 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::config::{AccessRequest, Config};
+use crate::listing::Listing;
 use crate::patch::MergeSchema;
 use crate::patch::managed::Manager;
 use crate::request::{ApiRequest, Options, RequestInfo, ResourcePath, Route, path};
 use crate::resource::{Registry, Resource};
 use crate::shape::Shape;
 use crate::status::ApiError;
-use crate::store::Store;
+use crate::store::{ObjectKey, Store};
 use crate::strategy::Allocations;
-use crate::verbs::WatchSpec;
+use crate::verbs::{Review, Tokens, WatchSpec};
 use crate::{discovery, openapi};
 
 /// What a request led to.
@@ -24,12 +25,16 @@ use crate::{discovery, openapi};
 pub(crate) enum Outcome {
     /// A JSON document.
     Json { code: u16, body: Value, content_type: &'static str, warnings: Vec<String> },
+    /// A list, to be written by the shell.
+    List(Box<Listing>),
     /// Plain text, as of `/healthz` and of unknown paths.
     Text { code: u16, body: String },
     /// A message without content in some other encoding.
     Empty { code: u16, content_type: &'static str },
     /// A stream of events, to be served by the shell.
     Watch(Box<WatchSpec>),
+    /// A question to the authorizer, which the shell asks when nothing is locked.
+    Review(Box<Review>),
 }
 
 impl Outcome {
@@ -50,7 +55,8 @@ impl Outcome {
     pub(crate) fn code(&self) -> u16 {
         match self {
             Self::Json { code, .. } | Self::Text { code, .. } | Self::Empty { code, .. } => *code,
-            Self::Watch(_) => 200,
+            Self::Watch(_) | Self::List(_) => 200,
+            Self::Review(_) => 201,
         }
     }
 }
@@ -71,11 +77,16 @@ pub(crate) struct Core {
     pub(crate) registry: Registry,
     pub(crate) config: Config,
     pub(crate) allocations: Allocations,
+    pub(crate) tokens: Tokens,
     /// Raised to end the watches of before.
     pub(crate) watch_epoch: u64,
     pub(crate) watch_end: WatchEnd,
     /// Plural names whose watches are told nothing for now; `*` is all.
     pub(crate) held: std::collections::BTreeSet<String>,
+    /// Events in the order of their last changes, with the time and version of each.
+    pub(crate) young_events: std::collections::VecDeque<(Timestamp, u64, ObjectKey)>,
+    /// Watches so far.
+    pub(crate) watches: u64,
     /// Watches that are being served.
     pub(crate) open_watches: usize,
 }
@@ -127,13 +138,16 @@ impl Call<'_> {
 impl Core {
     pub(crate) fn new(config: Config) -> Self {
         let mut core = Self {
-            store: Store::new(config.history_limit),
+            store: Store::new(config.history_limit, config.history_bytes),
             registry: Registry::with_builtin(),
             config,
             allocations: Allocations::default(),
+            tokens: Tokens::default(),
             watch_epoch: 0,
             watch_end: WatchEnd::Clean,
             held: std::collections::BTreeSet::new(),
+            young_events: std::collections::VecDeque::new(),
+            watches: 0,
             open_watches: 0,
         };
         crate::bootstrap::fill(&mut core);
@@ -144,8 +158,9 @@ impl Core {
         self.config.clock.now()
     }
 
-    /// Answers one request.
+    /// Answers one request that was allowed before.
     pub(crate) fn handle(&mut self, request: &ApiRequest) -> Outcome {
+        self.expire_events();
         match path::route(&request.path) {
             Route::Resource(target) => {
                 self.objects(request, &target).unwrap_or_else(|error| Outcome::error(&error))
@@ -173,14 +188,16 @@ impl Core {
         if misplaced {
             return self.nowhere(&target.group);
         }
-        self.authorize(request, &resource)?;
         let options = Options::parse(&request.query)?;
         let shape = Shape::of_accept(&request.accept, &options.include_object)?;
         let call = Call { resource, path: target, options: &options, request, shape };
         self.dispatch(&call)
     }
 
-    fn authorize(&self, request: &ApiRequest, resource: &Resource) -> Result<(), ApiError> {
+    /// The question whether the request is allowed, and what it is about; `None` for what everybody may.
+    pub(crate) fn access_of(&self, request: &ApiRequest) -> Option<(AccessRequest, Arc<Resource>)> {
+        let Route::Resource(target) = path::route(&request.path) else { return None };
+        let resource = self.registry.find(&target.group, &target.version, &target.plural)?;
         let info = RequestInfo::of(request);
         let access = AccessRequest {
             user: request.user.clone(),
@@ -191,10 +208,7 @@ impl Core {
             namespace: info.namespace,
             name: info.name,
         };
-        if (self.config.authorizer)(&access) {
-            return Ok(());
-        }
-        Err(refusal(&access, resource))
+        Some((access, resource))
     }
 
     fn dispatch(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
@@ -246,7 +260,8 @@ impl Core {
     }
 }
 
-fn refusal(access: &AccessRequest, resource: &Resource) -> ApiError {
+/// Why somebody may not do something, in the real server's words.
+pub(crate) fn refusal(access: &AccessRequest, resource: &Resource) -> ApiError {
     let object = if access.subresource.is_empty() {
         access.resource.clone()
     } else {

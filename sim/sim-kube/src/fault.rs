@@ -25,6 +25,52 @@ pub enum Verdict {
     Hang,
     /// The connection breaks; it has no effect.
     Break,
+    /// A get or list shows what was at this version, as a cache that lags behind; other requests pass.
+    AtVersion(u64),
+}
+
+/// Who watches what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchInfo {
+    /// Counts the watches of the server.
+    pub id: u64,
+    /// Who asked.
+    pub user: String,
+    /// The client's User-Agent.
+    pub user_agent: String,
+    /// API group, "" for core.
+    pub group: String,
+    /// Plural resource name.
+    pub resource: String,
+    /// Namespace, or "" for all.
+    pub namespace: String,
+}
+
+/// An event that a watch is about to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventInfo {
+    /// ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.
+    pub kind: &'static str,
+    /// Namespace of the object, or "".
+    pub namespace: String,
+    /// Name of the object; "" for bookmarks and errors.
+    pub name: String,
+    /// Its version.
+    pub resource_version: u64,
+}
+
+/// What happens to an event of one watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It arrives.
+    Deliver,
+    /// It never arrives, and the next ones do.
+    Drop,
+    /// It and all after it wait; asked again with every change, and by
+    /// [`SimKube::wake_watches`](crate::SimKube::wake_watches).
+    Hold,
+    /// The connection breaks before it arrives.
+    Break,
 }
 
 /// What happens to an answer after the effect.
@@ -50,6 +96,11 @@ pub trait Interceptor: Send + Sync {
     /// Called after the effect, with the status code of the answer.
     fn after(&self, _request: &RequestInfo, _code: u16) -> Reply {
         Reply::Deliver
+    }
+
+    /// Called for each event of each watch, before it is sent.
+    fn event(&self, _watch: &WatchInfo, _event: &EventInfo) -> Delivery {
+        Delivery::Deliver
     }
 }
 

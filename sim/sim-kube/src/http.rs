@@ -1,6 +1,7 @@
 //! The server on a socket: plain HTTP on a listener, for kubectl and other processes. And its kubeconfig.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
@@ -10,15 +11,32 @@ use tokio::task::JoinSet;
 
 use crate::server::SimKube;
 
+/// How often in a row a listener may fail before it is given up; single faults (a client that left, a moment without
+/// file descriptors) pass.
+const ACCEPT_ATTEMPTS: u32 = 100;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
 /// Serves until the future is dropped; connections end with it.
 ///
 /// # Errors
-/// When the listener fails.
+/// When the listener keeps failing.
 pub async fn serve(server: SimKube, listener: TcpListener) -> std::io::Result<()> {
     let mut connections = JoinSet::new();
+    let mut failed = 0;
     loop {
-        let (socket, _) = listener.accept().await?;
-        socket.set_nodelay(true)?;
+        let socket = match listener.accept().await {
+            Ok((socket, _)) => socket,
+            Err(error) if failed >= ACCEPT_ATTEMPTS => return Err(error),
+            Err(_) => {
+                failed += 1;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        failed = 0;
+        if socket.set_nodelay(true).is_err() {
+            continue; // the client has left already
+        }
         let service = TowerToHyperService::new(server.clone());
         connections.spawn(async move {
             let builder = Builder::new(TokioExecutor::new());

@@ -16,6 +16,7 @@ mod core;
 mod discovery;
 mod fault;
 pub mod http;
+mod listing;
 mod log;
 mod object;
 mod openapi;
@@ -33,7 +34,7 @@ mod typed;
 mod verbs;
 
 pub use config::{AccessRequest, Authorizer, Clock, Config, Numbers, User, random_numbers, seeded_numbers};
-pub use fault::{Interceptor, NoFaults, Reply, Verdict};
+pub use fault::{Delivery, EventInfo, Interceptor, NoFaults, Reply, Verdict, WatchInfo};
 pub use log::LogEntry;
 pub use request::RequestInfo;
 pub use resource::Resource;

@@ -18,22 +18,40 @@ pub struct LogEntry {
 pub(crate) struct Log {
     entries: VecDeque<LogEntry>,
     limit: usize,
+    /// Bytes of the bodies that are kept.
+    bytes: usize,
+    byte_limit: usize,
     keeps_bodies: bool,
+    /// Writes that succeeded, counted as they come: entries are forgotten, the count is not.
+    writes: usize,
+    dropped: usize,
 }
 
 impl Log {
-    pub(crate) fn new(limit: usize, keeps_bodies: bool) -> Self {
-        Self { entries: VecDeque::new(), limit, keeps_bodies }
+    pub(crate) fn new(limit: usize, byte_limit: usize, keeps_bodies: bool) -> Self {
+        Self { limit, byte_limit, keeps_bodies, ..Self::default() }
     }
 
     pub(crate) fn add(&mut self, mut entry: LogEntry) {
         if !self.keeps_bodies {
             entry.request.body = bytes::Bytes::new();
         }
+        self.writes += usize::from(entry.request.is_write() && (200..300).contains(&entry.code));
+        self.bytes += entry.request.body.len();
         self.entries.push_back(entry);
-        while self.entries.len() > self.limit {
-            self.entries.pop_front();
+        while self.entries.len() > self.limit || self.bytes > self.byte_limit {
+            let Some(forgotten) = self.entries.pop_front() else { break };
+            self.bytes -= forgotten.request.body.len();
+            self.dropped += 1;
         }
+    }
+
+    pub(crate) fn writes(&self) -> usize {
+        self.writes
+    }
+
+    pub(crate) fn dropped(&self) -> usize {
+        self.dropped
     }
 
     pub(crate) fn entries(&self) -> Vec<LogEntry> {
@@ -46,5 +64,8 @@ impl Log {
 
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
+        self.bytes = 0;
+        self.writes = 0;
+        self.dropped = 0;
     }
 }

@@ -106,3 +106,8 @@ pub(crate) fn copy_key(from: &Value, into: &mut Value, key: &str) {
         None => map_of(into).remove(key),
     };
 }
+
+/// A timestamp as metadata shows it: whole seconds.
+pub(crate) fn seconds(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -23,6 +23,8 @@ pub(crate) struct ApiRequest {
     pub(crate) user_agent: String,
     pub(crate) user: User,
     pub(crate) body: Bytes,
+    /// What a read shows, if not the present.
+    pub(crate) at_version: Option<u64>,
 }
 
 impl ApiRequest {
@@ -40,6 +42,7 @@ impl ApiRequest {
             user_agent: header(http::header::USER_AGENT),
             user,
             body,
+            at_version: None,
         }
     }
 
@@ -54,6 +57,7 @@ impl ApiRequest {
             user_agent: "sim-kube-direct".into(),
             user: User::admin(),
             body,
+            at_version: None,
         }
     }
 

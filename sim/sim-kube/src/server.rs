@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::config::{Config, User};
-use crate::core::{Core, WatchEnd};
+use crate::core::{Core, Outcome, WatchEnd, refusal};
 use crate::fault::{Interceptor, NoFaults};
 use crate::log::{Log, LogEntry};
+use crate::request::ApiRequest;
 
 mod direct;
 mod stream;
@@ -42,7 +43,7 @@ impl SimKube {
     /// A new cluster.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        let log = Mutex::new(Log::new(config.log_limit, config.log_bodies));
+        let log = Mutex::new(Log::new(config.log_limit, config.log_bytes, config.log_bodies));
         let interceptor: Arc<dyn Interceptor> = Arc::new(NoFaults);
         let core = Mutex::new(Core::new(config));
         Self { shared: Arc::new(Shared { core, log, interceptor: Mutex::new(interceptor) }) }
@@ -50,6 +51,27 @@ impl SimKube {
 
     fn core(&self) -> MutexGuard<'_, Core> {
         locked(&self.shared.core)
+    }
+
+    /// Answers one request. The authorizer is asked while nothing is locked: it may look at the server itself.
+    fn handle(&self, request: &ApiRequest) -> Outcome {
+        let (authorizer, access) = {
+            let core = self.core();
+            (Arc::clone(&core.config.authorizer), core.access_of(request))
+        };
+        if let Some((access, resource)) = access
+            && !authorizer(&access)
+        {
+            return Outcome::error(&refusal(&access, &resource));
+        }
+        let outcome = self.core().handle(request);
+        match outcome {
+            Outcome::Review(review) => {
+                let allowed = authorizer(&review.access);
+                review.answered(allowed)
+            }
+            other => other,
+        }
     }
 
     fn log_request(&self, entry: LogEntry) {
@@ -63,6 +85,7 @@ impl SimKube {
     /// Lets `interceptor` judge every request from now on.
     pub fn intercept(&self, interceptor: impl Interceptor + 'static) {
         *locked(&self.shared.interceptor) = Arc::new(interceptor);
+        self.wake_watches(); // it may judge held events otherwise
     }
 
     /// The requests so far, oldest first.
@@ -71,15 +94,22 @@ impl SimKube {
         locked(&self.shared.log).entries()
     }
 
-    /// How many logged requests are as `chosen` says.
+    /// How many requests the log has forgotten because it was full. Not 0: [`count`](Self::count) tells too few.
+    #[must_use]
+    pub fn dropped_entries(&self) -> usize {
+        locked(&self.shared.log).dropped()
+    }
+
+    /// How many logged requests are as `chosen` says; see [`dropped_entries`](Self::dropped_entries).
     pub fn count(&self, chosen: impl Fn(&LogEntry) -> bool) -> usize {
         locked(&self.shared.log).count(chosen)
     }
 
-    /// How many writes succeeded.
+    /// How many writes succeeded since the start or the last [`clear_log`](Self::clear_log), also those that the
+    /// log has forgotten.
     #[must_use]
     pub fn writes(&self) -> usize {
-        self.count(|entry| entry.request.is_write() && (200..300).contains(&entry.code))
+        locked(&self.shared.log).writes()
     }
 
     /// Forgets the requests so far.
@@ -136,6 +166,11 @@ impl SimKube {
         let mut core = self.core();
         core.held.remove(plural);
         core.store.wake_all();
+    }
+
+    /// Lets the interceptor judge held events again.
+    pub fn wake_watches(&self) {
+        self.core().store.wake_all();
     }
 
     /// Changes who may do what, from now on.

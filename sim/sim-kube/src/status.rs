@@ -104,7 +104,9 @@ impl ApiError {
     }
 
     pub(crate) fn invalid_object(resource: &Resource, name: &str, errors: &[FieldError]) -> Self {
-        Self::invalid(&resource.group, &resource.kind, name, errors)
+        // What is stored in the core group is complained about as such.
+        let group = if resource.stored_in_core { "" } else { resource.group.as_str() };
+        Self::invalid(group, &resource.kind, name, errors)
     }
 
     pub(crate) fn expired(message: impl Into<String>) -> Self {
@@ -187,6 +189,22 @@ impl ApiError {
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message)
+    }
+
+    /// A fault of the server itself, as the real one words those that it classifies.
+    pub(crate) fn internal_error(why: &str) -> Self {
+        let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
+        error.details = Some(json!({"causes": [{"message": why}]}));
+        error
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    pub(crate) fn too_large(limit: usize) -> Self {
+        let message = format!("Request entity too large: limit is {limit}");
+        Self::new(413, "RequestEntityTooLarge", message)
     }
 
     pub(crate) fn add_causes(&mut self, causes: Value) {

@@ -82,7 +82,8 @@ pub(crate) fn validate_new(resource: &Resource, object: &Value) -> Vec<FieldErro
         ("", "configmaps" | "secrets") => config::validate(object),
         ("", "nodes") => node::validate(object),
         ("coordination.k8s.io", "leases") => lease::validate(object),
-        ("", "events") | ("events.k8s.io", "events") => event::validate(object),
+        ("", "events") => event::validate(object, "reportingComponent"),
+        ("events.k8s.io", "events") => event::validate_strictly(object),
         ("apiextensions.k8s.io", "customresourcedefinitions") => crd::validate(object),
         _ => Vec::new(),
     }
@@ -96,6 +97,8 @@ pub(crate) fn validate_change(resource: &Resource, old: &Value, new: &Value) -> 
         ("", "namespaces") => namespace::validate_change(new),
         ("", "nodes") => node::validate_change(old, new),
         ("coordination.k8s.io", "leases") => lease::validate(new),
+        ("", "events") => event::validate(new, "reportingComponent"),
+        ("events.k8s.io", "events") => event::validate(new, "reportingController"),
         ("apiextensions.k8s.io", "customresourcedefinitions") => crd::validate(new),
         _ => Vec::new(),
     }
@@ -120,45 +123,44 @@ pub(crate) fn check_delete(resource: &Resource, object: &Value) -> Result<(), Ap
 
 impl Core {
     /// Gives a new object what the server allocates.
-    pub(crate) fn allocate_new(&mut self, resource: &Resource, object: &mut Value) -> Vec<FieldError> {
+    ///
+    /// # Errors
+    /// When there is nothing left to give, or what was chosen is taken.
+    pub(crate) fn allocate_new(&mut self, resource: &Resource, object: &mut Value) -> Result<(), ApiError> {
         if resource.is("", "services") {
-            return self.allocate_service(None, object);
+            return self.allocate_service(resource, None, object);
         }
-        Vec::new()
-    }
-
-    /// Defaults and allocation of a changed object.
-    pub(crate) fn prepare_change(
-        &mut self,
-        resource: &Resource,
-        subresource: &str,
-        old: &Value,
-        new: &mut Value,
-    ) -> Vec<FieldError> {
-        match (resource.group.as_str(), resource.plural.as_str()) {
-            ("", "services") if subresource.is_empty() => service::default_change(old, new),
-            ("", "services") => service::default_status(new),
-            ("", "nodes") => node::default_change(new),
-            ("", "namespaces") => namespace::keep_finalizers(old, new),
-            ("", "secrets") => secret::default(new),
-            ("apiextensions.k8s.io", "customresourcedefinitions") => crd::default_change(new),
-            ("apps", _) => workload::default_change(resource, new),
-            _ => {}
-        }
-        Vec::new()
+        Ok(())
     }
 
     /// Gives a changed and valid object what its new form needs.
+    ///
+    /// # Errors
+    /// When there is nothing left to give, or what was chosen is taken.
     pub(crate) fn allocate_change(
         &mut self,
         resource: &Resource,
         subresource: &str,
         old: &Value,
         new: &mut Value,
-    ) -> Vec<FieldError> {
+    ) -> Result<(), ApiError> {
         if resource.is("", "services") && subresource.is_empty() {
-            return self.allocate_service(Some(old), new);
+            return self.allocate_service(resource, Some(old), new);
         }
-        Vec::new()
+        Ok(())
+    }
+}
+
+/// Defaults of a changed object.
+pub(crate) fn default_change(resource: &Resource, subresource: &str, old: &Value, new: &mut Value) {
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "services") if subresource.is_empty() => service::default_change(old, new),
+        ("", "services") => service::default_status(new),
+        ("", "nodes") => node::default_change(new),
+        ("", "namespaces") => namespace::keep_finalizers(old, new),
+        ("", "secrets") => secret::default(new),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => crd::default_change(new),
+        ("apps", _) => workload::default_change(resource, new),
+        _ => {}
     }
 }

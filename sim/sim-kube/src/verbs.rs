@@ -13,8 +13,10 @@ mod token;
 mod update;
 mod watch;
 
-pub(crate) use create::seconds;
-pub(crate) use metadata::{is_label, is_subdomain, label_value_fault};
+pub(crate) use crate::object::seconds;
+pub(crate) use metadata::{SUBDOMAIN, is_label, is_subdomain, label_value_fault, qualified_name_faults};
+pub(crate) use review::Review;
+pub(crate) use token::Tokens;
 pub(crate) use watch::{Frame, WatchSpec};
 
 use std::sync::Arc;
@@ -29,7 +31,10 @@ use crate::strategy::event;
 
 impl Core {
     pub(crate) fn get(&self, call: &Call<'_>) -> Result<Outcome, ApiError> {
-        let found = self.stored(call)?;
+        let found = match call.request.at_version {
+            None => self.stored(call)?,
+            Some(version) => self.stored_at(call, version)?,
+        };
         Ok(self.answer(call, 200, &found))
     }
 
@@ -38,6 +43,17 @@ impl Core {
         self.store
             .get(&call.resource.bucket(), &call.key())
             .ok_or_else(|| ApiError::not_found(&call.resource, &call.path.name))
+    }
+
+    /// The object that the path names as it was.
+    fn stored_at(&self, call: &Call<'_>, version: u64) -> Result<Arc<Value>, ApiError> {
+        let (bucket, key) = (call.resource.bucket(), call.key());
+        let view = self.store.view_at(&bucket, version, &key.0, None);
+        let view = view.map_err(|gone| {
+            ApiError::expired(format!("too old resource version: {version} ({})", gone.oldest))
+        })?;
+        let found = view.iter().find(|(one, _)| **one == key).map(|(_, object)| Arc::clone(object));
+        found.ok_or_else(|| ApiError::not_found(&call.resource, &call.path.name))
     }
 
     /// The stored object in the form that was asked for.
@@ -49,7 +65,11 @@ impl Core {
 
 /// The stored object as the resource's version shows it.
 pub(crate) fn presented(resource: &Resource, stored: &Value) -> Value {
-    let mut object = stored.clone();
+    shown(resource, stored.clone())
+}
+
+/// As [`presented`], of an object that nobody else needs.
+pub(crate) fn shown(resource: &Resource, mut object: Value) -> Value {
     if resource.stored_in_core {
         event::to_events_api(&mut object);
     }

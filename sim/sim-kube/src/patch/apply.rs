@@ -11,10 +11,11 @@ use super::failure;
 use super::field_set::{FieldSet, shown};
 use super::managed::{
     Entry, Manager, entries, managed_after_update, owned, with_entries, without_fields,
-    without_managed_fields, written,
+    without_managed_fields,
 };
 use super::remove::{merged, removed};
 use super::schema::{MergeSchema, Place, Shape};
+use crate::object::seconds;
 
 /// Where `kubectl apply` without `--server-side` keeps its last configuration.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -135,7 +136,7 @@ fn outcome(
     if !manager.force && !conflicts.is_empty() {
         return Err(ApplyError::Conflicts(conflicts));
     }
-    entry.time = if object == live { last.and_then(|last| last.time) } else { Some(written(now)) };
+    entry.time = if object == live { last.and_then(|last| last.time) } else { Some(seconds(now)) };
     let mut all = without_fields(others, &comparison);
     entry.fields = owned(&entry.fields.difference(&comparison.removed));
     if !entry.fields.is_empty() {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::compare::{Comparison, compared};
 use super::field_set::FieldSet;
 use super::schema::MergeSchema;
+use crate::object::seconds;
 
 /// Whose write it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,7 +161,7 @@ fn updated(
         return entries;
     }
     let mut entry = manager.entry(false, fields);
-    entry.time = Some(written(now));
+    entry.time = Some(seconds(now));
     if let Some(position) = entries.iter().position(|other| other.is_same_manager(&entry)) {
         let previous = entries.remove(position);
         entry.fields = entry.fields.union(&previous.fields);
@@ -196,11 +197,6 @@ pub(super) fn owned(fields: &FieldSet) -> FieldSet {
         &["f:metadata", "f:resourceVersion"],
     ];
     fields.difference(&FieldSet::of_paths(&NOBODYS))
-}
-
-/// The time as the API writes it: whole seconds.
-pub(super) fn written(now: Timestamp) -> String {
-    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The entries of an object; none if one of them cannot be read, as the real server has it.

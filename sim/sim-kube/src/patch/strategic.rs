@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::PatchError;
 use super::schema::{MergeSchema, Place, Strategy};
+use crate::object::strip_nulls;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
@@ -53,7 +54,10 @@ fn merged_value(old: Option<Value>, new: Value, place: Place) -> Result<Option<V
             Strategy::Replace => Some(Value::Array(new)),
             Strategy::Union | Strategy::ByKey(_) => Some(Value::Array(merged_list(old, new, place)?)),
         },
-        (_, new) => without_directives(without_nulls(new)),
+        (_, mut new) => {
+            strip_nulls(&mut new);
+            without_directives(new)
+        }
     })
 }
 
@@ -223,19 +227,6 @@ fn list_of(value: Option<&Value>) -> Result<Vec<Value>, PatchError> {
         Some(Value::Array(items)) => Ok(items.clone()),
         Some(_) => Err(bad_order()),
     }
-}
-
-/// A value that is taken over whole loses its nulls …
-fn without_nulls(mut value: Value) -> Value {
-    match &mut value {
-        Value::Object(map) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(|value| *value = without_nulls(value.take()));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_nulls(item.take())),
-        _ => {}
-    }
-    value
 }
 
 /// … and whatever is a directive.

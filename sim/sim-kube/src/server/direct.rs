@@ -1,6 +1,7 @@
 //! Access without HTTP, as the cluster's admin: no interceptor and no log, the same rules.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
@@ -15,6 +16,7 @@ use crate::core::Outcome;
 use crate::object;
 use crate::request::ApiRequest;
 use crate::resource::Resource;
+use crate::status::ApiError;
 use crate::store::ObjectKey;
 
 /// Direct access did not work out.
@@ -68,10 +70,13 @@ impl SimKube {
         let mut request = ApiRequest::internal(method, path.to_owned(), bytes);
         request.query = query.to_owned();
         request.content_type = content_type.to_owned();
-        match self.core().handle(&request) {
+        match self.handle(&request) {
             Outcome::Json { code, body, .. } => (code, body),
+            Outcome::List(listing) => (200, listing.body()),
             Outcome::Text { code, body } => (code, json!(body)),
-            other @ (Outcome::Watch(_) | Outcome::Empty { .. }) => (other.code(), Value::Null),
+            other @ (Outcome::Watch(_) | Outcome::Empty { .. } | Outcome::Review(_)) => {
+                (other.code(), Value::Null)
+            }
         }
     }
 
@@ -86,7 +91,9 @@ impl SimKube {
         let Some(resource) = core.registry.find_kind(api_version, kind) else {
             return Err(DirectError::NoResource { api_version: api_version.into(), kind: kind.into() });
         };
-        let stored = core.seed(&resource, object);
+        let stored = core
+            .seed(&resource, object)
+            .map_err(|error| DirectError::Refused { code: error.code, message: error.message })?;
         Ok(crate::verbs::presented(&resource, &stored))
     }
 
@@ -99,11 +106,19 @@ impl SimKube {
 }
 
 impl crate::core::Core {
-    fn seed(&mut self, resource: &Resource, mut object: Value) -> std::sync::Arc<Value> {
+    fn seed(&mut self, resource: &Resource, mut object: Value) -> Result<Arc<Value>, ApiError> {
         let key: ObjectKey = (object::namespace(&object).to_owned(), object::name(&object).to_owned());
+        self.check_place(resource, &key)?;
+        let bucket = resource.bucket();
+        if let Some(old) = self.store.get(&bucket, &key)
+            && object::uid(&old) != object::uid(&object)
+        {
+            // Another object takes the name: who watches sees the old one go.
+            self.erase(&bucket, &key);
+        }
         let status = object.get("status").cloned();
         crate::strategy::default_seeded(resource, &mut object);
-        self.allocate_new(resource, &mut object);
+        self.allocate_new(resource, &mut object)?;
         if let Some(status) = status {
             object::map_of(&mut object).insert("status".into(), status);
         }
@@ -114,7 +129,20 @@ impl crate::core::Core {
         if resource.has_generation {
             meta.entry("generation").or_insert_with(|| json!(1));
         }
-        self.commit(&resource.bucket(), &key, object)
+        Ok(self.commit(&bucket, &key, object))
+    }
+
+    /// Seeded objects need a name and, where their kind does, a namespace that is there.
+    fn check_place(&self, resource: &Resource, (namespace, name): &ObjectKey) -> Result<(), ApiError> {
+        if name.is_empty() {
+            return Err(ApiError::bad_request("a seeded object needs metadata.name"));
+        }
+        let namespaces = (String::new(), "namespaces".to_owned());
+        let known = self.store.get(&namespaces, &(String::new(), namespace.clone())).is_some();
+        if resource.namespaced && !known {
+            return Err(ApiError::not_found(&crate::strategy::namespace::resource(), namespace));
+        }
+        Ok(())
     }
 }
 

@@ -13,10 +13,14 @@ use tower::BoxError;
 
 use super::{ConnectionLost, SimBody, SimKube};
 use crate::core::WatchEnd;
+use crate::fault::Delivery;
 use crate::verbs::{Frame, WatchSpec};
 
 /// Bookmarks come this long before a watch ends, so that its successor begins near the end.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
+/// No watch lasts longer, whatever its client wishes: the clock must be able to tell its end.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 struct Watch {
     server: SimKube,
@@ -41,9 +45,9 @@ pub(super) fn body(server: SimKube, mut spec: WatchSpec) -> SimBody {
     let bookmark_every = {
         let mut core = server.core();
         core.open_watches += 1;
-        core.config.bookmark_interval
+        core.config.bookmark_interval.min(LONGEST)
     };
-    let deadline = now + spec.timeout;
+    let deadline = now + spec.timeout.min(LONGEST);
     let queue = std::mem::take(&mut spec.first);
     let mut watch = Watch { server, spec, queue, deadline, bookmark_at: now, bookmark_every, ended: false };
     watch.plan_bookmark(now);
@@ -64,31 +68,48 @@ impl Watch {
             if self.ended {
                 return None;
             }
-            if let Some(frame) = self.queue.pop_front() {
-                self.ended = frame.last;
-                return Some(Ok(BodyFrame::data(frame.line())));
-            }
             let changed = Arc::clone(&self.spec.changed);
             let woken = changed.notified();
             tokio::pin!(woken);
             // Registered before looking, so that no change falls between the look and the wait.
             woken.as_mut().enable();
+            let mut held = false;
+            if let Some(frame) = self.queue.pop_front() {
+                match self.server.interceptor().event(&self.spec.info, &frame.info()) {
+                    Delivery::Deliver => {
+                        self.ended = frame.last;
+                        return Some(Ok(BodyFrame::data(frame.line(&self.spec))));
+                    }
+                    Delivery::Drop => {
+                        self.ended = frame.last;
+                        continue;
+                    }
+                    Delivery::Break => return self.broken(),
+                    Delivery::Hold => {
+                        self.queue.push_front(frame);
+                        held = true;
+                    }
+                }
+            }
             match self.look() {
+                Look::News if held => {}
                 Look::News => continue,
                 Look::Nothing => {}
                 Look::Over(WatchEnd::Clean) => return None,
-                Look::Over(WatchEnd::Broken) => {
-                    self.ended = true;
-                    return Some(Err(ConnectionLost.into()));
-                }
+                Look::Over(WatchEnd::Broken) => return self.broken(),
             }
             tokio::select! {
                 biased;
                 () = woken => {}
                 () = tokio::time::sleep_until(self.deadline) => return None,
-                () = tokio::time::sleep_until(self.bookmark_at), if self.spec.bookmarks => self.add_bookmark(),
+                () = tokio::time::sleep_until(self.bookmark_at), if self.spec.bookmarks && !held => self.add_bookmark(),
             }
         }
+    }
+
+    fn broken(&mut self) -> Option<Result<BodyFrame<Bytes>, BoxError>> {
+        self.ended = true;
+        Some(Err(ConnectionLost.into()))
     }
 
     fn look(&mut self) -> Look {

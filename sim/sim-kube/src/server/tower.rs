@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Body;
 use tower::{BoxError, Service};
 
@@ -17,9 +17,13 @@ use crate::core::Outcome;
 use crate::fault::{Reply, Verdict};
 use crate::log::LogEntry;
 use crate::request::{ApiRequest, RequestInfo};
+use crate::status::ApiError;
 
 /// Body of an answer.
 pub type SimBody = UnsyncBoxBody<Bytes, BoxError>;
+
+/// The longest body that is read, as on the real server: 3 MiB.
+const BODY_LIMIT: usize = 3 * 1_024 * 1_024;
 
 /// The connection broke before the answer arrived: whether the request took effect is unknown to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -45,8 +49,17 @@ where
         let server = self.clone();
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            let body = body.collect().await.map_err(Into::into)?.to_bytes();
-            let user = server.user_of(&head.headers);
+            let user = match server.user_of(&head.headers) {
+                Ok(user) => user,
+                Err(error) => return Ok(server.response(Outcome::error(&error))),
+            };
+            let body = match Limited::new(body, BODY_LIMIT).collect().await {
+                Ok(body) => body.to_bytes(),
+                Err(error) if error.is::<LengthLimitError>() => {
+                    return Ok(server.response(Outcome::error(&ApiError::too_large(BODY_LIMIT))));
+                }
+                Err(error) => return Err(error),
+            };
             let request = ApiRequest::new(head.method, &head.uri, &head.headers, user, body);
             server.serve(&request).await
         })
@@ -54,28 +67,36 @@ where
 }
 
 impl SimKube {
-    /// Whose request it is: an impersonated user, a token's owner, or the admin.
-    fn user_of(&self, headers: &HeaderMap) -> User {
-        let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        if let Some(name) = value("impersonate-user") {
-            let groups = headers.get_all("impersonate-group");
-            let groups = groups.iter().filter_map(|group| group.to_str().ok()).map(str::to_owned).collect();
-            return User { name: name.to_owned(), groups };
-        }
-        value("authorization")
-            .and_then(|value| value.strip_prefix("Bearer "))
-            .and_then(|token| self.core().config.tokens.get(token).cloned())
-            .unwrap_or_else(User::admin)
+    /// Whose request it is: a token's owner, or the admin when nobody says who asks, or whom they impersonate.
+    fn user_of(&self, headers: &HeaderMap) -> Result<User, ApiError> {
+        let user = match headers.get(header::AUTHORIZATION) {
+            None => User::admin(),
+            Some(value) => value
+                .to_str()
+                .ok()
+                .and_then(|value| value.strip_prefix("Bearer "))
+                .and_then(|token| self.core().token_owner(token.trim()).cloned())
+                .ok_or_else(ApiError::unauthorized)?,
+        };
+        let Some(name) = headers.get("impersonate-user").and_then(|value| value.to_str().ok()) else {
+            return Ok(user);
+        };
+        let groups = headers.get_all("impersonate-group");
+        let groups = groups.iter().filter_map(|group| group.to_str().ok()).map(str::to_owned).collect();
+        Ok(User { name: name.to_owned(), groups })
     }
 
     async fn serve(&self, request: &ApiRequest) -> Result<Response<SimBody>, BoxError> {
         let info = RequestInfo::of(request);
         let interceptor = self.interceptor();
         let outcome = match interceptor.before(&info) {
-            Verdict::Pass => self.core().handle(request),
+            Verdict::Pass => self.handle(request),
             Verdict::Delay(pause) => {
                 tokio::time::sleep(pause).await;
-                self.core().handle(request)
+                self.handle(request)
+            }
+            Verdict::AtVersion(version) => {
+                self.handle(&ApiRequest { at_version: Some(version), ..request.clone() })
             }
             Verdict::Refuse(error) => Outcome::error(&error),
             Verdict::Answer { code, body } => Outcome::Text { code, body },
@@ -117,11 +138,14 @@ impl SimKube {
                 }
                 response
             }
+            Outcome::List(listing) => whole(200, "application/json", listing.text()),
             Outcome::Text { code, body } => {
                 let json = body.starts_with('{');
                 whole(code, if json { "application/json" } else { "text/plain; charset=utf-8" }, body)
             }
             Outcome::Empty { code, content_type } => whole(code, content_type, String::new()),
+            // The question was asked before; nobody answered it.
+            Outcome::Review(review) => self.response(review.answered(false)),
             Outcome::Watch(spec) => {
                 let mut response = Response::new(stream::body(self.clone(), *spec));
                 let json = HeaderValue::from_static("application/json");

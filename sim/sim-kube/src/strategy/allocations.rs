@@ -1,18 +1,18 @@
 //! Which cluster IPs and node ports are taken. Follows every commit; decides nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::object::{list, text, texts};
+use crate::object::{list, texts};
 use crate::resource::BucketKey;
 
 /// Taken addresses and ports with how often each is used.
 #[derive(Debug, Default)]
 pub(crate) struct Allocations {
     ips: BTreeMap<String, usize>,
-    /// Port and protocol: two protocols may share a port.
-    ports: BTreeMap<(u16, String), usize>,
+    /// By number, whatever the protocol, as the real allocator.
+    ports: BTreeMap<u16, usize>,
 }
 
 impl Allocations {
@@ -35,13 +35,8 @@ impl Allocations {
         self.ips.contains_key(ip)
     }
 
-    pub(crate) fn has_port(&self, port: u16, protocol: &str) -> bool {
-        self.ports.contains_key(&(port, protocol.to_owned()))
-    }
-
-    /// Whether any protocol uses the port.
-    pub(crate) fn has_port_at_all(&self, port: u16) -> bool {
-        self.ports.range((port, String::new())..).next().is_some_and(|((found, _), _)| *found == port)
+    pub(crate) fn has_port(&self, port: u16) -> bool {
+        self.ports.contains_key(&port)
     }
 }
 
@@ -62,12 +57,12 @@ pub(crate) fn ips(service: &Value) -> Vec<String> {
 }
 
 /// The node ports of a Service, the health check's too.
-pub(crate) fn node_ports(service: &Value) -> Vec<(u16, String)> {
-    let number =
-        |value: Option<&Value>| value.and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
-    let of_ports = list(service, &["spec", "ports"])
-        .iter()
-        .filter_map(|port| Some((number(port.get("nodePort"))?, text(port, &["protocol"]).to_owned())));
-    let health = number(service.pointer("/spec/healthCheckNodePort")).map(|port| (port, "TCP".to_owned()));
-    of_ports.chain(health).filter(|(port, _)| *port != 0).collect()
+fn node_ports(service: &Value) -> BTreeSet<u16> {
+    let of_ports = list(service, &["spec", "ports"]).iter().filter_map(|one| port(one.get("nodePort")));
+    of_ports.chain(port(service.pointer("/spec/healthCheckNodePort"))).collect()
+}
+
+/// A port that is set.
+pub(crate) fn port(value: Option<&Value>) -> Option<u16> {
+    value.and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0)
 }

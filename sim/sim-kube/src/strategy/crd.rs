@@ -4,8 +4,22 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::object::{self, list, map_at, text};
+use crate::resource::{BucketKey, Resource};
 use crate::status::FieldError;
 use crate::verbs::seconds;
+
+/// What holds a definition until its objects are gone.
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+pub(crate) fn is_definition(resource: &Resource) -> bool {
+    resource.is("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+/// Where a definition's objects are kept.
+pub(crate) fn bucket(crd: &Value) -> BucketKey {
+    let (group, plural) = (text(crd, &["spec", "group"]), text(crd, &["spec", "names", "plural"]));
+    (group.to_owned(), plural.to_owned())
+}
 
 pub(super) fn default_new(object: &mut Value) {
     default_change(object);
@@ -39,6 +53,16 @@ pub(super) fn validate(object: &Value) -> Vec<FieldError> {
         errors.push(FieldError::invalid("spec.versions", json!([]), why));
     }
     errors
+}
+
+/// Notes in the status that the definition is on its way out.
+pub(crate) fn end(crd: &mut Value, now: &str) {
+    let mut conditions = list(crd, &["status", "conditions"]).to_vec();
+    conditions.push(json!({
+        "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending", "lastTransitionTime": now,
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    }));
+    map_at(crd, &["status"]).insert("conditions".into(), json!(conditions));
 }
 
 /// The definition with the status of one that is served, or `None` when it says so already.

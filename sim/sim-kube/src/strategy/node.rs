@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::{self, at, list, text, texts};
+use crate::object::{self, list, text, texts};
 use crate::status::FieldError;
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -40,6 +40,9 @@ pub(super) fn default_change(object: &mut Value) {
         spec.insert("podCIDRs".into(), json!([one]));
     } else if let (Some(first), true) = (many.first(), one.is_empty()) {
         spec.insert("podCIDR".into(), json!(first));
+    }
+    if spec.get("providerID") == Some(&json!("")) {
+        spec.remove("providerID");
     }
     for part in ["taints", "podCIDRs"] {
         if spec.get(part).and_then(Value::as_array).is_some_and(Vec::is_empty) {
@@ -137,7 +140,7 @@ pub(super) fn validate_change(old: &Value, new: &Value) -> Vec<FieldError> {
         let why = "node updates may not change podCIDR except from \"\" to valid";
         errors.extend((0..changes).map(|_| FieldError::forbidden("spec.podCIDRs", why)));
     }
-    if at(old, &["spec", "providerID"]).is_some()
+    if !text(old, &["spec", "providerID"]).is_empty()
         && text(old, &["spec", "providerID"]) != text(new, &["spec", "providerID"])
     {
         let why = "node updates may not change providerID except from \"\" to valid";

@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::object::{self, at, list, map_at, text, texts};
 
 mod allocate;
+mod ports;
+mod status;
 mod validate;
 
 pub(super) use validate::{validate, validate_change};
@@ -167,11 +169,15 @@ fn keep_allocated(old: &Value, new: &mut Value) {
 }
 
 fn keep_node_ports(old: &Value, new: &mut Value) {
-    let before = list(old, &["spec", "ports"]).to_vec();
+    let before = list(old, &["spec", "ports"]);
+    // What a port had and another has now is not handed back.
+    let used: Vec<Value> =
+        list(new, &["spec", "ports"]).iter().filter_map(|port| port.get("nodePort").cloned()).collect();
     let ports = map_at(new, &["spec"]).get_mut("ports").and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten() {
         let same = |one: &&Value| one.get("name") == port.get("name");
         let kept = before.iter().find(same).and_then(|found| found.get("nodePort")).cloned();
+        let kept = kept.filter(|kept| !used.contains(kept));
         if let (Some(kept), None) = (kept, port.get("nodePort")) {
             object::map_of(port).insert("nodePort".into(), kept);
         }

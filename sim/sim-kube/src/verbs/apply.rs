@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::update::check_name_of_body;
-use super::{decode, presented};
+use super::{decode, presented, shown};
 use crate::core::{Call, Core, Outcome};
 use crate::object;
 use crate::patch::apply::{applied, type_of};
@@ -57,7 +57,7 @@ impl Core {
         if !call.is_apply() {
             let claimed = strategy::claimed_new(&call.resource, given, object);
             let schema = call.merge_schema();
-            let claimed = presented(&call.resource, &claimed);
+            let claimed = shown(&call.resource, claimed);
             let managed = managed_after_update(None, &claimed, &call.manager(), self.now(), &schema);
             copy_managed(&managed, object);
         }
@@ -69,7 +69,7 @@ impl Core {
             let mut claimed = new.clone();
             strategy::default_claimed(&call.resource, &mut claimed);
             let schema = call.merge_schema();
-            let (old, claimed) = (presented(&call.resource, old), presented(&call.resource, &claimed));
+            let (old, claimed) = (presented(&call.resource, old), shown(&call.resource, claimed));
             let managed = managed_after_update(Some(&old), &claimed, &call.manager(), self.now(), &schema);
             copy_managed(&managed, new);
         }

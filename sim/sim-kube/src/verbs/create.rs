@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{decode, metadata};
+use super::{decode, metadata, seconds};
 use crate::core::{Call, Core, Outcome};
 use crate::object;
-use crate::status::{ApiError, FieldError};
+use crate::status::ApiError;
 use crate::strategy;
 
 /// Signs of generated names: no vowels and no look-alikes, as the real server.
@@ -68,23 +68,17 @@ impl Core {
         let given = object.clone();
         strategy::default_new(&resource, &mut object);
         self.manage_new(call, &given, &mut object);
-        let invalid = |object: &Value, errors: &[FieldError]| {
-            Err(ApiError::invalid_object(&resource, object::name(object), errors))
-        };
         let mut errors = metadata::validate(&resource, &object);
         errors.extend(strategy::validate_new(&resource, &object));
         if !errors.is_empty() {
-            return invalid(&object, &errors);
+            return Err(ApiError::invalid_object(&resource, object::name(&object), &errors));
         }
         let key = (object::namespace(&object).to_owned(), object::name(&object).to_owned());
         let bucket = resource.bucket();
         if let Some(existing) = self.store.get(&bucket, &key) {
             return Err(exists(call, &existing));
         }
-        let errors = self.allocate_new(&resource, &mut object);
-        if !errors.is_empty() {
-            return invalid(&object, &errors);
-        }
+        self.allocate_new(&resource, &mut object)?;
         if call.dry_run() {
             return Ok(Arc::new(object));
         }
@@ -141,9 +135,4 @@ fn exists(call: &Call<'_>, existing: &Value) -> ApiError {
         error.message = format!("object is being deleted: {}", error.message);
     }
     error
-}
-
-/// A timestamp as metadata shows it: whole seconds.
-pub(crate) fn seconds(time: jiff::Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

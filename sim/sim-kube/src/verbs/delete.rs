@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::seconds;
+use super::decode;
 use super::list::Filter;
-use super::{decode, presented};
+use super::seconds;
 use crate::core::{Call, Core, Outcome};
 use crate::object;
 use crate::resource::Resource;
@@ -50,18 +50,15 @@ impl Core {
         let bucket = call.resource.bucket();
         let chosen: Vec<Arc<Value>> = self
             .store
-            .objects(&bucket)
+            .inside(&bucket, &call.path.namespace)
             .filter(|(key, object)| filter.matches(&key.0, object))
             .map(|(_, object)| Arc::clone(object))
             .collect();
-        let mut items = Vec::new();
-        for old in chosen {
-            self.delete_object(&call.resource, &old, &options)?;
-            items.push(presented(&call.resource, &old));
+        for old in &chosen {
+            self.delete_object(&call.resource, old, &options)?;
         }
         let meta = json!({"resourceVersion": self.store.version().to_string()});
-        let body = call.shape.many(&call.resource, &meta, items, self.now());
-        Ok(Outcome::json(200, body))
+        Ok(self.listed(call, chosen, meta))
     }
 
     /// Removes the object, or marks it when something holds it. Answers what is left and whether it is gone.
@@ -81,6 +78,10 @@ impl Core {
                 Propagation::Orphan => finalizers.push("orphan".into()),
                 Propagation::Background => {}
             }
+        }
+        if strategy::crd::is_definition(resource) && !options.dry_run && !self.empty_definition(old) {
+            finalizers.push(strategy::crd::CLEANUP.to_owned());
+            finalizers.dedup();
         }
         let mut marked = Value::clone(old);
         object::set_finalizers(&mut marked, &finalizers);
@@ -117,6 +118,10 @@ fn mark(resource: &Resource, object: &mut Value, now: &str) {
     }
     let meta = object::meta(object);
     meta.insert("deletionTimestamp".into(), json!(now));
+    if strategy::crd::is_definition(resource) {
+        strategy::crd::end(object, now);
+        return;
+    }
     // A namespace's deletion is its own and has no grace period.
     if !resource.is("", "namespaces") {
         meta.insert("deletionGracePeriodSeconds".into(), json!(0));

@@ -1,22 +1,24 @@
 //! GET of many: filters, consistent pages, and which version a list may show.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::presented;
 use crate::core::{Call, Core, Outcome};
+use crate::listing::Listing;
 use crate::object;
 use crate::request::selector::{self, Requirement};
 use crate::shape::Shape;
 use crate::status::{ApiError, FieldError};
-use crate::store::{Compacted, ObjectKey, Snapshot};
+use crate::store::{Compacted, ObjectKey, View};
 use crate::strategy::fields;
 
 /// Which objects of a bucket are meant.
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
-    namespace: String,
+    pub(super) namespace: String,
     labels: Vec<Requirement>,
     fields: Vec<Requirement>,
 }
@@ -65,23 +67,29 @@ impl Core {
         check_version_match(call)?;
         let filter = Filter::of(call)?;
         let page = self.page(call)?;
-        let snapshot = self.store.snapshot_at(&call.resource.bucket(), page.version).map_err(
-            |Compacted { oldest }| match page.after {
-                Some(_) => continue_expired(),
-                None => ApiError::expired(format!(
-                    "The resourceVersion for the provided list is too old: {} ({oldest})",
-                    page.version
-                )),
-            },
-        )?;
-        let (items, meta) = cut(call, &filter, &page, &snapshot);
-        let body = call.shape.many(&call.resource, &meta, items, self.now());
-        Ok(Outcome::json(200, body))
+        let expired = |Compacted { oldest }| match page.after {
+            Some(_) => continue_expired(),
+            None => ApiError::expired(format!(
+                "The resourceVersion for the provided list is too old: {} ({oldest})",
+                page.version
+            )),
+        };
+        let bucket = call.resource.bucket();
+        let view = self.store.view_at(&bucket, page.version, &filter.namespace, page.after.as_ref());
+        let (items, meta) = cut(call, &filter, page.version, &view.map_err(expired)?);
+        Ok(self.listed(call, items, meta))
+    }
+
+    /// The answer with these objects.
+    pub(crate) fn listed(&self, call: &Call<'_>, items: Vec<Arc<Value>>, meta: Value) -> Outcome {
+        let resource = Arc::clone(&call.resource);
+        Outcome::List(Box::new(Listing { resource, shape: call.shape, meta, items, now: self.now() }))
     }
 
     fn page(&self, call: &Call<'_>) -> Result<Page, ApiError> {
         let options = call.options;
-        let current = self.store.version();
+        let newest = self.store.version();
+        let current = call.request.at_version.map_or(newest, |version| version.min(newest));
         if !options.continue_token.is_empty() && !options.resource_version.is_empty() {
             return Err(ApiError::bad_request(
                 "specifying resource version is not allowed when using continue",
@@ -135,26 +143,24 @@ fn check_version_match(call: &Call<'_>) -> Result<(), ApiError> {
     }
 }
 
-fn cut(call: &Call<'_>, filter: &Filter, page: &Page, snapshot: &Snapshot) -> (Vec<Value>, Value) {
+fn cut(call: &Call<'_>, filter: &Filter, version: u64, view: &View<'_>) -> (Vec<Arc<Value>>, Value) {
     let limit = call.options.limit.unwrap_or(usize::MAX);
-    let mut rest = snapshot
-        .iter()
-        .filter(|(key, _)| page.after.as_ref().is_none_or(|after| *key > after))
-        .filter(|(key, object)| filter.matches(&key.0, object));
+    let mut rest = view.iter().filter(|(key, object)| filter.matches(&key.0, object));
     let mut items = Vec::new();
     let mut last = None;
     for (key, object) in rest.by_ref().take(limit) {
-        items.push(presented(&call.resource, object));
-        last = Some(key.clone());
+        items.push(Arc::clone(object));
+        last = Some(key);
     }
-    let remaining = rest.count();
-    let mut meta = json!({"resourceVersion": page.version.to_string()});
+    // How many are left is told only where nothing is left out.
+    let remaining = if filter.is_selective() { usize::from(rest.next().is_some()) } else { rest.count() };
+    let mut meta = json!({"resourceVersion": version.to_string()});
     if !call.resource.builtin && call.shape == Shape::Whole {
         object::map_of(&mut meta).insert("continue".into(), json!("")); // custom lists always say so
     }
     if let (Some(last), true) = (last, remaining > 0) {
         let map = object::map_of(&mut meta);
-        map.insert("continue".into(), json!(write_continue(page.version, &last)));
+        map.insert("continue".into(), json!(write_continue(version, last)));
         if !filter.is_selective() {
             map.insert("remainingItemCount".into(), json!(remaining));
         }

@@ -71,17 +71,16 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<FieldError> {
         errors.push(FieldError::invalid("metadata.name", name, why));
     }
     for key in keys(object, "labels") {
-        errors.extend(qualified_name_fault(&key).map(|why| FieldError::invalid("metadata.labels", key, why)));
+        let faults = qualified_name_faults(&key).into_iter();
+        errors.extend(faults.map(|why| FieldError::invalid("metadata.labels", key.as_str(), why)));
     }
     for (_, value) in pairs(object, "labels") {
         errors
             .extend(label_value_fault(&value).map(|why| FieldError::invalid("metadata.labels", value, why)));
     }
     for key in keys(object, "annotations") {
-        let lower = key.to_lowercase();
-        errors.extend(
-            qualified_name_fault(&lower).map(|why| FieldError::invalid("metadata.annotations", key, why)),
-        );
+        let faults = qualified_name_faults(&key.to_lowercase()).into_iter();
+        errors.extend(faults.map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)));
     }
     for (index, finalizer) in object::finalizers(object).iter().enumerate() {
         errors.extend(finalizer_faults(finalizer, index));
@@ -153,7 +152,7 @@ fn keys(object: &Value, place: &str) -> Vec<String> {
     pairs(object, place).into_iter().map(|(key, _)| key).collect()
 }
 
-const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+pub(crate) const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const TWO_SLASHES: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
@@ -206,26 +205,30 @@ fn is_name_part(text: &str) -> bool {
         && text.chars().all(|sign| edge(sign) || matches!(sign, '-' | '_' | '.'))
 }
 
-fn qualified_name_fault(key: &str) -> Option<String> {
+/// Everything that keeps a text from being a name with an optional prefix.
+pub(crate) fn qualified_name_faults(key: &str) -> Vec<String> {
     if key.matches('/').count() > 1 {
-        return Some(TWO_SLASHES.to_owned());
+        return vec![TWO_SLASHES.to_owned()];
     }
     let (prefix, part) = match key.split_once('/') {
         Some((prefix, part)) => (Some(prefix), part),
         None => (None, key),
     };
+    let mut faults = Vec::new();
     match prefix {
-        Some("") => return Some("prefix part must be non-empty".into()),
-        Some(prefix) if !is_subdomain(prefix) => return Some(format!("prefix part {SUBDOMAIN}")),
+        Some("") => faults.push("prefix part must be non-empty".to_owned()),
+        Some(prefix) if !is_subdomain(prefix) => faults.push(format!("prefix part {SUBDOMAIN}")),
         _ => {}
     }
     if part.is_empty() {
-        return Some("name part must be non-empty".into());
+        faults.push("name part must be non-empty".to_owned());
+    } else if part.len() > 63 {
+        faults.push("name part must be no more than 63 characters".to_owned());
     }
-    if part.len() > 63 {
-        return Some("name part must be no more than 63 characters".into());
+    if !is_name_part(part) {
+        faults.push(QUALIFIED.to_owned());
     }
-    (!is_name_part(part)).then(|| QUALIFIED.to_owned())
+    faults
 }
 
 pub(crate) fn label_value_fault(value: &str) -> Option<String> {
@@ -238,8 +241,9 @@ pub(crate) fn label_value_fault(value: &str) -> Option<String> {
 fn finalizer_faults(finalizer: &str, index: usize) -> Vec<FieldError> {
     const STANDARD: &[&str] = &["orphan", "foregroundDeletion", "kubernetes"];
     let field = "metadata.finalizers";
-    if let Some(why) = qualified_name_fault(finalizer) {
-        return vec![FieldError::invalid(field, finalizer, why)];
+    let faults = qualified_name_faults(finalizer);
+    if !faults.is_empty() {
+        return faults.into_iter().map(|why| FieldError::invalid(field, finalizer, why)).collect();
     }
     if !finalizer.contains('/') && !STANDARD.contains(&finalizer) {
         let why = "name is neither a standard finalizer name nor is it fully qualified";

@@ -15,10 +15,14 @@ impl Core {
             return Err(ApiError::method_not_allowed());
         }
         let (mut review, _) = decode::object(call)?;
+        object::meta(&mut review);
+        let asked = |user| {
+            Outcome::Review(Box::new(Review { access: access_of(&review, user), review: review.clone() }))
+        };
         let status = match call.resource.kind.as_str() {
             "TokenReview" => self.token_status(&review),
             "SelfSubjectReview" => json!({"userInfo": user_info(&call.request.user)}),
-            "SelfSubjectAccessReview" => self.access_status(&review, call.request.user.clone()),
+            "SelfSubjectAccessReview" => return Ok(asked(call.request.user.clone())),
             "SelfSubjectRulesReview" => json!({
                 "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
                 "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
@@ -29,33 +33,45 @@ impl Core {
                     name: text(&review, &["spec", "user"]).to_owned(),
                     groups: texts(&review, &["spec", "groups"]),
                 };
-                self.access_status(&review, user)
+                return Ok(asked(user));
             }
         };
-        object::meta(&mut review);
         object::map_of(&mut review).insert("status".into(), status);
         Ok(Outcome::json(201, review))
     }
 
     fn token_status(&self, review: &Value) -> Value {
-        match self.config.tokens.get(text(review, &["spec", "token"])) {
+        match self.token_owner(text(review, &["spec", "token"])) {
             Some(user) => json!({"authenticated": true, "user": user_info(user)}),
             None => json!({"user": {}, "error": "[invalid bearer token]"}),
         }
     }
+}
 
-    fn access_status(&self, review: &Value, user: User) -> Value {
-        let attribute = |key| text(review, &["spec", "resourceAttributes", key]).to_owned();
-        let access = AccessRequest {
-            user,
-            verb: attribute("verb"),
-            group: attribute("group"),
-            resource: attribute("resource"),
-            subresource: attribute("subresource"),
-            namespace: attribute("namespace"),
-            name: attribute("name"),
-        };
-        json!({"allowed": (self.config.authorizer)(&access)})
+/// A question about somebody's rights, which the authorizer answers when the state is not locked.
+#[derive(Debug)]
+pub(crate) struct Review {
+    pub(crate) access: AccessRequest,
+    review: Value,
+}
+
+impl Review {
+    pub(crate) fn answered(mut self, allowed: bool) -> Outcome {
+        object::map_of(&mut self.review).insert("status".into(), json!({"allowed": allowed}));
+        Outcome::json(201, self.review)
+    }
+}
+
+fn access_of(review: &Value, user: User) -> AccessRequest {
+    let attribute = |key| text(review, &["spec", "resourceAttributes", key]).to_owned();
+    AccessRequest {
+        user,
+        verb: attribute("verb"),
+        group: attribute("group"),
+        resource: attribute("resource"),
+        subresource: attribute("subresource"),
+        namespace: attribute("namespace"),
+        name: attribute("name"),
     }
 }
 

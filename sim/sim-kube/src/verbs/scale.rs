@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::decode;
 use crate::core::{Call, Core, Outcome};
 use crate::object;
+use crate::patch::{MergeSchema, PatchKind, patched};
 use crate::status::ApiError;
 
 impl Core {
@@ -15,11 +16,15 @@ impl Core {
             Method::GET => return Ok(Outcome::json(200, scale_of(&old))),
             Method::PUT => decode::document(call)?,
             Method::PATCH => {
-                let patch: Value = serde_json::from_slice(&call.request.body)
-                    .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
-                let mut scale = scale_of(&old);
-                json_patch::merge(&mut scale, &patch);
-                scale
+                let kind = PatchKind::of_content_type(&call.request.content_type).ok_or_else(|| {
+                    let mut error = ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+                    error.details = Some(json!({}));
+                    error
+                })?;
+                let patch = decode::json_or_yaml(&call.request.body)
+                    .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
+                patched(kind, &MergeSchema::custom(true), &scale_of(&old), &patch)
+                    .map_err(|error| ApiError::of_status(&error.status()))?
             }
             _ => return Err(ApiError::method_not_allowed()),
         };

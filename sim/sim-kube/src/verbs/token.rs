@@ -1,12 +1,14 @@
-//! `serviceaccounts/NAME/token`: tokens that name their ServiceAccount from then on.
+//! `serviceaccounts/NAME/token`: tokens that name their ServiceAccount until they expire.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::create::seconds;
 use super::decode;
+use super::seconds;
 use crate::config::User;
 use crate::core::{Call, Core, Outcome};
 use crate::object;
@@ -15,7 +17,29 @@ use crate::status::ApiError;
 /// What a request without `expirationSeconds` gets.
 const LIFETIME_SECONDS: u64 = 3_600;
 
+/// The tokens that the server has issued, until they expire.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens {
+    issued: BTreeMap<String, (User, Timestamp)>,
+}
+
+impl Tokens {
+    fn add(&mut self, token: String, user: User, expires: Timestamp, now: Timestamp) {
+        self.issued.retain(|_, (_, expires)| *expires > now);
+        self.issued.insert(token, (user, expires));
+    }
+
+    fn owner(&self, token: &str, now: Timestamp) -> Option<&User> {
+        self.issued.get(token).filter(|(_, expires)| *expires > now).map(|(user, _)| user)
+    }
+}
+
 impl Core {
+    /// Whose the token is, unless nobody knows it or it has expired.
+    pub(crate) fn token_owner(&self, token: &str) -> Option<&User> {
+        self.config.tokens.get(token).or_else(|| self.tokens.owner(token, self.now()))
+    }
+
     pub(crate) fn issue_token(&mut self, call: &Call<'_>) -> Result<Outcome, ApiError> {
         if call.request.method != Method::POST {
             return Err(ApiError::method_not_allowed());
@@ -24,7 +48,7 @@ impl Core {
         let mut request = if call.request.body.is_empty() { json!({}) } else { decode::document(call)? };
         let wanted = object::at(&request, &["spec", "expirationSeconds"]).and_then(Value::as_u64);
         let lifetime = Duration::from_secs(wanted.unwrap_or(LIFETIME_SECONDS));
-        let expires = self.now().checked_add(lifetime).unwrap_or(jiff::Timestamp::MAX);
+        let expires = self.now().checked_add(lifetime).unwrap_or(Timestamp::MAX);
         let (namespace, name) = call.key();
         let token = format!("sim.{}", self.new_uid());
         let user = User {
@@ -35,7 +59,7 @@ impl Core {
                 "system:authenticated".into(),
             ],
         };
-        self.config.tokens.insert(token.clone(), user);
+        self.tokens.add(token.clone(), user, expires, self.config.clock.now());
         object::map_at(&mut request, &["spec"])
             .entry("expirationSeconds")
             .or_insert_with(|| json!(LIFETIME_SECONDS));

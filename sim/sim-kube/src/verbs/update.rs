@@ -20,6 +20,9 @@ impl Core {
         check_name_of_body(call, &object)?;
         self.check_namespace_of_body(call, &mut object)?;
         let missing = self.store.get(&call.resource.bucket(), &call.key()).is_none();
+        if missing && call.resource.create_on_update {
+            check_uid(call, "", object::uid(&object))?; // who names a uid means an object that was there
+        }
         let creates = missing && call.resource.create_on_update && call.path.subresource.is_empty();
         let (code, stored) = if creates {
             object::meta(&mut object).remove("resourceVersion");
@@ -43,6 +46,7 @@ impl Core {
         let (object, _) = decode::object(call)?;
         check_name_of_body(call, &object)?;
         let old = self.stored(call)?;
+        check_preconditions(call, &old, &object)?;
         let mut new = object;
         let label = "kubernetes.io/metadata.name";
         object::map_at(&mut new, &["metadata", "labels"]).insert(label.into(), json!(call.path.name));
@@ -65,19 +69,17 @@ impl Core {
         metadata::keep_owned(old, &mut new);
         keep_other_part(call, old, &mut new);
         let resource = Arc::clone(&call.resource);
-        let mut errors = self.prepare_change(&resource, &call.path.subresource, old, &mut new);
-        errors.extend(metadata::validate(&resource, &new));
+        strategy::default_change(&resource, &call.path.subresource, old, &mut new);
+        let mut errors = metadata::validate(&resource, &new);
         if resource.is("", "nodes") {
             errors.extend(metadata::validate(&resource, &new)); // the real server looks twice
         }
         errors.extend(metadata::validate_change(old, &new));
         errors.extend(strategy::validate_change(&resource, old, &new));
-        if errors.is_empty() {
-            errors = self.allocate_change(&resource, &call.path.subresource, old, &mut new);
-        }
         if !errors.is_empty() {
             return Err(ApiError::invalid_object(&resource, object::name(old), &errors));
         }
+        self.allocate_change(&resource, &call.path.subresource, old, &mut new)?;
         count_generation(&resource, old, &mut new);
         self.store_change(call, old, new)
     }
@@ -129,12 +131,7 @@ fn check_preconditions(call: &Call<'_>, old: &Value, new: &Value) -> Result<(), 
             let error = FieldError::invalid("metadata.uid", wants, "field is immutable");
             return Err(ApiError::invalid_object(resource, name, &[error.clone(), error])); // it looks twice
         }
-        let why = format!(
-            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
-             failed: UID in precondition: {wants}, UID in object meta: {has}",
-            storage_key(call)
-        );
-        return Err(ApiError::conflict(resource, name, &why));
+        check_uid(call, has, wants)?;
     }
     let wanted = object::text(new, &["metadata", "resourceVersion"]);
     if !wanted.is_empty() && wanted.parse::<u64>().is_err() {
@@ -154,6 +151,19 @@ fn check_preconditions(call: &Call<'_>, old: &Value, new: &Value) -> Result<(), 
         return Err(ApiError::modified(resource, name));
     }
     Ok(())
+}
+
+/// A uid in the body is the one that the object has; "" is that of an object that is not there.
+fn check_uid(call: &Call<'_>, has: &str, wants: &str) -> Result<(), ApiError> {
+    if wants.is_empty() || has == wants {
+        return Ok(());
+    }
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+         failed: UID in precondition: {wants}, UID in object meta: {has}",
+        storage_key(call)
+    );
+    Err(ApiError::conflict(&call.resource, &call.path.name, &why))
 }
 
 /// Where the real server keeps the object, as its messages say.
@@ -203,16 +213,17 @@ fn count_generation(resource: &Resource, old: &Value, new: &mut Value) {
     if !resource.has_generation {
         return;
     }
-    let desired = |value: &Value| {
-        let mut copy = value.clone();
-        let map = object::map_of(&mut copy);
-        ["metadata", "apiVersion", "kind"].iter().for_each(|key| drop(map.remove(*key)));
-        if resource.has_status {
-            map.remove("status");
-        }
-        copy
+    let counts = |key: &str| {
+        !matches!(key, "metadata" | "apiVersion" | "kind") && (key != "status" || !resource.has_status)
     };
-    if desired(old) != desired(new) {
+    let differs = |one: &Value, other: &Value| {
+        let fields = one.as_object().into_iter().flatten();
+        fields.filter(|(key, _)| counts(key)).any(|(key, value)| other.get(key) != Some(value))
+    };
+    // A rollout may be asked for by an annotation.
+    let annotations = |value| object::at(value, &["metadata", "annotations"]);
+    let annotated = resource.is("apps", "deployments") && annotations(old) != annotations(new);
+    if annotated || differs(old, new) || differs(new, old) {
         let generation = object::at(old, &["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0);
         object::meta(new).insert("generation".into(), json!(generation + 1));
     }

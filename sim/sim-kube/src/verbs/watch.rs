@@ -1,4 +1,4 @@
-//! Watches: what a stream begins with and what a change means to one watcher. The stream itself is in `serve`.
+//! Watches: what a stream begins with and what a change means to one watcher. The stream itself is in `server::stream`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::list::Filter;
-use super::presented;
+use crate::config::Clock;
 use crate::core::{Call, Core, Outcome};
+use crate::fault::{EventInfo, WatchInfo};
+use crate::listing::event_line;
 use crate::object;
 use crate::resource::{BucketKey, Resource};
 use crate::shape::{self, Shape};
@@ -33,30 +35,59 @@ pub(crate) struct WatchSpec {
     pub(crate) epoch: u64,
     /// The table's columns were told.
     columns_told: bool,
+    /// Ages in tables are told by it.
+    clock: Clock,
+    /// Who watches.
+    pub(crate) info: WatchInfo,
 }
 
 /// One line of the stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
     kind: &'static str,
-    object: Value,
+    content: Content,
     /// Nothing follows.
     pub(crate) last: bool,
 }
 
-impl Frame {
-    fn new(kind: &'static str, object: Value) -> Self {
-        Self { kind, object, last: false }
-    }
+/// What a line is about.
+#[derive(Debug, Clone, PartialEq)]
+enum Content {
+    /// A stored object, which is written when the line is sent; `columns`: with those of its table.
+    Stored { object: Arc<Value>, columns: bool },
+    /// Something else.
+    Ready(Value),
+}
 
+impl Frame {
     /// An ERROR, after which the stream ends.
     pub(crate) fn error(error: &ApiError) -> Self {
-        Self { kind: "ERROR", object: error.body(), last: true }
+        Self { kind: "ERROR", content: Content::Ready(error.body()), last: true }
+    }
+
+    /// What an interceptor sees of it.
+    pub(crate) fn info(&self) -> EventInfo {
+        let object = match &self.content {
+            Content::Ready(object) => object,
+            Content::Stored { object, .. } => object,
+        };
+        EventInfo {
+            kind: self.kind,
+            namespace: object::namespace(object).to_owned(),
+            name: object::name(object).to_owned(),
+            resource_version: object::resource_version(object),
+        }
     }
 
     /// The line as it is sent.
-    pub(crate) fn line(&self) -> bytes::Bytes {
-        let mut text = json!({"type": self.kind, "object": self.object}).to_string();
+    pub(crate) fn line(&self, spec: &WatchSpec) -> bytes::Bytes {
+        let mut text = match &self.content {
+            Content::Ready(object) => json!({"type": self.kind, "object": object}).to_string(),
+            Content::Stored { object, columns } => {
+                let now = spec.clock.now();
+                event_line(self.kind, &spec.resource, spec.shape, object, now, *columns)
+            }
+        };
         text.push('\n');
         text.into()
     }
@@ -78,6 +109,7 @@ impl Core {
             return Err(ApiError::too_large_resource_version(wanted, self.store.version()));
         }
         let default = self.config.watch_timeout;
+        self.watches += 1;
         let mut spec = WatchSpec {
             changed: self.store.notifier(&bucket),
             resource: Arc::clone(&call.resource),
@@ -90,6 +122,15 @@ impl Core {
             first: VecDeque::new(),
             epoch: self.watch_epoch,
             columns_told: false,
+            clock: self.config.clock.clone(),
+            info: WatchInfo {
+                id: self.watches,
+                user: call.request.user.name.clone(),
+                user_agent: call.request.user_agent.clone(),
+                group: call.path.group.clone(),
+                resource: call.path.plural.clone(),
+                namespace: call.path.namespace.clone(),
+            },
             bucket,
         };
         if initial {
@@ -105,24 +146,11 @@ impl Core {
     fn add_existing(&self, spec: &mut WatchSpec) {
         let chosen: Vec<Arc<Value>> = self
             .store
-            .objects(&spec.bucket)
+            .inside(&spec.bucket, &spec.filter.namespace)
             .filter(|(key, object)| spec.filter.matches(&key.0, object))
             .map(|(_, object)| Arc::clone(object))
             .collect();
-        for object in chosen {
-            let frame = self.frame(spec, "ADDED", &object);
-            spec.first.push_back(frame);
-        }
-    }
-
-    fn frame(&self, spec: &mut WatchSpec, kind: &'static str, stored: &Value) -> Frame {
-        let object = presented(&spec.resource, stored);
-        let mut shown = spec.shape.one(&spec.resource, object, self.now());
-        if let (Shape::Table(_), true) = (spec.shape, spec.columns_told) {
-            object::map_of(&mut shown).insert("columnDefinitions".into(), Value::Null);
-        }
-        spec.columns_told = true;
-        Frame::new(kind, shown)
+        spec.first = chosen.into_iter().map(|object| spec.frame("ADDED", object)).collect();
     }
 
     /// A bookmark at the watch's version.
@@ -140,7 +168,7 @@ impl Core {
             Shape::Metadata => shape::partial(&object),
             Shape::Table(_) => spec.shape.one(&spec.resource, object, self.now()),
         };
-        Frame::new("BOOKMARK", object)
+        Frame { kind: "BOOKMARK", content: Content::Ready(object), last: false }
     }
 
     /// What the watch has not been told yet.
@@ -156,25 +184,32 @@ impl Core {
             Ok(changes) => {
                 // A watch may have been started in the future; then it waits for it.
                 spec.version = spec.version.max(self.store.version());
-                changes.iter().filter_map(|change| self.told(spec, change)).collect()
+                changes.iter().filter_map(|change| spec.told(change)).collect()
             }
         }
     }
+}
+
+impl WatchSpec {
+    fn frame(&mut self, kind: &'static str, object: Arc<Value>) -> Frame {
+        let columns = !std::mem::replace(&mut self.columns_told, true);
+        Frame { kind, content: Content::Stored { object, columns }, last: false }
+    }
 
     /// What one change means to this watcher: objects may begin or cease to match.
-    fn told(&self, spec: &mut WatchSpec, change: &Change) -> Option<Frame> {
+    fn told(&mut self, change: &Change) -> Option<Frame> {
         let namespace = object::namespace(&change.new).to_owned();
-        let was = change.old.as_ref().is_some_and(|old| spec.filter.matches(&namespace, old));
-        let is = !change.deleted && spec.filter.matches(&namespace, &change.new);
+        let was = change.old.as_ref().is_some_and(|old| self.filter.matches(&namespace, old));
+        let is = !change.deleted && self.filter.matches(&namespace, &change.new);
         match (was, is) {
             (false, false) => None,
-            (false, true) => Some(self.frame(spec, "ADDED", &change.new)),
-            (true, true) => Some(self.frame(spec, "MODIFIED", &change.new)),
+            (false, true) => Some(self.frame("ADDED", Arc::clone(&change.new))),
+            (true, true) => Some(self.frame("MODIFIED", Arc::clone(&change.new))),
             (true, false) => {
                 // The object as it last matched, with the version at which it ceased to.
                 let mut last = change.old.as_deref().cloned().unwrap_or_default();
                 object::meta(&mut last).insert("resourceVersion".into(), json!(change.version.to_string()));
-                Some(self.frame(spec, "DELETED", &last))
+                Some(self.frame("DELETED", Arc::new(last)))
             }
         }
     }

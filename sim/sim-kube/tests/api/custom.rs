@@ -167,3 +167,38 @@ fn a_deleted_collection_is_the_selected_one() {
     assert_eq!((code, list["items"].as_array().unwrap().len()), (200, 1));
     assert_eq!(server.stored("", "configmaps").len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_waits_for_objects_that_are_held() {
+    let server = SimKube::new(Config::seeded(7));
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "goners.y.io"},
+        "spec": {
+            "group": "y.io", "scope": "Cluster", "names": {"plural": "goners", "kind": "Goner"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+    });
+    let ask = |method: Method, path: &str, body: &Value| server.request(method, path, body).0;
+    assert_eq!(ask(Method::POST, definitions, &definition), 201);
+    for (name, finalizers) in [("free", json!([])), ("held", json!(["x.io/hold"]))] {
+        let object = json!({
+            "apiVersion": "y.io/v1", "kind": "Goner", "metadata": {"name": name, "finalizers": finalizers},
+        });
+        assert_eq!(ask(Method::POST, "/apis/y.io/v1/goners", &object), 201);
+    }
+    let nothing = Value::Null;
+    let one = format!("{definitions}/goners.y.io");
+    assert_eq!(ask(Method::DELETE, &one, &nothing), 200);
+    assert_eq!(ask(Method::GET, "/apis/y.io/v1/goners/free", &nothing), 404);
+    let (code, held) = server.request(Method::GET, "/apis/y.io/v1/goners/held", &nothing);
+    assert_eq!((code, held["metadata"]["deletionTimestamp"].is_string()), (200, true));
+    let (_, waiting) = server.request(Method::GET, &one, &nothing);
+    assert_eq!(waiting["metadata"]["finalizers"], json!(["customresourcecleanup.apiextensions.k8s.io"]));
+    let patch = json!({"metadata": {"finalizers": null}});
+    let kind = "application/merge-patch+json";
+    assert_eq!(server.request_as(Method::PATCH, "/apis/y.io/v1/goners/held", kind, &patch).0, 200);
+    assert_eq!(ask(Method::GET, &one, &nothing), 404);
+    assert_eq!(ask(Method::GET, "/apis/y.io/v1/goners", &nothing), 404);
+}

@@ -9,7 +9,9 @@
 
 mod cluster;
 mod custom;
+mod faults;
 mod kubectl;
+mod limits;
 mod objects;
 mod patches;
 mod services;

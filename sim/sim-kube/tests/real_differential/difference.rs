@@ -90,12 +90,14 @@ fn compare(simulated: &Value, real: &Value, place: &str, note: &mut impl FnMut(S
 }
 
 impl Difference {
-    /// The entry of the table that this difference is known by.
+    /// The entry of the table that this difference is known by. Another status code is known only by an entry that
+    /// names it.
     pub(crate) fn listed(&self) -> Option<&'static Listed> {
         LISTED.iter().find(|listed| {
             listed.script == self.script
                 && listed.request == self.title
                 && self.place.starts_with(listed.place)
+                && (self.place != "code" || listed.place == "code")
         })
     }
 }

@@ -1,4 +1,5 @@
-//! The real kubectl against the simulator's HTTP server. Skipped, with a line that says so, where there is no kubectl.
+//! The real kubectl against the simulator's HTTP server. Skipped, with a line that says so, where
+//! `KUBEBUILDER_ASSETS` names a folder without kubectl.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -20,10 +21,12 @@ struct Kubectl {
 }
 
 impl Kubectl {
-    /// Starts a simulator; nothing if there is no kubectl.
+    /// Starts a simulator; nothing if somebody else's folder has no kubectl.
     async fn start() -> anyhow::Result<Option<Self>> {
-        let Some(program) = Binaries::locate().ok().and_then(|binaries| binaries.kubectl) else {
-            println!("skipped: there is no kubectl; `cargo xtask kubernetes` builds one");
+        let Some(program) = Binaries::locate()?.kubectl else {
+            let own = std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|folder| !folder.is_empty());
+            ensure!(own, "the cache of binaries has no kubectl; run `cargo xtask kubernetes`");
+            println!("skipped: there is no kubectl in the folder that KUBEBUILDER_ASSETS names");
             return Ok(None);
         };
         let listener = TcpListener::bind("127.0.0.1:0").await?;

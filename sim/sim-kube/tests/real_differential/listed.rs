@@ -9,7 +9,7 @@ pub(crate) struct Listed {
     pub(crate) script: &'static str,
     /// The title of the request.
     pub(crate) request: &'static str,
-    /// `code`, `headers`, or the beginning of a pointer into the body; empty for the whole answer.
+    /// `code`, `headers`, or the beginning of a pointer into the body; empty for the whole answer but its code.
     pub(crate) place: &'static str,
     /// Why it is kept.
     pub(crate) reason: &'static str,
@@ -91,12 +91,17 @@ pub(crate) const LISTED: &[Listed] = &[
         "a condition without its time is refused: our types demand it, and our code never leaves it out",
     ),
     listed(
+        "services",
+        "a condition without a reason",
+        "code",
+        "as above: 422 here, 200 there; nobody may rely on either",
+    ),
+    listed(
         "leases",
         "a time that is none",
         "/body/message",
         "Go's words about times; code and reason are the same",
     ),
-    listed("leases", "a new event without what it needs", "", "new-style events are not validated"),
     listed(
         "patches",
         "merge: a wrong type",
@@ -108,6 +113,13 @@ pub(crate) const LISTED: &[Listed] = &[
         "a port without its key",
         "",
         "the real server lets the item pass and then finds that its port is 0",
+    ),
+    listed("apply", "a port without its key", "code", "as above: 500 here, 422 there"),
+    listed(
+        "apply",
+        "apply the status of what is not there",
+        "code",
+        "404 here, 422 there: both refuse, and nobody applies a status alone",
     ),
     listed(
         "apply",
@@ -133,6 +145,7 @@ pub(crate) const LISTED: &[Listed] = &[
         "/body/message",
         "tokens are opaque; code and reason are the same",
     ),
+    listed("watches", "the old way to watch", "code", "they are not served"),
     listed(
         "watches",
         "the old way to watch",
@@ -162,6 +175,21 @@ pub(crate) const LISTED: &[Listed] = &[
         "a review of my rights",
         "/body/metadata/managedFields",
         "a review is not stored, and nobody reads who made it",
+    ),
+    listed(
+        "workloads",
+        "a deployment",
+        "/body/metadata/managedFields",
+        "Go's type always has its list of containers, so that nobody owns the list itself there",
+    ),
+    listed("workloads", "an annotation", "/body/metadata/managedFields", "the list of containers, as above"),
+    listed("workloads", "a label", "/body/metadata/managedFields", "the list of containers, as above"),
+    listed("custom", "a definition that is to go", "/body/status", "it is served at once, as below"),
+    listed(
+        "custom",
+        "delete the definition",
+        "/body/metadata/managedFields",
+        "what the server itself sets in the status is nobody's here",
     ),
     listed(
         "custom",

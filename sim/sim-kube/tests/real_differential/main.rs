@@ -31,6 +31,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("requests", include_str!("scripts/requests.http")),
     ("deletes", include_str!("scripts/deletes.http")),
     ("namespaces", include_str!("scripts/namespaces.http")),
+    ("workloads", include_str!("scripts/workloads.http")),
     ("custom", include_str!("scripts/custom.http")),
 ];
 

@@ -1,40 +1,42 @@
-//! Cluster IPs, families and ports of Services: the only place that draws them.
+//! Cluster IPs and families of Services: the only place that draws them. Node ports are `ports.rs`.
 
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::{is_headless, needs_cluster_ip, needs_health_port, needs_node_port};
+use super::{is_headless, needs_cluster_ip};
 use crate::core::Core;
-use crate::object::{self, at, list, map_at, text, texts};
-use crate::status::FieldError;
+use crate::object::{self, at, map_at, text, texts};
+use crate::resource::Resource;
+use crate::status::{ApiError, FieldError};
 use crate::strategy::allocations;
-
-const FIRST_PORT: u16 = 30_000;
-/// How many at the lower end are not given out before the others are.
-const CHOSEN_PORTS: u16 = 86;
-const LAST_PORT: u16 = 32_767;
 
 impl Core {
     /// Fills in what the Service needs and does not have.
-    pub(crate) fn allocate_service(&mut self, old: Option<&Value>, service: &mut Value) -> Vec<FieldError> {
+    ///
+    /// # Errors
+    /// What cannot be had, the first of it, as the real server says.
+    pub(crate) fn allocate_service(
+        &mut self,
+        resource: &Resource,
+        old: Option<&Value>,
+        service: &mut Value,
+    ) -> Result<(), ApiError> {
         let mut errors = Vec::new();
         if needs_cluster_ip(service) {
-            self.choose_families(service);
-            if !is_headless(service) {
+            self.choose_families(service, &mut errors);
+            if errors.is_empty() && !is_headless(service) {
                 self.allocate_ips(old, service, &mut errors);
             }
         }
-        self.allocate_ports(old, service, &mut errors);
-        if needs_health_port(service) && at(service, &["spec", "healthCheckNodePort"]).is_none() {
-            let port = self.free_port();
-            map_at(service, &["spec"]).insert("healthCheckNodePort".into(), json!(port));
+        if !errors.is_empty() {
+            return Err(ApiError::invalid_object(resource, object::name(service), &errors));
         }
-        errors
+        self.allocate_ports(resource, old, service)
     }
 
     /// `ipFamilies` and `ipFamilyPolicy`, from addresses, wishes and what the cluster has.
-    fn choose_families(&self, service: &mut Value) {
+    fn choose_families(&self, service: &mut Value, errors: &mut Vec<FieldError>) {
         let available: Vec<&str> =
             self.config.service_cidrs.iter().map(|cidr| family(&cidr.addr())).collect();
         let ips = texts(service, &["spec", "clusterIPs"]);
@@ -50,6 +52,9 @@ impl Core {
             chosen => chosen,
         }
         .to_owned();
+        if !selectorless_headless {
+            errors.extend(family_faults(&policy, &families, &available));
+        }
         if families.is_empty() {
             families.extend(available.first().map(|one| (*one).to_owned()));
         }
@@ -123,73 +128,20 @@ impl Core {
             .map(|step| offset(cidr.network(), step + 1).to_string())
             .find(|ip| !self.allocations.has_ip(ip))
     }
+}
 
-    fn allocate_ports(&mut self, old: Option<&Value>, service: &mut Value, errors: &mut Vec<FieldError>) {
-        let wanted = needs_node_port(service);
-        let mut ports = list(service, &["spec", "ports"]).to_vec();
-        let kept = old.map(allocations::node_ports).unwrap_or_default();
-        // Two protocols of one port share the node port, and ports chosen in this request are taken too.
-        let mut mine: Vec<(u16, String, Value)> = Vec::new();
-        for (index, port) in ports.iter_mut().enumerate() {
-            let protocol = text(port, &["protocol"]).to_owned();
-            let number = port.get("port").cloned().unwrap_or_default();
-            let chosen =
-                port.get("nodePort").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
-            let node_port = match chosen {
-                Some(chosen) => {
-                    let field = format!("spec.ports[{index}].nodePort");
-                    errors.extend(
-                        self.port_fault(chosen, &protocol, &kept)
-                            .map(|why| FieldError::invalid(field, chosen, why)),
-                    );
-                    chosen
-                }
-                None if wanted => {
-                    let shared = mine.iter().find(|(_, other, same)| *same == number && *other != protocol);
-                    match shared {
-                        Some((shared, _, _)) => *shared,
-                        None => loop {
-                            let candidate = self.free_port();
-                            if !mine.iter().any(|(taken, _, _)| *taken == candidate) {
-                                break candidate;
-                            }
-                        },
-                    }
-                }
-                None => continue,
-            };
-            mine.push((node_port, protocol, number));
-            object::map_of(port).insert("nodePort".into(), json!(node_port));
-        }
-        if !ports.is_empty() {
-            map_at(service, &["spec"]).insert("ports".into(), json!(ports));
-        }
+/// What the cluster does not have of the wanted families.
+fn family_faults(policy: &str, families: &[String], available: &[&str]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if policy == "RequireDualStack" && available.len() < 2 {
+        let why = "this cluster is not configured for dual-stack services";
+        errors.push(FieldError::invalid("spec.ipFamilyPolicy", policy, why));
     }
-
-    fn port_fault(&self, port: u16, protocol: &str, kept: &[(u16, String)]) -> Option<String> {
-        if kept.iter().any(|(has, with)| *has == port && with == protocol) {
-            return None;
-        }
-        if !(FIRST_PORT..=LAST_PORT).contains(&port) {
-            return Some(format!(
-                "provided port is not in the valid range. The range of valid ports is {FIRST_PORT}-{LAST_PORT}"
-            ));
-        }
-        self.allocations.has_port(port, protocol).then(|| "provided port is already allocated".to_owned())
+    for (index, family) in families.iter().enumerate().filter(|(_, one)| !available.contains(&one.as_str())) {
+        let field = format!("spec.ipFamilies[{index}]");
+        errors.push(FieldError::invalid(field, family.as_str(), "not configured on this cluster"));
     }
-
-    /// A free node port, from a random place on. With every port taken it is the first, and validation complains.
-    fn free_port(&mut self) -> u16 {
-        // The lower end is left to those who choose for themselves, as long as there are others.
-        let upper = u64::from(LAST_PORT - FIRST_PORT - CHOSEN_PORTS) + 1;
-        let start = (self.config.numbers)() % upper;
-        (0..upper)
-            .filter_map(|step| u16::try_from((start + step) % upper).ok())
-            .map(|step| FIRST_PORT + CHOSEN_PORTS + step)
-            .chain(FIRST_PORT..FIRST_PORT + CHOSEN_PORTS)
-            .find(|port| !self.allocations.has_port_at_all(*port))
-            .unwrap_or(FIRST_PORT)
-    }
+    errors
 }
 
 fn family(ip: &IpAddr) -> &'static str {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{is_external, is_headless, kind, needs_health_port};
 use crate::object::{at, list, text, texts};
 use crate::status::FieldError;
-use crate::verbs::{is_label, is_subdomain, label_value_fault};
+use crate::verbs::{SUBDOMAIN, is_label, is_subdomain, label_value_fault};
 
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
@@ -24,13 +24,7 @@ pub(crate) fn validate(service: &Value) -> Vec<FieldError> {
     for value in selector.into_iter().flatten().filter_map(|(_, value)| value.as_str()) {
         errors.extend(label_value_fault(value).map(|why| FieldError::invalid("spec.selector", value, why)));
     }
-    for (index, ingress) in list(service, &["status", "loadBalancer", "ingress"]).iter().enumerate() {
-        let ip = text(ingress, &["ip"]);
-        if !ip.is_empty() && ip.parse::<std::net::IpAddr>().is_err() {
-            let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-            errors.push(FieldError::invalid(format!("status.loadBalancer.ingress[{index}].ip"), ip, why));
-        }
-    }
+    errors.extend(super::status::validate(service));
     errors
 }
 
@@ -56,8 +50,7 @@ fn of_type(service: &Value) -> Vec<FieldError> {
             if target.is_empty() {
                 errors.push(FieldError::required("spec.externalName", ""));
             } else if !is_subdomain(target) {
-                let why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-                errors.push(FieldError::invalid("spec.externalName", target, why));
+                errors.push(FieldError::invalid("spec.externalName", target, SUBDOMAIN));
             }
         }
         _ => {}
@@ -169,10 +162,6 @@ fn of_balancer(service: &Value) -> Vec<FieldError> {
             if at(service, &["spec", key]).is_some() {
                 errors.push(FieldError::forbidden(format!("spec.{key}"), ONLY_BALANCED));
             }
-        }
-        if !list(service, &["status", "loadBalancer", "ingress"]).is_empty() {
-            let why = "may only be used when `spec.type` is 'LoadBalancer'";
-            errors.push(FieldError::forbidden("status.loadBalancer.ingress", why));
         }
     }
     errors
