@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, anyhow};
-use http::{Method, Response};
-use hyper::body::Body;
+use http::{Method, Request, Response};
+use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -71,10 +71,11 @@ async fn serve(listener: TcpListener, sim: SimService, mut stopped: oneshot::Rec
         };
         let Ok((stream, _)) = accepted else { continue };
         let counter = Arc::clone(&bytes);
-        let counted = sim.clone().map_response(move |response: Response<SimBody>| {
+        let count = move |response: Response<SimBody>| {
             counter.fetch_add(response.body().size_hint().exact().unwrap_or_default(), Ordering::Relaxed);
             response
-        });
+        };
+        let counted = ServiceExt::<Request<Incoming>>::map_response(sim.clone(), count);
         tokio::spawn(async move {
             let server = auto::Builder::new(TokioExecutor::new());
             // A connection that breaks is seen by the client, whose list fails then.
