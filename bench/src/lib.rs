@@ -5,3 +5,5 @@ pub mod footprint;
 mod listing;
 #[expect(clippy::indexing_slicing, reason = "of JSON that is made right there")]
 pub mod objects;
+mod served_cloud;
+pub mod server_list;

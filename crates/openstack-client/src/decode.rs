@@ -69,11 +69,12 @@ pub(crate) fn unreadable(error: &serde_json::Error, body: &[u8]) -> String {
     }
 }
 
-/// A message of a bounded length.
+/// A message of a bounded length on one line: what was read may be quoted in it, and it goes to logs.
 pub(crate) fn brief(text: &str) -> String {
     const LONGEST: usize = 200;
+    let text = text.replace(char::is_control, " ");
     if text.chars().count() <= LONGEST {
-        return text.to_owned();
+        return text;
     }
     text.chars().take(LONGEST).chain(['…']).collect()
 }

@@ -28,6 +28,8 @@ pub mod compute;
 mod decode;
 mod environment;
 pub mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod hooks;
 pub mod identity;
 mod ids;

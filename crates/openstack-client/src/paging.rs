@@ -3,7 +3,7 @@
 //! Of a link to the next page only the marker is taken: a service behind a proxy often names itself by an address that
 //! leads nowhere, or past TLS. Pages that go in circles, or on for ever, end in an error and never in a short list.
 
-mod page;
+pub(crate) mod page;
 #[cfg(test)]
 mod tests;
 

@@ -12,15 +12,15 @@ use super::Listed;
 use crate::{call::Call, decode};
 
 /// A page of a list.
-pub(super) struct Page<T> {
-    pub(super) items: Vec<T>,
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
     /// None where the service wrote none at all.
-    pub(super) links: Option<Vec<Link>>,
+    pub(crate) links: Option<Vec<Link>>,
 }
 
 /// A link to another page.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Link {
+pub(crate) struct Link {
     #[serde(default, deserialize_with = "decode::or_default")]
     rel: String,
     #[serde(default, deserialize_with = "decode::or_default")]
@@ -29,7 +29,7 @@ pub(super) struct Link {
 
 /// Which page is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// The first.
     First,
     /// The one behind this marker, to which the service linked.
@@ -42,7 +42,7 @@ pub(super) enum Step {
 
 impl Step {
     /// Makes `call` ask for this page.
-    pub(super) fn apply(&self, call: &mut Call, page_size: u32) {
+    pub(crate) fn apply(&self, call: &mut Call, page_size: u32) {
         match self {
             Self::Query(pairs) => {
                 call.query.clone_from(pairs);
@@ -57,13 +57,13 @@ impl Step {
     }
 
     /// Whether `page` is the one before again: then the service knows no markers, and its first answer was the whole list.
-    pub(super) fn is_repeated_by<T: Listed>(&self, page: &Page<T>) -> bool {
+    pub(crate) fn is_repeated_by<T: Listed>(&self, page: &Page<T>) -> bool {
         let last = page.items.last().and_then(Listed::marker);
         matches!(self, Self::Guessed(marker) if page.links.is_none() && last == Some(marker))
     }
 
     /// What tells this page from all others.
-    pub(super) fn key(&self) -> Option<&str> {
+    pub(crate) fn key(&self) -> Option<&str> {
         match self {
             Self::First => None,
             Self::Linked(marker) | Self::Guessed(marker) => Some(marker),
@@ -73,7 +73,7 @@ impl Step {
 }
 
 /// Where the page after `page` is; none if it was the last.
-pub(super) fn next_step<T: Listed>(page: &Page<T>, page_size: u32) -> Result<Option<Step>, String> {
+pub(crate) fn next_step<T: Listed>(page: &Page<T>, page_size: u32) -> Result<Option<Step>, String> {
     let last = page.items.last().and_then(Listed::marker);
     match &page.links {
         Some(links) => match links.iter().find(|link| link.rel == "next") {
@@ -89,7 +89,7 @@ pub(super) fn next_step<T: Listed>(page: &Page<T>, page_size: u32) -> Result<Opt
 }
 
 /// The step that a link says.
-pub(super) fn from_link(href: &str) -> Result<Step, String> {
+pub(crate) fn from_link(href: &str) -> Result<Step, String> {
     let query = href.split_once('?').map(|(_, query)| query.split('#').next().unwrap_or_default());
     let pairs: Vec<(String, String)> = query
         .unwrap_or_default()
@@ -112,7 +112,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Reads a page. One without its list, or with an object that lacks what matters, is an error.
-pub(super) fn read<T: Listed>(body: &[u8]) -> Result<Page<T>, String> {
+pub(crate) fn read<T: Listed>(body: &[u8]) -> Result<Page<T>, String> {
     let mut input = serde_json::Deserializer::from_slice(body);
     let page = PageSeed(PhantomData::<fn() -> T>).deserialize(&mut input);
     let page = page.and_then(|page| input.end().map(|()| page));

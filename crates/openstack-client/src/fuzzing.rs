@@ -1,0 +1,162 @@
+//! Entries for a fuzzer: any bytes as what a cloud may answer. None may panic, and each says what must hold whatever the
+//! bytes are. For `fuzz/` and the tests here only: no part of the client's interface, and nothing talks.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use crate::{
+    Error, ErrorClass, Interface, Service,
+    auth::Token,
+    base_url::BaseUrl,
+    call::Call,
+    compute::Server,
+    error::classify::classify,
+    identity::Catalog,
+    paging::page::{Step, from_link, next_step, read},
+    transport::Answer,
+};
+
+const SERVICES: [Service; 5] =
+    [Service::Identity, Service::Compute, Service::Network, Service::LoadBalancer, Service::KeyManager];
+const INTERFACES: [Interface; 3] = [Interface::Public, Interface::Internal, Interface::Admin];
+/// One status of each way in which a failure is sorted.
+const STATUSES: [u16; 8] = [302, 400, 403, 404, 409, 413, 429, 503];
+/// No message is longer, whatever a cloud writes.
+const LONGEST_MESSAGE: usize = 1_000;
+/// Longer addresses are refused where a request is made.
+const LONGEST_QUERY: usize = 60_000;
+
+type Held = Result<(), &'static str>;
+
+/// Bytes as a catalog, and as Keystone's answer with a token and a catalog in it.
+///
+/// # Errors
+///
+/// If a message is not fit for a log, or an address that was read is not read as the same again.
+pub fn catalog(bytes: &[u8]) -> Held {
+    let mut headers = HeaderMap::new();
+    headers.insert("x-subject-token", HeaderValue::from_static("token"));
+    let answer = Answer { status: StatusCode::CREATED, headers, body: Bytes::copy_from_slice(bytes) };
+    if let Ok(token) = Token::read(&answer, Instant::now(), Timestamp::UNIX_EPOCH, 1) {
+        every_endpoint(&token.catalog)?;
+    }
+    serde_json::from_slice(bytes).map_or(Ok(()), |catalog: Catalog| every_endpoint(&catalog))
+}
+
+fn every_endpoint(catalog: &Catalog) -> Held {
+    for service in SERVICES {
+        for interface in INTERFACES {
+            for region in [None, Some("RegionOne")] {
+                match catalog.find(service, interface, region) {
+                    Ok(url) => address(url)?,
+                    Err(why) => fit_for_a_log(&why)?,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn address(url: &str) -> Held {
+    let base = match BaseUrl::parse("an endpoint", url) {
+        Ok(base) => base,
+        Err(why) => return fit_for_a_log(&why.to_string()),
+    };
+    if BaseUrl::parse("an endpoint", &base.to_string()).as_ref() != Ok(&base) {
+        return Err("an address is not read as the same again");
+    }
+    if base.without_version().major().is_some() {
+        return Err("an address without its version has a version");
+    }
+    Ok(())
+}
+
+/// Bytes as a page of servers with its links, and as the link itself.
+///
+/// # Errors
+///
+/// If a message is not fit for a log, a marker is empty, or no request can be made for the page that a link leads to.
+pub fn paging_links(bytes: &[u8]) -> Held {
+    match read::<Server>(bytes) {
+        Ok(page) => {
+            let full = u32::try_from(page.items.len()).unwrap_or(u32::MAX);
+            for page_size in [full, 500] {
+                followed(next_step(&page, page_size))?;
+            }
+        }
+        Err(why) => fit_for_a_log(&why)?,
+    }
+    followed(from_link(&String::from_utf8_lossy(bytes)).map(Some))
+}
+
+fn followed(step: Result<Option<Step>, String>) -> Held {
+    let step = match step {
+        Ok(Some(step)) => step,
+        Ok(None) => return Ok(()),
+        Err(why) => return fit_for_a_log(&why),
+    };
+    if matches!(&step, Step::Linked(marker) if marker.is_empty()) {
+        return Err("a link leads to an empty marker");
+    }
+    let mut call = Call::get(Service::Compute, "server_list", &["servers", "detail"]);
+    step.apply(&mut call, 500);
+    let query = call.query_text();
+    let base =
+        BaseUrl::parse("nova", "http://nova.example/v2.1").map_err(|_fixed| "a fixed address is refused")?;
+    let refused = query.len() <= LONGEST_QUERY && base.uri(&call.path, &query).is_err();
+    if refused { Err("no request can be made for a page that was linked to") } else { Ok(()) }
+}
+
+/// Bytes as the body of an answer that is no success; their first line also as the values of headers.
+///
+/// # Errors
+///
+/// If an error is not fit for a log, asks for a pause of more than a day, or says that something does not exist although
+/// the answer has no id of a service.
+pub fn error_body(bytes: &[u8]) -> Held {
+    let anonymous = headers(bytes);
+    let mut with_id = anonymous.clone();
+    with_id.insert("x-openstack-request-id", HeaderValue::from_static("req-0280b06e"));
+    for service in SERVICES {
+        for status in STATUSES.iter().filter_map(|code| StatusCode::from_u16(*code).ok()) {
+            judged(&classify(service, status, &with_id, bytes, Timestamp::UNIX_EPOCH))?;
+            let error = classify(service, status, &anonymous, bytes, Timestamp::UNIX_EPOCH);
+            judged(&error)?;
+            if error.class() == ErrorClass::NotFound {
+                return Err("a 404 is believed that has no id of a service");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn headers(bytes: &[u8]) -> HeaderMap {
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = HeaderValue::from_bytes(line) {
+        headers.insert(header::RETRY_AFTER, value.clone());
+        headers.insert(header::LOCATION, value);
+    }
+    headers
+}
+
+fn judged(error: &Error) -> Held {
+    if error.retry_after().is_some_and(|pause| pause > Duration::from_secs(24 * 60 * 60)) {
+        return Err("a pause of more than a day");
+    }
+    fit_for_a_log(&error.to_string())
+}
+
+fn fit_for_a_log(message: &str) -> Held {
+    if message.chars().any(char::is_control) {
+        return Err("a message with control characters");
+    }
+    if message.chars().count() > LONGEST_MESSAGE { Err("a message without an end") } else { Ok(()) }
+}
