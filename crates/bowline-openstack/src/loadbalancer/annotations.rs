@@ -1,7 +1,7 @@
 //! The annotations of a Service: one table, from which reading, refusals and the reference page come.
 //!
 //! A row names its key, the kind of its value, what counts where it is not there, when it takes effect and what it means.
-//! Nothing else in this crate knows the key of an annotation.
+//! Nothing else in this crate knows the key of an annotation. What a value does is decided in [`super::intent`].
 
 mod page;
 mod read;

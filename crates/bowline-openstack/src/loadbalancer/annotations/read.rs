@@ -89,9 +89,18 @@ impl<'a> Reader<'a> {
         self.problem(format!("annotation {} is {value:?}; accepted: {}", row.key, row.kind.accepted()));
     }
 
-    /// Remembers a problem.
+    /// Remembers a problem, once.
     pub fn problem(&mut self, problem: String) {
-        self.problems.push(problem);
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// The refusal for all problems so far and a last one.
+    #[must_use]
+    pub fn refusal(mut self, last: String) -> Refusal {
+        self.problem(last);
+        Refusal { problems: self.problems }
     }
 
     /// What was made of the annotations, if there was nothing wrong with any of them.
