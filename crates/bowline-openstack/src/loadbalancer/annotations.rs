@@ -124,6 +124,26 @@ pub struct Annotation {
     pub doc: &'static str,
 }
 
+impl Annotation {
+    /// The key of cloud.conf that counts where the annotation is not there; empty if there is none.
+    #[must_use]
+    pub const fn config_key(&self) -> &'static str {
+        match self.otherwise {
+            Otherwise::Config(key) | Otherwise::ClassOrConfig(key) => key,
+            Otherwise::Nothing | Otherwise::Fixed(_) => "",
+        }
+    }
+
+    /// What always counts where the annotation is not there; empty if nothing does.
+    #[must_use]
+    pub const fn fixed(&self) -> &'static str {
+        match self.otherwise {
+            Otherwise::Fixed(value) => value,
+            _ => "",
+        }
+    }
+}
+
 /// The row of a key.
 #[must_use]
 pub fn find(key: &str) -> Option<&'static Annotation> {

@@ -30,7 +30,7 @@ pub use self::publication::Publication;
 pub use self::tls::{Stored, TlsReference};
 use self::traffic::Speech;
 pub use self::traffic::{PortIntent, ProxyProtocol};
-use super::annotations::{self, Annotation, Reader};
+use super::annotations::{self, Reader};
 use super::features::Features;
 use super::names::Names;
 use crate::config::{LoadBalancer, LoadBalancerClass};
@@ -122,7 +122,7 @@ impl Intent {
         if service.ports.is_empty() {
             read.problem("spec.ports is empty; a load balancer needs at least one port".to_owned());
         }
-        let internal = read.flag(&annotations::INTERNAL).unwrap_or(false) || around.config.internal_lb;
+        let internal = read.flag_or_fixed(&annotations::INTERNAL) || around.config.internal_lb;
         let class = placement::class(read, around);
         let (vip, member_subnet) = placement::place(read, around, class, internal);
         let address = address(read, service);
@@ -137,9 +137,9 @@ impl Intent {
         let speech = speech(read, around, monitor.is_some());
         let timeouts = timeouts(read);
         let load_balancer = read.id(&annotations::LOAD_BALANCER_ID);
-        let keep_floating_ip = read.flag(&annotations::KEEP_FLOATING_IP).unwrap_or(false);
+        let keep_floating_ip = read.flag_or_fixed(&annotations::KEEP_FLOATING_IP);
         let flavor = flavor(read, around);
-        let connection_limit = read.number(&annotations::CONNECTION_LIMIT).unwrap_or(-1);
+        let connection_limit = read.number_or_fixed(&annotations::CONNECTION_LIMIT);
         let algorithm = algorithm(read, around);
         let nodes = nodes(read, around);
         let source_ranges = match SourceRanges::of(service) {
@@ -210,7 +210,7 @@ fn address(reader: &mut Reader<'_>, service: &ServiceView) -> Option<IpAddr> {
 
 fn speech(reader: &mut Reader<'_>, around: &Surroundings<'_>, monitored: bool) -> Speech {
     let proxy = reader.word(&annotations::PROXY_PROTOCOL).and_then(ProxyProtocol::asked);
-    let x_forwarded_for = reader.flag(&annotations::X_FORWARDED_FOR).unwrap_or(false);
+    let x_forwarded_for = reader.flag_or_fixed(&annotations::X_FORWARDED_FOR);
     if proxy.is_some() && x_forwarded_for {
         let (one, other) = (annotations::PROXY_PROTOCOL.key, annotations::X_FORWARDED_FOR.key);
         reader.problem(format!("annotations {one} and {other} exclude each other; remove one of them"));
@@ -219,12 +219,11 @@ fn speech(reader: &mut Reader<'_>, around: &Surroundings<'_>, monitored: bool) -
 }
 
 fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
-    let mut number = |row: &Annotation, otherwise| reader.number(row).unwrap_or(otherwise);
     Timeouts {
-        client_data: number(&annotations::TIMEOUT_CLIENT_DATA, 50_000),
-        member_connect: number(&annotations::TIMEOUT_MEMBER_CONNECT, 5_000),
-        member_data: number(&annotations::TIMEOUT_MEMBER_DATA, 50_000),
-        tcp_inspect: number(&annotations::TIMEOUT_TCP_INSPECT, 0),
+        client_data: reader.number_or_fixed(&annotations::TIMEOUT_CLIENT_DATA),
+        member_connect: reader.number_or_fixed(&annotations::TIMEOUT_MEMBER_CONNECT),
+        member_data: reader.number_or_fixed(&annotations::TIMEOUT_MEMBER_DATA),
+        tcp_inspect: reader.number_or_fixed(&annotations::TIMEOUT_TCP_INSPECT),
     }
 }
 
@@ -233,7 +232,7 @@ fn flavor(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<LoadBala
     let row = &annotations::FLAVOR_ID;
     let flavor = match reader.raw(row) {
         Some(_said) => reader.id(row),
-        None => reader.configured_id("LoadBalancer", "flavor-id", &around.config.flavor_id),
+        None => reader.configured("LoadBalancer", row, &around.config.flavor_id, |text| text.parse().ok()),
     };
     flavor.filter(|_flavor| around.features.flavors)
 }
@@ -260,13 +259,7 @@ fn nodes(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> NodeSelector {
         return reader.parsed(row, NodeSelector::parse).unwrap_or_default();
     }
     let configured = &around.config.node_selector;
-    NodeSelector::parse(configured).unwrap_or_else(|| {
-        let accepted = row.kind.accepted();
-        reader.problem(format!(
-            "node-selector of [LoadBalancer] in cloud.conf is {configured:?}; accepted: {accepted}"
-        ));
-        NodeSelector::default()
-    })
+    reader.configured("LoadBalancer", row, configured, NodeSelector::parse).unwrap_or_default()
 }
 
 fn publication(reader: &Reader<'_>, config: &LoadBalancer, speech: &Speech) -> Publication {

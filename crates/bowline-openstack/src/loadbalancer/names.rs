@@ -2,10 +2,13 @@
 //!
 //! Names are how things are found, never the only proof of whose they are. Nothing here looks at the cloud.
 
+mod cluster;
 #[cfg(test)]
 mod tests;
 
 use bowline_cloud::ServiceView;
+
+pub use self::cluster::{cluster_of, in_cluster};
 
 /// How the name of every load balancer that we or OCCM made begins, and the tag of every Service on it.
 pub const LOAD_BALANCER_PREFIX: &str = "kube_service_";

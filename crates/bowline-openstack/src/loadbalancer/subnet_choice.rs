@@ -29,7 +29,7 @@ impl NamePattern {
         let (negated, pattern) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         let expression = match pattern.strip_prefix('~') {
             Some(expression) => Regex::new(expression),
-            None => Regex::new(&glob(pattern)),
+            None => Regex::new(&format!("^(?:{})$", glob(pattern))),
         };
         Some(Self { text: text.to_owned(), negated, expression: expression.ok()? })
     }
@@ -89,7 +89,7 @@ fn glob(pattern: &str) -> String {
 pub fn tags(text: &str) -> Option<TagFilter> {
     let (negated, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let (all, rest) = rest.strip_prefix('&').map_or((false, rest), |rest| (true, rest));
-    let split = rest.split(|sign: char| sign == ',' || sign.is_whitespace());
+    let split = rest.split(',').map(str::trim);
     let tags: Vec<String> = split.filter(|tag| !tag.is_empty()).map(ToOwned::to_owned).collect();
     if tags.is_empty() {
         return None;

@@ -60,6 +60,17 @@ impl<'a> Reader<'a> {
         self.parsed(row, |value| value.parse().ok().filter(|number| (least..=most).contains(number)))
     }
 
+    /// Yes or no, and else what the row says.
+    pub fn flag_or_fixed(&mut self, row: &Annotation) -> bool {
+        self.flag(row).unwrap_or(row.fixed() == "true")
+    }
+
+    /// A whole number, and else what the row says.
+    pub fn number_or_fixed(&mut self, row: &Annotation) -> i64 {
+        // A test holds that the fixed texts of numbers are numbers.
+        self.number(row).unwrap_or_else(|| row.fixed().parse().unwrap_or_default())
+    }
+
     /// One of the words of the row.
     pub fn word(&mut self, row: &Annotation) -> Option<&'a str> {
         let Kind::Word(words) = row.kind else { return self.text(row) };
@@ -71,17 +82,28 @@ impl<'a> Reader<'a> {
         self.parsed(row, |value| value.parse().ok())
     }
 
-    /// The id that is configured under a key of cloud.conf.
-    pub fn configured_id<T: FromStr>(&mut self, section: &str, key: &str, value: &str) -> Option<T> {
+    /// What a section of cloud.conf says under the key of the row, as `parse` reads it; what it does not read is a problem.
+    pub fn configured<T>(
+        &mut self,
+        section: &str,
+        row: &Annotation,
+        value: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
         if value.is_empty() {
             return None;
         }
-        let id = value.parse().ok();
-        if id.is_none() {
-            let accepted = Kind::Id.accepted();
-            self.problem(format!("{key} of [{section}] in cloud.conf is {value:?}; accepted: {accepted}"));
+        let parsed = parse(value);
+        if parsed.is_none() {
+            self.wrong_configured(section, row, &format!("{value:?}"));
         }
-        id
+        parsed
+    }
+
+    /// Remembers that what cloud.conf says under the key of the row cannot be used.
+    pub fn wrong_configured(&mut self, section: &str, row: &Annotation, value: &str) {
+        let (key, accepted) = (row.config_key(), row.kind.accepted());
+        self.problem(format!("{key} of [{section}] in cloud.conf is {value}; accepted: {accepted}"));
     }
 
     /// Remembers that a value cannot be used.

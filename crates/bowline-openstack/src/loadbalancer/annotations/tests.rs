@@ -35,6 +35,21 @@ fn every_default_from_cloud_conf_names_a_key_that_is_there() {
 }
 
 #[test]
+fn fixed_defaults_are_of_the_kind_of_their_row() {
+    for row in ANNOTATIONS.iter().filter(|row| !row.fixed().is_empty()) {
+        let good = match row.kind {
+            Kind::Flag => ["true", "false"].contains(&row.fixed()),
+            Kind::Number { least, most, .. } => {
+                row.fixed().parse().is_ok_and(|number: i64| (least..=most).contains(&number))
+            }
+            Kind::Word(words) => words.contains(&row.fixed()),
+            _ => false,
+        };
+        assert!(good, "{}: {}", row.key, row.fixed());
+    }
+}
+
+#[test]
 fn get_int_from_service_annotation() {
     for (value, read) in [("10", Some(10)), ("+10", Some(10)), ("-1", Some(-1)), ("", None)] {
         let service = service(CONNECTION_LIMIT.key, value);

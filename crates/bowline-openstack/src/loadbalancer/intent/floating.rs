@@ -7,7 +7,7 @@ use openstack_client::{NetworkId, SubnetId};
 
 use super::Surroundings;
 use super::placement::Class;
-use crate::loadbalancer::annotations::{self, Annotation, Kind, Reader};
+use crate::loadbalancer::annotations::{self, Reader};
 use crate::loadbalancer::subnet_choice::{NamePattern, tags};
 
 /// A floating IP. It is wanted for an IPv4 address only, which shows when the load balancer is there.
@@ -67,14 +67,15 @@ fn network(
     around: &Surroundings<'_>,
     class: Option<Class<'_>>,
 ) -> Option<NetworkId> {
-    const KEY: &str = "floating-network-id";
-    let annotated = reader.id(&annotations::FLOATING_NETWORK_ID);
-    let of_class =
-        class.and_then(|class| reader.configured_id(&class.section(), KEY, &class.keys.floating_network_id));
-    let said = reader.raw(&annotations::FLOATING_NETWORK_ID).is_some();
+    let row = &annotations::FLOATING_NETWORK_ID;
+    let annotated = reader.id(row);
+    let of_class = class.and_then(|class| {
+        reader.configured(&class.section(), row, &class.keys.floating_network_id, |text| text.parse().ok())
+    });
+    let said = reader.raw(row).is_some();
     of_class.or(annotated).or_else(|| {
         let configured = Some(&around.config.floating_network_id).filter(|_id| !said)?;
-        reader.configured_id("LoadBalancer", KEY, configured)
+        reader.configured("LoadBalancer", row, configured, |text| text.parse().ok())
     })
 }
 
@@ -103,27 +104,11 @@ fn annotated(reader: &mut Reader<'_>) -> Option<FloatingSubnet> {
 }
 
 fn configured(reader: &mut Reader<'_>, written: &Written<'_>) -> Option<FloatingSubnet> {
-    let id = reader.configured_id(&written.place, "floating-subnet-id", written.id);
-    let name = text(reader, written, &annotations::FLOATING_SUBNET, written.name, NamePattern::parse);
-    let tags = text(reader, written, &annotations::FLOATING_SUBNET_TAGS, written.tags, tags);
+    let Written { place, id, name, tags: tags_text } = written;
+    let id = reader.configured(place, &annotations::FLOATING_SUBNET_ID, id, |text| text.parse().ok());
+    let name = reader.configured(place, &annotations::FLOATING_SUBNET, name, NamePattern::parse);
+    let tags = reader.configured(place, &annotations::FLOATING_SUBNET_TAGS, tags_text, tags);
     chosen(id, name, tags)
-}
-
-fn text<T>(
-    reader: &mut Reader<'_>,
-    written: &Written<'_>,
-    row: &Annotation,
-    value: &str,
-    parse: fn(&str) -> Option<T>,
-) -> Option<T> {
-    let value = Some(value).filter(|value| !value.is_empty())?;
-    let parsed = parse(value);
-    if parsed.is_none() {
-        let key = if row.kind == Kind::Tags { "floating-subnet-tags" } else { "floating-subnet" };
-        let (place, accepted) = (&written.place, row.kind.accepted());
-        reader.problem(format!("{key} of [{place}] in cloud.conf is {value:?}; accepted: {accepted}"));
-    }
-    parsed
 }
 
 fn chosen(

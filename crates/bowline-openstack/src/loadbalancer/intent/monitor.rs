@@ -1,7 +1,7 @@
 //! How often members are asked whether they are well.
 
 use crate::config::LoadBalancer;
-use crate::loadbalancer::annotations::{self, Annotation, Kind, Otherwise, Reader};
+use crate::loadbalancer::annotations::{self, Annotation, Kind, Reader};
 
 /// The values of a health monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +39,8 @@ pub(super) fn values(reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<M
 
 /// What cloud.conf says must fit as well.
 fn check(reader: &mut Reader<'_>, row: &Annotation, configured: i64) {
-    let (Kind::Number { least, most, .. }, Otherwise::Config(key)) = (row.kind, row.otherwise) else {
-        return;
-    };
+    let Kind::Number { least, most, .. } = row.kind else { return };
     if !(least..=most).contains(&configured) {
-        let accepted = row.kind.accepted();
-        reader
-            .problem(format!("{key} of [LoadBalancer] in cloud.conf is {configured}; accepted: {accepted}"));
+        reader.wrong_configured("LoadBalancer", row, &configured.to_string());
     }
 }

@@ -6,7 +6,7 @@ use openstack_client::{NetworkId, PortId, SubnetId};
 
 use super::Surroundings;
 use crate::config::{LoadBalancer, LoadBalancerClass};
-use crate::loadbalancer::annotations::{self, Annotation, Otherwise, Reader};
+use crate::loadbalancer::annotations::{self, Annotation, Reader};
 
 /// Where a load balancer stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,20 +72,13 @@ const MEMBER_SUBNET: Twin = Twin {
 };
 
 impl Twin {
-    const fn key(&self) -> &'static str {
-        match self.row.otherwise {
-            Otherwise::ClassOrConfig(key) | Otherwise::Config(key) | Otherwise::Fixed(key) => key,
-            Otherwise::Nothing => "",
-        }
-    }
-
     fn in_class<T: FromStr>(&self, reader: &mut Reader<'_>, class: Option<Class<'_>>) -> Option<T> {
         let class = class?;
-        reader.configured_id(&class.section(), self.key(), (self.of_class)(class.keys))
+        reader.configured(&class.section(), &self.row, (self.of_class)(class.keys), |text| text.parse().ok())
     }
 
     fn in_config<T: FromStr>(&self, reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<T> {
-        reader.configured_id("LoadBalancer", self.key(), (self.of_config)(config))
+        reader.configured("LoadBalancer", &self.row, (self.of_config)(config), |text| text.parse().ok())
     }
 
     /// The annotation, else the class, else the configuration.

@@ -40,10 +40,7 @@ pub(super) fn reference(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> O
         if stored.is_none() {
             match annotated {
                 Some(text) => reader.wrong(row, text),
-                None => reader.problem(format!(
-                    "default-tls-container-ref of [LoadBalancer] in cloud.conf is {text:?}; accepted: {}",
-                    row.kind.accepted()
-                )),
+                None => reader.wrong_configured("LoadBalancer", row, &format!("{text:?}")),
             }
         }
     }

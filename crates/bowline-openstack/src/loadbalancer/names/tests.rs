@@ -86,3 +86,52 @@ fn a_member_that_is_made_alone_is_named_by_node_address_and_port() {
     assert_eq!(serial_member("node-1", "10.0.0.7", 31968), "member_node-1_10.0.0.7_31968");
     assert_eq!(serial_member(&"n".repeat(300), "10.0.0.7", 31968).len(), 255);
 }
+
+#[test]
+fn get_cluster_name() {
+    for (name, cluster) in [
+        ("kube_service_kubernetes_ns_svc", Some("kubernetes")),
+        ("listener_0_kube_service_kubernetes_ns_svc", Some("kubernetes")),
+        ("pool_12_kube_service_kubernetes_ns_svc", Some("kubernetes")),
+        ("monitor_0_kube_service_my_cluster_ns_svc", Some("my_cluster")),
+        ("kube_service_my_cluster_ns_svc", Some("my_cluster")),
+        ("kube_service_cluster_namespace-that-was-c", Some("cluster")),
+        ("kube_service_cluster", None),
+        ("kube_service_", None),
+        ("kube_service__ns_svc", Some("_ns")),
+        ("listener_x_kube_service_cluster_ns_svc", None),
+        ("listener_0_cluster_ns_svc", None),
+        ("somebody-elses", None),
+    ] {
+        assert_eq!(cluster_of(name), cluster, "{name}");
+    }
+}
+
+#[test]
+fn replace_cluster_name() {
+    for (name, renamed) in [
+        ("kube_service_old_ns_svc", Some("kube_service_new_ns_svc")),
+        ("listener_0_kube_service_old_ns_svc", Some("listener_0_kube_service_new_ns_svc")),
+        ("kube_service_kube_ns_svc", Some("kube_service_new_ns_svc")),
+        ("pool_3_kube_service_service_ns_svc", Some("pool_3_kube_service_new_ns_svc")),
+        ("kube_service_ns_ns_ns", Some("kube_service_new_ns_ns")),
+        ("old_ns_svc", None),
+    ] {
+        assert_eq!(in_cluster(name, "new").as_deref(), renamed, "{name}");
+    }
+    let long = in_cluster("kube_service_old_ns_svc", &"c".repeat(300)).unwrap();
+    assert_eq!(long, format!("kube_service_{}", "c".repeat(242)));
+}
+
+#[test]
+fn the_cluster_of_every_name_we_give_can_be_changed() {
+    let (old, new) = (names("old_1", "ns", "svc", ""), names("new", "ns", "svc", ""));
+    for (old, new) in [
+        (old.load_balancer(), new.load_balancer()),
+        (old.listener(11), new.listener(11)),
+        (old.pool(0), new.pool(0)),
+        (old.monitor(2), new.monitor(2)),
+    ] {
+        assert_eq!(in_cluster(&old, "new"), Some(new));
+    }
+}

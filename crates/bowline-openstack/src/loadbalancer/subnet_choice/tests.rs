@@ -13,6 +13,7 @@ fn a_pattern_fits_whole_names() {
         ("public-?", "public-", false),
         ("public-{a,b}", "public-b", true),
         ("public-{a,b}", "public-c", false),
+        ("{a,ab}", "ab", true),
         ("a,b", "a,b", true),
         ("public-[a-c]", "public-b", true),
         ("public-[a-c]", "public-d", false),
@@ -45,8 +46,9 @@ fn tags_ask_for_any_all_none_or_not_all() {
     let none = TagFilter::default;
     assert_eq!(tags("a,b"), Some(TagFilter { any: two(), ..none() }));
     assert_eq!(tags("& a, b"), Some(TagFilter { all: two(), ..none() }));
-    assert_eq!(tags("!a b"), Some(TagFilter { not_any: two(), ..none() }));
+    assert_eq!(tags("!a, b "), Some(TagFilter { not_any: two(), ..none() }));
     assert_eq!(tags("!&a,,b"), Some(TagFilter { not_all: two(), ..none() }));
+    assert_eq!(tags("a b").unwrap().any, ["a b"], "a tag may have blanks inside");
     for wrong in ["!", "&", "!&", " , "] {
         assert_eq!(tags(wrong), None, "{wrong:?}");
     }
