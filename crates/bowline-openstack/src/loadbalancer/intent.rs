@@ -4,6 +4,7 @@
 //! the cloud's abilities are handed in. Pure: no call, no clock.
 
 mod floating;
+mod members;
 mod monitor;
 mod node_selector;
 mod notice;
@@ -22,6 +23,7 @@ use openstack_client::load_balancer::{Algorithm, SessionPersistence};
 use openstack_client::{LoadBalancerFlavorId, LoadBalancerId};
 
 pub use self::floating::{Floating, FloatingSubnet};
+pub use self::members::{MemberIntent, member_address};
 pub use self::monitor::MonitorValues;
 pub use self::node_selector::NodeSelector;
 pub use self::notice::Notice;

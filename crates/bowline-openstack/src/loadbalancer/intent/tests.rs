@@ -1,6 +1,8 @@
 //! Services as users write them, and what is wanted of the cloud for each.
 
+mod members;
 mod placement;
+mod recorded;
 mod refusals;
 mod traffic;
 
