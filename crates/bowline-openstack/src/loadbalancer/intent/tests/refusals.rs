@@ -1,5 +1,7 @@
 //! What is refused, and that all of it is told at once.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::loadbalancer::annotations::{ANNOTATIONS, Annotation, Kind};
 
@@ -149,4 +151,25 @@ fn what_is_wrong_in_cloud_conf_is_told_with_section_and_key() {
     );
     let internal = Case::new().internal().conf(|conf| conf.floating_subnet = "~(".into());
     assert!(internal.read().is_ok(), "what an internal Service does not use cannot stop it");
+}
+
+proptest! {
+    #[test]
+    fn any_text_in_any_annotation_is_used_or_refused_by_its_key(place in 0..ANNOTATIONS.len(), value in ".{0,40}") {
+        let row = &ANNOTATIONS[place];
+        if let Err(refusal) = Case::new().with(row.key, &value).read() {
+            prop_assert!(refusal.problems.iter().all(|problem| problem.contains(row.key)), "{}", refusal);
+        }
+    }
+
+    #[test]
+    fn any_number_is_used_within_the_limits_of_its_row_and_refused_beyond(place in 0..ANNOTATIONS.len(), number: i64) {
+        let row = &ANNOTATIONS[place];
+        if let Kind::Number { least, most, .. } = row.kind {
+            for number in [number, number % 12, least, most, least - 1, most + 1] {
+                let read = Case::new().with(row.key, &number.to_string()).read();
+                prop_assert_eq!(read.is_ok(), (least..=most).contains(&number), "{} {}", row.key, number);
+            }
+        }
+    }
 }
