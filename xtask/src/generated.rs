@@ -27,6 +27,7 @@ const OPENSTACK: &str = "openstack-reference";
 const GENERATED: &[Generated] = &[
     Generated { path: "docs/reference/flags.md", example: MANAGER, word: "flags" },
     Generated { path: "docs/reference/cloud-conf.md", example: OPENSTACK, word: "cloud-conf" },
+    Generated { path: "docs/reference/annotations.md", example: OPENSTACK, word: "annotations" },
     Generated { path: "deploy/rbac.yaml", example: MANAGER, word: "rbac" },
     Generated {
         path: "deploy/rbac-service-account-credentials.yaml",

@@ -1,20 +1,20 @@
 //! Prints a generated file to standard output: `cargo xtask gen` puts it into its place.
 //!
-//! Makes nothing of its own; it comes from the table that the provider itself uses.
+//! Makes nothing of its own; it comes from the tables that the provider itself uses.
 
 use std::process::ExitCode;
 
-use bowline_openstack::config::keys::reference_markdown;
+use bowline_openstack::{config::keys, loadbalancer::annotations};
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).unwrap_or_default().as_str() {
-        "cloud-conf" => {
-            print!("{}", reference_markdown());
-            ExitCode::SUCCESS
-        }
+    let page = match std::env::args().nth(1).unwrap_or_default().as_str() {
+        "cloud-conf" => keys::reference_markdown(),
+        "annotations" => annotations::reference_markdown(),
         other => {
-            eprintln!("unknown file {other:?}; accepted is: cloud-conf");
-            ExitCode::FAILURE
+            eprintln!("unknown file {other:?}; accepted are: cloud-conf, annotations");
+            return ExitCode::FAILURE;
         }
-    }
+    };
+    print!("{page}");
+    ExitCode::SUCCESS
 }

@@ -1,0 +1,278 @@
+//! What a Service wants: Service, configuration and class, made into one typed wish.
+//!
+//! Every text is read here, once, and all that is wrong is told at once. What has to be looked up in the cloud stays a reference;
+//! the cloud's abilities are handed in. Pure: no call, no clock.
+
+mod floating;
+mod members;
+mod monitor;
+mod node_selector;
+mod notice;
+mod placement;
+mod publication;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod traffic;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use bowline_cloud::{IpFamily, IpMode, Refusal, ServiceView, SessionAffinity, SourceRanges};
+use openstack_client::load_balancer::{Algorithm, SessionPersistence};
+use openstack_client::{LoadBalancerFlavorId, LoadBalancerId};
+
+pub use self::floating::{Floating, FloatingSubnet};
+pub use self::members::{MemberIntent, member_address};
+pub use self::monitor::MonitorValues;
+pub use self::node_selector::NodeSelector;
+pub use self::notice::Notice;
+pub use self::placement::{MemberSubnet, VipPlace};
+pub use self::publication::Publication;
+pub use self::tls::{Stored, TlsReference};
+use self::traffic::Speech;
+pub use self::traffic::{PortIntent, ProxyProtocol};
+use super::annotations::{self, Reader};
+use super::features::Features;
+use super::names::Names;
+use crate::config::{LoadBalancer, LoadBalancerClass};
+
+/// What counts for all Services.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// `--cluster-name`.
+    pub cluster: &'a str,
+    /// `[LoadBalancer]`.
+    pub config: &'a LoadBalancer,
+    /// `[LoadBalancerClass]`, by name.
+    pub classes: &'a BTreeMap<String, LoadBalancerClass>,
+    /// What the cloud can do.
+    pub features: Features,
+}
+
+/// What a Service wants of the cloud.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    /// What its things are called.
+    pub names: Names,
+    /// The load balancer to use, if one is named: its own from before, or one to share.
+    pub load_balancer: Option<LoadBalancerId>,
+    /// Whether it has no floating IP.
+    pub internal: bool,
+    /// The IP family that it prefers, if it says so.
+    pub family: Option<IpFamily>,
+    /// Where a new load balancer stands.
+    pub vip: VipPlace,
+    /// The address of a new load balancer.
+    pub vip_address: Option<IpAddr>,
+    /// The subnet by which the Nodes are reached.
+    pub member_subnet: MemberSubnet,
+    /// The floating IP; none if it is internal.
+    pub floating: Option<Floating>,
+    /// Whether the floating IP stays when it is no longer needed.
+    pub keep_floating_ip: bool,
+    /// The flavor of a new load balancer.
+    pub flavor: Option<LoadBalancerFlavorId>,
+    /// The zone of a new load balancer.
+    pub zone: Option<String>,
+    /// The most connections of each listener; -1 is without limit.
+    pub connection_limit: i64,
+    /// The timeouts of each listener, if the cloud has them.
+    pub timeouts: Option<Timeouts>,
+    /// From where it may be reached.
+    pub source_ranges: SourceRanges,
+    /// Whether listeners are told from where they may be reached.
+    pub allowed_cidrs: bool,
+    /// How members are chosen.
+    pub algorithm: Algorithm,
+    /// How clients are sent to the same member again.
+    pub session_persistence: Option<SessionPersistence>,
+    /// How often members are asked, if they are.
+    pub monitor: Option<MonitorValues>,
+    /// Its ports, in order.
+    pub ports: Vec<PortIntent>,
+    /// Which Nodes are members.
+    pub nodes: NodeSelector,
+    /// How its address is shown.
+    pub publication: Publication,
+    /// What its owner should know although it works.
+    pub notices: Vec<Notice>,
+}
+
+/// The timeouts of a listener, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// How long a client may be silent.
+    pub client_data: i64,
+    /// How long a member may take to connect.
+    pub member_connect: i64,
+    /// How long a member may be silent.
+    pub member_data: i64,
+    /// How long packets are awaited for a look into them.
+    pub tcp_inspect: i64,
+}
+
+impl Intent {
+    /// What a Service wants.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be had: all problems, each with where it stands, what was found and what is accepted.
+    pub fn of(service: &ServiceView, around: &Surroundings<'_>) -> Result<Self, Refusal> {
+        let mut reader = Reader::new(service);
+        let read = &mut reader;
+        if service.ports.is_empty() {
+            read.problem("spec.ports is empty; a load balancer needs at least one port".to_owned());
+        }
+        let internal = read.flag_or_fixed(&annotations::INTERNAL) || around.config.internal_lb;
+        let class = placement::class(read, around);
+        let (vip, member_subnet) = placement::place(read, around, class, internal);
+        let address = address(read, service);
+        let family = service.ip_families.first().copied();
+        let floating = if internal {
+            floating::check(read);
+            None
+        } else {
+            Some(floating::floating(read, around, class, address))
+        };
+        let monitor = monitor::values(read, around.config);
+        let speech = speech(read, around, monitor.is_some());
+        let timeouts = timeouts(read);
+        let load_balancer = read.id(&annotations::LOAD_BALANCER_ID);
+        let keep_floating_ip = read.flag_or_fixed(&annotations::KEEP_FLOATING_IP);
+        let flavor = flavor(read, around);
+        let connection_limit = read.number_or_fixed(&annotations::CONNECTION_LIMIT);
+        let algorithm = algorithm(read, around);
+        let nodes = nodes(read, around);
+        let source_ranges = match SourceRanges::of(service) {
+            Ok(ranges) => ranges,
+            Err(wrong) => return Err(reader.refusal(wrong.to_string())),
+        };
+        let intent = Self {
+            names: Names::of(around.cluster, service),
+            load_balancer,
+            internal,
+            family,
+            vip,
+            vip_address: address.filter(|_address| internal || family == Some(IpFamily::V6)),
+            member_subnet,
+            floating,
+            keep_floating_ip,
+            flavor,
+            zone: zone(read, around),
+            connection_limit,
+            timeouts: Some(timeouts).filter(|_timeouts| around.features.timeouts),
+            allowed_cidrs: around.features.allowed_cidrs,
+            algorithm,
+            session_persistence: (service.session_affinity == Some(SessionAffinity::ClientIp))
+                .then(SessionPersistence::source_ip),
+            monitor,
+            ports: traffic::ports(service, &speech, around.features),
+            nodes,
+            publication: publication(read, around.config, &speech),
+            notices: notice::notices(read, service, around, &speech, &source_ranges),
+            source_ranges,
+        };
+        reader.finish(intent)
+    }
+}
+
+/// What is needed to remove what belongs to a Service. Nothing it says can be so wrong that it could not be removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// What its things are called.
+    pub names: Names,
+    /// The load balancer that it names, if it names one.
+    pub load_balancer: Option<LoadBalancerId>,
+    /// Whether the floating IP stays. It stays also if what is said about it cannot be read: an address that is given back is gone.
+    pub keep_floating_ip: bool,
+}
+
+impl Removal {
+    /// What is to be removed for a Service.
+    #[must_use]
+    pub fn of(service: &ServiceView, cluster: &str) -> Self {
+        let reader = Reader::new(service);
+        Self {
+            names: Names::of(cluster, service),
+            load_balancer: reader.text(&annotations::LOAD_BALANCER_ID).and_then(|id| id.parse().ok()),
+            keep_floating_ip: reader.text(&annotations::KEEP_FLOATING_IP).is_some_and(|text| text != "false"),
+        }
+    }
+}
+
+fn address(reader: &mut Reader<'_>, service: &ServiceView) -> Option<IpAddr> {
+    let text = service.load_balancer_ip.as_deref().filter(|text| !text.is_empty())?;
+    let address = text.parse().ok();
+    if address.is_none() {
+        reader.problem(format!("spec.loadBalancerIP is {text:?}; accepted: an IP address"));
+    }
+    address
+}
+
+fn speech(reader: &mut Reader<'_>, around: &Surroundings<'_>, monitored: bool) -> Speech {
+    let proxy = reader.word(&annotations::PROXY_PROTOCOL).and_then(ProxyProtocol::asked);
+    let x_forwarded_for = reader.flag_or_fixed(&annotations::X_FORWARDED_FOR);
+    if proxy.is_some() && x_forwarded_for {
+        let (one, other) = (annotations::PROXY_PROTOCOL.key, annotations::X_FORWARDED_FOR.key);
+        reader.problem(format!("annotations {one} and {other} exclude each other; remove one of them"));
+    }
+    Speech { proxy, x_forwarded_for, tls: tls::reference(reader, around), monitored }
+}
+
+fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
+    Timeouts {
+        client_data: reader.number_or_fixed(&annotations::TIMEOUT_CLIENT_DATA),
+        member_connect: reader.number_or_fixed(&annotations::TIMEOUT_MEMBER_CONNECT),
+        member_data: reader.number_or_fixed(&annotations::TIMEOUT_MEMBER_DATA),
+        tcp_inspect: reader.number_or_fixed(&annotations::TIMEOUT_TCP_INSPECT),
+    }
+}
+
+/// An annotation that is empty says: none.
+fn flavor(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<LoadBalancerFlavorId> {
+    let row = &annotations::FLAVOR_ID;
+    let flavor = match reader.raw(row) {
+        Some(_said) => reader.id(row),
+        None => reader.configured("LoadBalancer", row, &around.config.flavor_id, |text| text.parse().ok()),
+    };
+    flavor.filter(|_flavor| around.features.flavors)
+}
+
+/// An annotation that is empty says: none.
+fn zone(reader: &Reader<'_>, around: &Surroundings<'_>) -> Option<String> {
+    let zone = reader.raw(&annotations::AVAILABILITY_ZONE).unwrap_or(&around.config.availability_zone);
+    Some(zone.to_owned()).filter(|zone| !zone.is_empty() && around.features.zones)
+}
+
+/// OVN refuses all algorithms but one, so that one is meant.
+fn algorithm(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Algorithm {
+    let annotated = reader.word(&annotations::LB_METHOD);
+    if around.features.ovn {
+        return Algorithm::SourceIpPort;
+    }
+    Algorithm::from(annotated.unwrap_or(&around.config.lb_method))
+}
+
+/// An annotation that is empty says: all.
+fn nodes(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> NodeSelector {
+    let row = &annotations::NODE_SELECTOR;
+    if reader.raw(row).is_some() {
+        return reader.parsed(row, NodeSelector::parse).unwrap_or_default();
+    }
+    let configured = &around.config.node_selector;
+    reader.configured("LoadBalancer", row, configured, NodeSelector::parse).unwrap_or_default()
+}
+
+fn publication(reader: &Reader<'_>, config: &LoadBalancer, speech: &Speech) -> Publication {
+    if let Some(name) = reader.text(&annotations::HOSTNAME) {
+        return Publication::Hostname(name.to_owned());
+    }
+    match speech.proxy {
+        Some(_) if config.enable_ingress_hostname => {
+            Publication::HostnameOfAddress(config.ingress_hostname_suffix.clone())
+        }
+        Some(_) => Publication::Address(IpMode::Proxy),
+        None => Publication::Address(IpMode::Vip),
+    }
+}

@@ -1,0 +1,54 @@
+//! The members of a pool: which Nodes, at which address and port. The subnet by which they are reached is the intent's.
+
+use std::net::IpAddr;
+
+use bowline_cloud::{AddressKind, IpFamily, NodeSet, NodeView, Text};
+
+use super::{Intent, PortIntent};
+
+/// A member to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberIntent {
+    /// Its name: that of the Node.
+    pub name: Text,
+    /// The Node's address.
+    pub address: IpAddr,
+    /// The port of the Node that gets the traffic.
+    pub port: u16,
+    /// The port on which it is asked whether it is well, if that is another.
+    pub monitor_port: Option<u16>,
+}
+
+impl Intent {
+    /// The members of a port's pool, by name: the Nodes that the Service selects and that have an address of its family.
+    #[must_use]
+    pub fn members(&self, port: &PortIntent, nodes: &NodeSet) -> Vec<MemberIntent> {
+        let Some(node_port) = port.node_port else { return Vec::new() };
+        let selected = nodes.iter().filter(|node| self.nodes.fits(node));
+        let member = |node: &NodeView| {
+            let address = member_address(node, self.family)?;
+            Some(MemberIntent {
+                name: node.name.clone(),
+                address,
+                port: node_port,
+                monitor_port: port.monitor_port,
+            })
+        };
+        selected.filter_map(|node| member(node)).collect()
+    }
+}
+
+/// The address at which a Node gets traffic: its first internal one of the family, else its first external one.
+#[must_use]
+pub fn member_address(node: &NodeView, family: Option<IpFamily>) -> Option<IpAddr> {
+    let fits = |address: &IpAddr| match family {
+        Some(IpFamily::V4) => address.is_ipv4(),
+        Some(IpFamily::V6) => address.is_ipv6(),
+        Some(IpFamily::Unknown) | None => true,
+    };
+    let first = |kind: AddressKind| {
+        let of_kind = node.addresses.iter().filter(|address| address.kind == kind);
+        of_kind.filter_map(|address| address.address.parse().ok()).find(fits)
+    };
+    first(AddressKind::InternalIP).or_else(|| first(AddressKind::ExternalIP))
+}

@@ -1,0 +1,33 @@
+//! Which Nodes get the traffic of a Service.
+
+use std::collections::BTreeMap;
+
+use bowline_cloud::NodeView;
+
+/// Labels that a Node must have: all of them. Without any, every Node fits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeSelector(BTreeMap<String, String>);
+
+impl NodeSelector {
+    /// The selector that a text such as `zone=a,gpu` is, unless an entry has no key.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut labels = BTreeMap::new();
+        for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let (key, value) = entry.split_once('=').unwrap_or((entry, ""));
+            if key.trim().is_empty() {
+                return None;
+            }
+            labels.insert(key.trim().to_owned(), value.trim().to_owned());
+        }
+        Some(Self(labels))
+    }
+
+    /// Whether a Node fits. A label without a value has to be there with any value.
+    #[must_use]
+    pub fn fits(&self, node: &NodeView) -> bool {
+        self.0.iter().all(|(key, wanted)| {
+            node.labels.get(key).is_some_and(|value| wanted.is_empty() || value == wanted)
+        })
+    }
+}

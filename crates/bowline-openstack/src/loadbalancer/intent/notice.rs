@@ -1,0 +1,70 @@
+//! What the owner of a Service should know although it works: wishes that this cloud does not fulfil, keys that nobody knows.
+
+use bowline_cloud::{ServiceView, SourceRanges, suggest};
+
+use super::Surroundings;
+use super::traffic::Speech;
+use crate::loadbalancer::annotations::{self, ANNOTATIONS, PREFIX, Reader};
+
+/// Something to tell, as an event of the Service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// The reason, as a CamelCase word.
+    pub reason: &'static str,
+    /// What is told.
+    pub message: String,
+}
+
+const IGNORED: &str = "LoadBalancerAnnotationIgnored";
+
+pub(super) fn notices(
+    reader: &Reader<'_>,
+    service: &ServiceView,
+    around: &Surroundings<'_>,
+    speech: &Speech,
+    ranges: &SourceRanges,
+) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let mut tell = |reason, message| notices.push(Notice { reason, message });
+    let features = around.features;
+
+    let enforced = features.allowed_cidrs || (features.ovn && around.config.manage_security_groups);
+    if !enforced && !ranges.allows_all() {
+        let message =
+            "the load balancer cannot be restricted to source ranges in this cloud: it is open to everybody";
+        tell("LoadBalancerSourceRangesIgnored", message.to_owned());
+    }
+    let zone = reader.raw(&annotations::AVAILABILITY_ZONE).unwrap_or(&around.config.availability_zone);
+    if !features.zones && !zone.is_empty() {
+        let message = format!("load balancers have no availability zones in this cloud; {zone:?} is ignored");
+        tell("LoadBalancerAvailabilityZonesIgnored", message);
+    }
+    let method = reader.text(&annotations::LB_METHOD);
+    if let Some(method) = method.filter(|method| features.ovn && *method != "SOURCE_IP_PORT") {
+        let message = format!("OVN knows SOURCE_IP_PORT only; {method:?} is ignored");
+        tell("LoadBalancerLbMethodUnknown", message);
+    }
+    let timeouts = [
+        annotations::TIMEOUT_CLIENT_DATA,
+        annotations::TIMEOUT_MEMBER_CONNECT,
+        annotations::TIMEOUT_MEMBER_DATA,
+        annotations::TIMEOUT_TCP_INSPECT,
+    ];
+    let unsupported = timeouts.into_iter().filter(|_row| !features.timeouts);
+    let flavor = Some(annotations::FLAVOR_ID).filter(|_row| !features.flavors);
+    for row in unsupported.chain(flavor).filter(|row| reader.text(row).is_some()) {
+        tell(IGNORED, format!("annotation {} has no effect in this cloud", row.key));
+    }
+    if speech.leaves_out(service) {
+        let message =
+            "PROXY, X-Forwarded-For and TLS count for TCP ports; the other ports are passed on as they are";
+        tell("LoadBalancerPortsPassedOn", message.to_owned());
+    }
+    for key in service.annotations.keys().filter(|key| key.starts_with(PREFIX)) {
+        if annotations::find(key).is_none() {
+            let hint = suggest::hint(key, "", ANNOTATIONS.iter().map(|row| row.key));
+            tell(IGNORED, format!("annotation {key} is not known{hint}"));
+        }
+    }
+    notices
+}

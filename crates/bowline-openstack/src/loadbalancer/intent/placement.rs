@@ -1,0 +1,146 @@
+//! Where a load balancer stands, and by which subnet it reaches the Nodes.
+
+use std::str::FromStr;
+
+use openstack_client::{NetworkId, PortId, SubnetId};
+
+use super::Surroundings;
+use crate::config::{LoadBalancer, LoadBalancerClass};
+use crate::loadbalancer::annotations::{self, Annotation, Reader};
+
+/// Where a load balancer stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VipPlace {
+    /// On this port.
+    Port(PortId),
+    /// In this subnet, in this network, or both.
+    Given {
+        /// The subnet.
+        subnet: Option<SubnetId>,
+        /// The network.
+        network: Option<NetworkId>,
+    },
+    /// In the subnet of the Nodes, which has to be looked up.
+    OfNodes,
+}
+
+/// The subnet by which the Nodes are reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MemberSubnet {
+    /// This one.
+    Given(SubnetId),
+    /// That of the Nodes, which has to be looked up.
+    OfNodes,
+    /// Not said: Octavia takes that of the load balancer.
+    Unsaid,
+}
+
+/// A class, and the name by which it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Class<'a> {
+    name: &'a str,
+    pub(super) keys: &'a LoadBalancerClass,
+}
+
+impl Class<'_> {
+    pub(super) fn section(&self) -> String {
+        format!("LoadBalancerClass {:?}", self.name)
+    }
+}
+
+/// A key that both a class and `[LoadBalancer]` have.
+struct Twin {
+    row: Annotation,
+    of_class: fn(&LoadBalancerClass) -> &str,
+    of_config: fn(&LoadBalancer) -> &str,
+}
+
+const SUBNET: Twin = Twin {
+    row: annotations::SUBNET_ID,
+    of_class: |class| &class.subnet_id,
+    of_config: |conf| &conf.subnet_id,
+};
+const NETWORK: Twin = Twin {
+    row: annotations::NETWORK_ID,
+    of_class: |class| &class.network_id,
+    of_config: |conf| &conf.network_id,
+};
+const MEMBER_SUBNET: Twin = Twin {
+    row: annotations::MEMBER_SUBNET_ID,
+    of_class: |class| &class.member_subnet_id,
+    of_config: |conf| &conf.member_subnet_id,
+};
+
+impl Twin {
+    fn in_class<T: FromStr>(&self, reader: &mut Reader<'_>, class: Option<Class<'_>>) -> Option<T> {
+        let class = class?;
+        reader.configured(&class.section(), &self.row, (self.of_class)(class.keys), |text| text.parse().ok())
+    }
+
+    fn in_config<T: FromStr>(&self, reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<T> {
+        reader.configured("LoadBalancer", &self.row, (self.of_config)(config), |text| text.parse().ok())
+    }
+
+    /// The annotation, else the class, else the configuration.
+    fn chosen<T: FromStr>(
+        &self,
+        reader: &mut Reader<'_>,
+        class: Option<Class<'_>>,
+        config: &LoadBalancer,
+    ) -> Option<T> {
+        let annotated = reader.id(&self.row);
+        annotated.or_else(|| self.in_class(reader, class)).or_else(|| self.in_config(reader, config))
+    }
+}
+
+/// The class that a Service names. One that is not there is a problem.
+pub(super) fn class<'a>(reader: &mut Reader<'a>, around: &Surroundings<'a>) -> Option<Class<'a>> {
+    let name = reader.text(&annotations::CLASS)?;
+    let class = around.classes.get_key_value(name).map(|(name, keys)| Class { name, keys });
+    if class.is_none() {
+        let names: Vec<_> =
+            around.classes.keys().filter(|name| !name.is_empty()).map(String::as_str).collect();
+        let known = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
+        let key = annotations::CLASS.key;
+        reader.problem(format!(
+            "annotation {key} is {name:?}; accepted: the name of a [LoadBalancerClass] of cloud.conf ({known})"
+        ));
+    }
+    class
+}
+
+/// Where the load balancer stands and how it reaches the Nodes.
+///
+/// As OCCM does it: of a Service with a floating IP the class goes before the annotation for the load balancer, but behind it for
+/// the members; of an internal one it goes behind for both. A class without a name counts for the load balancers of all
+/// Services with a floating IP that name none.
+pub(super) fn place(
+    reader: &mut Reader<'_>,
+    around: &Surroundings<'_>,
+    class: Option<Class<'_>>,
+    internal: bool,
+) -> (VipPlace, MemberSubnet) {
+    let config = around.config;
+    let port: Option<PortId> = reader.id(&annotations::PORT_ID);
+    let subnet: Option<SubnetId> = SUBNET.chosen(reader, class, config);
+    let network: Option<NetworkId> = NETWORK.chosen(reader, class, config);
+    let of_members: Option<SubnetId> = MEMBER_SUBNET.chosen(reader, class, config);
+    let configured: Option<SubnetId> = SUBNET.in_config(reader, config);
+
+    let nothing_said = subnet.is_none() && network.is_none();
+    let members = match of_members.or(configured).or_else(|| subnet.clone()) {
+        Some(subnet) => MemberSubnet::Given(subnet),
+        None if nothing_said => MemberSubnet::OfNodes,
+        None => MemberSubnet::Unsaid,
+    };
+    let unnamed = around.classes.get("").map(|keys| Class { name: "", keys });
+    let before = class.or(unnamed).filter(|_class| !internal);
+    let subnet = SUBNET.in_class(reader, before).or(subnet);
+    let network = NETWORK.in_class(reader, before).or(network);
+    let vip = match (port, subnet, network) {
+        (Some(port), ..) => VipPlace::Port(port),
+        (None, None, None) => VipPlace::OfNodes,
+        (None, subnet, network) => VipPlace::Given { subnet, network },
+    };
+    (vip, members)
+}

@@ -1,0 +1,175 @@
+//! What is refused, and that all of it is told at once.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::loadbalancer::annotations::{ANNOTATIONS, Annotation, Kind};
+
+/// Values that a kind does not accept.
+fn wrong_values(row: &Annotation) -> &'static [&'static str] {
+    match row.kind {
+        Kind::Text => &[],
+        Kind::Id => &["a b", "a/b", "a?b", "ä"],
+        Kind::Flag => &["yes", "True", "1", " true"],
+        Kind::Number { .. } => &["ten", "1.5", "1s", "-2", "99999999999999999999", " 1"],
+        Kind::Word(_) => &["nonsense", "round_robin", "V2"],
+        Kind::Class => &["no-such-class"],
+        Kind::NamePattern => &["~(", "public-["],
+        Kind::Tags => &["!", "&"],
+        Kind::Selector => &["=v", "a=b,=c"],
+        Kind::Certificate => &["nonsense", "https://kms/v1/orders/o-1", "https://kms/v1/secrets/"],
+        Kind::Networks => &["10.0.0.1", "10.0.0.0/33", "10.0.0.0/8,x"],
+    }
+}
+
+#[test]
+fn every_wrong_value_is_refused_with_key_value_and_what_is_accepted() {
+    let mut tried = 0;
+    for row in ANNOTATIONS {
+        for value in wrong_values(row) {
+            let problems = Case::new().with(row.key, value).problems();
+            let [problem] = &*problems else { panic!("{} {value:?}: {problems:?}", row.key) };
+            assert!(problem.contains(row.key), "{problem}");
+            if row.kind == Kind::Networks {
+                assert!(problem.contains("192.0.2.0/24"), "{problem}");
+            } else {
+                assert!(problem.contains(&format!("{value:?}; accepted: ")), "{problem}");
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 100, "{tried} tried");
+}
+
+#[test]
+fn wrong_values_are_refused_also_where_they_would_not_count() {
+    for row in ANNOTATIONS {
+        for value in wrong_values(row).iter().take(1) {
+            let case =
+                Case::new().internal().ovn().with("enable-health-monitor", "false").with(row.key, value);
+            assert_eq!(case.problems().len(), 1, "{} {value:?}", row.key);
+        }
+    }
+}
+
+#[test]
+fn all_wrong_values_are_told_at_once() {
+    let mut case = Case::new();
+    let rows: Vec<_> = ANNOTATIONS.iter().filter(|row| !wrong_values(row).is_empty()).collect();
+    for row in &rows {
+        case = case.with(row.key, wrong_values(row)[0]);
+    }
+    let case = case.service(|service| {
+        service.ports.clear();
+        service.load_balancer_ip = Some("nowhere".into());
+    });
+    let problems = case.problems();
+    assert_eq!(problems.len(), rows.len() + 2, "{problems:#?}");
+    assert!(problems.iter().any(|problem| problem.contains("spec.loadBalancerIP is \"nowhere\"")));
+    assert!(problems.iter().any(|problem| problem.starts_with("spec.ports is empty")));
+}
+
+#[test]
+fn good_values_at_the_limits_are_accepted() {
+    for (key, values) in [
+        ("connection-limit", ["-1", "2147483647"]),
+        ("timeout-client-data", ["0", "31536000000"]),
+        ("health-monitor-delay", ["1", "+60"]),
+        ("health-monitor-max-retries", ["1", "10"]),
+        ("health-monitor-max-retries-down", ["0", "10"]),
+        ("proxy-protocol", ["false", ""]),
+        ("lb-method", ["SOURCE_IP", ""]),
+    ] {
+        for value in values {
+            assert!(Case::new().with(key, value).read().is_ok(), "{key} {value:?}");
+        }
+    }
+}
+
+#[test]
+fn an_unknown_class_is_refused_with_the_classes_that_are_there() {
+    let class = LoadBalancerClass::default;
+    let case = Case::new().class("gold", class()).class("silver", class()).with("class", "bronze");
+    assert_eq!(
+        case.problems(),
+        [
+            "annotation loadbalancer.openstack.org/class is \"bronze\"; accepted: the name of a [LoadBalancerClass] of \
+          cloud.conf (gold, silver)"
+        ]
+    );
+}
+
+#[test]
+fn proxy_protocol_and_x_forwarded_for_exclude_each_other() {
+    let case = |proxy: &str| Case::new().with("x-forwarded-for", "true").with("proxy-protocol", proxy);
+    assert!(case("false").read().is_ok());
+    assert_eq!(
+        case("v2").problems(),
+        [
+            "annotations loadbalancer.openstack.org/proxy-protocol and loadbalancer.openstack.org/x-forwarded-for exclude \
+          each other; remove one of them"
+        ]
+    );
+}
+
+#[test]
+fn get_proxy_protocol_from_service_annotation() {
+    for (value, wanted) in [
+        ("false", None),
+        ("true", Some(ProxyProtocol::V1)),
+        ("v1", Some(ProxyProtocol::V1)),
+        ("v2", Some(ProxyProtocol::V2)),
+    ] {
+        assert_eq!(ProxyProtocol::asked(value), wanted, "{value}");
+    }
+    assert_eq!(Case::new().with("proxy-protocol", "garbage").problems().len(), 1);
+}
+
+#[test]
+fn what_is_wrong_in_cloud_conf_is_told_with_section_and_key() {
+    let case = Case::new()
+        .conf(|conf| {
+            conf.subnet_id = "a b".into();
+            conf.create_monitor = true;
+            conf.monitor_delay = jiff::SignedDuration::from_millis(900);
+            conf.floating_subnet = "~(".into();
+            conf.node_selector = "=x".into();
+        })
+        .class("gold", LoadBalancerClass { network_id: "c d".into(), ..Default::default() })
+        .with("class", "gold");
+    let problems = case.problems();
+    let starts: Vec<_> = problems.iter().filter_map(|problem| problem.split(';').next()).collect();
+    assert_eq!(
+        starts,
+        [
+            "subnet-id of [LoadBalancer] in cloud.conf is \"a b\"",
+            "network-id of [LoadBalancerClass \"gold\"] in cloud.conf is \"c d\"",
+            "floating-subnet of [LoadBalancer] in cloud.conf is \"~(\"",
+            "monitor-delay of [LoadBalancer] in cloud.conf is 0",
+            "node-selector of [LoadBalancer] in cloud.conf is \"=x\"",
+        ]
+    );
+    let internal = Case::new().internal().conf(|conf| conf.floating_subnet = "~(".into());
+    assert!(internal.read().is_ok(), "what an internal Service does not use cannot stop it");
+}
+
+proptest! {
+    #[test]
+    fn any_text_in_any_annotation_is_used_or_refused_by_its_key(place in 0..ANNOTATIONS.len(), value in ".{0,40}") {
+        let row = &ANNOTATIONS[place];
+        if let Err(refusal) = Case::new().with(row.key, &value).read() {
+            prop_assert!(refusal.problems.iter().all(|problem| problem.contains(row.key)), "{}", refusal);
+        }
+    }
+
+    #[test]
+    fn any_number_is_used_within_the_limits_of_its_row_and_refused_beyond(place in 0..ANNOTATIONS.len(), number: i64) {
+        let row = &ANNOTATIONS[place];
+        if let Kind::Number { least, most, .. } = row.kind {
+            for number in [number, number % 12, least, most, least - 1, most + 1] {
+                let read = Case::new().with(row.key, &number.to_string()).read();
+                prop_assert_eq!(read.is_ok(), (least..=most).contains(&number), "{} {}", row.key, number);
+            }
+        }
+    }
+}

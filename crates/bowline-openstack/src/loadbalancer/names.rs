@@ -1,0 +1,143 @@
+//! What things are called in the cloud: the same as OCCM calls them, byte for byte, so that either finds what the other made.
+//!
+//! Names are how things are found, never the only proof of whose they are. Nothing here looks at the cloud.
+
+mod cluster;
+#[cfg(test)]
+mod tests;
+
+use bowline_cloud::ServiceView;
+
+pub use self::cluster::{cluster_of, in_cluster};
+
+/// How the name of every load balancer that we or OCCM made begins, and the tag of every Service on it.
+pub const LOAD_BALANCER_PREFIX: &str = "kube_service_";
+
+/// How the description of a floating IP begins that was made for a Service. It decides whether the floating IP is deleted
+/// with its load balancer.
+pub const FLOATING_IP_PREFIX: &str = "Floating IP for Kubernetes external service ";
+
+/// The longest name, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+/// The longest description that Octavia and Neutron take, in characters.
+const MAX_DESCRIPTION_CHARS: usize = 255;
+
+/// The names of all that belongs to one Service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    cluster: String,
+    service: String,
+    /// As bytes, for a cut may go through a character, and other names are made of what is left.
+    load_balancer: Vec<u8>,
+    legacy: String,
+    security_group: Vec<u8>,
+}
+
+impl Names {
+    /// The names for a Service of a cluster, by its `--cluster-name`.
+    #[must_use]
+    pub fn of(cluster: &str, service: &ServiceView) -> Self {
+        let (namespace, name, uid) = (&service.namespace, &service.name, &service.uid);
+        Self {
+            cluster: cluster.to_owned(),
+            service: format!("{namespace}/{name}"),
+            load_balancer: cut(format!("{LOAD_BALANCER_PREFIX}{cluster}_{namespace}_{name}").into_bytes()),
+            legacy: service.default_load_balancer_name(),
+            security_group: cut(format!("lb-sg-{uid}-{namespace}-{name}").into_bytes()),
+        }
+    }
+
+    /// The load balancer.
+    #[must_use]
+    pub fn load_balancer(&self) -> String {
+        as_sent(&self.load_balancer)
+    }
+
+    /// The tag of this Service, on its load balancer and on its listeners: it is the name of the load balancer that it would
+    /// have for itself.
+    #[must_use]
+    pub fn tag(&self) -> String {
+        self.load_balancer()
+    }
+
+    /// The name that Kubernetes' own provider gave to load balancers: looked for, never given.
+    #[must_use]
+    pub fn legacy_load_balancer(&self) -> &str {
+        &self.legacy
+    }
+
+    /// The listener of the port at this place of `spec.ports`, counted from 0.
+    #[must_use]
+    pub fn listener(&self, place: usize) -> String {
+        self.child("listener", place)
+    }
+
+    /// The pool of the port at this place.
+    #[must_use]
+    pub fn pool(&self, place: usize) -> String {
+        self.child("pool", place)
+    }
+
+    /// The health monitor of the port at this place.
+    #[must_use]
+    pub fn monitor(&self, place: usize) -> String {
+        self.child("monitor", place)
+    }
+
+    fn child(&self, kind: &str, place: usize) -> String {
+        let mut name = format!("{kind}_{place}_").into_bytes();
+        name.extend_from_slice(&self.load_balancer);
+        as_sent(&cut(name))
+    }
+
+    /// The security group.
+    #[must_use]
+    pub fn security_group(&self) -> String {
+        as_sent(&self.security_group)
+    }
+
+    /// The description of the load balancer; an internal one has the same.
+    #[must_use]
+    pub fn load_balancer_description(&self) -> String {
+        description(&format!("Kubernetes external service {} from cluster {}", self.service, self.cluster))
+    }
+
+    /// The description of the floating IP.
+    #[must_use]
+    pub fn floating_ip_description(&self) -> String {
+        description(&format!("{FLOATING_IP_PREFIX}{} from cluster {}", self.service, self.cluster))
+    }
+
+    /// The description of the security group.
+    #[must_use]
+    pub fn security_group_description(&self) -> String {
+        let (service, cluster) = (&self.service, &self.cluster);
+        description(&format!("Security Group for {service} Service LoadBalancer in cluster {cluster}"))
+    }
+}
+
+/// The name of a member that is made alone, for providers that cannot take all at once; in a batch it is the Node's name.
+#[must_use]
+pub fn serial_member(node: &str, address: &str, node_port: u16) -> String {
+    as_sent(&cut(format!("member_{node}_{address}_{node_port}").into_bytes()))
+}
+
+fn cut(mut name: Vec<u8>) -> Vec<u8> {
+    name.truncate(MAX_NAME_BYTES);
+    name
+}
+
+/// The name as Go's JSON writes it: each byte that is no character any more, because the cut went through it, becomes U+FFFD.
+fn as_sent(name: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_byte| char::REPLACEMENT_CHARACTER));
+    }
+    text
+}
+
+/// OCCM does not cut descriptions, and its requests with longer ones are refused; so no other reader knows such a text.
+fn description(text: &str) -> String {
+    text.chars().take(MAX_DESCRIPTION_CHARS).collect()
+}
