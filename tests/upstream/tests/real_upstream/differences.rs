@@ -46,6 +46,11 @@ pub(crate) const BY_CHANCE: &[Known] = &[
         because: "load balancers are told when the addresses of a node change, in ours; whether this one is there by then \
                   depends on who is quicker",
     },
+    Known {
+        stages: &["all stages"],
+        subjects: &["writes: services/status"],
+        because: "a failure and a long wait are also said in the Service's condition, which is a write of its own; how many depends on how long the outage is felt",
+    },
 ];
 
 /// All that always differ.
@@ -121,11 +126,6 @@ pub(crate) const KNOWN: &[Known] = &[
         ],
         because: "load balancers are told when the addresses of a node change: their members are made from them; upstream \
                   tells them with the next change of the set",
-    },
-    Known {
-        stages: &["all stages"],
-        subjects: &["writes: services/status"],
-        because: "a failure and a long wait are also said in the Service's condition, which is a write of its own",
     },
     Known {
         stages: &["all stages"],
