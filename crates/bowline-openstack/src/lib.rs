@@ -5,3 +5,4 @@
 pub mod config;
 pub mod error;
 pub mod instances;
+pub mod inventory;
