@@ -8,6 +8,8 @@ mod confirm;
 pub mod metadata;
 pub mod provider_id;
 #[cfg(test)]
+pub(crate) mod simulation;
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;

@@ -7,6 +7,8 @@
 mod failure;
 mod flavors;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

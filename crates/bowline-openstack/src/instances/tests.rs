@@ -1,18 +1,17 @@
 //! The instances on the simulated OpenStack, in virtual time; calls are counted by its log.
 
 mod gone;
-mod simulation;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{AddressKind, Claim, ErrorClass, Instances, NodeView, Power};
+use bowline_cloud::{AddressKind, Claim, ErrorClass, Evidence, Instances, NodeView, Power};
 use futures::future::join_all;
 use sim_openstack::compute::VmState;
 use sim_openstack::network::{Port, SubPort, Trunk};
 use sim_openstack::{Config, Fault, Rule, Service};
 
-use self::simulation::{Simulation, class, node, present};
+use super::simulation::{Simulation, class, node, present};
 use crate::config::Networking;
 
 #[tokio::test(start_paused = true)]
@@ -163,7 +162,8 @@ async fn who_waits_for_a_reading_that_fails_shares_its_failure_and_the_next_read
     let nodes: Vec<Arc<NodeView>> = (0..3).map(|index| Arc::new(simulation.of(index))).collect();
     let found = join_all(nodes.chunks(1).map(|chunk| servers.observe(chunk))).await;
     for evidence in found.iter().flatten() {
-        assert_eq!(class(evidence), Some(ErrorClass::Throttled), "{evidence:?}");
+        let Evidence::Unknown(doubt) = evidence else { panic!("{evidence:?}") };
+        assert_eq!((doubt.class, doubt.retry_after), (ErrorClass::Throttled, Some(Duration::from_secs(7))));
     }
     present(&servers.observe(&nodes).await[2]);
 }

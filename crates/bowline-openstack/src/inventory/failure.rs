@@ -36,6 +36,7 @@ pub enum InventoryError {
 }
 
 impl InventoryError {
+    /// A failure that is not the answer of a direct read.
     pub(super) fn list(error: Error) -> Self {
         Self::OnTheWay(error)
     }
@@ -51,8 +52,11 @@ impl InventoryError {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Call(error) => class_of(error.class()),
-            Self::OnTheWay(error) if error.class() == ClientClass::NotFound => ErrorClass::Transient,
-            Self::OnTheWay(error) => class_of(error.class()),
+            // Every cloud has servers and ports to list: a "no such thing" here is a service that is not itself.
+            Self::OnTheWay(error) => match error.class() {
+                ClientClass::NotFound | ClientClass::Unsupported => ErrorClass::Transient,
+                class => class_of(class),
+            },
             Self::NoProject => ErrorClass::Invalid,
             Self::OtherProject { .. } => ErrorClass::Unauthenticated,
             Self::Lost(_) => ErrorClass::Transient,

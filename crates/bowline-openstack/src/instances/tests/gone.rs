@@ -7,7 +7,7 @@ use bowline_cloud::{ErrorClass, Evidence, Instances, NodeView};
 use http::StatusCode;
 use sim_openstack::{Config, Fault, Rule, Service};
 
-use super::simulation::{Simulation, class, node, present};
+use crate::instances::simulation::{Simulation, class, node, present};
 
 const SERVER: &str = "/v2.1/servers/{id}";
 

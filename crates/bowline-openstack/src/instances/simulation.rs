@@ -14,14 +14,14 @@ use crate::config::Networking;
 use crate::instances::Servers;
 use crate::inventory::{AGE_LIMIT, Inventory};
 
-pub(super) struct Simulation {
-    pub(super) sim: SimService,
-    pub(super) estate: Estate,
-    client: Client,
+pub(crate) struct Simulation {
+    pub(crate) sim: SimService,
+    pub(crate) estate: Estate,
+    pub(crate) client: Client,
 }
 
 impl Simulation {
-    pub(super) fn new(config: Config, servers: usize) -> Self {
+    pub(crate) fn new(config: Config, servers: usize) -> Self {
         let text = clouds_yaml(&config);
         let start = "2026-11-15T08:00:00Z".parse().unwrap();
         let (cloud, estate) = seed(config, start, &EstateSize { servers, cidr: None });
@@ -36,31 +36,31 @@ impl Simulation {
         Self { sim, estate, client }
     }
 
-    pub(super) fn servers(&self) -> Servers {
+    pub(crate) fn servers(&self) -> Servers {
         self.servers_with(&Networking::default(), false)
     }
 
-    pub(super) fn servers_with(&self, networking: &Networking, regional: bool) -> Servers {
+    pub(crate) fn servers_with(&self, networking: &Networking, regional: bool) -> Servers {
         let inventory = Arc::new(Inventory::new(self.client.clone(), AGE_LIMIT));
         Servers::new(inventory, networking, "RegionOne", regional)
     }
 
     /// The Node of a server, which names it by its id.
-    pub(super) fn of(&self, index: usize) -> NodeView {
+    pub(crate) fn of(&self, index: usize) -> NodeView {
         let id = format!("openstack:///{}", self.estate.servers[index]);
         node(&format!("node-{}", index + 1), Some(&id))
     }
 
-    pub(super) fn edit(&self, change: impl FnOnce(&mut State)) {
+    pub(crate) fn edit(&self, change: impl FnOnce(&mut State)) {
         self.sim.with(|cloud| cloud.edit(change));
     }
 
-    pub(super) fn fault(&self, rule: Rule) {
+    pub(crate) fn fault(&self, rule: Rule) {
         self.sim.with(|cloud| cloud.faults().add(rule));
     }
 
     /// Deletes a server behind everybody's back.
-    pub(super) fn remove(&self, index: usize) {
+    pub(crate) fn remove(&self, index: usize) {
         let id = self.estate.servers[index].clone();
         self.edit(|state| {
             state.compute.remove_server(&id).unwrap();
@@ -71,7 +71,7 @@ impl Simulation {
     }
 
     /// Makes a server at once.
-    pub(super) fn boot(&self, name: &str) -> String {
+    pub(crate) fn boot(&self, name: &str) -> String {
         let new = NewServer {
             name: name.to_owned(),
             project_id: self.estate.project.clone(),
@@ -87,11 +87,11 @@ impl Simulation {
     }
 
     /// All requests so far, logins and discovery included.
-    pub(super) fn calls(&self) -> u64 {
+    pub(crate) fn calls(&self) -> u64 {
         self.sim.with(|cloud| cloud.log().total())
     }
 
-    pub(super) fn counts(&self) -> Vec<String> {
+    pub(crate) fn counts(&self) -> Vec<String> {
         self.sim.with(|cloud| {
             let counts = cloud.log().counts();
             counts.map(|(_, method, path, count)| format!("{count} {method} {path}")).collect()
@@ -99,11 +99,11 @@ impl Simulation {
     }
 }
 
-pub(super) fn node(name: &str, provider_id: Option<&str>) -> NodeView {
+pub(crate) fn node(name: &str, provider_id: Option<&str>) -> NodeView {
     NodeView { name: name.into(), provider_id: provider_id.map(Into::into), ..NodeView::default() }
 }
 
-pub(super) fn present(evidence: &Evidence<Instance>) -> &Instance {
+pub(crate) fn present(evidence: &Evidence<Instance>) -> &Instance {
     match evidence {
         Evidence::Present(instance) => instance,
         other => panic!("not present: {other:?}"),
@@ -111,7 +111,7 @@ pub(super) fn present(evidence: &Evidence<Instance>) -> &Instance {
 }
 
 /// The class of the doubt, if it is one.
-pub(super) fn class(evidence: &Evidence<Instance>) -> Option<ErrorClass> {
+pub(crate) fn class(evidence: &Evidence<Instance>) -> Option<ErrorClass> {
     match evidence {
         Evidence::Unknown(doubt) => Some(doubt.class),
         _ => None,
