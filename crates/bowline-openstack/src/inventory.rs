@@ -101,7 +101,8 @@ impl Inventory {
     async fn assemble(&self, servers: Vec<Server>, ports: Vec<Port>) -> Result<Snapshot, InventoryError> {
         let trunks = ports.iter().any(|port| !port.trunk_details.sub_ports.is_empty());
         let networks = if trunks { self.networks().await? } else { BTreeMap::new() };
-        let flavors = flavors::read(self.nova().await?, &servers).await.map_err(InventoryError::list)?;
+        let flavors =
+            flavors::read(self.nova().await?, &servers).await.map_err(InventoryError::on_the_way)?;
         Ok(Snapshot::new(servers, ports, &networks, &flavors))
     }
 
@@ -163,25 +164,25 @@ impl Inventory {
         self.project().await?;
         let servers = self.nova().await?.servers(query).of(PAGE_SIZE).all().await;
         self.project().await?;
-        servers.map_err(InventoryError::list)
+        servers.map_err(InventoryError::on_the_way)
     }
 
     /// The ports of the project: an administrator would see those of the whole cloud.
     async fn ports(&self, query: PortQuery) -> Result<Vec<Port>, InventoryError> {
         let project_id = Some(self.project().await?.clone());
         let query = PortQuery { project_id, ..query };
-        self.client.network().ports(&query).of(PAGE_SIZE).all().await.map_err(InventoryError::list)
+        self.client.network().ports(&query).of(PAGE_SIZE).all().await.map_err(InventoryError::on_the_way)
     }
 
     async fn networks(&self) -> Result<BTreeMap<NetworkId, String>, InventoryError> {
         let networks = self.client.network().networks(&NetworkQuery::default()).of(PAGE_SIZE).all().await;
-        let networks = networks.map_err(InventoryError::list)?;
+        let networks = networks.map_err(InventoryError::on_the_way)?;
         Ok(networks.into_iter().map(|network| (network.id, network.name)).collect())
     }
 
     /// The project of the first login. A later token of another project sees other servers: nothing may be concluded then.
     async fn project(&self) -> Result<&ProjectId, InventoryError> {
-        let identity = self.client.identity().await.map_err(InventoryError::list)?;
+        let identity = self.client.identity().await.map_err(InventoryError::on_the_way)?;
         let now = identity.project_id.ok_or(InventoryError::NoProject)?;
         let first = self.project.get_or_init(|| async { now.clone() }).await;
         if *first == now {
@@ -200,6 +201,6 @@ impl Inventory {
             let has = range.is_some_and(|(low, high)| low <= wanted && wanted <= high);
             Ok::<_, Error>(if has { nova.at(wanted) } else { nova })
         };
-        self.nova.get_or_try_init(choose).await.map_err(InventoryError::list)
+        self.nova.get_or_try_init(choose).await.map_err(InventoryError::on_the_way)
     }
 }

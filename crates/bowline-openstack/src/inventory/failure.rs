@@ -37,7 +37,7 @@ pub enum InventoryError {
 
 impl InventoryError {
     /// A failure that is not the answer of a direct read.
-    pub(super) fn list(error: Error) -> Self {
+    pub(super) fn on_the_way(error: Error) -> Self {
         Self::OnTheWay(error)
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bowline_cloud::{ErrorClass, Evidence, Instances, NodeView};
 use http::StatusCode;
-use sim_openstack::{Config, Fault, Rule, Service};
+use sim_openstack::{Chaos, Config, Fault, Rule, Service};
 
 use crate::instances::simulation::{Simulation, class, node, present};
 
@@ -146,4 +146,29 @@ async fn a_node_without_provider_id_is_gone_when_nova_knows_neither_its_name_nor
     // The machine is there under another name.
     let renamed = NodeView { system_uuid: Some(simulation.estate.servers[1].as_str().into()), ..bare };
     assert_eq!(class(&servers.confirm(&renamed).await), Some(ErrorClass::Invalid));
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_chaos_no_server_that_is_there_is_ever_called_gone() {
+    let (mut found, mut doubted) = (0, 0);
+    for seed in 0..8 {
+        let simulation = Simulation::new(Config { seed, ..Config::default() }, 5);
+        let servers = simulation.servers();
+        simulation.sim.with(|cloud| cloud.faults().add_chaos(&Chaos::even(0.04)));
+        for round in 0..60 {
+            let by_id = simulation.of(round % 5);
+            let uuid = simulation.estate.servers[round % 5].as_str().into();
+            let by_name = NodeView { provider_id: None, system_uuid: Some(uuid), ..by_id.clone() };
+            for node in [by_id, by_name] {
+                let observed = servers.observe(&[Arc::new(node.clone())]).await.remove(0);
+                for evidence in [observed, servers.confirm(&node).await] {
+                    assert!(!matches!(evidence, Evidence::Absent(_)), "seed {seed}: {evidence:?}");
+                    found += usize::from(class(&evidence).is_none());
+                    doubted += usize::from(class(&evidence).is_some());
+                }
+            }
+            tokio::time::advance(Duration::from_secs(20)).await;
+        }
+    }
+    assert!(found > 300 && doubted > 100, "{found} found, {doubted} doubted");
 }
