@@ -13,14 +13,23 @@ pub(crate) mod simulation;
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_cloud::{Claim, Doubt, ErrorClass, Evidence, Instance, Instances, NodeView, async_trait};
 use openstack_client::ServerId;
+use tokio::time::Instant;
 
 use self::addresses::AddressRules;
 use self::provider_id::{NoProviderId, ProviderId};
 use crate::config::Networking;
-use crate::inventory::{Inventory, Machine, Snapshot};
+use crate::inventory::{Inventory, InventoryError, Machine, Snapshot};
+
+/// So many servers that an older snapshot does not show are read one by one: a Node that joins shall not wait until the
+/// snapshot is old. More are cheaper by a new snapshot.
+const FEW: usize = 5;
+
+/// How old a snapshot may be that does not show many servers: a burst of joins costs one reading in this time.
+const BURST_AGE: Duration = Duration::from_secs(10);
 
 /// The servers of one project in one region.
 #[derive(Debug)]
@@ -126,15 +135,35 @@ impl Instances for Servers {
         if nodes.is_empty() {
             return Vec::new();
         }
-        match self.inventory.snapshot().await {
-            Ok(snapshot) => nodes.iter().map(|node| self.find(node, &snapshot)).collect(),
-            Err(error) => nodes.iter().map(|_| Evidence::Unknown(error.doubt())).collect(),
+        let asked = Instant::now();
+        let unknown =
+            |error: &InventoryError| nodes.iter().map(|_| Evidence::Unknown(error.doubt())).collect();
+        let snapshot = match self.inventory.snapshot().await {
+            Ok(snapshot) => snapshot,
+            Err(error) => return unknown(&error),
+        };
+        let found: Vec<_> = nodes.iter().map(|node| self.find(node, &snapshot)).collect();
+        let missing = found.iter().filter(|evidence| is_missing(evidence)).count();
+        if missing == 0 || snapshot.begun() >= asked {
+            return found;
+        }
+        if missing <= FEW {
+            return self.look_again(nodes, found).await;
+        }
+        match self.inventory.snapshot_within(BURST_AGE).await {
+            Ok(newer) => nodes.iter().map(|node| self.find(node, &newer)).collect(),
+            Err(error) => unknown(&error),
         }
     }
 
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
         self.read(node).await
     }
+}
+
+/// Whether a snapshot did not show the server.
+fn is_missing(evidence: &Evidence<Instance>) -> bool {
+    matches!(evidence, Evidence::Unknown(doubt) if doubt.class == ErrorClass::NotFound)
 }
 
 fn doubt(class: ErrorClass, why: String) -> Doubt {

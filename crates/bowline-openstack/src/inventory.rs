@@ -45,7 +45,7 @@ pub struct Inventory {
 
 #[derive(Debug, Default)]
 struct Latest {
-    snapshot: Option<(Instant, Arc<Snapshot>)>,
+    snapshot: Option<Arc<Snapshot>>,
     failure: Option<InventoryError>,
 }
 
@@ -64,10 +64,19 @@ impl Inventory {
     ///
     /// [`InventoryError`] when any part of it cannot be read: a snapshot is whole, or there is none.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, InventoryError> {
+        self.snapshot_within(self.age_limit).await
+    }
+
+    /// The same with another limit on its age.
+    ///
+    /// # Errors
+    ///
+    /// [`InventoryError`] as for [`snapshot`](Self::snapshot).
+    pub async fn snapshot_within(&self, age_limit: Duration) -> Result<Arc<Snapshot>, InventoryError> {
         let failures = self.failures.load(Ordering::Acquire);
         let mut latest = self.latest.lock().await;
-        if let Some((begun, snapshot)) = &latest.snapshot
-            && begun.elapsed() < self.age_limit
+        if let Some(snapshot) = &latest.snapshot
+            && snapshot.begun().elapsed() < age_limit
         {
             return Ok(Arc::clone(snapshot));
         }
@@ -76,11 +85,10 @@ impl Inventory {
         {
             return Err(failure.clone());
         }
-        let begun = Instant::now();
         match self.read().await {
             Ok(snapshot) => {
                 let snapshot = Arc::new(snapshot);
-                *latest = Latest { snapshot: Some((begun, Arc::clone(&snapshot))), failure: None };
+                *latest = Latest { snapshot: Some(Arc::clone(&snapshot)), failure: None };
                 Ok(snapshot)
             }
             Err(failure) => {
@@ -93,17 +101,23 @@ impl Inventory {
 
     /// Reads everything. Servers come first: of a server that is seen, its ports are there to be seen as well.
     async fn read(&self) -> Result<Snapshot, InventoryError> {
+        let begun = Instant::now();
         let servers = self.servers().await?;
         let ports = self.ports(PortQuery::default()).await?;
-        self.assemble(servers, ports).await
+        self.assemble(begun, servers, ports).await
     }
 
-    async fn assemble(&self, servers: Vec<Server>, ports: Vec<Port>) -> Result<Snapshot, InventoryError> {
+    async fn assemble(
+        &self,
+        begun: Instant,
+        servers: Vec<Server>,
+        ports: Vec<Port>,
+    ) -> Result<Snapshot, InventoryError> {
         let trunks = ports.iter().any(|port| !port.trunk_details.sub_ports.is_empty());
         let networks = if trunks { self.networks().await? } else { BTreeMap::new() };
         let flavors =
             flavors::read(self.nova().await?, &servers).await.map_err(InventoryError::on_the_way)?;
-        Ok(Snapshot::new(servers, ports, &networks, &flavors))
+        Ok(Snapshot::new(begun, servers, ports, &networks, &flavors))
     }
 
     /// All servers of the project, read now.
@@ -156,7 +170,7 @@ impl Inventory {
             }
         }
         let id = server.id.clone();
-        let mut snapshot = self.assemble(vec![server], ports).await?;
+        let mut snapshot = self.assemble(Instant::now(), vec![server], ports).await?;
         snapshot.take(&id).ok_or(InventoryError::Lost(id))
     }
 

@@ -3,11 +3,13 @@
 //! Proof of absence is Nova's own 404 for the server's id, said to a token of our project, said again when asked again, and
 //! not contradicted by the list of servers of that name. Everything else is doubt.
 
+use std::sync::Arc;
+
 use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, NodeView, Proof};
 use openstack_client::ServerId;
 use openstack_client::compute::Server;
 
-use super::{Servers, Wanted, ambiguous, doubt};
+use super::{Servers, Wanted, ambiguous, doubt, is_missing};
 use crate::inventory::InventoryError;
 
 /// What a direct read found.
@@ -31,6 +33,36 @@ impl Servers {
             Ok(Found::Gone(proof)) => Evidence::Absent(proof),
             Err(doubt) => Evidence::Unknown(doubt),
         }
+    }
+
+    /// Reads those directly that a snapshot did not show: it may only be too old. Says "there" or nothing new.
+    pub(super) async fn look_again(
+        &self,
+        nodes: &[Arc<NodeView>],
+        mut found: Vec<Evidence<Instance>>,
+    ) -> Vec<Evidence<Instance>> {
+        for (node, evidence) in nodes.iter().zip(&mut found).filter(|(_, evidence)| is_missing(evidence)) {
+            let server = match self.wanted(node) {
+                Ok(Wanted::Id(id)) => self.inventory.server(&id).await.map(Some),
+                Ok(Wanted::Name) => self
+                    .inventory
+                    .servers_named(&node.name)
+                    .await
+                    .map(|mut named| if named.len() == 1 { named.pop() } else { None }),
+                Err(_) => continue,
+            };
+            let machine = match server {
+                Ok(Some(server)) => self.inventory.machine(server).await,
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            };
+            match machine {
+                Ok(machine) => *evidence = self.describe(node, &machine),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => *evidence = Evidence::Unknown(error.doubt()),
+            }
+        }
+        found
     }
 
     async fn read_by_id(&self, node: &NodeView, id: &ServerId) -> Result<Found, Doubt> {

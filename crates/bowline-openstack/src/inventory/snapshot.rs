@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use openstack_client::compute::Server;
 use openstack_client::network::Port;
 use openstack_client::{NetworkId, PortId, ServerId};
+use tokio::time::Instant;
 
 use crate::instances::addresses::AddressRules;
 use crate::instances::metadata::{self, FlavorNames};
@@ -34,8 +35,9 @@ impl Machine {
 }
 
 /// The machines of a project.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Snapshot {
+    begun: Instant,
     machines: BTreeMap<ServerId, Machine>,
     /// By name in small letters: names of Nodes have no others.
     names: BTreeMap<String, Vec<ServerId>>,
@@ -43,6 +45,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(super) fn new(
+        begun: Instant,
         servers: Vec<Server>,
         ports: Vec<Port>,
         networks: &BTreeMap<NetworkId, String>,
@@ -53,7 +56,7 @@ impl Snapshot {
         for port in ports.into_iter().filter(|port| !port.device_id.is_empty()) {
             by_device.entry(port.device_id.clone()).or_default().push(port);
         }
-        let mut snapshot = Self::default();
+        let mut snapshot = Self { begun, machines: BTreeMap::new(), names: BTreeMap::new() };
         for server in servers {
             let ports = by_device.remove(server.id.as_str()).unwrap_or_default();
             let carried = carried_by(&ports, &carried, networks);
@@ -61,6 +64,12 @@ impl Snapshot {
             snapshot.insert(Machine { server, ports, carried, instance_type });
         }
         snapshot
+    }
+
+    /// When its reading began: what happened since is not in it, or may not be.
+    #[must_use]
+    pub fn begun(&self) -> Instant {
+        self.begun
     }
 
     /// Pages may show a server twice when the list changes between them.

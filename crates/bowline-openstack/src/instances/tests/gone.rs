@@ -35,14 +35,28 @@ async fn a_server_that_is_gone_is_a_doubt_in_the_snapshot_and_proven_by_a_direct
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_server_is_not_in_an_old_snapshot_but_found_directly() {
+async fn a_new_server_that_an_older_snapshot_does_not_show_is_found_at_once() {
     let simulation = Simulation::new(Config::default(), 1);
     let servers = simulation.servers();
     servers.observe(&[Arc::new(simulation.of(0))]).await;
+    tokio::time::advance(Duration::from_secs(11)).await;
     let id = simulation.boot("late");
-    let late = node("late", None);
-    assert_eq!(class(&servers.observe(&[Arc::new(late.clone())]).await[0]), Some(ErrorClass::NotFound));
-    assert_eq!(present(&servers.confirm(&late).await).provider_id, format!("openstack:///{id}"));
+    let late = Arc::new(node("late", None));
+    let before = simulation.calls();
+    let found = servers.observe(&[Arc::clone(&late), Arc::new(node("nobody", None))]).await;
+    assert_eq!(present(&found[0]).provider_id, format!("openstack:///{id}"));
+    assert_eq!(class(&found[1]), Some(ErrorClass::NotFound));
+    assert_eq!(simulation.calls() - before, 3, "{:?}", simulation.counts());
+    // A burst of joins costs one new reading, not one for each.
+    let burst: Vec<_> = (0..50).map(|number| format!("burst-{number}")).collect();
+    burst.iter().for_each(|name| drop(simulation.boot(name)));
+    let burst: Vec<_> = burst.iter().map(|name| Arc::new(node(name, None))).collect();
+    let before = simulation.calls();
+    for evidence in &servers.observe(&burst).await {
+        present(evidence);
+    }
+    assert_eq!(simulation.calls() - before, 2, "{:?}", simulation.counts());
+    assert_eq!(servers.confirm(&late).await, found[0]);
 }
 
 #[tokio::test(start_paused = true)]
