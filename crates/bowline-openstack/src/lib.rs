@@ -3,4 +3,7 @@
 //! It never sees a Kubernetes client: what it needs of the cluster is handed in through traits of `bowline-cloud`.
 
 pub mod config;
+pub mod error;
+pub mod instances;
+pub mod inventory;
 pub mod loadbalancer;

@@ -10,7 +10,7 @@ mod topology;
 
 pub use self::{
     floating_ip::{FloatingIp, FloatingIpCreate, FloatingIpQuery, FloatingIpUpdate},
-    port::{AllowedAddressPair, FixedIp, NewFixedIp, Port, PortCreate, PortQuery, PortUpdate},
+    port::{AllowedAddressPair, FixedIp, NewFixedIp, Port, PortCreate, PortQuery, PortUpdate, TrunkDetails},
     quota::Quota,
     router::{GatewayInfo, Route, Router, RouterQuery},
     security_group::{

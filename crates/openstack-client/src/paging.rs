@@ -73,6 +73,13 @@ impl<T: Listed> Pages<T> {
         }
     }
 
+    /// The same list in pages of this size: a list that is read whole costs fewer calls in large ones. Services may give
+    /// fewer at once.
+    pub fn of(mut self, page_size: u32) -> Self {
+        self.limits.page_size = page_size.max(1);
+        self
+    }
+
     /// The whole list.
     ///
     /// # Errors

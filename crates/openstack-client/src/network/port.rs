@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Network, TagFilter, if_revision};
+use super::{Network, SubPort, TagFilter, if_revision};
 use crate::{
     Error, NetworkId, Pages, PortId, ProjectId, SecurityGroupId, Service, SubnetId, call::Call, decode,
     paging::Listed,
@@ -54,6 +54,18 @@ pub struct Port {
     /// Counts its changes.
     #[serde(default)]
     pub revision_number: Option<u64>,
+    /// The ports that it carries, where it is the parent of a trunk.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub trunk_details: TrunkDetails,
+}
+
+/// What a port that is the parent of a trunk tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[non_exhaustive]
+pub struct TrunkDetails {
+    /// The ports that the trunk carries.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub sub_ports: Vec<SubPort>,
 }
 
 impl Listed for Port {

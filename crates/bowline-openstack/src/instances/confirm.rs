@@ -1,0 +1,150 @@
+//! The direct read of one Node's server, past every cache: the only thing here that can say "gone".
+//!
+//! Proof of absence is Nova's own 404 for the server's id, said to a token of our project, said again when asked again, and
+//! not contradicted by the list of servers of that name. Everything else is doubt.
+
+use std::sync::Arc;
+
+use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, NodeView, Proof};
+use openstack_client::ServerId;
+use openstack_client::compute::Server;
+
+use super::{Servers, Wanted, ambiguous, doubt, is_missing};
+use crate::inventory::InventoryError;
+
+/// What a direct read found.
+enum Found {
+    Server(Box<Server>),
+    Gone(Proof),
+}
+
+impl Servers {
+    pub(super) async fn read(&self, node: &NodeView) -> Evidence<Instance> {
+        let found = match self.wanted(node) {
+            Ok(Wanted::Id(id)) => self.read_by_id(node, &id).await,
+            Ok(Wanted::Name) => self.read_by_name(node).await,
+            Err(doubt) => Err(doubt),
+        };
+        match found {
+            Ok(Found::Server(server)) => match self.inventory.machine(*server).await {
+                Ok(machine) => self.describe(node, &machine),
+                Err(error) => Evidence::Unknown(error.doubt()),
+            },
+            Ok(Found::Gone(proof)) => Evidence::Absent(proof),
+            Err(doubt) => Evidence::Unknown(doubt),
+        }
+    }
+
+    /// Reads those directly that a snapshot did not show: it may only be too old. Says "there" or nothing new.
+    pub(super) async fn look_again(
+        &self,
+        nodes: &[Arc<NodeView>],
+        mut found: Vec<Evidence<Instance>>,
+    ) -> Vec<Evidence<Instance>> {
+        for (node, evidence) in nodes.iter().zip(&mut found).filter(|(_, evidence)| is_missing(evidence)) {
+            let server = match self.wanted(node) {
+                Ok(Wanted::Id(id)) => self.inventory.server(&id).await.map(Some),
+                Ok(Wanted::Name) => self
+                    .inventory
+                    .servers_named(&node.name)
+                    .await
+                    .map(|mut named| if named.len() == 1 { named.pop() } else { None }),
+                Err(_) => continue,
+            };
+            let machine = match server {
+                Ok(Some(server)) => self.inventory.machine(server).await,
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            };
+            match machine {
+                Ok(machine) => *evidence = self.describe(node, &machine),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => *evidence = Evidence::Unknown(error.doubt()),
+            }
+        }
+        found
+    }
+
+    async fn read_by_id(&self, node: &NodeView, id: &ServerId) -> Result<Found, Doubt> {
+        let gone = match self.inventory.server(id).await {
+            Ok(server) => return Ok(Found::Server(Box::new(server))),
+            Err(error) => not_found(&error)?,
+        };
+        let named = self.inventory.servers_named(&node.name).await.map_err(|error| error.doubt())?;
+        if named.iter().any(|server| server.id == *id) {
+            return Err(contradiction(id));
+        }
+        self.gone_for_good(id, &gone).await
+    }
+
+    /// A Node without provider ID. Lists alone prove nothing, so the server is asked for by the id that its machine tells.
+    async fn read_by_name(&self, node: &NodeView) -> Result<Found, Doubt> {
+        let named = self.inventory.servers_named(&node.name).await.map_err(|error| error.doubt())?;
+        if let Some(server) = only(node, named)? {
+            return Ok(Found::Server(Box::new(server)));
+        }
+        let all = self.inventory.servers().await.map_err(|error| error.doubt())?;
+        if let Some(server) = only(node, all)? {
+            return Ok(Found::Server(Box::new(server)));
+        }
+        let Some(id) =
+            node.system_uuid.as_deref().and_then(|uuid| ServerId::new(uuid.to_ascii_lowercase()).ok())
+        else {
+            let why = format!(
+                "no server is called {}, but a list proves nothing, and the node tells neither provider ID nor system UUID; \
+                 delete the node by hand if its machine is gone",
+                node.name
+            );
+            return Err(doubt(ErrorClass::Transient, why));
+        };
+        match self.inventory.server(&id).await {
+            Ok(server) => Err(doubt(
+                ErrorClass::Invalid,
+                format!(
+                    "server {id} has the system UUID of node {}, but is called {:?}",
+                    node.name, server.name
+                ),
+            )),
+            Err(error) => {
+                let gone = not_found(&error)?;
+                self.gone_for_good(&id, &gone).await
+            }
+        }
+    }
+
+    /// Asks a second time: one wrong answer must not cost a Node.
+    async fn gone_for_good(&self, id: &ServerId, first: &str) -> Result<Found, Doubt> {
+        match self.inventory.server(id).await {
+            Ok(_) => Err(contradiction(id)),
+            Err(error) => {
+                let second = not_found(&error)?;
+                Ok(Found::Gone(Proof::new(format!(
+                    "server {id} is gone; Nova said twice: {first}; {second}"
+                ))))
+            }
+        }
+    }
+}
+
+/// What Nova said, if it said that there is no such server; a doubt otherwise.
+fn not_found(error: &InventoryError) -> Result<String, Doubt> {
+    if error.is_not_found() { Ok(error.to_string()) } else { Err(error.doubt()) }
+}
+
+/// Temporary, and not of class "not found": nothing has been found out.
+fn contradiction(id: &ServerId) -> Doubt {
+    Doubt::new(format!("Nova contradicts itself about server {id}: it said 404 and also that it is there"))
+}
+
+/// The one server of the Node's name, by the same rule as in a snapshot; a doubt if there are several.
+fn only(node: &NodeView, servers: Vec<Server>) -> Result<Option<Server>, Doubt> {
+    let alike: Vec<Server> =
+        servers.into_iter().filter(|server| server.name.eq_ignore_ascii_case(&node.name)).collect();
+    let exact = alike.iter().any(|server| server.name == *node.name);
+    let mut found: Vec<Server> =
+        alike.into_iter().filter(|server| !exact || server.name == *node.name).collect();
+    match (found.pop(), found.is_empty()) {
+        (last, true) => Ok(last),
+        (last, false) => Err(ambiguous(node, found.iter().chain(&last).map(|server| &server.id))),
+    }
+}

@@ -1,0 +1,90 @@
+//! The inventory where clouds and credentials are not as usual.
+
+use std::sync::Arc;
+
+use bowline_cloud::ErrorClass;
+use openstack_client::ServerId;
+use sim_openstack::identity::Project;
+use sim_openstack::{Config, Fault, Rule, Service};
+
+use super::{AGE_LIMIT, Inventory, InventoryError};
+use crate::instances::simulation::Simulation;
+
+fn inventory(simulation: &Simulation) -> Arc<Inventory> {
+    Arc::new(Inventory::new(simulation.client.clone(), AGE_LIMIT))
+}
+
+/// The same credentials now lead to an empty project of the same name.
+fn swap_project(simulation: &Simulation) {
+    let (user, old) = (simulation.estate.user.clone(), simulation.estate.project.clone());
+    simulation.edit(|state| {
+        let identity = &mut state.identity;
+        let project = identity.projects.get_mut(&old).unwrap();
+        let new = Project { id: "0".repeat(32), ..project.clone() };
+        project.name = "renamed".into();
+        let roles: Vec<String> = identity
+            .assignments
+            .iter()
+            .filter(|(who, project, _)| *who == user && *project == old)
+            .map(|(_, _, role)| role.clone())
+            .collect();
+        identity.assignments.extend(roles.into_iter().map(|role| (user.clone(), new.id.clone(), role)));
+        identity.projects.insert(new.id.clone(), new);
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_404_said_to_a_token_of_another_project_is_no_proof() {
+    let simulation = Simulation::new(Config::default(), 1);
+    let inventory = inventory(&simulation);
+    let id = ServerId::new(simulation.estate.servers[0].as_str()).unwrap();
+    inventory.server(&id).await.unwrap();
+    swap_project(&simulation);
+    // The token is renewed in the middle of the call, and Nova then knows no such server.
+    simulation.fault(Rule::new(Fault::ExpireTokens).on(Service::Compute).times(1));
+    let error = inventory.server(&id).await.unwrap_err();
+    assert!(matches!(error, InventoryError::OtherProject { .. }), "{error}");
+    assert!(!error.is_not_found());
+    assert_eq!(error.class(), ErrorClass::Unauthenticated);
+    let error = inventory.snapshot().await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Unauthenticated, "an empty project is no empty snapshot");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nova_that_does_not_tell_flavors_by_name_is_asked_once_for_all_of_them() {
+    let simulation = Simulation::new(Config::default(), 3);
+    let second = simulation.estate.servers[1].clone();
+    simulation.edit(|state| {
+        state.compute.servers.update(&second, |server| server.flavor_id = "2".into());
+    });
+    let inventory = inventory(&simulation);
+    inventory.nova.set(simulation.client.compute()).unwrap();
+    let snapshot = inventory.snapshot().await.unwrap();
+    let kinds = [1, 2, 3].map(|number| {
+        let found = snapshot.by_name(&format!("node-{number}"));
+        found[0].instance_type.clone().unwrap()
+    });
+    assert_eq!(kinds, ["m1.tiny", "m1.small", "m1.tiny"]);
+    let counts = simulation.counts();
+    assert!(counts.contains(&"1 GET /v2.1/flavors/detail".to_owned()), "{counts:?}");
+    assert!(!counts.iter().any(|count| count.ends_with("/flavors/{id}")), "{counts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_flavor_is_gone_is_shown_without_a_type() {
+    let simulation = Simulation::new(Config::default(), 1);
+    simulation.edit(|state| drop(state.compute.flavors.remove("1")));
+    let inventory = inventory(&simulation);
+    inventory.nova.set(simulation.client.compute()).unwrap();
+    let snapshot = inventory.snapshot().await.unwrap();
+    assert_eq!(snapshot.by_name("node-1")[0].instance_type, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ports_that_neutron_does_not_tell_leave_no_snapshot() {
+    let simulation = Simulation::new(Config::default(), 1);
+    let inventory = inventory(&simulation);
+    simulation.fault(Rule::new(Fault::not_found_lie()).on(Service::Network).path("/v2.0/ports").times(1));
+    assert_eq!(inventory.snapshot().await.unwrap_err().class(), ErrorClass::Transient);
+    assert_eq!(inventory.snapshot().await.unwrap().by_name("node-1")[0].ports.len(), 1);
+}
