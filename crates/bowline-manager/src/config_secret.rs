@@ -1,5 +1,5 @@
-//! Reads the Secret that a cloud's configuration points to, and sees when it changes. Holds nothing of what it read but its
-//! version.
+//! Reads the Secret that a cloud's configuration points to, and sees when it changes. Holds nothing of what it read but a
+//! number that differs when the content does.
 //!
 //! The rights are the user's to grant: `get` on that one Secret is enough, `list` and `watch` make changes seen at once.
 
@@ -7,6 +7,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -18,26 +19,31 @@ use bowline_kube::client::load_config;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client};
 use secrecy::SecretSlice;
 use tracing::debug;
 
 /// How often the Secret is read anew beside the watch, which may be forbidden or silently broken.
 const POLL: Duration = Duration::from_secs(60);
 
-/// The object and its version; `None` if it is not there.
-type Version = Option<(String, String)>;
+/// What tells one content of the Secret from another; `None` if it is not there. Not the version of the object, which also
+/// changes when somebody only labels it.
+type Version = Option<u64>;
 
 /// Reads Secrets with the manager's client, or with a kubeconfig that the configuration names.
 pub(crate) struct ConfigSecrets {
     client: Client,
     seen: Mutex<BTreeMap<SecretReference, Version>>,
+    /// What was noticed as a change, until it is read.
+    noticed: Mutex<BTreeMap<SecretReference, Version>>,
+    /// With keys of its own in each process, so that the numbers say nothing to anybody else.
+    hasher: RandomState,
 }
 
 impl ConfigSecrets {
     /// Reads with this client.
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, seen: Mutex::new(BTreeMap::new()) }
+        Self { client, seen: Mutex::default(), noticed: Mutex::default(), hasher: RandomState::new() }
     }
 
     async fn api(&self, reference: &SecretReference) -> Result<Api<Secret>, SecretError> {
@@ -55,21 +61,57 @@ impl ConfigSecrets {
 
     fn seen(&self, reference: &SecretReference) -> Version {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.get(reference).cloned().flatten()
+        seen.get(reference).copied().flatten()
     }
 
     fn see(&self, reference: &SecretReference, version: Version) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.insert(reference.clone(), version);
     }
+
+    async fn get(&self, reference: &SecretReference) -> Result<Option<Secret>, SecretError> {
+        let api = self.api(reference).await?;
+        api.get_opt(&reference.name).await.map_err(|error| refused(reference, &error))
+    }
+
+    fn version(&self, secret: Option<&Secret>) -> Version {
+        secret.map(|secret| self.hasher.hash_one(content(secret)))
+    }
+
+    /// Returns the version of the Secret when it is not this one.
+    async fn differs(&self, api: Api<Secret>, name: &str, seen: Version) -> Version {
+        let mut watch = pin!(watcher::watch_object(api.clone(), name).default_backoff());
+        let mut poll = tokio::time::interval_at(tokio::time::Instant::now() + POLL, POLL);
+        loop {
+            let found = tokio::select! {
+                Some(item) = watch.next() => item.map_err(|error| error.to_string()),
+                _ = poll.tick() => api.get_opt(name).await.map_err(|error| error.to_string()),
+            };
+            match found.map(|found| self.version(found.as_ref())) {
+                Ok(version) if version != seen => return version,
+                Ok(_) => {}
+                Err(error) => debug!(name, "the Secret of the configuration cannot be watched: {error}"),
+            }
+        }
+    }
 }
 
 #[async_trait]
 impl SecretReader for ConfigSecrets {
     async fn read(&self, reference: &SecretReference) -> Result<SecretData, SecretError> {
-        let api = self.api(reference).await?;
-        let found = api.get_opt(&reference.name).await.map_err(|error| refused(reference, &error))?;
-        self.see(reference, version(found.as_ref()));
+        let read = self.get(reference).await;
+        let noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner).remove(reference);
+        let found = match read {
+            Ok(found) => found,
+            Err(error) => {
+                // Who may watch but not get would otherwise be told of the same change for ever.
+                if let Some(noticed) = noticed {
+                    self.see(reference, noticed);
+                }
+                return Err(error);
+            }
+        };
+        self.see(reference, self.version(found.as_ref()));
         let secret = found.ok_or_else(|| SecretError::NotFound(reference.clone()))?;
         let held = secret.data.unwrap_or_default().into_iter();
         Ok(held.map(|(key, value)| (key, SecretSlice::from(value.0))).collect())
@@ -78,7 +120,12 @@ impl SecretReader for ConfigSecrets {
     async fn changed(&self, reference: &SecretReference) {
         loop {
             match self.api(reference).await {
-                Ok(api) => return differs(api, &reference.name, &self.seen(reference)).await,
+                Ok(api) => {
+                    let version = self.differs(api, &reference.name, self.seen(reference)).await;
+                    let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+                    noticed.insert(reference.clone(), version);
+                    return;
+                }
                 Err(error) => debug!("{error}"),
             }
             tokio::time::sleep(POLL).await;
@@ -86,25 +133,10 @@ impl SecretReader for ConfigSecrets {
     }
 }
 
-/// Returns when the Secret is not of this version.
-async fn differs(api: Api<Secret>, name: &str, seen: &Version) {
-    let mut watch = pin!(watcher::watch_object(api.clone(), name).default_backoff());
-    let mut poll = tokio::time::interval_at(tokio::time::Instant::now() + POLL, POLL);
-    loop {
-        let found = tokio::select! {
-            Some(item) = watch.next() => item.map_err(|error| error.to_string()),
-            _ = poll.tick() => api.get_opt(name).await.map_err(|error| error.to_string()),
-        };
-        match found {
-            Ok(found) if version(found.as_ref()) != *seen => return,
-            Ok(_) => {}
-            Err(error) => debug!(name, "the Secret of the configuration cannot be watched: {error}"),
-        }
-    }
-}
-
-fn version(secret: Option<&Secret>) -> Version {
-    secret.map(|secret| (secret.uid().unwrap_or_default(), secret.resource_version().unwrap_or_default()))
+/// What counts in a Secret.
+fn content(secret: &Secret) -> Vec<(&str, &[u8])> {
+    let data = secret.data.iter().flatten();
+    data.map(|(key, value)| (key.as_str(), value.0.as_slice())).collect()
 }
 
 fn refused(reference: &SecretReference, error: &kube::Error) -> SecretError {

@@ -23,7 +23,10 @@ pub use self::environment::{Environment, WAIT_LB_ACTIVE_STEPS};
 pub use self::model::{CloudConf, Global, LoadBalancer, LoadBalancerClass, Metadata, Networking, Route};
 pub use self::overlay::auth_options;
 pub use self::problem::{Problem, Problems};
-pub use self::reload::{FIRST_RETRY, Keystone, LONGEST_RETRY, ProjectOf, Refused, ReloadStatus, Reloader};
+pub use self::reload::{
+    FIRST_RETRY, Keystone, LONGEST_RETRY, NoProject, ProjectOf, Refused, ReloadStatus, Reloader,
+    SHORTEST_PAUSE,
+};
 pub use self::source::{ConfigSource, LoadError, POLL, SETTLE, Site};
 
 /// Reads any bytes as a cloud.conf, as a fuzzer wants it: must not panic whatever they are.

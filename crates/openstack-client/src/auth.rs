@@ -31,6 +31,14 @@ pub struct Credentials {
     pub scope: Scope,
 }
 
+impl Credentials {
+    /// Scheme, host and port of Keystone, such as `https://keystone.example:5000`, in one form for the same place.
+    #[must_use]
+    pub fn auth_origin(&self) -> String {
+        self.auth_url.origin()
+    }
+}
+
 /// How we prove who we are.
 #[derive(Clone, Debug)]
 pub enum Method {

@@ -60,6 +60,13 @@ impl BaseUrl {
         segments(&self.path).find(|segment| is_version(segment)).and_then(major_of)
     }
 
+    /// Scheme, host and port, in lower case and without a port that goes without saying.
+    pub(crate) fn origin(&self) -> String {
+        let origin = self.origin.to_ascii_lowercase();
+        let port = if origin.starts_with("https:") { ":443" } else { ":80" };
+        origin.strip_suffix(port).map_or(origin.clone(), ToOwned::to_owned)
+    }
+
     /// The path, with slashes at both ends.
     pub(crate) fn path(&self) -> &str {
         &self.path
@@ -67,13 +74,8 @@ impl BaseUrl {
 
     /// The address of something below this one; `relative` does not begin with a slash and is percent-encoded already.
     pub(crate) fn uri(&self, relative: &str, query: &str) -> Result<Uri, http::Error> {
-        let path = match relative {
-            // Roots are asked for without the slash at their end where that leaves something.
-            "" if self.path != "/" => self.path.as_str(),
-            _ => &format!("{}{relative}", self.path),
-        };
-        let target = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-        Ok(format!("{}{target}", self.origin).parse::<Uri>()?)
+        let question = if query.is_empty() { "" } else { "?" };
+        Ok(format!("{self}{relative}{question}{query}").parse::<Uri>()?)
     }
 }
 
@@ -145,6 +147,32 @@ mod tests {
         ] {
             assert_eq!(url(given).without_version().to_string(), root, "{given}");
             assert_eq!(url(given).major(), major, "{given}");
+        }
+    }
+
+    #[test]
+    fn the_same_place_has_the_same_origin() {
+        for (one, other, same) in [
+            ("https://K.example/v3", "https://k.example:443/identity", true),
+            ("http://k", "http://k:80/v3", true),
+            ("http://k", "https://k", false),
+            ("http://k:443", "http://k", false),
+            ("https://k:5000", "https://k", false),
+            ("https://[fd00::443]", "https://[fd00::]", false),
+        ] {
+            assert_eq!(url(one).origin() == url(other).origin(), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn what_is_below_an_address_keeps_its_slashes() {
+        for (base, relative, query, expected) in [
+            ("http://k", "", "", "http://k/"),
+            ("http://k/identity", "", "", "http://k/identity/"),
+            ("http://k/v3", "auth/tokens", "", "http://k/v3/auth/tokens"),
+            ("http://k/v3", "x", "a=b", "http://k/v3/x?a=b"),
+        ] {
+            assert_eq!(url(base).uri(relative, query).unwrap().to_string(), expected);
         }
     }
 

@@ -113,6 +113,24 @@ impl Call {
         }
     }
 
+    /// A 404 on a write may be about something that its body names. It is believed only if it names what the path names.
+    pub(crate) fn doubt(&self, error: Error) -> Error {
+        let writes = matches!(self.method, Method::POST | Method::PUT);
+        if !writes || !error.is_not_found() || self.is_named_by(error.message()) {
+            return error;
+        }
+        error.reclassified(ErrorClass::Conflict, "something that the request needs is not there")
+    }
+
+    /// Whether `text` names an object of the path. Ids have digits, the words between them have none.
+    fn is_named_by(&self, text: &str) -> bool {
+        let mut ids = self.path.split('/').filter(|part| part.bytes().any(|byte| byte.is_ascii_digit()));
+        ids.any(|id| {
+            text.split(|c: char| c.is_whitespace() || "'\"()[]{},:;".contains(c))
+                .any(|word| word.trim_end_matches('.') == id)
+        })
+    }
+
     pub(crate) fn is_mutation(&self) -> bool {
         self.method != Method::GET
     }

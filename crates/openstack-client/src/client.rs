@@ -10,7 +10,7 @@ mod settings;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use http::HeaderValue;
@@ -41,6 +41,8 @@ struct Shared {
     session: Session,
     settings: Settings,
     endpoints: Mutex<BTreeMap<Service, Endpoint>>,
+    /// The region of the first endpoint that was used, where none is set.
+    region: OnceLock<String>,
 }
 
 impl Client {
@@ -51,9 +53,9 @@ impl Client {
         let wire = Arc::new(Wire { transport, user_agent, clock: Arc::clone(&settings.clock) });
         let session =
             Session::new(Arc::clone(&wire), Arc::clone(&settings.budget), settings.credentials.clone());
-        let endpoints = Mutex::default();
+        let (endpoints, region) = (Mutex::default(), OnceLock::new());
         Self {
-            shared: Arc::new(Shared { wire, session, settings, endpoints }),
+            shared: Arc::new(Shared { wire, session, settings, endpoints, region }),
             priority: Priority::User,
             fence: None,
         }
@@ -87,8 +89,7 @@ impl Client {
     /// [`Error`] when Keystone gives no token.
     pub async fn has(&self, service: Service) -> Result<bool, Error> {
         let token = self.shared.session.token().await?;
-        let settings = &self.shared.settings;
-        Ok(token.catalog.find(service, settings.interface, settings.region.as_deref()).is_ok())
+        Ok(token.catalog.find(service, self.shared.settings.interface, self.region()).is_ok())
     }
 
     /// The versions that `service` lists at its root.
@@ -103,11 +104,14 @@ impl Client {
 
     async fn list_versions(&self, service: Service) -> Result<Vec<Version>, Error> {
         self.shared.settings.budget.acquire(service, self.priority).await;
-        let root = match service {
-            Service::Identity => self.shared.settings.credentials.auth_url.without_version(),
-            _ => self.published(service, &*self.shared.session.token().await?)?.1.without_version(),
-        };
-        identity::list_versions(&self.shared.wire, service, &root).await
+        let wire = &self.shared.wire;
+        if service == Service::Identity {
+            let root = self.shared.settings.credentials.auth_url.without_version();
+            return identity::list_versions(wire, service, &root, None).await;
+        }
+        let token = self.shared.session.token().await?;
+        let root = self.published(service, &token)?.1.without_version();
+        identity::list_versions(wire, service, &root, Some(&token)).await
     }
 
     /// Nova.

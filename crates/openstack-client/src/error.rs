@@ -155,6 +155,20 @@ impl Error {
         self
     }
 
+    /// The same failure, of which it is known what it means for the call that it befell.
+    pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
+        self.0.outcome = outcome;
+        self
+    }
+
+    /// A failure on the way to an object: whatever was not found there, it was not the object.
+    pub(crate) fn on_the_way(self) -> Self {
+        if !self.is_not_found() {
+            return self;
+        }
+        self.reclassified(ErrorClass::Transient, "no way to the service")
+    }
+
     /// The class, which decides the retry.
     #[must_use]
     pub fn class(&self) -> ErrorClass {

@@ -55,7 +55,7 @@ fn every_endpoint(catalog: &Catalog) -> Held {
         for interface in INTERFACES {
             for region in [None, Some("RegionOne")] {
                 match catalog.find(service, interface, region) {
-                    Ok(url) => address(url)?,
+                    Ok((url, _region)) => address(url)?,
                     Err(why) => fit_for_a_log(&why)?,
                 }
             }

@@ -6,7 +6,7 @@ mod versions;
 pub use self::versions::{Version, VersionStatus};
 pub(crate) use self::{catalog::Catalog, versions::parse as parse_versions};
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use secrecy::SecretString;
 use tokio::time::Instant;
 
@@ -19,16 +19,26 @@ use crate::{
     transport::Answer,
 };
 
-/// The versions that the service at `root` lists. Roots need no token, and answer 300 as well as 200.
+/// The header in which a token is shown.
+pub(crate) const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+
+/// The versions that the service at `root` lists; roots answer 300 as well as 200. Keystone's needs no token; the others
+/// get one, since some clouds put them behind it.
 pub(crate) async fn list_versions(
     wire: &Wire,
     service: Service,
     root: &BaseUrl,
+    token: Option<&Token>,
 ) -> Result<Vec<Version>, Error> {
     let line = RequestLine { service, method: Method::GET, path: root.path().to_owned() };
-    let answer = wire.send(&line, root.uri("", ""), HeaderMap::new(), None).await?;
+    let mut headers = HeaderMap::new();
+    if let Some(token) = token {
+        let value = token.header().map_err(|why| Error::invalid(why).at(line.clone()))?;
+        headers.insert(AUTH_TOKEN, value);
+    }
+    let answer = wire.send(&line, root.uri("", ""), headers, None).await?;
     if !matches!(answer.status, StatusCode::OK | StatusCode::MULTIPLE_CHOICES) {
-        return Err(wire.judge(service, &answer, None).at(line));
+        return Err(wire.judge(service, &answer, token.map(Token::secret)).at(line).on_the_way());
     }
     parse_versions(&answer.body).map_err(|why| not_understood(&answer, &why, "the list of versions").at(line))
 }
@@ -36,7 +46,7 @@ pub(crate) async fn list_versions(
 /// Makes sure that Keystone speaks v3. Its links are not followed: behind a proxy they often lead to where nobody can go,
 /// or, worse, to where a password would travel without TLS.
 pub(crate) async fn confirm_v3(wire: &Wire, root: &BaseUrl) -> Result<(), Error> {
-    let versions = list_versions(wire, Service::Identity, root).await?;
+    let versions = list_versions(wire, Service::Identity, root, None).await?;
     if versions.iter().any(|version| version.major() == Some(3) && version.status.is_usable()) {
         return Ok(());
     }
@@ -64,7 +74,7 @@ pub(crate) async fn issue_token(
     let sent = Instant::now();
     let answer = wire.send(&line, keystone.uri("auth/tokens", ""), headers, Some(body)).await?;
     if !matches!(answer.status.as_u16(), 200..=202) {
-        return Err(wire.judge(Service::Identity, &answer, Some(secret(credentials))).at(line));
+        return Err(wire.judge(Service::Identity, &answer, Some(secret(credentials))).at(line).on_the_way());
     }
     Token::read(&answer, sent, wire.now(), generation)
         .map_err(|why| not_understood(&answer, &why, "the token").at(line))

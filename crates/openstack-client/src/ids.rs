@@ -20,16 +20,20 @@ pub struct InvalidId {
     text: String,
 }
 
-fn check(what: &'static str, text: &str) -> Result<(), InvalidId> {
-    let good = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | '\\' | '?' | '#' | '%');
-    if text.is_empty() || text.len() > MAX_LEN || matches!(text, "." | "..") || !text.chars().all(good) {
+/// `inner` may stand within the id, though not at its ends.
+fn check(what: &'static str, text: &str, inner: &str) -> Result<(), InvalidId> {
+    let good =
+        |c: char| inner.contains(c) || (c.is_ascii_graphic() && !matches!(c, '/' | '\\' | '?' | '#' | '%'));
+    let ends = text.starts_with(|c| inner.contains(c)) || text.ends_with(|c| inner.contains(c));
+    let length = (1..=MAX_LEN).contains(&text.len());
+    if !length || ends || matches!(text, "." | "..") || !text.chars().all(good) {
         return Err(InvalidId { what, text: text.chars().take(64).collect() });
     }
     Ok(())
 }
 
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident = $what:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $what:literal $(with $inner:literal)?;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(transparent)]
@@ -43,7 +47,7 @@ macro_rules! ids {
             /// [`InvalidId`] when it cannot be one.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
                 let text = text.into();
-                check($what, &text)?;
+                check($what, &text, concat!($($inner)?))?;
                 Ok(Self(text.into_boxed_str()))
             }
 
@@ -84,8 +88,8 @@ macro_rules! ids {
 ids! {
     /// A server of Nova.
     ServerId = "server";
-    /// A flavor of Nova.
-    FlavorId = "flavor";
+    /// A flavor of Nova, whose id a person may have chosen.
+    FlavorId = "flavor" with " ";
     /// A project of Keystone.
     ProjectId = "project";
     /// A network of Neutron.
@@ -136,10 +140,21 @@ mod tests {
     }
 
     #[test]
+    fn a_flavor_may_have_spaces_within_its_id_but_not_around_it() {
+        for bad in [" ", " a", "a ", "a\tb"] {
+            assert!(FlavorId::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
     fn uuids_hexadecimal_ids_and_short_flavors_are_ids() {
-        for good in
-            ["46270c6c-7544-4610-bdf2-5717a89ab6ff", "05a2ca643f9c4ec88c197cde22941c01", "1", "m1.tiny"]
-        {
+        for good in [
+            "46270c6c-7544-4610-bdf2-5717a89ab6ff",
+            "05a2ca643f9c4ec88c197cde22941c01",
+            "1",
+            "m1.tiny",
+            "my own flavor",
+        ] {
             assert_eq!(FlavorId::new(good).unwrap().to_string(), good);
         }
     }

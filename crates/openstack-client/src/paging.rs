@@ -126,7 +126,7 @@ impl<T: Listed> Pages<T> {
         }
         let next = next_step(&page, self.limits.page_size).map_err(|why| self.endless(&why))?;
         if let Some(key) = next.as_ref().and_then(Step::key) {
-            if !self.seen.insert(key.to_owned()) {
+            if !self.seen.insert(key) {
                 return Err(self.endless("pages that go in a circle"));
             }
             if self.pages >= self.limits.max_pages {

@@ -199,14 +199,16 @@ impl Cloud {
         self.world.load_balancer_fate = None;
         let response = identify(service, request, response, request_id);
         let project = identity::project_of(&self.world, request);
+        let now = self.world.now;
+        // What is true, not what is told: a former answer that is given again would never become old.
+        let truth = response.clone();
         let (response, delivery) = match injected {
             Some(Injected::After(after)) => {
-                let now = self.world.now;
                 self.faults.alter(after, service, request, &project, response, now)
             }
             _ => (response, Delivery::Send),
         };
-        self.faults.remember(service, request, &project, &response, self.world.now);
+        self.faults.remember(service, request, &project, &truth, now);
         (response, delivery)
     }
 }

@@ -139,8 +139,40 @@ async fn with_the_right_to_watch_a_change_is_seen_at_once() {
     secrets.read(&creds()).await.unwrap();
     let mut newer = server.secret.lock().unwrap().clone().unwrap();
     newer["metadata"]["resourceVersion"] = json!("2");
+    newer["data"]["clouds.conf"] = json!(k8s_openapi::ByteString(b"b".to_vec()));
     *server.watched.lock().unwrap() = Some(json!({"type": "MODIFIED", "object": newer}));
     let begun = Instant::now();
     secrets.changed(&creds()).await;
     assert!(begun.elapsed() < POLL / 10, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_version_with_the_same_content_is_no_change() {
+    let server = Arc::new(Server::default());
+    server.put("1", "a");
+    let secrets = secrets(&server);
+    secrets.read(&creds()).await.unwrap();
+    server.put("2", "a");
+    assert!(tokio::time::timeout(POLL * 5, secrets.changed(&creds())).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_may_be_watched_and_not_read_is_told_once() {
+    let server = Arc::new(Server::default());
+    server.put("1", "a");
+    let secrets = secrets(&server);
+    secrets.read(&creds()).await.unwrap();
+    server.put("2", "b");
+    let object = server.secret.lock().unwrap().clone();
+    *server.watched.lock().unwrap() = Some(json!({"type": "MODIFIED", "object": object}));
+    *server.get_forbidden.lock().unwrap() = true;
+    secrets.changed(&creds()).await;
+    secrets.read(&creds()).await.unwrap_err();
+
+    *server.watched.lock().unwrap() = None;
+    *server.get_forbidden.lock().unwrap() = false;
+    let again = tokio::time::timeout(POLL * 5, secrets.changed(&creds())).await;
+    assert!(again.is_err(), "it was told already");
+    server.put("3", "c");
+    tokio::time::timeout(POLL * 5, secrets.changed(&creds())).await.unwrap();
 }

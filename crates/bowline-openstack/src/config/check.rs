@@ -10,6 +10,8 @@ use super::model::{CloudConf, LoadBalancer};
 
 /// Octavia's providers that have been seen to work.
 const PROVIDERS: [&str; 5] = ["amphora", "octavia", "ovn", "f5", "amphorav2"];
+/// Where certificates can be: with `external` Octavia knows the references, and nobody else looks at them.
+const CONTAINER_STORES: [&str; 2] = ["barbican", "external"];
 /// Where instances can have their metadata.
 const METADATA: [&str; 2] = ["configDrive", "metadataService"];
 
@@ -120,8 +122,12 @@ fn load_balancer(balancer: &LoadBalancer, findings: &mut Findings) {
         );
         findings.warning(at, "lb-provider", what);
     }
-    if balancer.container_store != "barbican" {
-        let what = format!("{:?} is not barbican; certificates are not checked", balancer.container_store);
+    if !CONTAINER_STORES.contains(&balancer.container_store.as_str()) {
+        let what = format!(
+            "{:?} is none of {}; certificates are not checked",
+            balancer.container_store,
+            CONTAINER_STORES.join(", ")
+        );
         findings.warning(at, "container-store", what);
     }
     if balancer.lb_provider == "ovn" && balancer.lb_method != "SOURCE_IP_PORT" {

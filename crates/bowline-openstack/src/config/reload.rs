@@ -1,6 +1,7 @@
 //! The configuration in use, and how it is replaced while we run: read, check, ask for whom the new credentials stand, swap.
 //!
-//! Credentials of another project are never taken (safety rail SR-3): everything that we made belongs to the first one.
+//! Credentials of another project, region or cloud are never taken (safety rail SR-3): everything that we made belongs to
+//! the first one.
 //! Whatever goes wrong, the old configuration stays in use and the reason is told; it is tried again on the next change and
 //! from time to time. Who asks the cloud is handed in.
 
@@ -29,11 +30,25 @@ pub const LONGEST_RETRY: Duration = Duration::from_secs(300);
 /// How long reading and asking may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The shortest time between two changes that are acted on, whatever the source says.
+pub const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Why nobody knows for which project credentials stand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoProject {
+    /// The cloud does not accept them.
+    #[error("{0}")]
+    Denied(String),
+    /// The cloud did not say.
+    #[error("{0}")]
+    Unsaid(String),
+}
+
 /// Asks a cloud for which project the credentials of a configuration stand.
 #[async_trait]
 pub trait ProjectOf: Send + Sync {
     /// The project; the error says why nobody knows.
-    async fn project_of(&self, configuration: &Configuration) -> Result<ProjectId, String>;
+    async fn project_of(&self, configuration: &Configuration) -> Result<ProjectId, NoProject>;
 }
 
 /// Why a new configuration is not in use.
@@ -52,8 +67,18 @@ pub enum Refused {
         /// The project of the new credentials.
         found: ProjectId,
     },
-    /// Nobody knows for which project its credentials stand.
-    #[error("for which project the new credentials stand is not known: {0}")]
+    /// It leads to another region or another cloud.
+    #[error("the new {what} is {found:?}, the one in use {wanted:?}; a restart is needed to change it")]
+    OtherPlace {
+        /// What differs.
+        what: &'static str,
+        /// The one in use.
+        wanted: String,
+        /// The new one.
+        found: String,
+    },
+    /// Nobody knows whether its credentials stand for the project in use.
+    #[error("whether the new credentials are for the project in use is not known: {0}")]
     Unknown(String),
 }
 
@@ -135,6 +160,7 @@ impl Reloader {
                 () = self.source.changed() => {
                     pause = FIRST_RETRY;
                     self.reload().await;
+                    sleep(SHORTEST_PAUSE).await;
                 }
                 () = sleep(pause), if !at_rest => {
                     pause = (pause * 2).min(LONGEST_RETRY);
@@ -147,7 +173,8 @@ impl Reloader {
     /// What was not known or not possible before.
     async fn try_again(&self) {
         if self.project().is_none() {
-            self.learn().await;
+            // What it could not learn it has told.
+            drop(self.learn().await);
         }
         if self.status.borrow().refused.is_some() {
             self.reload().await;
@@ -155,11 +182,13 @@ impl Reloader {
     }
 
     /// Asks for which project the credentials in use stand.
-    async fn learn(&self) {
-        match ask(self.cloud.as_ref(), &self.current()).await {
-            Ok(project) => self.remember(project),
-            Err(why) => info!("for which project the credentials stand is not known yet: {why}"),
-        }
+    async fn learn(&self) -> Result<(), NoProject> {
+        let asked = ask(self.cloud.as_ref(), &self.current()).await;
+        let project = asked.inspect_err(|why| {
+            info!("for which project the credentials stand is not known yet: {why}");
+        })?;
+        self.remember(project);
+        Ok(())
     }
 
     /// Reads, checks and swaps once; or keeps what is in use and says why.
@@ -190,21 +219,48 @@ impl Reloader {
         let configuration =
             read.await.unwrap_or_else(|_| Err(LoadError::Slow { seconds: PATIENCE.as_secs() }))?;
         if self.project().is_none() {
-            // The old credentials may have been in use without anybody having said so. If they never worked, nothing was
-            // made with them, and any project will do.
-            self.learn().await;
+            // The old credentials may have been in use without anybody having said so. If the cloud does not accept them,
+            // nothing was made with them, and any project will do. If it says nothing, they may be as good as ever.
+            if let Err(NoProject::Unsaid(why)) = self.learn().await {
+                return Err(Refused::Unknown(format!(
+                    "the cloud does not say for which one those in use are: {why}; restart to use the new ones all the same"
+                )));
+            }
         }
-        let found = ask(self.cloud.as_ref(), &configuration).await.map_err(Refused::Unknown)?;
-        match self.project() {
+        let in_use = self.project();
+        if in_use.is_some() {
+            same_place(&self.current(), &configuration)?;
+        }
+        let found = ask(self.cloud.as_ref(), &configuration).await;
+        let found = found.map_err(|why| Refused::Unknown(why.to_string()))?;
+        match in_use {
             Some(wanted) if wanted != found => Err(Refused::OtherProject { wanted, found }),
             _ => Ok((configuration, found)),
         }
     }
 }
 
-async fn ask(cloud: &dyn ProjectOf, configuration: &Configuration) -> Result<ProjectId, String> {
+/// Whether both lead to the same region of the same cloud. Projects of different clouds may have the same id, and those of
+/// different regions have.
+fn same_place(in_use: &Configuration, new: &Configuration) -> Result<(), Refused> {
+    let (old_cloud, new_cloud) = (in_use.credentials.auth_origin(), new.credentials.auth_origin());
+    for (what, wanted, found) in [
+        ("address of Keystone", old_cloud.as_str(), new_cloud.as_str()),
+        ("region", in_use.connection.region.as_str(), new.connection.region.as_str()),
+    ] {
+        if wanted != found {
+            let (wanted, found) = (wanted.to_owned(), found.to_owned());
+            return Err(Refused::OtherPlace { what, wanted, found });
+        }
+    }
+    Ok(())
+}
+
+async fn ask(cloud: &dyn ProjectOf, configuration: &Configuration) -> Result<ProjectId, NoProject> {
     let answer = timeout(PATIENCE, cloud.project_of(configuration)).await;
-    answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
+    answer.unwrap_or_else(|_| {
+        Err(NoProject::Unsaid(format!("no answer within {} seconds", PATIENCE.as_secs())))
+    })
 }
 
 fn tell_warnings(configuration: &Configuration) {

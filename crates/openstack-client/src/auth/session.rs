@@ -10,16 +10,20 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture, future::Shared};
-use tokio::{sync::OnceCell, time::Instant};
+use tokio::{sync::OnceCell, task::JoinError, time::Instant};
 
 use super::{Credentials, Scope, Token};
-use crate::{Budget, Error, ErrorClass, Outcome, Priority, Service, base_url::BaseUrl, call::Wire, identity};
+use crate::{
+    Budget, Error, ErrorClass, Outcome, Priority, ProjectId, Service, base_url::BaseUrl, call::Wire, identity,
+};
 
 /// The pause after a first failure that may pass, and after one by which Keystone refused us; each further one doubles it.
 const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_REFUSED: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(300);
+/// A token that has replaced a refused one is not itself replaced within this time.
+const SHORTEST_LIFE: Duration = Duration::from_secs(30);
 /// The longest pause that Keystone may ask for.
 const LONGEST_PAUSE_ASKED: Duration = Duration::from_secs(600);
 
@@ -41,6 +45,10 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     token: Option<Arc<Token>>,
+    /// What the first token was for, once there was one.
+    project: Option<Option<ProjectId>>,
+    /// When a token was last asked for because a service had refused the one before.
+    replaced: Option<Instant>,
     flight: Option<Flight>,
     generation: u64,
     failure: Option<Failure>,
@@ -72,14 +80,32 @@ impl Session {
         settle(look).await
     }
 
-    /// A token in place of `refused`, which a service did not accept.
-    pub(crate) async fn renew(&self, refused: &Token) -> Result<Arc<Token>, Error> {
-        let look = {
-            let mut state = self.lock();
-            state.token.take_if(|token| token.generation == refused.generation);
-            self.look(&mut state)
-        };
-        settle(look).await
+    /// A token in place of `refused`, which a service did not accept. None if it has replaced a refused one itself a
+    /// moment ago: a single service that accepts nobody must not keep the others from a token that is good.
+    ///
+    /// Until the new one is there, all others go on with the old one.
+    pub(crate) async fn renew(&self, refused: &Token) -> Result<Option<Arc<Token>>, Error> {
+        let look = self.look_past(refused, &mut self.lock());
+        match look {
+            Some(look) => settle(look).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn look_past(&self, refused: &Token, state: &mut State) -> Option<Look> {
+        let now = Instant::now();
+        if state.token.as_ref().is_some_and(|token| token.generation != refused.generation) {
+            return Some(self.look(state));
+        }
+        match (&state.flight, &state.failure) {
+            (Some(flight), _) => Some(Look::Wait(flight.clone())),
+            (None, Some(failure)) if now < failure.until => Some(Look::Fail(failure.error.clone())),
+            (None, None) if state.replaced.is_some_and(|then| now < then + SHORTEST_LIFE) => None,
+            (None, _) => {
+                state.replaced = Some(now);
+                Some(Look::Wait(self.take_off(state)))
+            }
+        }
     }
 
     /// Where Keystone's resources live.
@@ -114,19 +140,29 @@ impl Session {
         let generation = state.generation;
         let session = self.clone();
         let task = tokio::spawn(async move {
-            let result = session.0.issue(generation).await.map(Arc::new);
-            session.land(&result);
-            result
+            // Made here and not before: a task that is dropped as it is spawned would land while we hold the lock.
+            let landing = Landing { session, generation };
+            let result = landing.session.0.issue(generation).await;
+            landing.session.land(generation, result)
         });
-        let flight = task.map(|joined| joined.unwrap_or_else(|_ended| Err(interrupted()))).boxed().shared();
+        let inner = Arc::downgrade(&self.0);
+        let ended = move |_: JoinError| match inner.upgrade() {
+            Some(inner) => Self(inner).land(generation, Err(interrupted())),
+            None => Err(interrupted()),
+        };
+        let flight = task.map(|joined| joined.unwrap_or_else(ended)).boxed().shared();
         state.flight = Some(flight.clone());
         flight
     }
 
-    fn land(&self, result: &Result<Arc<Token>, Error>) {
+    /// Keeps the outcome of a request for a token, if it is the one that is on its way.
+    fn land(&self, generation: u64, issued: Result<Token, Error>) -> Result<Arc<Token>, Error> {
         let mut state = self.lock();
-        state.flight = None;
-        match result {
+        let result = issued.and_then(|token| same_project(&mut state.project, token)).map(Arc::new);
+        if state.generation != generation || state.flight.take().is_none() {
+            return result;
+        }
+        match &result {
             Ok(token) => {
                 state.token = Some(Arc::clone(token));
                 state.failure = None;
@@ -139,7 +175,39 @@ impl Session {
                 state.failure = Some(Failure { error: error.clone(), until, in_a_row });
             }
         }
+        result
     }
+}
+
+/// Goes with a request for a token: one that dies on its way has failed, and the next can be made.
+struct Landing {
+    session: Session,
+    generation: u64,
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        // Nothing happens where it has landed.
+        drop(self.session.land(self.generation, Err(interrupted())));
+    }
+}
+
+/// The token, if it is for what the first one was for: everything that we know belongs to that.
+fn same_project(first: &mut Option<Option<ProjectId>>, token: Token) -> Result<Token, Error> {
+    let found = &token.identity.project_id;
+    let wanted = first.get_or_insert_with(|| found.clone());
+    if wanted == found {
+        return Ok(token);
+    }
+    let name = |project: &Option<ProjectId>| {
+        project.as_ref().map_or_else(|| "no project".to_owned(), |project| format!("project {project}"))
+    };
+    let message = format!(
+        "Keystone gave a token for {}, but the first one was for {}; it is not used. Restart to change the project",
+        name(found),
+        name(wanted)
+    );
+    Err(Error::new(ErrorClass::Unauthenticated, Outcome::Refused, message))
 }
 
 impl Inner {

@@ -22,7 +22,7 @@ impl Client {
         if let Some(known) = self.known_endpoint(service, published) {
             return Ok(known);
         }
-        let base = self.resolve(service, url).await?;
+        let base = self.resolve(service, url, token).await?;
         let endpoint = Endpoint { published: published.to_owned(), base: base.clone() };
         self.shared.endpoints.lock().unwrap_or_else(PoisonError::into_inner).insert(service, endpoint);
         Ok(base)
@@ -33,23 +33,31 @@ impl Client {
         endpoints.get(&service).filter(|known| known.published == published).map(|known| known.base.clone())
     }
 
+    /// The region that services are looked for in; any, as long as none is set and none was used.
+    pub(super) fn region(&self) -> Option<&str> {
+        self.shared.settings.region.as_deref().or_else(|| self.shared.region.get().map(String::as_str))
+    }
+
     pub(super) fn published<'t>(
         &self,
         service: Service,
         token: &'t Token,
     ) -> Result<(&'t str, BaseUrl), Error> {
-        let settings = &self.shared.settings;
-        let url = token
+        let (url, region) = token
             .catalog
-            .find(service, settings.interface, settings.region.as_deref())
+            .find(service, self.shared.settings.interface, self.region())
             .map_err(|why| Error::new(ErrorClass::Unsupported, Outcome::NotSent, why))?;
         let base = BaseUrl::parse(&format!("the {service} endpoint in the catalog"), url)
             .map_err(|error| Error::invalid(error.to_string()))?;
+        if !region.is_empty() {
+            // A later catalog may be in another order, and must not lead us to another region.
+            self.shared.region.get_or_init(|| region.to_owned());
+        }
         Ok((url, base))
     }
 
     /// The base below which resources live. An endpoint may be published with its version or without.
-    async fn resolve(&self, service: Service, url: BaseUrl) -> Result<BaseUrl, Error> {
+    async fn resolve(&self, service: Service, url: BaseUrl, token: &Token) -> Result<BaseUrl, Error> {
         if let Some(major) = url.major().filter(|major| *major != service.major()) {
             let wanted = service.major();
             return Err(Error::new(
@@ -63,7 +71,7 @@ impl Client {
             Service::Compute if url.major().is_some() => Ok(url),
             Service::Compute => {
                 self.shared.settings.budget.acquire(service, self.priority).await;
-                let versions = identity::list_versions(&self.shared.wire, service, &url).await?;
+                let versions = identity::list_versions(&self.shared.wire, service, &url, Some(token)).await?;
                 let fitting = versions.iter().filter(|version| version.major() == Some(service.major()));
                 let best = fitting.max_by_key(|version| (version.status.is_usable(), version.number()));
                 let best = best.ok_or_else(|| {

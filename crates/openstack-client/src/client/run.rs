@@ -1,8 +1,8 @@
 //! How a call is made: budget, token, endpoint, fence, sending, and one more time after a 401.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use http::{HeaderName, StatusCode};
+use http::StatusCode;
 use serde::de::DeserializeOwned;
 
 use super::Client;
@@ -13,7 +13,7 @@ use crate::{
     call::Call,
     decode,
     error::RequestLine,
-    identity::not_understood,
+    identity::{AUTH_TOKEN, not_understood},
     paging::{Listed, Pages},
     transport::Answer,
 };
@@ -64,33 +64,41 @@ impl Client {
     pub(crate) async fn run(&self, call: &Call) -> Result<Answered, Error> {
         let budget = &self.shared.settings.budget;
         budget.acquire(call.service, self.priority).await;
-        let token = self.shared.session.token().await?;
-        let (answer, base) = self.send(call, &token).await?;
-        let (answer, base, token) = if answer.status == StatusCode::UNAUTHORIZED {
-            let token = self.shared.session.renew(&token).await?;
+        let token = self.shared.session.token().await;
+        let mut token = token.map_err(|error| error.with_outcome(Outcome::NotSent))?;
+        let (mut answer, mut base) = self.send(call, &token, Outcome::NotSent).await?;
+        if answer.status == StatusCode::UNAUTHORIZED
+            && let Some(renewed) = self.renew(&token).await?
+        {
+            token = renewed;
             budget.acquire(call.service, self.priority).await;
-            let (answer, base) = self.send(call, &token).await?;
-            (answer, base, token)
-        } else {
-            (answer, base, token)
-        };
+            (answer, base) = self.send(call, &token, Outcome::Refused).await?;
+        }
         if call.ok.contains(&answer.status.as_u16()) {
             return Ok(Answered { answer, line: call.line(base.path()) });
         }
-        let error =
-            self.shared.wire.judge(call.service, &answer, Some(token.secret())).at(call.line(base.path()));
+        let error = self.shared.wire.judge(call.service, &answer, Some(token.secret()));
+        let error = call.doubt(error).at(call.line(base.path()));
         if error.class() == ErrorClass::Throttled {
             budget.throttled(call.service, error.retry_after().unwrap_or(UNSAID_PAUSE));
         }
         Err(error)
     }
 
-    async fn send(&self, call: &Call, token: &Token) -> Result<(Answer, BaseUrl), Error> {
-        let base = self.endpoint(call.service, token).await?;
+    /// A new token after a 401, which means that the call was refused, whatever comes now.
+    async fn renew(&self, refused: &Token) -> Result<Option<Arc<Token>>, Error> {
+        let renewed = self.shared.session.renew(refused).await;
+        renewed.map_err(|error| error.with_outcome(Outcome::Refused))
+    }
+
+    /// Sends it; `so_far` is what became of the call before that.
+    async fn send(&self, call: &Call, token: &Token, so_far: Outcome) -> Result<(Answer, BaseUrl), Error> {
+        let base = self.endpoint(call.service, token).await;
+        let base = base.map_err(|error| error.with_outcome(so_far))?;
         let line = call.line(base.path());
         let mut headers = call.headers.clone();
         let value = token.header().map_err(|why| Error::invalid(why).at(line.clone()))?;
-        headers.insert(HeaderName::from_static("x-auth-token"), value);
+        headers.insert(AUTH_TOKEN, value);
         if let Some(fence) = self.fence.as_ref().filter(|_| call.is_mutation()) {
             // Nothing waits between the answer and the sending.
             fence.check().map_err(|closed| {

@@ -1,6 +1,9 @@
 //! Where the files are. The environment is handed in; only files are read here.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use zeroize::Zeroizing;
 
@@ -39,8 +42,13 @@ impl Search {
     ///
     /// [`CloudsError`], which says what was looked for and where, and quotes nothing.
     pub fn load(&self, name: Option<&str>) -> Result<CloudEntry, CloudsError> {
-        let looked: Vec<PathBuf> = self.file.iter().cloned().chain(self.places("clouds")).collect();
-        let clouds = first(&looked)?.ok_or(CloudsError::NoFile { looked })?;
+        let named = self.file.as_deref().map(read).transpose()?.flatten();
+        let clouds = match named {
+            Some(named) => Some(named),
+            None => first(&self.places("clouds"))?,
+        };
+        let looked = || self.file.iter().cloned().chain(self.places("clouds")).collect();
+        let clouds = clouds.ok_or_else(|| CloudsError::NoFile { looked: looked() })?;
         let secure = first(&self.places("secure"))?;
         let public = first(&self.places("clouds-public"))?;
         let text = |read: &Option<Read>| read.as_ref().map(|read| read.text.clone());
@@ -75,14 +83,31 @@ struct Read {
     text: Zeroizing<String>,
 }
 
-/// The first of these files that is there.
+/// The first of these files that is there and may be read. Nobody has named them: one that is not meant for us, such as
+/// in the home of somebody else, is passed over.
 fn first(paths: &[PathBuf]) -> Result<Option<Read>, CloudsError> {
     for path in paths {
         match std::fs::read_to_string(path) {
             Ok(text) => return Ok(Some(Read { path: path.clone(), text: Zeroizing::new(text) })),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(CloudsError::Unreadable { path: path.clone(), why: error.to_string() }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotADirectory) => {
+                tracing::warn!(path = %path.display(), %error, "passed over: it cannot be read");
+            }
+            Err(error) => return Err(unreadable(path, &error)),
         }
     }
     Ok(None)
+}
+
+/// A file that somebody named; none if it is not there.
+fn read(path: &Path) -> Result<Option<Read>, CloudsError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(Read { path: path.to_owned(), text: Zeroizing::new(text) })),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> CloudsError {
+    CloudsError::Unreadable { path: path.to_owned(), why: error.to_string() }
 }

@@ -183,6 +183,18 @@ fn files_are_found_in_their_order_and_a_named_one_that_is_missing_is_passed_over
 }
 
 #[test]
+fn a_place_that_cannot_be_looked_at_is_passed_over_and_a_named_file_is_not() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("no-directory");
+    fs::write(&file, "").unwrap();
+    fs::write(root.path().join("clouds.yaml"), "clouds: {a: {region_name: found}}").unwrap();
+    let search = Search { file: None, directories: vec![file.clone(), root.path().to_owned()] };
+    assert_eq!(search.load(None).unwrap().region.unwrap(), "found");
+    let named = search.file(file.join("clouds.yaml"));
+    assert!(matches!(named.load(None), Err(CloudsError::Unreadable { .. })));
+}
+
+#[test]
 fn the_usual_places_follow_the_environment() {
     let search = Search::usual(|name| match name {
         "HOME" => Some("/home/u".into()),

@@ -96,7 +96,7 @@ fn not_found(service: Service, fault: Option<&Fault>, has_request_id: bool) -> E
 /// A refusal that the service explains. Policies come first: the names of their rules may hold the word "quota".
 fn refused(status: u16, fault: &Fault) -> ErrorClass {
     let text = fault.message.to_ascii_lowercase();
-    if fault.kind == "PolicyNotAuthorized" || text.contains("policy") {
+    if fault.kind == "PolicyNotAuthorized" || (status == 403 && text.contains("policy")) {
         return ErrorClass::Forbidden;
     }
     let quota =

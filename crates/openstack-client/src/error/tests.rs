@@ -70,6 +70,8 @@ fn each_service_s_way_to_say_no_has_its_class() {
             neutron("IpAddressGenerationFailure", "No more IP addresses available on network x."),
             Quota,
         ),
+        (Network, 409, neutron("PolicyInUse", "QoS Policy 3403 is used by port x."), Conflict),
+        (LoadBalancer, 409, octavia("L7 Policy 3403 is immutable and cannot be updated."), Busy),
         (Network, 409, neutron("SecurityGroupInUse", "Security Group 3403 in use."), Conflict),
         (Network, 409, neutron("SecurityGroupRuleExists", "Security group rule already exists."), Conflict),
         (

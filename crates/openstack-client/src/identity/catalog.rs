@@ -30,13 +30,13 @@ struct Endpoint {
 }
 
 impl Catalog {
-    /// The address of `service`: the first with this interface, in this region if one is given.
+    /// The address of `service` and its region: the first with this interface, in this region if one is given.
     pub(crate) fn find(
         &self,
         service: Service,
         interface: Interface,
         region: Option<&str>,
-    ) -> Result<&str, String> {
+    ) -> Result<(&str, &str), String> {
         let entries = || self.0.iter().filter(|entry| entry.kind == service.as_str());
         let endpoints = || entries().flat_map(|entry| &entry.endpoints);
         let fits = |endpoint: &&Endpoint| {
@@ -44,7 +44,8 @@ impl Catalog {
                 && region.is_none_or(|region| endpoint.region == region || endpoint.region_id == region)
         };
         if let Some(found) = endpoints().find(fits) {
-            return Ok(&found.url);
+            let region = if found.region.is_empty() { &found.region_id } else { &found.region };
+            return Ok((&found.url, region));
         }
         Err(if entries().next().is_none() {
             format!(
@@ -101,7 +102,7 @@ mod tests {
             (Interface::Internal, None, "http://inside:9696"),
             (Interface::Admin, Some("One"), "http://admin:9696"),
         ] {
-            assert_eq!(catalog().find(Service::Network, interface, region).unwrap(), url);
+            assert_eq!(catalog().find(Service::Network, interface, region).unwrap().0, url);
         }
     }
 
@@ -123,7 +124,7 @@ mod tests {
             let catalog: Catalog = serde_json::from_value(raw).unwrap();
             for service in [Service::Compute, Service::Network] {
                 match catalog.find(service, Interface::Public, Some(&wanted)) {
-                    Ok(found) => prop_assert_eq!(found, &url),
+                    Ok((found, _)) => prop_assert_eq!(found, &url),
                     Err(why) => prop_assert!(why.chars().count() < 1000),
                 }
             }

@@ -39,12 +39,13 @@ pub struct Port {
     /// Its addresses.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub fixed_ips: Vec<FixedIp>,
-    /// Addresses that it may use besides its own.
-    #[serde(default, deserialize_with = "decode::or_default")]
-    pub allowed_address_pairs: Vec<AllowedAddressPair>,
-    /// Its security groups.
-    #[serde(default, deserialize_with = "decode::or_default")]
-    pub security_groups: Vec<SecurityGroupId>,
+    /// Addresses that it may use besides its own; none where the answer does not have them, which is not the same as an
+    /// empty list.
+    #[serde(default)]
+    pub allowed_address_pairs: Option<Vec<AllowedAddressPair>>,
+    /// Its security groups; none where the answer does not have them, which is not the same as an empty list.
+    #[serde(default)]
+    pub security_groups: Option<Vec<SecurityGroupId>>,
     /// Whether security groups have a say; none where the cloud does not tell.
     #[serde(default)]
     pub port_security_enabled: Option<bool>,

@@ -43,9 +43,9 @@ pub struct SecurityGroup {
     /// Whose it is.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub project_id: Option<ProjectId>,
-    /// Its rules.
-    #[serde(rename = "security_group_rules", default, deserialize_with = "decode::or_default")]
-    pub rules: Vec<SecurityGroupRule>,
+    /// Its rules; none where the answer does not have them, which is not the same as an empty list.
+    #[serde(rename = "security_group_rules", default)]
+    pub rules: Option<Vec<SecurityGroupRule>>,
     /// Its tags.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub tags: Vec<String>,

@@ -63,11 +63,11 @@ impl Step {
     }
 
     /// What tells this page from all others.
-    pub(crate) fn key(&self) -> Option<&str> {
+    pub(crate) fn key(&self) -> Option<String> {
         match self {
             Self::First => None,
-            Self::Linked(marker) | Self::Guessed(marker) => Some(marker),
-            Self::Query(pairs) => pairs.last().map(|(_, value)| value.as_str()),
+            Self::Linked(marker) | Self::Guessed(marker) => Some(marker.clone()),
+            Self::Query(pairs) => Some(format!("{pairs:?}")),
         }
     }
 }
@@ -77,8 +77,7 @@ pub(crate) fn next_step<T: Listed>(page: &Page<T>, page_size: u32) -> Result<Opt
     let last = page.items.last().and_then(Listed::marker);
     match &page.links {
         Some(links) => match links.iter().find(|link| link.rel == "next") {
-            // A service that keeps count wrong links on behind an empty page.
-            Some(_) if page.items.is_empty() => Ok(None),
+            // Also behind an empty page: a service may filter after it has counted.
             Some(next) => from_link(&next.href).map(Some),
             None => Ok(None),
         },

@@ -48,6 +48,13 @@ fn a_link_without_a_marker_is_followed_by_its_parameters() {
 }
 
 #[test]
+fn pages_that_differ_in_any_parameter_are_different_pages() {
+    let key = |href: &str| from_link(href).unwrap().key();
+    assert_ne!(key("x?offset=10&limit=5"), key("x?offset=15&limit=5"));
+    assert_eq!(key("x?offset=10&limit=5"), key("y?offset=10&limit=5"));
+}
+
+#[test]
 fn the_links_of_a_page_decide_where_there_are_any() {
     let with =
         |links: &str| format!(r#"{{"things": [{{"id": "a"}}, {{"id": "b"}}], "things_links": {links}}}"#);
@@ -57,7 +64,7 @@ fn the_links_of_a_page_decide_where_there_are_any() {
     assert_eq!(next(&with("[]"), 2), None);
     assert_eq!(next(&with("null"), 2), None);
     let empty = r#"{"things": [], "things_links": [{"rel": "next", "href": "x?marker=b"}]}"#;
-    assert_eq!(next(empty, 2), None);
+    assert_eq!(next(empty, 2), Some(Step::Linked("b".into())), "an empty page is not the end");
 }
 
 #[test]

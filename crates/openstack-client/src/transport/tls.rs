@@ -92,10 +92,15 @@ pub(super) fn config(options: &TransportOptions) -> Result<ClientConfig, TlsErro
 fn roots(pem: &[u8]) -> Result<RootCertStore, TlsError> {
     let what = "the CA certificates";
     let mut store = RootCertStore::empty();
-    for certificate in certificates(what, pem)? {
-        store.add(certificate).map_err(|error| TlsError { what, why: error.to_string() })?;
+    // Bundles of whole organisations hold certificates that nobody can use any more; the others are good all the same.
+    match store.add_parsable_certificates(certificates(what, pem)?) {
+        (0, _) => Err(TlsError { what, why: "none of them is a certificate that can be used".to_owned() }),
+        (_, 0) => Ok(store),
+        (used, unused) => {
+            tracing::warn!(used, unused, "some of the CA certificates cannot be used and are passed over");
+            Ok(store)
+        }
     }
-    Ok(store)
 }
 
 fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {

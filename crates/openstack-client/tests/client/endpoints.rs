@@ -206,4 +206,5 @@ async fn the_versions_of_a_service_are_listed_at_its_root() {
     let versions = cloud.client().load_balancer().api_versions().await.unwrap();
     assert_eq!(versions.iter().filter_map(openstack_client::identity::Version::number).max(), Some((2, 30)));
     assert_eq!(cloud.calls()[0].line(), "GET o.test/lb/");
+    assert_eq!(cloud.calls()[0].header("x-auth-token"), "token-1", "some clouds want one even there");
 }

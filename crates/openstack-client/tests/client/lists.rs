@@ -98,6 +98,16 @@ async fn a_service_that_knows_no_pages_gives_the_whole_list_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_empty_page_with_a_link_is_not_the_end_of_the_list() {
+    let cloud = Cloud::new(|asked| match parameter(asked, "marker").as_deref() {
+        None => Reply::ok(&json!({"ports": [], "ports_links": [{"rel": "next", "href": "x?marker=a"}]})),
+        Some(_) => Reply::ok(&json!({"ports": [{"id": "b", "network_id": "n"}], "ports_links": []})),
+    });
+    let found = client(&cloud, SMALL).network().ports(&PortQuery::default()).all().await.unwrap();
+    assert_eq!(found.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn pages_that_go_in_a_circle_or_on_for_ever_are_an_error_and_never_a_list() {
     let circle = Cloud::new(|asked| {
         let next = if parameter(asked, "marker").as_deref() == Some("a") { "b" } else { "a" };

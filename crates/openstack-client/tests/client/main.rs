@@ -16,4 +16,5 @@ mod hooks;
 mod lists;
 mod loopback;
 mod proxies;
+mod refusals;
 mod transport;

@@ -28,6 +28,18 @@ async fn a_cloud_with_its_own_ca_is_believed_only_by_that_ca() {
 }
 
 #[tokio::test]
+async fn a_certificate_that_nobody_can_use_does_not_spoil_those_beside_it() {
+    const BROKEN: &[u8] = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let ours = Authority::new();
+    let (address, _) = keystone(Some(acceptor(&ours, "localhost", None, &["http/1.1"]))).await;
+    let url = format!("https://localhost:{}/v3", address.port());
+    let pem = |pem: Vec<u8>| TransportOptions { roots: Roots::Pem(pem), ..TransportOptions::default() };
+    login(&url, &pem([BROKEN, &ours.pem()].concat())).await.unwrap();
+    let error = Transport::https(&pem(BROKEN.to_vec())).unwrap_err();
+    assert!(error.to_string().contains("CA certificates"), "{error}");
+}
+
+#[tokio::test]
 async fn a_certificate_for_another_name_is_not_believed() {
     let ours = Authority::new();
     let (address, seen) = keystone(Some(acceptor(&ours, "elsewhere.example", None, &["http/1.1"]))).await;

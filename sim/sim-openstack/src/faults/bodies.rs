@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::FaultBody;
 use crate::config::Service;
 use crate::http::{ApiRequest, ApiResponse, Body};
+use crate::network;
 
 /// An error answer.
 pub(super) fn answer(
@@ -53,7 +54,14 @@ fn service_error(service: Service, request: &ApiRequest, status: StatusCode) -> 
         }
         Service::Compute => json!({compute_kind(code): {"code": code, "message": message}}),
         Service::Network => {
-            json!({"NeutronError": {"type": network_kind(code), "message": message, "detail": ""}})
+            let missing = match request.segments.as_slice() {
+                [_, collection, id, ..] if code == 404 => Some(network::missing(collection, id)),
+                _ => None,
+            };
+            match missing.map(crate::http::Refusal::into_response).map(|response| response.body) {
+                Some(Body::Json(body)) => body,
+                _ => json!({"NeutronError": {"type": network_kind(code), "message": message, "detail": ""}}),
+            }
         }
         Service::LoadBalancer => {
             let fault = if status.is_server_error() { "Server" } else { "Client" };

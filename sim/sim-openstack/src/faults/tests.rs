@@ -139,6 +139,36 @@ fn stale_reads_show_the_past_for_a_while() {
 }
 
 #[test]
+fn stale_reads_see_a_change_in_the_end_however_often_one_looks() {
+    let mut bench = with_rule(Rule::new(Fault::Stale(Duration::from_secs(10))).method(Method::GET));
+    bench.pass(60.0);
+    bench.get(NETWORKS);
+    bench.post(NETWORKS, &json!({"network": {"name": "new"}}));
+    let sees = |bench: &mut Bench| bench.get(NETWORKS).text.contains("\"new\"");
+    let mut looks = 0;
+    while !sees(&mut bench) {
+        looks += 1;
+        assert!(looks < 30, "still the past after {looks} seconds");
+        bench.pass(1.0);
+    }
+    assert!(looks >= 5, "the past for a while: {looks} seconds");
+}
+
+#[test]
+fn a_lie_of_neutron_is_in_the_words_for_the_kind_of_object() {
+    let lie =
+        |path: &str| with_rule(Rule::new(Fault::not_found_lie())).get(path).body["NeutronError"].clone();
+    let port = lie("/network/v2.0/ports/abc");
+    assert_eq!(
+        (&port["type"], &port["message"]),
+        (&json!("PortNotFound"), &json!("Port abc could not be found."))
+    );
+    assert_eq!(lie("/network/v2.0/routers/r/add_extraroutes")["type"], "RouterNotFound");
+    assert_eq!(lie("/network/v2.0/security-groups/g")["type"], "SecurityGroupNotFound");
+    assert_eq!(lie(NETWORKS)["type"], "HTTPNotFound");
+}
+
+#[test]
 fn operations_on_load_balancers_end_in_error_or_never() {
     let create = |fault| Rule::new(fault).on(Service::LoadBalancer).method(Method::POST).times(1);
     let mut bench = with_rule(create(Fault::LoadBalancerError));

@@ -53,7 +53,7 @@ pub(super) fn path_unknown() -> Refusal {
 }
 
 /// 404 of an object, in the words for its kind.
-pub(super) fn missing(collection: &str, id: &str) -> Refusal {
+pub(crate) fn missing(collection: &str, id: &str) -> Refusal {
     let (kind, message) = match collection {
         "networks" => ("NetworkNotFound", format!("Network {id} could not be found.")),
         "subnets" => ("SubnetNotFound", format!("Subnet {id} could not be found.")),

@@ -28,6 +28,7 @@ use crate::http::{ApiRequest, ApiResponse, Call, Reply};
 use crate::identity;
 
 pub(crate) use allocation::AllocationError;
+pub(crate) use errors::missing;
 pub(crate) use floating_ips::finish as finish_floating_ip;
 pub use model::{
     AddressPair, AllocationPool, ExternalGateway, FixedIp, FloatingIp, Network, NetworkState, Port, Route,

@@ -118,10 +118,16 @@ fn a_value_that_a_comment_cuts_is_a_warning() {
 }
 
 #[test]
+fn certificates_that_only_octavia_knows_are_not_doubtful() {
+    let text = "[LoadBalancer]\ncontainer-store=external\n";
+    assert_eq!(decode(&[Source::new("cloud.conf", text)]).unwrap().warnings, []);
+}
+
+#[test]
 fn doubtful_values_are_warnings() {
     for (text, key) in [
         ("[LoadBalancer]\nlb-provider=haproxy\n", "lb-provider"),
-        ("[LoadBalancer]\ncontainer-store=external\n", "container-store"),
+        ("[LoadBalancer]\ncontainer-store=vault\n", "container-store"),
         ("[LoadBalancer]\nlb-provider=ovn\n", "lb-method"),
         ("[LoadBalancer]\nmax-shared-lb=-1\n", "max-shared-lb"),
         ("[LoadBalancer]\nmonitor-timeout=9s\n", "monitor-timeout"),

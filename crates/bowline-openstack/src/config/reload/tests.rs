@@ -33,7 +33,7 @@ impl Script {
     }
 }
 
-/// Projects by user; a user who is not there is refused.
+/// Projects by user; a user who is not there is refused, and one whose project is empty gets no answer.
 #[derive(Default)]
 struct Projects(Mutex<BTreeMap<String, String>>);
 
@@ -49,10 +49,14 @@ impl Projects {
 
 #[async_trait]
 impl ProjectOf for Projects {
-    async fn project_of(&self, configuration: &Configuration) -> Result<ProjectId, String> {
+    async fn project_of(&self, configuration: &Configuration) -> Result<ProjectId, NoProject> {
         let user = &configuration.conf.global.username;
         let project = self.0.lock().unwrap().get(user).cloned();
-        project.map(id).ok_or_else(|| "401".to_owned())
+        match project.as_deref() {
+            None => Err(NoProject::Denied("401".to_owned())),
+            Some("") => Err(NoProject::Unsaid("503".to_owned())),
+            Some(project) => Ok(id(project)),
+        }
     }
 }
 
@@ -61,13 +65,16 @@ fn id(text: impl Into<String>) -> ProjectId {
 }
 
 fn configuration(user: &str) -> Configuration {
-    let text = format!(
-        "[Global]\nauth-url=https://k/v3\nusername={user}\npassword=p\ntenant-id=t\nuser-domain-id=d\n"
-    );
+    configuration_at(user, "https://k/v3", "")
+}
+
+fn configuration_at(user: &str, url: &str, region: &str) -> Configuration {
+    let text =
+        format!("[Global]\nauth-url={url}\nusername={user}\npassword=p\ntenant-id=t\nuser-domain-id=d\n");
     let conf = decode(&[Source::new("cloud.conf", text)]).unwrap().conf;
     let credentials = auth_options(&conf.global).resolve().unwrap();
     let connection = Connection {
-        region: String::new(),
+        region: region.to_owned(),
         interface: openstack_client::Interface::Public,
         roots: openstack_client::Roots::System,
         identity: None,
@@ -169,6 +176,52 @@ async fn credentials_that_never_worked_may_be_replaced_by_any() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn credentials_of_which_the_cloud_says_nothing_are_not_taken_for_bad_ones() {
+    let bench = Bench::with("old", &[("old", ""), ("foreign", "p2"), ("new", "p1")]).await;
+    bench.script.put(Ok(configuration("foreign")));
+    let status = bench.until("refused", |status| status.refused.is_some()).await;
+    assert!(matches!(status.refused, Some(Refused::Unknown(_))), "{status:?}");
+    assert_eq!((status.generation, bench.user().as_str()), (1, "old"));
+    bench.projects.set("old", "p1");
+    bench.until("refused", |status| matches!(status.refused, Some(Refused::OtherProject { .. }))).await;
+    bench.script.put(Ok(configuration("new")));
+    bench.until("swapped", |status| status.generation == 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_region_or_another_cloud_is_refused_and_another_path_of_the_same_is_not() {
+    let bench = Bench::with("old", &[("old", "p1"), ("new", "p1")]).await;
+    for (url, region, wanted) in
+        [("https://other/v3", "", "address of Keystone"), ("https://k/v3", "Two", "region")]
+    {
+        bench.script.put(Ok(configuration_at("new", url, region)));
+        let differs = |status: &ReloadStatus| matches!(&status.refused, Some(Refused::OtherPlace { what, .. }) if *what == wanted);
+        bench.until(wanted, differs).await;
+        assert_eq!(bench.user(), "old");
+    }
+    bench.script.put(Ok(configuration_at("new", "https://K:443/identity/v3", "")));
+    bench.until("swapped", |status| status.generation == 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_always_says_changed_does_not_keep_us_busy() {
+    struct Restless(Mutex<u32>);
+    #[async_trait]
+    impl ConfigSource for Restless {
+        async fn read(&self) -> Result<Configuration, LoadError> {
+            *self.0.lock().unwrap() += 1;
+            Ok(configuration("u"))
+        }
+
+        async fn changed(&self) {}
+    }
+    let (source, cloud) = (Arc::new(Restless(Mutex::new(0))), Arc::new(Projects::default()));
+    let reloader = Reloader::start(source.clone(), cloud).await.unwrap();
+    assert!(timeout(SHORTEST_PAUSE * 10, reloader.run()).await.is_err());
+    assert!(*source.0.lock().unwrap() <= 12, "{:?}", source.0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_project_outlives_the_credentials_it_was_learned_from() {
     let bench = Bench::with("old", &[("old", "p1"), ("foreign", "p2"), ("new", "p1")]).await;
     bench.until("learned", |status| status.project.is_some()).await;
@@ -197,7 +250,7 @@ async fn nothing_is_asked_while_nothing_changes() {
     struct Counting(Mutex<u32>);
     #[async_trait]
     impl ProjectOf for Counting {
-        async fn project_of(&self, _: &Configuration) -> Result<ProjectId, String> {
+        async fn project_of(&self, _: &Configuration) -> Result<ProjectId, NoProject> {
             *self.0.lock().unwrap() += 1;
             Ok(id("p1"))
         }

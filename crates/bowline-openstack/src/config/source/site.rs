@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -32,6 +33,8 @@ pub struct Site {
     environment: Environment,
     secrets: Option<Arc<dyn SecretReader>>,
     watched: Mutex<Watched>,
+    /// Whether any reading used the Secret.
+    has_used_secret: AtomicBool,
 }
 
 /// What the last reading depended on.
@@ -45,7 +48,14 @@ impl Site {
     /// The configuration in these files.
     #[must_use]
     pub fn new(files: Vec<PathBuf>, environment: Environment) -> Self {
-        Self { files, fixed: None, environment, secrets: None, watched: Mutex::default() }
+        Self {
+            files,
+            fixed: None,
+            environment,
+            secrets: None,
+            watched: Mutex::default(),
+            has_used_secret: AtomicBool::new(false),
+        }
     }
 
     /// With somebody who reads the Secret that the legacy keys name.
@@ -76,9 +86,14 @@ impl Site {
         let held = self.secret(reference).await;
         match held.and_then(|held| over(&mut sources, decoded.clone(), reference, &held)) {
             Ok((decoded, clouds)) => {
-                assemble(decoded, clouds.as_ref(), &self.environment, &mut watched.files)
+                let read = assemble(decoded, clouds.as_ref(), &self.environment, &mut watched.files)?;
+                self.has_used_secret.store(true, Ordering::Relaxed);
+                Ok(read)
             }
-            Err(error) if error.says_absent() => self.alone(decoded, error, &mut watched.files),
+            // A Secret that was of use and is gone was not named for no purpose.
+            Err(error) if error.says_absent() && !self.has_used_secret.load(Ordering::Relaxed) => {
+                self.alone(decoded, error, &mut watched.files)
+            }
             Err(error) => Err(error),
         }
     }

@@ -226,6 +226,19 @@ async fn a_file_that_is_complete_needs_no_secret_and_takes_it_when_it_comes() {
 }
 
 #[tokio::test]
+async fn a_secret_that_was_used_and_is_gone_does_not_make_way_for_the_file() {
+    let place = Place::new();
+    let vault = Arc::new(Vault::default());
+    vault.put(&[("clouds.conf", "[Global]\nregion=Secret\n")]);
+    let site = place.site(&format!("{CREDENTIALS}{LEGACY}region=File\n")).with_secrets(vault.clone());
+    assert_eq!(site.read().await.unwrap().connection.region, "Secret");
+    *vault.held.lock().unwrap() = None;
+    assert!(matches!(site.read().await.unwrap_err(), LoadError::Secret(SecretError::NotFound(_))));
+    place.site(&format!("{CREDENTIALS}region=File\n"));
+    assert_eq!(site.read().await.unwrap().connection.region, "File", "it is no longer named");
+}
+
+#[tokio::test]
 async fn the_flag_gives_a_file_or_a_text() {
     let place = Place::new();
     let path = place.write("cloud.conf", &format!("[Global]\n{CREDENTIALS}region=File\n"));
