@@ -118,8 +118,7 @@ fn of_addresses(service: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let ips = texts(service, &["spec", "clusterIPs"]);
     let one = text(service, &["spec", "clusterIP"]);
-    if let Some(first) = ips.first().filter(|first| *first != one) {
-        let _ = first;
+    if ips.first().is_some_and(|first| *first != one) {
         errors.push(FieldError::invalid("spec.clusterIPs", json!(ips), "first value must match `clusterIP`"));
     }
     for (index, ip) in ips.iter().enumerate() {
