@@ -59,7 +59,8 @@ pub(crate) fn leave(calls: &[Call], cloud: &mut Seen) {
                 cloud.insert(subject("ports"), call.ports.join(" "));
                 cloud.insert(subject("hosts"), call.hosts.join(" "));
             }
-            "update" => drop(cloud.insert(subject("hosts"), call.hosts.join(" "))),
+            // Hosts can only be given to what is there: upstream may still try it while it deletes.
+            "update" => drop(cloud.get_mut(&subject("hosts")).map(|hosts| *hosts = call.hosts.join(" "))),
             "create-route" => drop(cloud.insert(subject("exists"), "true".to_owned())),
             _delete => cloud.retain(|kept, _| !kept.starts_with(&subject(""))),
         }
@@ -98,4 +99,23 @@ pub(crate) fn audited(line: &str) -> anyhow::Result<Audited> {
     let code = line.get("responseStatus").and_then(|status| status.get("code")).and_then(Value::as_u64);
     let refused = code.is_none_or(|code| code >= 400);
     Ok(Audited { write: Write { resource, verb, refused }, is_empty })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(op: &str) -> Call {
+        let hosts = vec!["a".to_owned()];
+        Call { op: op.to_owned(), target: "default/x".to_owned(), hosts, ports: Vec::new(), failed: false }
+    }
+
+    #[test]
+    fn hosts_are_left_only_with_a_load_balancer() {
+        let mut cloud = Seen::new();
+        leave(&[call("ensure"), call("update")], &mut cloud);
+        assert_eq!(cloud.get("cloud default/x: hosts").map(String::as_str), Some("a"));
+        leave(&[call("delete"), call("update")], &mut cloud);
+        assert!(cloud.is_empty(), "{cloud:?}");
+    }
 }
