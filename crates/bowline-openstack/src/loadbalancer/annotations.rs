@@ -48,6 +48,8 @@ pub enum Kind {
     Certificate,
     /// Networks.
     Networks,
+    /// An IP address.
+    Address,
 }
 
 impl Kind {
@@ -75,6 +77,7 @@ impl Kind {
                 "a reference that ends in /containers/<id> or /secrets/<id> of the key manager".to_owned()
             }
             Self::Networks => "networks such as 192.0.2.0/24, separated by commas".to_owned(),
+            Self::Address => "an IP address".to_owned(),
         }
     }
 }

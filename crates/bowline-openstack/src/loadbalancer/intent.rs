@@ -97,6 +97,8 @@ pub struct Intent {
     pub publication: Publication,
     /// What its owner should know although it works.
     pub notices: Vec<Notice>,
+    /// Whether a load balancer that Octavia gave up is made anew.
+    pub recreate_on_error: bool,
 }
 
 /// The timeouts of a listener, in milliseconds.
@@ -128,12 +130,17 @@ impl Intent {
         let class = placement::class(read, around);
         let (vip, member_subnet) = placement::place(read, around, class, internal);
         let address = address(read, service);
+        let pinned = read.parsed(&annotations::FLOATING_IP, |text| text.parse().ok());
+        let vip_pinned = read.parsed(&annotations::VIP_ADDRESS, |text| text.parse().ok());
         let family = service.ip_families.first().copied();
         let floating = if internal {
             floating::check(read);
             None
         } else {
-            Some(floating::floating(read, around, class, address))
+            Some(Floating {
+                insist: pinned.is_some(),
+                ..floating::floating(read, around, class, pinned.or(address))
+            })
         };
         let monitor = monitor::values(read, around.config);
         let speech = speech(read, around, monitor.is_some());
@@ -144,6 +151,7 @@ impl Intent {
         let connection_limit = read.number_or_fixed(&annotations::CONNECTION_LIMIT);
         let algorithm = algorithm(read, around);
         let nodes = nodes(read, around);
+        let recreate_on_error = read.flag_or_fixed(&annotations::RECREATE_ON_ERROR);
         let source_ranges = match SourceRanges::of(service) {
             Ok(ranges) => ranges,
             Err(wrong) => return Err(reader.refusal(wrong.to_string())),
@@ -154,7 +162,8 @@ impl Intent {
             internal,
             family,
             vip,
-            vip_address: address.filter(|_address| internal || family == Some(IpFamily::V6)),
+            vip_address: vip_pinned
+                .or_else(|| address.filter(|_address| internal || family == Some(IpFamily::V6))),
             member_subnet,
             floating,
             keep_floating_ip,
@@ -172,6 +181,7 @@ impl Intent {
             publication: publication(read, around.config, &speech),
             notices: notice::notices(read, service, around, &speech, &source_ranges),
             source_ranges,
+            recreate_on_error,
         };
         reader.finish(intent)
     }

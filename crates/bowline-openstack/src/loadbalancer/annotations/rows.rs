@@ -22,6 +22,12 @@ const fn row(
     Annotation { key, kind, otherwise, effect, deprecated: None, doc }
 }
 
+macro_rules! bowline {
+    ($name:literal) => {
+        concat!("loadbalancer.bowline.dev/", $name)
+    };
+}
+
 macro_rules! openstack {
     ($name:literal) => {
         concat!("loadbalancer.openstack.org/", $name)
@@ -144,6 +150,21 @@ table! {
     NODE_SELECTOR = row(
         openstack!("node-selector"), Kind::Selector, Config("node-selector"), Always,
         "The labels of the Nodes that get traffic; all must fit. Empty: all Nodes, also if cloud.conf says otherwise.");
+    FLOATING_IP = row(
+        bowline!("floating-ip"), Kind::Address, Nothing, Always,
+        "The address of the floating IP; goes before `spec.loadBalancerIP`. Another value later gives the Service that address and \
+         gives the one before back.");
+    VIP_ADDRESS = row(
+        bowline!("vip-address"), Kind::Address, Nothing, Creation,
+        "The address of the load balancer in its own network; goes before `spec.loadBalancerIP`.");
+    RECREATE_ON_ERROR = row(
+        bowline!("recreate-on-error"), Kind::Flag, Fixed("true"), Always,
+        "A load balancer that Octavia says is in ERROR is deleted and made anew, with the same address where that can be had. \
+         `false` leaves it to a person.");
+    FINGERPRINT = row(
+        bowline!("fingerprint"), Kind::Text, Nothing, Written,
+        "Written by the controller: what the load balancer was last seen to be. As long as neither it nor the Service changes, a \
+         new leader need not read it again.");
     SOURCE_RANGES = Annotation {
         deprecated: Some("`spec.loadBalancerSourceRanges`"),
         ..row(

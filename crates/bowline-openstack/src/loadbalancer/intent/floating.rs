@@ -19,6 +19,8 @@ pub struct Floating {
     pub subnet: FloatingSubnet,
     /// Its address, if the Service names one.
     pub address: Option<IpAddr>,
+    /// Whether it is this address also if another one is there already.
+    pub insist: bool,
 }
 
 /// The subnet of a floating IP.
@@ -52,7 +54,8 @@ pub(super) fn floating(
     class: Option<Class<'_>>,
     address: Option<IpAddr>,
 ) -> Floating {
-    Floating { network: network(reader, around, class), subnet: subnet(reader, around, class), address }
+    let (network, subnet) = (network(reader, around, class), subnet(reader, around, class));
+    Floating { network, subnet, address, insist: false }
 }
 
 /// An internal Service has none; what its annotations say about one is read all the same, so that what is wrong is told.

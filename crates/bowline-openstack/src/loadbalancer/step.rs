@@ -1,0 +1,230 @@
+//! The steps of a plan: each is one call that changes the cloud. They say all that the call needs; performing them chooses nothing.
+
+use std::fmt;
+
+use bowline_cloud::{SetChange, Step, StepFacts, Verb};
+use openstack_client::load_balancer::{
+    BatchMember, HealthMonitorCreate, HealthMonitorUpdate, ListenerCreate, ListenerUpdate,
+    LoadBalancerCreate, LoadBalancerUpdate, PoolCreate, PoolUpdate,
+};
+use openstack_client::network::{FloatingIpCreate, FloatingIpUpdate, NewSecurityGroupRule};
+use openstack_client::{
+    FloatingIpId, HealthMonitorId, ListenerId, LoadBalancerId, MemberId, PoolId, PortId, SecurityGroupId,
+    SecurityGroupRuleId, SubnetId,
+};
+
+use super::group::WantedRule;
+
+/// One call that changes the cloud.
+#[derive(Debug, Clone)]
+pub struct CloudStep {
+    /// What is done.
+    pub action: Action,
+    /// The load balancer that Octavia changes, as it was seen; none for a new one and for what is Neutron's.
+    pub on: Option<Seen>,
+}
+
+/// A load balancer as it was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its id.
+    pub id: LoadBalancerId,
+    /// How much this process had done to it by then. After more than that, the step was planned for something else.
+    pub version: u64,
+}
+
+/// What is done.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Makes a load balancer.
+    CreateBalancer(Box<LoadBalancerCreate>),
+    /// Changes its name or tags.
+    UpdateBalancer(LoadBalancerUpdate),
+    /// Deletes it, with all that hangs on it if told so.
+    DeleteBalancer {
+        /// Its name.
+        name: String,
+        /// With all that hangs on it.
+        cascade: bool,
+    },
+    /// Makes a listener.
+    CreateListener(Box<ListenerCreate>),
+    /// Changes one.
+    UpdateListener(ListenerId, Box<ListenerUpdate>),
+    /// Deletes one.
+    DeleteListener(ListenerId),
+    /// Makes a pool.
+    CreatePool(Box<PoolCreate>),
+    /// Changes one.
+    UpdatePool(PoolId, Box<PoolUpdate>),
+    /// Deletes one.
+    DeletePool(PoolId),
+    /// Gives a pool exactly these members.
+    SetMembers {
+        /// The pool.
+        pool: PoolId,
+        /// Its members from now on.
+        members: Vec<BatchMember>,
+        /// How the set changes.
+        change: SetChange,
+    },
+    /// Adds a member.
+    CreateMember(PoolId, BatchMember),
+    /// Takes a member away.
+    DeleteMember {
+        /// The pool.
+        pool: PoolId,
+        /// The member.
+        member: MemberId,
+        /// How the set changes, by all members that go.
+        change: SetChange,
+    },
+    /// Makes a health monitor.
+    CreateMonitor(Box<HealthMonitorCreate>),
+    /// Changes one.
+    UpdateMonitor(HealthMonitorId, HealthMonitorUpdate),
+    /// Deletes one.
+    DeleteMonitor(HealthMonitorId),
+    /// Makes a floating IP that leads to the load balancer.
+    CreateFloatingIp {
+        /// The floating IP.
+        new: FloatingIpCreate,
+        /// The subnets to try, one after the other while they have no address left; any if there is none.
+        subnets: Vec<SubnetId>,
+    },
+    /// Leads one to the load balancer, or nowhere.
+    UpdateFloatingIp(FloatingIpId, FloatingIpUpdate),
+    /// Gives one back.
+    DeleteFloatingIp(FloatingIpId),
+    /// Makes a security group.
+    CreateGroup {
+        /// Its name.
+        name: String,
+        /// What it is for.
+        description: String,
+    },
+    /// Makes rules, all of them or none.
+    CreateRules(SecurityGroupId, Vec<NewSecurityGroupRule>),
+    /// Deletes a rule.
+    DeleteRule(SecurityGroupRuleId, Option<WantedRule>),
+    /// Gives a port exactly these security groups, if nobody has changed it since.
+    SetPortGroups {
+        /// The port.
+        port: PortId,
+        /// Its groups from now on.
+        groups: Vec<SecurityGroupId>,
+        /// The revision that was seen.
+        revision: Option<u64>,
+    },
+    /// Deletes a security group.
+    DeleteGroup(SecurityGroupId),
+}
+
+impl CloudStep {
+    /// A step of Neutron, or one that makes a load balancer.
+    #[must_use]
+    pub const fn new(action: Action) -> Self {
+        Self { action, on: None }
+    }
+
+    /// A step on a load balancer as it was seen.
+    #[must_use]
+    pub const fn on(seen: Seen, action: Action) -> Self {
+        Self { action, on: Some(seen) }
+    }
+
+    fn balancer(&self) -> &str {
+        self.on.as_ref().map_or("", |seen| seen.id.as_str())
+    }
+
+    fn target(&self) -> String {
+        match &self.action {
+            Action::CreateBalancer(new) => new.name.clone(),
+            Action::UpdateBalancer(_) | Action::DeleteBalancer { .. } => self.balancer().to_owned(),
+            Action::CreateListener(new) => new.name.clone(),
+            Action::CreatePool(new) => new.name.clone(),
+            Action::CreateMonitor(new) => new.name.clone(),
+            Action::UpdateListener(id, _) | Action::DeleteListener(id) => id.to_string(),
+            Action::UpdatePool(id, _) | Action::DeletePool(id) => id.to_string(),
+            Action::SetMembers { pool, .. } => pool.to_string(),
+            Action::CreateMember(_, member) => member.name.clone(),
+            Action::DeleteMember { member, .. } => member.to_string(),
+            Action::UpdateMonitor(id, _) | Action::DeleteMonitor(id) => id.to_string(),
+            Action::CreateFloatingIp { new, .. } => new.description.clone(),
+            Action::UpdateFloatingIp(id, _) | Action::DeleteFloatingIp(id) => id.to_string(),
+            Action::CreateGroup { name, .. } => name.clone(),
+            Action::CreateRules(id, _) | Action::DeleteGroup(id) => id.to_string(),
+            Action::DeleteRule(id, _) => id.to_string(),
+            Action::SetPortGroups { port, .. } => port.to_string(),
+        }
+    }
+}
+
+impl Step for CloudStep {
+    fn facts(&self) -> StepFacts {
+        let (verb, kind, set) = match &self.action {
+            Action::CreateBalancer(_) => (Verb::Create, "load balancer", None),
+            Action::UpdateBalancer(_) => (Verb::Update, "load balancer", None),
+            Action::DeleteBalancer { .. } => (Verb::Delete, "load balancer", None),
+            Action::CreateListener(_) => (Verb::Create, "listener", None),
+            Action::UpdateListener(..) => (Verb::Update, "listener", None),
+            Action::DeleteListener(_) => (Verb::Delete, "listener", None),
+            Action::CreatePool(_) => (Verb::Create, "pool", None),
+            Action::UpdatePool(..) => (Verb::Update, "pool", None),
+            Action::DeletePool(_) => (Verb::Delete, "pool", None),
+            Action::SetMembers { change, .. } => (Verb::Update, "pool", Some(*change)),
+            Action::CreateMember(..) => (Verb::Create, "member", None),
+            Action::DeleteMember { change, .. } => (Verb::Delete, "member", Some(*change)),
+            Action::CreateMonitor(_) => (Verb::Create, "health monitor", None),
+            Action::UpdateMonitor(..) => (Verb::Update, "health monitor", None),
+            Action::DeleteMonitor(_) => (Verb::Delete, "health monitor", None),
+            Action::CreateFloatingIp { .. } => (Verb::Create, "floating ip", None),
+            Action::UpdateFloatingIp(..) => (Verb::Update, "floating ip", None),
+            Action::DeleteFloatingIp(_) => (Verb::Delete, "floating ip", None),
+            Action::CreateGroup { .. } => (Verb::Create, "security group", None),
+            Action::CreateRules(..) => (Verb::Create, "security group rule", None),
+            Action::DeleteRule(..) => (Verb::Delete, "security group rule", None),
+            Action::SetPortGroups { .. } => (Verb::Update, "port", None),
+            Action::DeleteGroup(_) => (Verb::Delete, "security group", None),
+        };
+        let facts = StepFacts::new(verb, kind, self.target());
+        match set {
+            Some(change) => facts.replacing(change),
+            None => facts,
+        }
+    }
+}
+
+impl fmt::Display for CloudStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let facts = self.facts();
+        let verb = match facts.verb {
+            Verb::Create => "create",
+            Verb::Update => "change",
+            Verb::Delete => "delete",
+        };
+        match &self.action {
+            Action::SetMembers { pool, members, .. } => {
+                let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+                write!(f, "give pool {pool} the members [{}]", names.join(" "))
+            }
+            Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: None, .. }) => {
+                write!(f, "detach floating ip {id}")
+            }
+            Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: Some(port), .. }) => {
+                write!(f, "attach floating ip {id} to port {port}")
+            }
+            Action::SetPortGroups { port, groups, .. } => {
+                let groups: Vec<&str> = groups.iter().map(SecurityGroupId::as_str).collect();
+                write!(f, "give port {port} the security groups [{}]", groups.join(" "))
+            }
+            _ => {
+                write!(f, "{verb} {} {}", facts.kind, facts.target)?;
+                match &self.on {
+                    Some(seen) if facts.kind != "load balancer" => write!(f, " of load balancer {}", seen.id),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The requests that make things, from what is wanted. One load balancer with all that hangs on it is one request.
+
+use openstack_client::load_balancer::{
+    HealthMonitorCreate, ListenerCreate, LoadBalancerCreate, MonitorType, PoolCreate,
+};
+use openstack_client::{ListenerId, LoadBalancerId, PoolId};
+
+use super::{Wanted, WantedListener, WantedMonitor, WantedPool};
+
+impl Wanted {
+    /// The tags of a new load balancer.
+    #[must_use]
+    pub fn tags(&self) -> Vec<String> {
+        if !self.balancer.tagged {
+            return Vec::new();
+        }
+        std::iter::once(self.names.tag()).chain(self.ownership.tags()).collect()
+    }
+
+    /// A new load balancer, with all that hangs on it unless the provider takes one thing at a time.
+    #[must_use]
+    pub fn new_balancer(&self) -> LoadBalancerCreate {
+        let wanted = &self.balancer;
+        let listeners: &[WantedListener] = if self.serial { &[] } else { &self.listeners };
+        LoadBalancerCreate {
+            name: self.names.load_balancer(),
+            description: self.names.load_balancer_description(),
+            provider: Some(wanted.provider.clone()).filter(|provider| !provider.is_empty()),
+            vip_subnet_id: wanted.vip.subnet.clone(),
+            vip_network_id: wanted.vip.network.clone(),
+            vip_port_id: wanted.vip.port.clone(),
+            vip_address: wanted.address,
+            additional_vips: wanted.additional_vips.clone(),
+            flavor_id: wanted.flavor.clone(),
+            availability_zone: wanted.zone.clone(),
+            tags: self.tags(),
+            listeners: listeners.iter().map(|listener| self.listener_with_pool(listener)).collect(),
+            pools: Vec::new(),
+        }
+    }
+
+    fn listener_with_pool(&self, listener: &WantedListener) -> ListenerCreate {
+        let pool = &listener.pool;
+        let default_pool = PoolCreate {
+            members: pool.members.clone(),
+            healthmonitor: pool.monitor.as_ref().map(|monitor| monitor.create(None)),
+            ..pool.create()
+        };
+        ListenerCreate { default_pool: Some(default_pool), ..self.listener(listener) }
+    }
+
+    fn listener(&self, listener: &WantedListener) -> ListenerCreate {
+        let timeouts = listener.timeouts;
+        ListenerCreate {
+            name: listener.name.clone(),
+            protocol: listener.key.protocol.clone(),
+            protocol_port: listener.key.port,
+            connection_limit: Some(listener.connection_limit),
+            allowed_cidrs: listener.allowed_cidrs.as_ref().map(|cidrs| cidrs.iter().cloned().collect()),
+            insert_headers: listener.insert_headers.clone(),
+            default_tls_container_ref: listener.certificate.clone(),
+            timeout_client_data: timeouts.map(|timeouts| timeouts.client_data),
+            timeout_member_connect: timeouts.map(|timeouts| timeouts.member_connect),
+            timeout_member_data: timeouts.map(|timeouts| timeouts.member_data),
+            timeout_tcp_inspect: timeouts.map(|timeouts| timeouts.tcp_inspect),
+            tags: Some(self.names.tag()).filter(|_tag| self.balancer.tagged).into_iter().collect(),
+            ..ListenerCreate::default()
+        }
+    }
+
+    /// A new listener of a load balancer that is there; its pool comes after it.
+    #[must_use]
+    pub fn new_listener(&self, listener: &WantedListener, of: &LoadBalancerId) -> ListenerCreate {
+        ListenerCreate { loadbalancer_id: Some(of.clone()), ..self.listener(listener) }
+    }
+}
+
+impl WantedPool {
+    fn create(&self) -> PoolCreate {
+        PoolCreate {
+            name: self.name.clone(),
+            protocol: self.protocol.clone(),
+            lb_algorithm: self.algorithm.clone(),
+            session_persistence: self.session_persistence.clone(),
+            ..PoolCreate::default()
+        }
+    }
+
+    /// A new pool of a listener that is there; members and monitor come after it.
+    #[must_use]
+    pub fn new_pool(&self, of: &ListenerId) -> PoolCreate {
+        PoolCreate { listener_id: Some(of.clone()), ..self.create() }
+    }
+}
+
+impl WantedMonitor {
+    /// What is asked for with HTTP, how, and which answer is good.
+    #[must_use]
+    pub fn http(&self) -> Option<[&'static str; 3]> {
+        (self.kind == MonitorType::Http).then_some([bowline_cloud::service::HEALTH_CHECK_PATH, "GET", "200"])
+    }
+
+    fn create(&self, pool_id: Option<PoolId>) -> HealthMonitorCreate {
+        let [path, method, codes] = self.http().map_or([None; 3], |http| http.map(Some));
+        let text = |text: Option<&str>| text.map(ToOwned::to_owned);
+        HealthMonitorCreate {
+            pool_id,
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+            delay: self.values.delay,
+            timeout: self.values.timeout,
+            max_retries: self.values.max_retries,
+            max_retries_down: self.values.max_retries_down,
+            url_path: text(path),
+            http_method: text(method),
+            expected_codes: text(codes),
+            tags: Vec::new(),
+        }
+    }
+
+    /// A new monitor of a pool that is there.
+    #[must_use]
+    pub fn new_monitor(&self, of: &PoolId) -> HealthMonitorCreate {
+        self.create(Some(of.clone()))
+    }
+}
