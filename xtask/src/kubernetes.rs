@@ -14,13 +14,34 @@ use anyhow::{Context, anyhow, bail};
 use crate::binaries::{Binaries, cache_folder, cached_binaries_folder, kubernetes_version};
 use crate::run::{run_slowly, workspace_root};
 
-/// What is built: the file name, the Go package, and how long it takes.
-const PROGRAMS: [(&str, &str, &str); 5] = [
-    ("etcd", "./etcd", "about a minute with the download"),
-    ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores"),
-    ("lease-candidate", "./lease-candidate", "a few seconds after the API server"),
-    ("upstream-ccm", "./upstream-ccm", "half a minute after the API server"),
-    ("kubectl", "k8s.io/kubernetes/cmd/kubectl", "about a minute after the API server"),
+/// What is built.
+struct Program {
+    /// The file name.
+    name: &'static str,
+    /// The folder of the module that pins it.
+    module: &'static str,
+    /// The Go package.
+    package: &'static str,
+    /// How long it takes.
+    usually: &'static str,
+}
+
+const fn of_kubernetes(name: &'static str, package: &'static str, usually: &'static str) -> Program {
+    Program { name, module: "tests/kubernetes", package, usually }
+}
+
+const PROGRAMS: [Program; 6] = [
+    of_kubernetes("etcd", "./etcd", "about a minute with the download"),
+    of_kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores"),
+    of_kubernetes("lease-candidate", "./lease-candidate", "a few seconds after the API server"),
+    of_kubernetes("upstream-ccm", "./upstream-ccm", "half a minute after the API server"),
+    of_kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl", "about a minute after the API server"),
+    Program {
+        name: "openstack-cloud-controller-manager",
+        module: "tests/occm",
+        package: "k8s.io/cloud-provider-openstack/cmd/openstack-cloud-controller-manager",
+        usually: "about two minutes after the API server",
+    },
 ];
 
 /// The tags of Kubernetes' own releases.
@@ -38,6 +59,10 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
         (&found.lease_candidate, "no lease-candidate: the election beside client-go itself is not tested"),
         (&found.upstream_ccm, "no upstream-ccm: ours is not compared with upstream's own controllers"),
         (&found.kubectl, "no kubectl: the simulated API is not tested with it"),
+        (
+            &found.occm,
+            "no openstack-cloud-controller-manager: the OpenStack provider is not compared with it",
+        ),
     ] {
         let shown = program.as_ref().map_or(without_it.to_owned(), |path| path.display().to_string());
         println!("      {shown}");
@@ -48,7 +73,8 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
 /// Builds what is not there yet.
 fn build() -> anyhow::Result<()> {
     let folder = cached_binaries_folder();
-    let missing: Vec<_> = PROGRAMS.into_iter().filter(|(name, ..)| !folder.join(name).is_file()).collect();
+    let missing: Vec<_> =
+        PROGRAMS.into_iter().filter(|program| !folder.join(program.name).is_file()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -56,9 +82,10 @@ fn build() -> anyhow::Result<()> {
     let go_cache = cache_folder().join("go-build");
     let aside = folder.join(format!("building-{}", std::process::id()));
     fs::create_dir_all(&aside).with_context(|| format!("create {}", aside.display()))?;
-    for (name, package, usually) in missing {
+    for program in missing {
+        let name = program.name;
         let what = format!("building {name} for Kubernetes {}", kubernetes_version());
-        run_slowly(&mut go_build(package, &aside.join(name), &go_cache), &what, usually)?;
+        run_slowly(&mut go_build(&program, &aside.join(name), &go_cache), &what, program.usually)?;
         fs::rename(aside.join(name), folder.join(name))?;
     }
     fs::remove_dir_all(&aside)?;
@@ -66,8 +93,8 @@ fn build() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn go_build(package: &str, output: &Path, go_cache: &Path) -> Command {
-    let mut command = go();
+fn go_build(program: &Program, output: &Path, go_cache: &Path) -> Command {
+    let mut command = go(program.module);
     command.args([
         "build",
         "-trimpath",
@@ -77,13 +104,13 @@ fn go_build(package: &str, output: &Path, go_cache: &Path) -> Command {
         &linker_flags(kubernetes_version()),
         "-o",
     ]);
-    command.arg(output).arg(package).env("CGO_ENABLED", "0").env("GOCACHE", go_cache);
+    command.arg(output).arg(program.package).env("CGO_ENABLED", "0").env("GOCACHE", go_cache);
     command
 }
 
-fn go() -> Command {
+fn go(module: &str) -> Command {
     let mut command = Command::new("go");
-    command.current_dir(workspace_root().join("tests/kubernetes")).env("GOWORK", "off");
+    command.current_dir(workspace_root().join(module)).env("GOWORK", "off");
     command
 }
 
@@ -106,7 +133,7 @@ fn linker_flags(version: &str) -> String {
 fn require_go() -> anyhow::Result<()> {
     let go_mod = fs::read_to_string(workspace_root().join("tests/kubernetes/go.mod"))?;
     let needed = required_go(&go_mod).context("tests/kubernetes/go.mod names no Go version")?;
-    let output = match go().args(["env", "GOVERSION"]).stderr(Stdio::piped()).output() {
+    let output = match go("tests/kubernetes").args(["env", "GOVERSION"]).stderr(Stdio::piped()).output() {
         Ok(output) => output,
         Err(error) => return Err(ways_out(needed, &format!("`go` cannot be run: {error}"))),
     };

@@ -3,6 +3,8 @@
 //! The version is handed in. Where it could not be learned there are no features to be had: the caller waits, for a guess would
 //! widen what is deleted.
 
+use openstack_client::load_balancer::MonitorType;
+
 /// The version of Octavia's API: of `v2.27`, 2 and 27.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ApiVersion(pub u32, pub u32);
@@ -38,6 +40,12 @@ pub struct Features {
 }
 
 impl Features {
+    /// Whether members can be asked in this way. OVN refuses a pool with any other monitor, and OCCM then fails for ever.
+    #[must_use]
+    pub fn monitors(&self, kind: &MonitorType) -> bool {
+        !self.ovn || matches!(kind, MonitorType::Tcp | MonitorType::UdpConnect)
+    }
+
     /// What a provider can do in a version.
     #[must_use]
     pub fn of(provider: &str, version: ApiVersion) -> Self {

@@ -24,6 +24,8 @@ pub struct Binaries {
     pub upstream_ccm: Option<PathBuf>,
     /// Path of kubectl.
     pub kubectl: Option<PathBuf>,
+    /// Path of the manager of cloud-provider-openstack.
+    pub occm: Option<PathBuf>,
 }
 
 /// The folder that was looked into, and lacks a binary.
@@ -56,6 +58,7 @@ impl Binaries {
             lease_candidate: optional("lease-candidate"),
             upstream_ccm: optional("upstream-ccm"),
             kubectl: optional("kubectl"),
+            occm: optional("openstack-cloud-controller-manager"),
         };
         if found.etcd.is_file() && found.kube_apiserver.is_file() {
             Ok(found)

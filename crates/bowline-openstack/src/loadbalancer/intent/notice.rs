@@ -1,6 +1,7 @@
 //! What the owner of a Service should know although it works: wishes that this cloud does not fulfil, keys that nobody knows.
 
-use bowline_cloud::{ServiceView, SourceRanges, suggest};
+use bowline_cloud::{Protocol, ServiceView, SourceRanges, suggest};
+use openstack_client::load_balancer::MonitorType;
 
 use super::Surroundings;
 use super::traffic::Speech;
@@ -59,6 +60,15 @@ pub(super) fn notices(
         let message =
             "PROXY, X-Forwarded-For and TLS count for TCP ports; the other ports are passed on as they are";
         tell("LoadBalancerPortsPassedOn", message.to_owned());
+    }
+    let sctp = service.ports.iter().any(|port| port.protocol == Protocol::Sctp);
+    if sctp && speech.monitored && !features.monitors(&MonitorType::Sctp) {
+        let message = "OVN cannot ask members whether they are well by SCTP; ports that speak it have no health monitor";
+        tell("LoadBalancerHealthMonitorIgnored", message.to_owned());
+    }
+    if speech.monitored && service.needs_health_check() && !features.http_monitor {
+        let message = "OVN cannot ask Nodes by HTTP whether they have a pod; they are asked by TCP or UDP on the port of the Service";
+        tell("LoadBalancerHealthMonitorChanged", message.to_owned());
     }
     for key in service.annotations.keys().filter(|key| key.starts_with(PREFIX)) {
         if annotations::find(key).is_none() {

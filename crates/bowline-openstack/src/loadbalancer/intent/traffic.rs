@@ -102,7 +102,7 @@ fn one(
 ) -> PortIntent {
     let speech = speech.over(port.protocol);
     let asked_by_http = health_port(service, port, &speech, features);
-    let by_port = speech.monitored.then(|| monitor_of(port.protocol));
+    let by_port = Some(monitor_of(port.protocol)).filter(|kind| speech.monitored && features.monitors(kind));
     let headers = speech.x_forwarded_for.then(|| ("X-Forwarded-For".to_owned(), "true".to_owned()));
     PortIntent {
         place,

@@ -167,3 +167,20 @@ fn a_port_without_a_node_port_has_no_members() {
         assert_eq!(intent.ports[0].node_port, None);
     }
 }
+
+#[test]
+fn ovn_asks_members_by_what_it_has() {
+    let monitors = |case: Case| {
+        let intent = case.ovn().conf(|conf| conf.create_monitor = true).intent();
+        let kinds: Vec<_> = intent.ports.iter().map(|port| port.monitor.clone()).collect();
+        (kinds, reasons(&intent))
+    };
+    let sctp = Case::new().service(|service| service.ports.push(port(ServiceProtocol::Sctp, 3868)));
+    let told = vec!["LoadBalancerHealthMonitorIgnored"];
+    assert_eq!(monitors(sctp), (vec![Some(MonitorType::Tcp), None], told));
+    let local = Case::new().service(|service| {
+        service.external_traffic_policy = Some(TrafficPolicy::Local);
+        service.health_check_node_port = Some(32_000);
+    });
+    assert_eq!(monitors(local), (vec![Some(MonitorType::Tcp)], vec!["LoadBalancerHealthMonitorChanged"]));
+}

@@ -1,0 +1,212 @@
+//! A simulated cloud that both managers work on over HTTP, and what is in it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use sim_openstack::{
+    ADMIN, Account, Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, seed, serve,
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tower::ServiceExt;
+
+/// A served cloud.
+pub(crate) struct Cloud {
+    root: String,
+    service: SimService,
+    pub(crate) estate: Estate,
+    _stop: DropGuard,
+}
+
+/// What Services refer to.
+pub(crate) struct Things {
+    /// The address of a floating IP that leads nowhere.
+    pub(crate) floating_ip: String,
+    /// A port that belongs to nothing.
+    pub(crate) port: String,
+    /// A certificate.
+    pub(crate) secret: String,
+    /// A flavor of load balancers.
+    pub(crate) flavor: String,
+}
+
+/// What kind of thing a list is of, where it is found, and the key of its list.
+const LISTS: [(&str, Service, &str); 6] = [
+    ("loadbalancers", Service::LoadBalancer, "/v2.0/lbaas/loadbalancers"),
+    ("listeners", Service::LoadBalancer, "/v2.0/lbaas/listeners"),
+    ("pools", Service::LoadBalancer, "/v2.0/lbaas/pools"),
+    ("healthmonitors", Service::LoadBalancer, "/v2.0/lbaas/healthmonitors"),
+    ("floatingips", Service::Network, "/v2.0/floatingips"),
+    ("security_groups", Service::Network, "/v2.0/security-groups"),
+];
+
+impl Cloud {
+    pub(crate) async fn start(servers: usize) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let root = format!("http://{}", listener.local_addr()?);
+        let config = Config { latencies: Latencies::none(), ..Config::at(&root) };
+        let size = EstateSize { servers, ..EstateSize::default() };
+        let (cloud, estate) = seed(config, jiff::Timestamp::now(), &size);
+        let service = SimService::on_tokio_time(cloud);
+        let stop = CancellationToken::new();
+        tokio::spawn(serve(listener, service.clone(), stop.clone()));
+        Ok(Self { root, service, estate, _stop: stop.drop_guard() })
+    }
+
+    /// Writes a cloud.conf for it, with these lines in `[LoadBalancer]`.
+    pub(crate) fn write_conf(&self, folder: &Path, load_balancer: &str) -> anyhow::Result<PathBuf> {
+        let path = folder.join("cloud.conf");
+        let (root, estate) = (&self.root, &self.estate);
+        let text = format!(
+            "[Global]\nauth-url = {root}/identity/v3\nregion = RegionOne\nusername = {}\npassword = {}\n\
+             tenant-name = {}\ndomain-id = default\n[LoadBalancer]\nsubnet-id = {}\nfloating-network-id = {}\n{load_balancer}\n",
+            MEMBER.user, MEMBER.password, MEMBER.project, estate.subnet, estate.external_network,
+        );
+        std::fs::write(&path, text)?;
+        Ok(path)
+    }
+
+    /// How many requests there were since the last [`forget`](Self::forget), and how many of them changed something.
+    pub(crate) fn requests(&self) -> (u64, u64) {
+        self.service.with(|cloud| (cloud.log().total(), cloud.log().mutating()))
+    }
+
+    /// The requests that changed something.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        self.service.with(|cloud| {
+            let entries = cloud.log().entries();
+            let changes = entries.filter(|entry| {
+                !matches!(entry.method, Method::GET | Method::HEAD)
+                    && entry.service != Some(Service::Identity)
+            });
+            changes.map(|entry| format!("{} {} -> {}", entry.method, entry.target, entry.status)).collect()
+        })
+    }
+
+    /// How often what was asked for.
+    pub(crate) fn counts(&self) -> Vec<String> {
+        self.service.with(|cloud| {
+            let counts = cloud.log().counts();
+            counts.map(|(_, method, path, count)| format!("{count:>6} {method} {path}")).collect()
+        })
+    }
+
+    /// Forgets the requests so far.
+    pub(crate) fn forget(&self) {
+        self.service.with(|cloud| cloud.log_mut().clear());
+    }
+
+    /// All that has to do with load balancers, as the APIs tell it.
+    pub(crate) async fn contents(&self) -> anyhow::Result<Value> {
+        let token = self.token().await?;
+        let mut contents = json!({});
+        for (key, service, path) in LISTS {
+            contents[key] = self.get(&token, service, path).await?[key].take();
+        }
+        let mut members = json!({});
+        let pools: Vec<String> = ids(&contents["pools"]);
+        for pool in pools {
+            let path = format!("/v2.0/lbaas/pools/{pool}/members");
+            members[&pool] = self.get(&token, Service::LoadBalancer, &path).await?["members"].take();
+        }
+        contents["members"] = members;
+        Ok(contents)
+    }
+
+    /// Makes what the Services of a namespace refer to.
+    pub(crate) async fn prepare(&self, namespace: &str) -> anyhow::Result<Things> {
+        let (member, admin) = (self.token_of(MEMBER).await?, self.token_of(ADMIN).await?);
+        let lbaas = |path: &str| format!("/v2.0/lbaas/{path}");
+        let new = json!({"floatingip": {"floating_network_id": self.estate.external_network}});
+        let floating = self.post(&member, Service::Network, "/v2.0/floatingips", &new).await?;
+        let new = json!({"port": {"network_id": self.estate.network, "name": namespace}});
+        let port = self.post(&member, Service::Network, "/v2.0/ports", &new).await?;
+        let new = json!({"name": namespace, "payload": "certificate", "payload_content_type": "text/plain"});
+        let secret = self.post(&member, Service::KeyManager, "/v1/secrets", &new).await?;
+        let new = json!({"flavorprofile": {
+            "name": namespace, "provider_name": "amphora", "flavor_data": r#"{"loadbalancer_topology": "SINGLE"}"#,
+        }});
+        let profile = self.post(&admin, Service::LoadBalancer, &lbaas("flavorprofiles"), &new).await?;
+        let new = json!({"flavor": {"name": namespace, "flavor_profile_id": profile["flavorprofile"]["id"], "enabled": true}});
+        let flavor = self.post(&admin, Service::LoadBalancer, &lbaas("flavors"), &new).await?;
+        let text = |value: &Value| value.as_str().map(ToOwned::to_owned).with_context(|| format!("{value}"));
+        Ok(Things {
+            floating_ip: text(&floating["floatingip"]["floating_ip_address"])?,
+            port: text(&port["port"]["id"])?,
+            secret: text(&secret["secret_ref"])?,
+            flavor: text(&flavor["flavor"]["id"])?,
+        })
+    }
+
+    /// The servers: name, id and address.
+    pub(crate) async fn machines(&self) -> anyhow::Result<Vec<(String, String, String)>> {
+        let servers = self.get(&self.token().await?, Service::Compute, "/v2.1/servers/detail").await?;
+        let mut machines = Vec::new();
+        for server in servers["servers"].as_array().context("no servers")? {
+            let networks = server["addresses"].as_object().context("no addresses")?;
+            let first = networks.values().next().context("no network")?;
+            let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            machines.push((field(&server["name"]), field(&server["id"]), field(&first[0]["addr"])));
+        }
+        Ok(machines)
+    }
+
+    async fn token(&self) -> anyhow::Result<String> {
+        self.token_of(MEMBER).await
+    }
+
+    async fn token_of(&self, who: Account) -> anyhow::Result<String> {
+        let scope = json!({"project": {"name": who.project, "domain": {"id": "default"}}});
+        let user = json!({"name": who.user, "password": who.password, "domain": {"id": "default"}});
+        let body = json!({"auth": {
+            "identity": {"methods": ["password"], "password": {"user": user}}, "scope": scope,
+        }});
+        let request = Request::post(format!("{}/identity/v3/auth/tokens", self.root))
+            .header("content-type", "application/json")
+            .body(body.to_string())?;
+        let answer =
+            self.service.clone().oneshot(request).await.map_err(|error| anyhow::anyhow!("{error:?}"))?;
+        let token = answer.headers().get("x-subject-token").context("no token")?;
+        Ok(token.to_str()?.to_owned())
+    }
+
+    async fn get(&self, token: &str, service: Service, path: &str) -> anyhow::Result<Value> {
+        self.ask(Method::GET, token, service, path, String::new()).await
+    }
+
+    async fn post(&self, token: &str, service: Service, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.ask(Method::POST, token, service, path, body.to_string()).await
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        token: &str,
+        service: Service,
+        path: &str,
+        body: String,
+    ) -> anyhow::Result<Value> {
+        let what = format!("{method} {path}");
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}/{}{path}", self.root, service.catalog_type()))
+            .header("x-auth-token", token)
+            .header("content-type", "application/json")
+            .body(body)?;
+        let answer =
+            self.service.clone().oneshot(request).await.map_err(|error| anyhow::anyhow!("{error:?}"))?;
+        let status = answer.status();
+        let body =
+            answer.into_body().collect().await.map_err(|error| anyhow::anyhow!("{error:?}"))?.to_bytes();
+        ensure!(status.is_success(), "{what}: {status} {}", String::from_utf8_lossy(&body));
+        Ok(serde_json::from_slice(&body)?)
+    }
+}
+
+fn ids(list: &Value) -> Vec<String> {
+    let rows = list.as_array().into_iter().flatten();
+    rows.filter_map(|row| row["id"].as_str()).map(ToOwned::to_owned).collect()
+}

@@ -1,0 +1,173 @@
+//! OCCM itself and Bowline, one after the other on one cluster and one cloud, with amphorae and with OVN.
+//!
+//! What OCCM left, Bowline takes over without a change; what Bowline makes is what OCCM makes; and OCCM takes that over
+//! without a change: a cluster can go there and back. At the end nothing is left in the cloud.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "an answer without what is looked for fails the test, as it should"
+)]
+
+mod cloud;
+mod normal;
+mod shapes;
+mod stage;
+
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use bowline_testkit::apiserver::Binaries;
+use serde_json::Value;
+
+use crate::cloud::Things;
+use crate::shapes::{Providers, Shape, shapes, sharing};
+use crate::stage::{Manager, Stage};
+
+const AMPHORA: &str = "lb-provider = amphora\ncreate-monitor = true\nmax-shared-lb = 2";
+const OVN: &str = "lb-provider = ovn\nlb-method = SOURCE_IP_PORT\ncreate-monitor = true";
+
+/// What OCCM writes at every comparison, also to its own load balancers.
+const RESTLESS: &[&str] = &[
+    // It compares the port of the health check also where there is none: with OVN, of Services with local traffic.
+    "local",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn amphorae_are_taken_over_and_given_back_without_a_change() -> anyhow::Result<()> {
+    there_and_back(AMPHORA, |_| true).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ovn_is_taken_over_and_given_back_without_a_change() -> anyhow::Result<()> {
+    there_and_back(OVN, |shape| shape.with == Providers::Both).await
+}
+
+async fn there_and_back(conf: &str, fits: fn(&Shape) -> bool) -> anyhow::Result<()> {
+    let Some(occm) = Binaries::locate()?.occm else {
+        println!("no openstack-cloud-controller-manager beside kube-apiserver: nothing is compared with it");
+        return Ok(());
+    };
+    let class = format!("{conf}\n[LoadBalancerClass \"special\"]\n");
+    let stage = Stage::start(&class).await?;
+
+    let things = stage.cloud.prepare("theirs").await?;
+    stage.cloud.forget();
+    let mut manager = stage.run(&occm, &[], "occm")?;
+    let theirs = make_all(&stage, "theirs", &things, fits, &mut manager).await?;
+    tell("OCCM made", theirs.len(), &stage);
+    drop(manager);
+
+    let before = stage.cloud.contents().await?;
+    stage.cloud.forget();
+    let mut manager = bowline(&stage)?;
+    stage.until_quiet(&mut manager).await?;
+    tell("Bowline took over", theirs.len(), &stage);
+    ensure!(
+        stage.cloud.changes().is_empty(),
+        "the take-over changed the cloud: {:#?}\n{}",
+        stage.cloud.changes(),
+        manager.tail()
+    );
+    ensure!(stage.cloud.contents().await? == before, "the take-over changed the cloud");
+
+    let things = stage.cloud.prepare("ours").await?;
+    stage.cloud.forget();
+    let ours = make_all(&stage, "ours", &things, fits, &mut manager).await?;
+    tell("Bowline made", ours.len(), &stage);
+    let contents = stage.cloud.contents().await?;
+    let made =
+        |namespace: &str, services: &[Value]| normal::of_namespace(&contents, namespace, &words(services));
+    let different = normal::differences(&made("theirs", &theirs), &made("ours", &ours));
+    ensure!(different.is_empty(), "made otherwise than by OCCM: {different:#?}");
+    drop(manager);
+
+    stage.cloud.forget();
+    let mut manager = stage.run(&occm, &[], "occm")?;
+    stage.until_quiet(&mut manager).await?;
+    tell("OCCM took back", theirs.len() + ours.len(), &stage);
+    let changes = stage.cloud.changes();
+    ensure!(restful(&changes, conf), "the way back changed the cloud: {changes:#?}");
+    drop(manager);
+
+    stage.cloud.forget();
+    let mut manager = bowline(&stage)?;
+    for namespace in ["theirs", "ours"] {
+        stage.delete_all(namespace, &mut manager).await?;
+    }
+    stage.until_quiet(&mut manager).await?;
+    tell("Bowline deleted", theirs.len() + ours.len(), &stage);
+    nothing_left(&stage.cloud.contents().await?)
+}
+
+fn tell(what: &str, services: usize, stage: &Stage) {
+    let (requests, changes) = stage.cloud.requests();
+    println!("{what} {services} Services with {requests} requests, {changes} of them changes");
+}
+
+/// Makes a Service of each shape in a namespace, and one that shares the load balancer of the first.
+async fn make_all(
+    stage: &Stage,
+    namespace: &str,
+    things: &Things,
+    fits: fn(&Shape) -> bool,
+    manager: &mut Manager,
+) -> anyhow::Result<Vec<Value>> {
+    let shapes: Vec<Shape> = shapes(things).into_iter().filter(fits).collect();
+    stage.create_namespace(namespace).await?;
+    stage.create(namespace, &shapes).await?;
+    let served = stage.until_served(namespace, manager).await?;
+    let first = served.iter().find(|service| service["metadata"]["name"] == shapes[0].name);
+    let id = first.and_then(|first| {
+        first["metadata"]["annotations"]["loadbalancer.openstack.org/load-balancer-id"].as_str()
+    });
+    stage.create(namespace, &[sharing(id.context("no load-balancer-id")?)]).await?;
+    stage.until_served(namespace, manager).await
+}
+
+/// Whether OCCM changed nothing, but for what it does to its own as well.
+fn restful(changes: &[String], conf: &str) -> bool {
+    changes.iter().all(|change| conf == OVN && !RESTLESS.is_empty() && change.contains("/members"))
+}
+
+/// The floating IPs that Services asked to keep, and the project's default security group.
+fn nothing_left(contents: &Value) -> anyhow::Result<()> {
+    for kind in ["loadbalancers", "listeners", "pools", "healthmonitors"] {
+        ensure!(contents[kind].as_array().is_some_and(Vec::is_empty), "{kind} are left: {}", contents[kind]);
+    }
+    let left: Vec<_> = contents["floatingips"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|row| row["description"].as_str())
+        .collect();
+    ensure!(
+        left.iter().all(|description| description.contains("/kept ")) && left.len() == 2,
+        "floating IPs: {left:?}"
+    );
+    Ok(())
+}
+
+fn bowline(stage: &Stage) -> anyhow::Result<Manager> {
+    stage.run(Path::new(env!("CARGO_BIN_EXE_bowline")), &["ccm"], "bowline")
+}
+
+/// Node ports and UIDs, and what they stand for.
+fn words(services: &[Value]) -> Vec<(String, String)> {
+    let mut words = Vec::new();
+    for service in services {
+        let name = service["metadata"]["name"].as_str().unwrap_or_default();
+        words.push((
+            service["metadata"]["uid"].as_str().unwrap_or_default().to_owned(),
+            format!("<uid of {name}>"),
+        ));
+        for port in service["spec"]["ports"].as_array().into_iter().flatten() {
+            if let Some(node_port) = port["nodePort"].as_u64() {
+                words.push((node_port.to_string(), format!("<node port {name} {}>", port["port"])));
+            }
+        }
+        if let Some(port) = service["spec"]["healthCheckNodePort"].as_u64() {
+            words.push((port.to_string(), format!("<health port {name}>")));
+        }
+    }
+    words
+}

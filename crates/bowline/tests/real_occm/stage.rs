@@ -1,0 +1,211 @@
+//! A cluster on a simulated cloud, and a manager on both: OCCM or Bowline.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use bowline_testkit::apiserver::{Cluster, Identity};
+use k8s_openapi::api::core::v1::{Namespace, Node, Service};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::cloud::Cloud;
+use crate::shapes::Shape;
+
+/// How long a manager may take until nothing changes any more.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// A manager is quiet when it has asked the cloud for nothing this long.
+const QUIET: Duration = Duration::from_secs(4);
+const POLL: Duration = Duration::from_millis(200);
+
+/// What both are told.
+const FLAGS: [&str; 9] = [
+    "--cloud-provider=openstack",
+    "--cluster-name=held",
+    "--controllers=service",
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--kube-api-qps=500",
+    "--kube-api-burst=1000",
+    "--concurrent-service-syncs=4",
+    "--v=2",
+];
+
+/// A cluster and a cloud.
+pub(crate) struct Stage {
+    pub(crate) cloud: Cloud,
+    cluster: Cluster,
+    client: Client,
+    kubeconfig: PathBuf,
+    conf: PathBuf,
+}
+
+/// A manager that runs; it ends when this is dropped.
+pub(crate) struct Manager {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Stage {
+    pub(crate) async fn start(load_balancer: &str) -> anyhow::Result<Self> {
+        let cluster = Cluster::start().await?;
+        let cloud = Cloud::start(3).await?;
+        let client = cluster.client(&Identity::Admin).await?;
+        let kubeconfig = cluster.kubeconfig(&Identity::Admin).await?;
+        let conf = cloud.write_conf(cluster.folder(), load_balancer)?;
+        let stage = Self { cloud, cluster, client, kubeconfig, conf };
+        stage.add_nodes().await?;
+        Ok(stage)
+    }
+
+    /// The Nodes of the servers, initialised as either manager would.
+    async fn add_nodes(&self) -> anyhow::Result<()> {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        for (name, id, address) in self.cloud.machines().await? {
+            let node = json!({
+                "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+                "spec": {"providerID": format!("openstack:///{id}")},
+            });
+            nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?;
+            let addresses = json!([
+                {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},
+            ]);
+            let status = json!({"status": {
+                "addresses": addresses, "conditions": [{"type": "Ready", "status": "True"}],
+            }});
+            nodes.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts a manager.
+    pub(crate) fn run(&self, program: &Path, first: &[&str], name: &str) -> anyhow::Result<Manager> {
+        let log = self.cluster.folder().join(format!("{name}.log"));
+        let output = File::options().append(true).create(true).open(&log)?;
+        let child = Command::new(program)
+            .args(first)
+            .args(FLAGS)
+            .arg(format!("--cloud-config={}", self.conf.display()))
+            .arg(format!("--kubeconfig={}", self.kubeconfig.display()))
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .with_context(|| format!("start {}", program.display()))?;
+        Ok(Manager { child, log })
+    }
+
+    pub(crate) async fn create_namespace(&self, namespace: &str) -> anyhow::Result<()> {
+        let spaces: Api<Namespace> = Api::all(self.client.clone());
+        let space = serde_json::from_value(json!({"metadata": {"name": namespace}}))?;
+        spaces.create(&PostParams::default(), &space).await?;
+        Ok(())
+    }
+
+    /// Makes Services in a namespace.
+    pub(crate) async fn create(&self, namespace: &str, shapes: &[Shape]) -> anyhow::Result<()> {
+        let services = self.services(namespace);
+        for shape in shapes {
+            let service = serde_json::from_value(shape.service())?;
+            services.create(&PostParams::default(), &service).await.with_context(|| shape.name.to_owned())?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn services(&self, namespace: &str) -> Api<Service> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// Deletes all Services of a namespace, and waits until they are gone.
+    pub(crate) async fn delete_all(&self, namespace: &str, manager: &mut Manager) -> anyhow::Result<()> {
+        let services = self.services(namespace);
+        for service in services.list(&ListParams::default()).await? {
+            let name = service.metadata.name.unwrap_or_default();
+            services.delete(&name, &DeleteParams::default()).await?;
+        }
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = services.list(&ListParams::default()).await?.items;
+            if left.is_empty() {
+                return Ok(());
+            }
+            let names: Vec<_> = left.into_iter().filter_map(|service| service.metadata.name).collect();
+            ensure!(Instant::now() < deadline, "not deleted: {names:?}\n{}", manager.tail());
+            manager.still_runs()?;
+            sleep(POLL).await;
+        }
+    }
+
+    /// Waits until every Service of a namespace has an address, then until nothing is asked of the cloud any more.
+    pub(crate) async fn until_served(
+        &self,
+        namespace: &str,
+        manager: &mut Manager,
+    ) -> anyhow::Result<Vec<Value>> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            manager.still_runs()?;
+            let services = self.services(namespace).list(&ListParams::default()).await?;
+            let services: Vec<Value> =
+                services.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+            let unserved: Vec<&str> = services
+                .iter()
+                .filter(|service| {
+                    service["status"]["loadBalancer"]["ingress"].as_array().is_none_or(Vec::is_empty)
+                })
+                .filter_map(|service| service["metadata"]["name"].as_str())
+                .collect();
+            if unserved.is_empty() {
+                self.until_quiet(manager).await?;
+                let services = self.services(namespace).list(&ListParams::default()).await?;
+                return Ok(services.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?);
+            }
+            ensure!(Instant::now() < deadline, "no address: {unserved:?}\n{}", manager.tail());
+            sleep(POLL).await;
+        }
+    }
+
+    /// Waits until the manager has asked the cloud for something, and then for nothing for a while.
+    pub(crate) async fn until_quiet(&self, manager: &mut Manager) -> anyhow::Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        let (mut since, mut before) = (Instant::now(), 0);
+        while since.elapsed() < QUIET || before == 0 {
+            manager.still_runs()?;
+            ensure!(Instant::now() < deadline, "never quiet: {:?}\n{}", self.cloud.counts(), manager.tail());
+            sleep(POLL).await;
+            let (now, _) = self.cloud.requests();
+            if now != before {
+                (since, before) = (Instant::now(), now);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Manager {
+    fn still_runs(&mut self) -> anyhow::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => bail!("ended with {status}\n{}", self.tail()),
+        }
+    }
+
+    /// The last lines of its log.
+    pub(crate) fn tail(&self) -> String {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<_> = log.lines().rev().take(40).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+}
