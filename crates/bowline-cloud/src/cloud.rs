@@ -88,6 +88,8 @@ pub enum Capability<T> {
 pub struct CloudContext {
     /// `--cluster-name`.
     pub cluster_name: Arc<str>,
+    /// The UID of the cluster, if it is known: two clusters may have one name.
+    pub cluster_uid: Option<Arc<str>>,
     /// Asked before every call.
     pub budget: Arc<dyn CallBudget>,
     /// For events on Nodes and Services.
@@ -101,10 +103,18 @@ impl CloudContext {
     pub fn new(cluster_name: impl Into<Arc<str>>) -> Self {
         Self {
             cluster_name: cluster_name.into(),
+            cluster_uid: None,
             budget: Arc::new(Unlimited),
             events: Arc::new(NoEvents),
             stop: pending().boxed().shared(),
         }
+    }
+
+    /// In the cluster with this UID.
+    #[must_use]
+    pub fn with_cluster_uid(mut self, uid: Option<impl Into<Arc<str>>>) -> Self {
+        self.cluster_uid = uid.map(Into::into);
+        self
     }
 
     /// With this call budget.

@@ -23,6 +23,7 @@ use tracing::{error, info};
 use crate::budget::SharedBudget;
 use crate::clients::ClientError;
 use crate::cloud_identity::IdentityKeeper;
+use crate::cluster_uid::cluster_uid;
 use crate::events::CloudEvents;
 use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
@@ -135,6 +136,7 @@ impl Leader<'_> {
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
             .with_budget(self.budget.clone())
             .with_events(Arc::new(CloudEvents(recorder)))
+            .with_cluster_uid(self.until(held, cluster_uid(&root)).await?)
             .with_stop(workforce.stopping());
         self.until(held, workforce.initialize_cloud(&context)).await?;
         let _identity = self.watch_identity(held.recorder.clone());

@@ -6,6 +6,7 @@
 pub mod budget;
 mod clients;
 mod cloud_identity;
+mod cluster_uid;
 mod common;
 mod config_secret;
 mod events;

@@ -53,6 +53,8 @@ pub enum Part {
     Authorities,
     /// Knowing what a caller of the serving port may.
     Authorization,
+    /// Knowing which cluster it is.
+    Cluster,
     /// Getting tokens for the controllers' ServiceAccounts; only with `--use-service-account-credentials`.
     Accounts,
     /// A controller.
@@ -170,6 +172,7 @@ impl Part {
             Self::Events => "events",
             Self::Authentication | Self::Authorities => "authentication",
             Self::Authorization => "authorization",
+            Self::Cluster => "cluster",
             Self::Accounts => "service-accounts",
             Self::Controller { name, .. } => name,
         }

@@ -3,7 +3,7 @@
 use bowline_cloud::Watches;
 use bowline_controllers::registry::ControllerName;
 
-use super::{Part, Rule, Scope};
+use super::{Part, Rule, SYSTEM_NAMESPACE, Scope};
 
 /// The cluster's authentication settings: which authorities sign client certificates.
 const AUTHENTICATION_SETTINGS: &str = "extension-apiserver-authentication";
@@ -92,6 +92,14 @@ fn process() -> Vec<Rule> {
             &["create"],
             "ask what a caller of the serving port may",
         ),
+        rule(
+            Part::Cluster,
+            "",
+            "namespaces",
+            &["get"],
+            "know the cluster by the UID of kube-system, to tell its things in the cloud from those of a namesake",
+        )
+        .named(&[SYSTEM_NAMESPACE]),
         rule(
             Part::Accounts,
             "",

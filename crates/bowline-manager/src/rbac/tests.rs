@@ -48,6 +48,7 @@ fn one_identity_has_each_verb_once_and_no_right_on_service_accounts() {
             "create subjectaccessreviews",
             "create tokenreviews",
             "delete nodes",
+            "get namespaces",
             "list nodes",
             "list services",
             "patch events",

@@ -98,7 +98,7 @@ pub(crate) fn questions(rights: &Rights, situation: &Situation) -> Vec<Question>
 impl Situation {
     fn needs(&self, part: &Part) -> bool {
         match part {
-            Part::Informers | Part::Events => true,
+            Part::Informers | Part::Events | Part::Cluster => true,
             Part::Election => !self.leases.is_empty(),
             Part::Authentication => self.authentication,
             Part::Authorities => self.authorities,

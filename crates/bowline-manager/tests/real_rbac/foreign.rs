@@ -60,6 +60,7 @@ async fn with_other_rights_it_says_what_is_missing_and_does_the_rest() -> anyhow
     manager.serves().await?;
     works(&site, &manager, &[Effect::Initialised, Effect::Deleted, Effect::Balanced, Effect::Ribbon]).await?;
     manager.says_it_lacks("watch leases.coordination.k8s.io").await?;
+    manager.says_it_lacks("get namespaces").await?;
     let health = manager.page("/readyz?verbose").await?;
     ensure!(health.matches(" in namespace ").count() == 1, "nothing else is missing: {health}");
     until("the event", async || {

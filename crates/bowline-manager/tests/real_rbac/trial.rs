@@ -28,6 +28,8 @@ enum Proof {
     WithoutAnAccount(Effect),
     /// Without it, the process does not start, and says why.
     NoStart(&'static str),
+    /// A fallback: without it all works, and it is said that it is missing.
+    Said(&'static str),
     /// A fallback: without it a standby still takes over, at its next look.
     SlowerTakeOver,
 }
@@ -59,6 +61,7 @@ fn proof(grant: &Grant) -> anyhow::Result<Proof> {
         (_, "create", "events") => Missing(Told(talker, 1)),
         (_, "patch", "events") => Missing(Told(talker, 2)),
         (_, "create", "tokenreviews" | "subjectaccessreviews") => Missing(Page),
+        (_, "get", "namespaces") => Proof::Said("get namespaces"),
         (_, "get", "configmaps") => Proof::NoStart("extension-apiserver-authentication"),
         (_, "create", "leases") => Proof::WithoutALease(Initialised),
         (_, "get" | "update", "leases") => MissingFromTheStart(Initialised),
@@ -112,6 +115,13 @@ impl Trials {
                 grant.take(&self.site).await?;
                 self.restart().await?;
                 self.missing_from_the_start(grant, effect).await
+            }
+            Proof::Said(what) => {
+                grant.take(&self.site).await?;
+                self.restart().await?;
+                self.manager.says_it_lacks(what).await?;
+                self.works(Effect::Initialised).await?;
+                grant.give_back(&self.site).await
             }
             Proof::WithoutALease(effect) => {
                 grant.take(&self.site).await?;

@@ -1,0 +1,37 @@
+//! Which cluster this is: the UID of its `kube-system` namespace, which is made once and cannot be deleted.
+//!
+//! Two clusters may have one name, and share one project of a cloud; by the UID a cloud can tell whose things are whose. A
+//! cluster where it may not be read is served all the same: names tell then, as they always did.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client};
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use crate::rbac::SYSTEM_NAMESPACE;
+
+/// How often it is tried.
+const TRIES: usize = 5;
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The UID of the cluster; none if nobody tells it.
+pub(crate) async fn cluster_uid(client: &Client) -> Option<String> {
+    let namespaces = Api::<Namespace>::all(client.clone());
+    for attempt in 1..=TRIES {
+        match namespaces.get(SYSTEM_NAMESPACE).await {
+            Ok(namespace) => return namespace.metadata.uid,
+            Err(kube::Error::Api(status)) if status.is_forbidden() || status.is_not_found() => {
+                info!(%status, "the UID of the cluster is not known; what is ours in the cloud is known by its name");
+                return None;
+            }
+            Err(error) => {
+                warn!(%error, attempt, "cannot read the UID of the cluster");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+    None
+}
