@@ -283,4 +283,40 @@ mod tests {
         memories.update(&key, &picture("u-2", None));
         assert!(kept(&status_written), "another of that name");
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn our_own_annotations_are_known_until_shown_and_leave_one_picture_and_nothing_else() {
+        let picture = |annotations: &[(&str, &str)]| {
+            let (uid, kind) = ("u-1".into(), "LoadBalancer".into());
+            let annotations = annotations.iter().copied().collect();
+            Arc::new(ServiceView { uid, kind, annotations, ..ServiceView::default() })
+        };
+        let (memories, key) = (Memories::default(), ObjectKey::namespaced("shop", "web"));
+        let (before, after) = (picture(&[]), picture(&[("id", "85a2")]));
+        let notes = Notes::default().with("id", "85a2");
+        let memory = memories.of(&key);
+        lock(&memory).settle(&before, 1);
+        assert!(lock(&memory).notes(&before, &notes).is_none());
+        assert_eq!(lock(&memory).by_now(&before), after);
+        lock(&memory).wrote(&before, &with_notes(&before, &notes));
+
+        // The informer shows something older first, then what we wrote, then what a user makes of it.
+        assert_eq!(memories.update(&key, &before), Some(notes.clone()));
+        assert_eq!(memories.update(&key, &after), Some(notes.clone()));
+        assert_eq!(
+            (Arc::strong_count(&before), Arc::strong_count(&after)),
+            (1, 3),
+            "known, settled, and here"
+        );
+        assert!(lock(&memory).noted.is_none());
+        assert_eq!(memories.update(&key, &before), None);
+        assert!(Arc::ptr_eq(&lock(&memory).by_now(&before), &before));
+
+        // What is never shown is not believed for ever.
+        lock(&memory).notes(&before, &notes);
+        tokio::time::advance(std::time::Duration::from_secs(61)).await;
+        assert!(Arc::ptr_eq(&lock(&memory).by_now(&before), &before));
+        assert_eq!(memories.update(&key, &before), None);
+        assert!(lock(&memory).noted.is_none());
+    }
 }
