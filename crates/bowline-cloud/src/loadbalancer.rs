@@ -12,7 +12,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::plan::{Plan, Planned, Step, StepFacts};
-use crate::{CloudError, ErrorClass, Evidence, Fence, LoadBalancerStatus, NodeSet, ServiceKey, ServiceView};
+use crate::{
+    CloudError, ErrorClass, Evidence, Fence, LoadBalancerStatus, NodeSet, Notes, ServiceKey, ServiceView,
+};
 
 /// What is wanted for one Service.
 #[derive(Debug, Clone)]
@@ -60,6 +62,14 @@ pub trait LoadBalancers: Send + Sync + 'static {
         observed: Option<&Self::Observed>,
         now: Timestamp,
     ) -> Plan<Self::Step, LoadBalancerStatus>;
+
+    /// What shall stand on the Service as annotations: the framework writes what differs, with the status, and takes a change
+    /// of them by somebody else as an edit. Pure. Asked with what was last observed, `None` if the load balancer is proven
+    /// absent, and once with [`Purpose::Remove`] and `None` when it is gone and the Service is let go of: what shall not
+    /// stay on it has to be named then.
+    fn notes(&self, _request: &LoadBalancerRequest, _observed: Option<&Self::Observed>) -> Notes {
+        Notes::default()
+    }
 
     /// Performs one step and makes no choice. Every mutating call asks `fence` first.
     async fn execute(&self, step: &Self::Step, fence: &dyn Fence) -> Result<(), CloudError>;
@@ -126,6 +136,8 @@ pub trait AnyLoadBalancers: Send + Sync {
         observed: Option<&AnyObserved>,
         now: Timestamp,
     ) -> Plan<AnyStep, LoadBalancerStatus>;
+    /// As [`LoadBalancers::notes`].
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes;
     /// As [`LoadBalancers::execute`].
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError>;
     /// As [`LoadBalancers::poll`].
@@ -162,6 +174,15 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
             Plan::Wait(wait) => Plan::Wait(wait),
             Plan::Elsewhere => Plan::Elsewhere,
             Plan::Refuse(refusal) => Plan::Refuse(refusal),
+        }
+    }
+
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
+        match observed.map(|any| any.0.downcast_ref::<T::Observed>()) {
+            None => LoadBalancers::notes(self, request, None),
+            Some(Some(inside)) => LoadBalancers::notes(self, request, Some(inside)),
+            // Its plan says that this is a bug.
+            Some(None) => Notes::default(),
         }
     }
 

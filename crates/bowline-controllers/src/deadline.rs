@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
     Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus,
-    NodeView, Plan, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
+    NodeView, Notes, Plan, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -204,6 +204,10 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
         now: Timestamp,
     ) -> Plan<AnyStep, LoadBalancerStatus> {
         self.inner.plan(request, observed, now)
+    }
+
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
+        self.inner.notes(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

@@ -2,7 +2,8 @@
 //!
 //! `desire` says what a Service wants, `nodes` which nodes get its traffic, `condition` what it waits for,
 //! `patch` what is written to it; these are pure.
-//! `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
+//! `noted` knows which annotations are our own writing. `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
+//! `write` writes to its Service,
 //! `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
 //! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
@@ -15,10 +16,12 @@ mod held;
 mod memory;
 mod message;
 pub mod nodes;
+mod noted;
 pub mod patch;
 mod rounds;
 mod waiting;
 mod work;
+mod write;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bowline_cloud::{ConditionStatus, Ingress, LoadBalancerStatus, ServiceCondition, ServiceView, Unfenced};
+use bowline_cloud::{
+    ConditionStatus, Ingress, LoadBalancerStatus, Notes, ServiceCondition, ServiceView, Unfenced,
+};
 use bowline_controllers::service::desire::{FINALIZER, has_finalizer};
 use bowline_controllers::service::patch;
 use bowline_controllers::view::{SERVICE_CONDITION, SlimService, service_view};
@@ -70,6 +72,10 @@ impl Fixture {
     }
 }
 
+fn none() -> Notes {
+    Notes::default()
+}
+
 fn at(ip: &str) -> LoadBalancerStatus {
     LoadBalancerStatus { ingress: vec![Ingress { ip: ip.parse().ok(), ..Ingress::default() }] }
 }
@@ -90,7 +96,7 @@ async fn our_finalizer_comes_and_goes_and_nobody_elses_is_lost() -> anyhow::Resu
 
     // Written for what was seen before the foreign one came, too.
     let outdated = ServiceView { finalizers: [FINALIZER].into(), ..seen.clone() };
-    fixture.write(&outdated, patch::release(&outdated)).await?;
+    fixture.write(&outdated, patch::release(&outdated, &none())).await?;
     assert_eq!(fixture.seen().await?.finalizers, ["example.org/foreign"].into());
     Ok(())
 }
@@ -101,11 +107,11 @@ async fn a_status_that_was_written_is_the_one_that_is_read_although_the_server_f
     let fixture = Fixture::create("web", &[]).await?;
     let wanted = at("192.0.2.1");
     let before = fixture.seen().await?;
-    fixture.write(&before, patch::status(&before, &wanted, None)).await?;
+    fixture.write(&before, patch::status(&before, &wanted, None, &none())).await?;
     let seen = fixture.seen().await?;
     assert_eq!(seen.status.ingress.len(), 1);
-    assert!(patch::status(&seen, &wanted, None).is_empty(), "{:?}", seen.status);
-    fixture.write(&seen, patch::status(&seen, &LoadBalancerStatus::default(), None)).await?;
+    assert!(patch::status(&seen, &wanted, None, &none()).is_empty(), "{:?}", seen.status);
+    fixture.write(&seen, patch::status(&seen, &LoadBalancerStatus::default(), None, &none())).await?;
     assert!(fixture.seen().await?.status.ingress.is_empty());
     Ok(())
 }
@@ -115,11 +121,11 @@ async fn a_deleted_service_goes_with_the_one_write_that_releases_it() -> anyhow:
     let fixture = Fixture::create("web", &[]).await?;
     let before = fixture.seen().await?;
     fixture.write(&before, patch::add_finalizer()).await?;
-    fixture.write(&before, patch::status(&before, &at("192.0.2.1"), None)).await?;
+    fixture.write(&before, patch::status(&before, &at("192.0.2.1"), None, &none())).await?;
     fixture.api.delete("web", &DeleteParams::default()).await?;
     let seen = fixture.seen().await?;
     assert!(seen.deleted_at.is_some() && has_finalizer(&seen));
-    fixture.write(&seen, patch::release(&seen)).await?;
+    fixture.write(&seen, patch::release(&seen, &none())).await?;
     assert_eq!(fixture.view().await?, None);
     Ok(())
 }
@@ -129,13 +135,13 @@ async fn a_change_of_type_is_released_with_its_status_in_one_write() -> anyhow::
     let fixture = Fixture::create("web", &[]).await?;
     let before = fixture.seen().await?;
     fixture.write(&before, patch::add_finalizer()).await?;
-    fixture.write(&before, patch::status(&before, &at("192.0.2.1"), None)).await?;
+    fixture.write(&before, patch::status(&before, &at("192.0.2.1"), None, &none())).await?;
     let with_status = fixture.seen().await?;
     let plain = json!({"spec": {"type": "ClusterIP"}});
     fixture.api.patch("web", &Default::default(), &kube::api::Patch::Merge(plain)).await?;
     // The status as it was before the server cleared it itself.
     let seen = ServiceView { status: with_status.status, ..fixture.seen().await? };
-    fixture.write(&seen, patch::release(&seen)).await?;
+    fixture.write(&seen, patch::release(&seen, &none())).await?;
     let after = fixture.seen().await?;
     assert!(after.finalizers.is_empty() && after.status.ingress.is_empty(), "{after:?}");
     Ok(())
@@ -145,7 +151,7 @@ async fn a_change_of_type_is_released_with_its_status_in_one_write() -> anyhow::
 async fn a_namesake_is_never_written_to() -> anyhow::Result<()> {
     let fixture = Fixture::create("web", &[]).await?;
     let other = ServiceView { uid: "11111111-2222-3333-4444-555555555555".into(), ..fixture.seen().await? };
-    for change in [patch::add_finalizer(), patch::status(&other, &at("192.0.2.1"), None)] {
+    for change in [patch::add_finalizer(), patch::status(&other, &at("192.0.2.1"), None, &none())] {
         let refused = fixture.write(&other, change).await;
         assert!(matches!(refused, Err(WriteError::Replaced { .. })), "{refused:?}");
     }
@@ -163,12 +169,14 @@ async fn our_condition_comes_changes_and_goes_beside_somebody_elses() -> anyhow:
     let (early, late) = ("2026-11-02T08:00:00Z".parse::<Timestamp>()?, "2026-11-02T09:00:00Z".parse()?);
     let before = fixture.seen().await?;
     let waits = said(ConditionStatus::False, "amphora boots");
-    fixture.write(&before, patch::say(&patch::condition(None, &waits, early))).await?;
+    fixture.write(&before, patch::say(Some(&patch::condition(None, &waits, early)), &none())).await?;
     fixture.foreign_condition().await?;
 
     // Other words: the time stays, and so does what somebody said since we looked.
     let reworded = said(ConditionStatus::False, "listener is built");
-    fixture.write(&before, patch::say(&patch::condition(Some(&waits), &reworded, late))).await?;
+    fixture
+        .write(&before, patch::say(Some(&patch::condition(Some(&waits), &reworded, late)), &none()))
+        .await?;
     let seen = fixture.seen().await?;
     assert_eq!(seen.condition.as_deref(), Some(&reworded));
     let all = fixture.conditions().await?;
@@ -179,7 +187,7 @@ async fn our_condition_comes_changes_and_goes_beside_somebody_elses() -> anyhow:
     // Another status, with the addresses, in one write.
     let ready = said(ConditionStatus::True, "ready");
     let entry = patch::condition(seen.condition.as_deref(), &ready, late);
-    fixture.write(&seen, patch::status(&seen, &at("192.0.2.1"), Some(entry))).await?;
+    fixture.write(&seen, patch::status(&seen, &at("192.0.2.1"), Some(entry), &none())).await?;
     let seen = fixture.seen().await?;
     let kept = said(ConditionStatus::True, "");
     assert_eq!((seen.condition.as_deref(), seen.status.ingress.len()), (Some(&kept), 1));
@@ -200,13 +208,13 @@ async fn a_change_of_type_takes_our_condition_in_the_one_write_that_releases_it(
     let before = fixture.seen().await?;
     fixture.write(&before, patch::add_finalizer()).await?;
     let ready = patch::condition(None, &said(ConditionStatus::True, "ready"), Timestamp::now());
-    fixture.write(&before, patch::status(&before, &at("192.0.2.1"), Some(ready))).await?;
+    fixture.write(&before, patch::status(&before, &at("192.0.2.1"), Some(ready), &none())).await?;
     fixture.foreign_condition().await?;
     let plain = json!({"spec": {"type": "ClusterIP"}});
     fixture.api.patch("web", &Default::default(), &kube::api::Patch::Merge(plain)).await?;
     let seen = fixture.seen().await?;
     assert!(seen.condition.is_some(), "the server clears the addresses by itself, but not this");
-    fixture.write(&seen, patch::release(&seen)).await?;
+    fixture.write(&seen, patch::release(&seen, &none())).await?;
     let after = fixture.seen().await?;
     assert_eq!((after.finalizers, after.condition), (["example.org/foreign"].into(), None));
     assert_eq!(fixture.conditions().await?.len(), 1);
@@ -219,5 +227,38 @@ async fn a_service_has_no_generation_that_a_condition_could_name() -> anyhow::Re
     let edit = json!({"spec": {"ports": [{"port": 81}]}});
     let edited = fixture.api.patch("web", &Default::default(), &kube::api::Patch::Merge(edit)).await?;
     assert_eq!(edited.metadata.generation, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn notes_are_written_and_taken_away_through_the_status_together_with_all_else() -> anyhow::Result<()> {
+    let fixture = Fixture::create("web", &[]).await?;
+    let before = fixture.seen().await?;
+    let theirs = json!({"metadata": {"annotations": {"example.org/theirs": "x"}}});
+    fixture.api.patch("web", &Default::default(), &kube::api::Patch::Merge(theirs)).await?;
+    fixture.write(&before, patch::add_finalizer()).await?;
+    let notes = none().with("example.org/id", "85a2").with("example.org/address", "192.0.2.1");
+    let ready = patch::condition(None, &said(ConditionStatus::True, "ready"), Timestamp::now());
+    // Written for what was seen before theirs came.
+    fixture.write(&before, patch::status(&before, &at("192.0.2.1"), Some(ready), &notes)).await?;
+    let seen = fixture.seen().await?;
+    assert!(notes.stand_in(&seen.annotations), "{:?}", seen.annotations);
+    assert_eq!((seen.annotations.len(), seen.status.ingress.len()), (3, 1));
+
+    // With a condition, and without one.
+    let failed = patch::condition(None, &said(ConditionStatus::False, "no"), Timestamp::now());
+    fixture.write(&seen, patch::say(Some(&failed), &none().with("example.org/id", "90b1"))).await?;
+    fixture.write(&seen, patch::say(None, &none().without("example.org/address"))).await?;
+    let seen = fixture.seen().await?;
+    let left = [("example.org/id", "90b1"), ("example.org/theirs", "x")];
+    assert_eq!(seen.annotations, left.into());
+
+    let plain = json!({"spec": {"type": "ClusterIP"}});
+    fixture.api.patch("web", &Default::default(), &kube::api::Patch::Merge(plain)).await?;
+    let seen = fixture.seen().await?;
+    fixture.write(&seen, patch::release(&seen, &none().without("example.org/id"))).await?;
+    let after = fixture.seen().await?;
+    assert_eq!(after.annotations, [("example.org/theirs", "x")].into());
+    assert!(after.finalizers.is_empty() && after.condition.is_none(), "{after:?}");
     Ok(())
 }

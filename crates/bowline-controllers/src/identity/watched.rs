@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
     Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances, LoadBalancerRequest,
-    LoadBalancerStatus, NodeView, Plan, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
+    LoadBalancerStatus, NodeView, Notes, Plan, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -180,6 +180,10 @@ impl AnyLoadBalancers for Balancers {
         now: Timestamp,
     ) -> Plan<AnyStep, LoadBalancerStatus> {
         self.0.inside.plan(request, observed, now)
+    }
+
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
+        self.0.inside.notes(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

@@ -1,5 +1,5 @@
-//! Brings one Service one step further: judges the provider's plan by the rails, performs its first step, and writes to the
-//! Service what has to be said. It makes no choice about the cloud.
+//! Brings one Service one step further: judges the provider's plan by the rails, performs its first step, and has written to
+//! the Service what has to be said. It makes no choice about the cloud.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use bowline_cloud::{
     ServiceCondition, Wait,
 };
 use bowline_kube::queue::{Outcome, Priority};
-use bowline_kube::write::{Change, Guard, WriteClass, WriteError, Written};
-use k8s_openapi::api::core::v1::Service;
+use bowline_kube::write::Guard;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::condition;
-use super::desire::{has_finalizer, needs_update};
+use super::desire::needs_update;
 use super::memory::Task;
 use super::message;
+use super::noted::with_notes;
 use super::patch;
 use super::work::{Job, Work};
 use crate::rails::pause::{self, Paused};
@@ -32,12 +32,9 @@ const ASKED_TO_WAIT: &str = "the cloud asked to wait";
 /// So many failures in a row of a Service that serves are not worth a write: with the usual pauses, half a minute.
 const SOON_OVER: u32 = 3;
 
-/// After a conflict: time for the informer to show what changed.
-const AFTER_CONFLICT: Duration = Duration::from_secs(1);
-
 impl Work {
     /// From what was seen to a verdict on the key.
-    pub(super) async fn conclude(&self, job: &Job, observed: Evidence<AnyObserved>) -> Outcome {
+    pub(super) async fn conclude(&self, job: &mut Job, observed: Evidence<AnyObserved>) -> Outcome {
         if !self.is_current(job) {
             return Outcome::Requeue;
         }
@@ -45,7 +42,13 @@ impl Work {
             Ok(observed) => observed,
             Err(doubt) => return self.retry(job, doubt.class, doubt.retry_after, &doubt, true).await,
         };
-        match self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now()) {
+        let plan = self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now());
+        // Of one that is not there yet nothing can be noted.
+        if observed.is_some() || matches!(plan, Plan::Settled(_)) {
+            let wanted = self.balancers.notes(&job.request, observed.as_ref());
+            job.notes = wanted.missing_from(&job.request.service.annotations);
+        }
+        match plan {
             Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,
             Plan::Settled(status) => self.settled(job, &status).await,
             Plan::Act(steps) => self.act(job, steps).await,
@@ -125,6 +128,7 @@ impl Work {
         if let Some(outcome) = self.add_finalizer(job).await {
             return outcome;
         }
+        let before = job.memory().settled.clone();
         let shows_something_new = !patch::same_status(&job.service().status, status);
         let there = job.memory().said_of(job.service());
         let ready = condition::ready();
@@ -133,21 +137,21 @@ impl Work {
             there.as_ref().map_or(shows_something_new, |there| !condition::says_the_same(there, &ready));
         let now = self.context.clock.now();
         let said = is_due.then(|| patch::condition(there.as_ref(), &ready, now));
-        if let Some(outcome) = self.write(job, patch::status(job.service(), status, said)).await {
+        let change = patch::status(job.service(), status, said, &job.notes);
+        if let Some(outcome) = self.outcome_of(job, self.patch_noting(job, change).await) {
             return outcome;
         }
-        let (before, episode) = {
+        let episode = {
             let mut memory = job.memory();
             if is_due {
                 memory.says(job.service(), ready);
             }
-            let before = memory.settled.clone();
-            let episode = memory.settle(job.service(), job.request.nodes.epoch);
+            let episode = memory.settle(&with_notes(job.service(), &job.notes), job.request.nodes.epoch);
             // The informer may be ahead of this run already, with what was just written.
             if let Some(live) = self.context.services.get(&job.key) {
                 memory.keeps_only(&live.view);
             }
-            (before, episode)
+            episode
         };
         let edited = before.is_some_and(|before| needs_update(&before.service, job.service()));
         if episode.is_some() || shows_something_new || edited {
@@ -199,7 +203,8 @@ impl Work {
             return Some(Outcome::Requeue);
         };
         let guard = Guard::ResourceVersion(seen.resource_version.to_string());
-        self.outcome_of(job, self.patch(job, patch::release(&seen.view), &guard).await)
+        let notes = self.balancers.notes(&job.request, None).missing_from(&seen.annotations);
+        self.outcome_of(job, self.patch(job, patch::release(&seen.view, &notes), &guard).await)
     }
 
     async fn wait(&self, job: &Job, wait: Wait, present: bool) -> Outcome {
@@ -214,7 +219,7 @@ impl Work {
 
     /// Nothing may be written: because of a pause, because the cloud does not know us, or because another is about to lead.
     /// It runs as soon as the fence is open; `None` if it is open by now, and the usual pause is right.
-    fn fenced(&self, job: &Job) -> Option<Outcome> {
+    pub(super) fn fenced(&self, job: &Job) -> Option<Outcome> {
         if let Err(paused) = pause::judge(self.context.fence.as_ref()) {
             return Some(self.wait_for_pause(job, &paused));
         }
@@ -260,7 +265,8 @@ impl Work {
         Outcome::Done
     }
 
-    /// Says on the Service why it is not as it asks, if that is news. What cannot be said now is said with the next try.
+    /// Says on the Service why it is not as it asks, if that is news, and what the provider notes, if it does not stand there.
+    /// What cannot be said now is said with the next try.
     async fn say(&self, job: &Job, wanted: ServiceCondition) {
         let (service, now) = (job.service(), Instant::now());
         let (there, written) = {
@@ -268,55 +274,16 @@ impl Work {
             (memory.said_of(service), memory.said.as_ref().map(|said| said.at))
         };
         // One that is gone has nobody who could read it.
-        if job.task == Task::RemoveOrphan || !condition::is_news(there.as_ref(), written, &wanted, now) {
+        if job.task == Task::RemoveOrphan {
             return;
         }
-        let entry = patch::condition(there.as_ref(), &wanted, self.context.clock.now());
-        match self.patch(job, patch::say(&entry), &same(job)).await {
-            Ok(_written) => job.memory().says(service, wanted),
+        let is_news = condition::is_news(there.as_ref(), written, &wanted, now);
+        let entry = is_news.then(|| patch::condition(there.as_ref(), &wanted, self.context.clock.now()));
+        match self.patch_noting(job, patch::say(entry.as_ref(), &job.notes)).await {
+            Ok(_written) if is_news => job.memory().says(service, wanted),
+            Ok(_nothing_new_said) => {}
             Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),
         }
-    }
-
-    /// Our finalizer is there before the first thing in the cloud is. `Some` if it could not be written.
-    async fn add_finalizer(&self, job: &Job) -> Option<Outcome> {
-        if job.task.is_removal() {
-            return None;
-        }
-        job.memory().works_for(job.service());
-        if has_finalizer(job.service()) || job.memory().finalizer_sent {
-            return None;
-        }
-        let outcome = self.write(job, patch::add_finalizer()).await;
-        job.memory().finalizer_sent = outcome.is_none();
-        outcome
-    }
-
-    /// Writes to exactly the Service that was looked at; `None` if it went well or there was nothing to write.
-    async fn write(&self, job: &Job, change: Change) -> Option<Outcome> {
-        self.outcome_of(job, self.patch(job, change, &same(job)).await)
-    }
-
-    /// What a failed write means for the key; `None` if it did not fail.
-    fn outcome_of(&self, job: &Job, written: Result<Written, WriteError>) -> Option<Outcome> {
-        let error = written.err()?;
-        match error.class() {
-            // It is gone, or another has its name: the informer tells, and what we know of it is removed then.
-            WriteClass::NotFound => Some(Outcome::Done),
-            WriteClass::Conflict => Some(Outcome::RetryAfter(AFTER_CONFLICT)),
-            WriteClass::Fenced => Some(self.fenced(job).unwrap_or(Outcome::Failed)),
-            _ => {
-                warn!(service = %job.key, %error, "could not write, will be tried again");
-                self.tell(job.service(), &message::not_synced(&error));
-                Some(error.retry_after().map_or(Outcome::Failed, Outcome::RetryAfter))
-            }
-        }
-    }
-
-    async fn patch(&self, job: &Job, change: Change, guard: &Guard) -> Result<Written, WriteError> {
-        let service = job.service();
-        let writer = &self.context.writer;
-        writer.patch_status::<Service>(Some(&service.namespace), &service.name, guard, change).await
     }
 
     /// What a failure means for the key, and whether a person hears of it.
@@ -372,9 +339,4 @@ fn spread(period: Duration, uid: &str) -> Duration {
     let hash = uid.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     let thousandths = 750 + hash % 500;
     period.saturating_mul(thousandths) / 1000
-}
-
-/// It is still the Service that was looked at.
-fn same(job: &Job) -> Guard {
-    Guard::Uid(job.service().uid.to_string())
 }

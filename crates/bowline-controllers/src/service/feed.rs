@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{NodeView, ServiceView};
+use bowline_cloud::{NodeView, Notes, ServiceView};
 use bowline_kube::informer::{Change, Subscription};
 use bowline_kube::queue::Priority;
 use tokio::time::{Instant, sleep_until};
@@ -10,10 +10,11 @@ use tracing::info;
 
 use super::desire::{has_finalizer, needs_cleanup, needs_update, wants};
 use super::nodes::is_worth_a_look;
+use super::noted::with_notes;
 use super::work::Work;
 
-/// Whether a change of a Service asks for a run, and how soon.
-pub(super) fn asks_for(change: &Change<Arc<ServiceView>>) -> Option<Priority> {
+/// Whether a change of a Service asks for a run, and how soon. What we noted on it ourselves does not.
+pub(super) fn asks_for(change: &Change<Arc<ServiceView>>, noted: &Notes) -> Option<Priority> {
     match change {
         Change::Added { new } => (wants(new) || needs_cleanup(new)).then(|| {
             // After a restart: what looks finished is verified when nobody waits for anything else.
@@ -22,7 +23,10 @@ pub(super) fn asks_for(change: &Change<Arc<ServiceView>>) -> Option<Priority> {
         }),
         Change::Updated { old, new } => {
             let leaves = old.deleted_at.is_none() && new.deleted_at.is_some();
-            if needs_update(old, new) || (needs_cleanup(new) && !says_only(old, new)) || leaves {
+            let expected = with_notes(&old.view, noted);
+            let by_us = !Arc::ptr_eq(&expected, &old.view) || old.condition != new.condition;
+            let only_by_us = || by_us && unsaid(&expected) == unsaid(new);
+            if needs_update(&expected, new) || (needs_cleanup(new) && !only_by_us()) || leaves {
                 return Some(Priority::User);
             }
             let lost_finalizer = wants(new) && has_finalizer(old) && !has_finalizer(new);
@@ -33,10 +37,9 @@ pub(super) fn asks_for(change: &Change<Arc<ServiceView>>) -> Option<Priority> {
     }
 }
 
-/// Whether nothing changed but what we say of it: a removal that fails must not be tried again because we said so.
-fn says_only(old: &ServiceView, new: &ServiceView) -> bool {
-    let unsaid = |service: &ServiceView| ServiceView { condition: None, ..service.clone() };
-    old.condition != new.condition && unsaid(old) == unsaid(new)
+/// All but what we say of it: a removal that fails must not be tried again because we said so.
+fn unsaid(service: &ServiceView) -> ServiceView {
+    ServiceView { condition: None, ..service.clone() }
 }
 
 /// Whether a change of a Node may change the set of nodes.
@@ -51,10 +54,11 @@ impl Work {
     /// Ends with the informer.
     pub(super) async fn feed_services(&self, mut changes: Subscription<Arc<ServiceView>>) {
         while let Some(change) = changes.next().await {
-            if let Change::Updated { new, .. } = &change {
-                self.memories.update(&new.key, &new.view);
-            }
-            if let Some(priority) = asks_for(&change) {
+            let noted = match &change {
+                Change::Updated { new, .. } => self.memories.update(&new.key, &new.view),
+                Change::Added { .. } | Change::Deleted { .. } => None,
+            };
+            if let Some(priority) = asks_for(&change, &noted.unwrap_or_default()) {
                 self.queue.add(change.key().clone(), priority);
             }
         }
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_users_wait_for_goes_before_what_looks_finished() {
-        let added = |new| asks_for(&Change::Added { new });
+        let added = |new| asks_for(&Change::Added { new }, &Notes::default());
         assert_eq!(added(object(|_| {})), Some(Priority::User));
         assert_eq!(added(object(finished)), Some(Priority::Background));
         let leaving = object(|s| {
@@ -142,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_update_asks_for_a_run_only_if_it_matters() {
-        let updated = |old, new| asks_for(&Change::Updated { old, new });
+        let updated = |old, new| asks_for(&Change::Updated { old, new }, &Notes::default());
         assert_eq!(updated(object(|_| {}), object(finished)), None, "our own writes");
         assert_eq!(updated(object(finished), object(|_| {})), Some(Priority::Background), "a lost finalizer");
         let leaving = |said: bool| {
@@ -156,5 +160,28 @@ mod tests {
         assert_eq!(updated(leaving(true), leaving(true)), Some(Priority::User), "as upstream");
         let edited = object(|s| s.load_balancer_ip = Some("192.0.2.1".into()));
         assert_eq!(updated(object(|_| {}), edited), Some(Priority::User));
+    }
+
+    #[test]
+    fn what_we_noted_asks_for_nothing_and_what_a_user_makes_of_it_does() {
+        let noted = Notes::default().with("id", "85a2");
+        let updated = |old, new| asks_for(&Change::Updated { old, new }, &noted);
+        let with = |id: &'static str, kind: &'static str| {
+            object(move |s| {
+                s.annotations = [("id", id)].into();
+                (s.kind, s.finalizers) = (kind.into(), [FINALIZER].into());
+            })
+        };
+        let without =
+            |kind: &'static str| object(move |s| (s.kind, s.finalizers) = (kind.into(), [FINALIZER].into()));
+        let wanted = "LoadBalancer";
+        assert_eq!(updated(without(wanted), with("85a2", wanted)), None);
+        assert_eq!(updated(with("old", wanted), with("85a2", wanted)), None);
+        assert_eq!(updated(without(wanted), with("mine", wanted)), Some(Priority::User), "overtaken");
+        assert_eq!(updated(with("85a2", wanted), with("mine", wanted)), Some(Priority::User));
+        assert_eq!(updated(with("85a2", wanted), without(wanted)), Some(Priority::User));
+        // Of a removal that fails.
+        assert_eq!(updated(without("ClusterIP"), with("85a2", "ClusterIP")), None);
+        assert_eq!(updated(with("85a2", "ClusterIP"), without("ClusterIP")), Some(Priority::User));
     }
 }

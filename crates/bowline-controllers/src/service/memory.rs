@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::{ServiceCondition, ServiceView, Text};
+use bowline_cloud::{Notes, ServiceCondition, ServiceView, Text};
 use bowline_kube::informer::ObjectKey;
 use tokio::time::Instant;
 
 use super::condition::says_the_same;
 use super::desire::needs_update;
+use super::noted::{Noted, with_notes};
 use crate::rails::create_budget::CreateBudget;
 use crate::rails::second_look::SecondLook;
 
@@ -50,6 +51,8 @@ pub(super) struct Memory {
     pub(super) refused: Option<String>,
     pub(super) waits: Option<Waits>,
     pub(super) said: Option<Said>,
+    /// Our annotations, until the informer shows them.
+    pub(super) noted: Option<Box<Noted>>,
 }
 
 /// The condition that we wrote last.
@@ -130,14 +133,45 @@ impl Memory {
         ours.or(service.condition.as_deref()).cloned()
     }
 
-    /// Lets go of an older picture of `service` that asks for the same: one picture is kept, not two.
-    pub(super) fn keeps_only(&mut self, service: &Arc<ServiceView>) {
+    /// Takes down what is about to be written on `service`: the informer may show it before the server's answer is here. Gives
+    /// back what was there, for the case that it is not written.
+    pub(super) fn notes(&mut self, service: &ServiceView, notes: &Notes) -> Option<Box<Noted>> {
+        let noted = Noted::on(service, notes, self.noted.as_deref());
+        self.noted.replace(Box::new(noted))
+    }
+
+    /// `before` became `after` by our own writing: what was done for the one was done for the other.
+    pub(super) fn wrote(&mut self, before: &ServiceView, after: &Arc<ServiceView>) {
         let settled = self.settled.as_mut().map(|settled| &mut settled.service);
         for older in self.known.iter_mut().chain(settled) {
-            if older.uid == service.uid && !needs_update(older, service) {
-                *older = service.clone();
+            if older.uid == before.uid && !needs_update(older, before) {
+                *older = after.clone();
             }
         }
+    }
+
+    /// `service` with our annotations, as it is by now as far as we know.
+    pub(super) fn by_now(&self, service: &Arc<ServiceView>) -> Arc<ServiceView> {
+        match self.noted.as_deref().filter(|noted| noted.holds_for(service)) {
+            Some(noted) => with_notes(service, noted.notes()),
+            None => service.clone(),
+        }
+    }
+
+    /// The informer shows `service`: which annotations are our own writing. From then on the informer is asked, which shows if
+    /// somebody changes them.
+    pub(super) fn shown(&mut self, service: &ServiceView) -> Option<Notes> {
+        let noted = self.noted.take().filter(|noted| noted.holds_for(service))?;
+        let notes = noted.notes().clone();
+        if !notes.stand_in(&service.annotations) {
+            self.noted = Some(noted);
+        }
+        Some(notes)
+    }
+
+    /// Lets go of an older picture of `service` that asks for the same: one picture is kept, not two.
+    pub(super) fn keeps_only(&mut self, service: &Arc<ServiceView>) {
+        self.wrote(service, service);
     }
 
     /// Begins an episode, or goes on with it; whether this is the first step of its kind.
@@ -203,12 +237,12 @@ impl Memories {
         lock(&self.0).entry(key.clone()).or_default().clone()
     }
 
-    /// A newer picture of a Service, if we know it.
-    pub(super) fn update(&self, key: &ObjectKey, service: &Arc<ServiceView>) {
-        let memory = lock(&self.0).get(key).cloned();
-        if let Some(memory) = memory {
-            lock(&memory).keeps_only(service);
-        }
+    /// A newer picture of a Service, if we know it; gives back what of its annotations is our own writing.
+    pub(super) fn update(&self, key: &ObjectKey, service: &Arc<ServiceView>) -> Option<Notes> {
+        let memory = lock(&self.0).get(key).cloned()?;
+        let mut memory = lock(&memory);
+        memory.keeps_only(service);
+        memory.shown(service)
     }
 
     pub(super) fn forget(&self, key: &ObjectKey) {
@@ -248,5 +282,41 @@ mod tests {
         assert!(kept(&status_written), "what was brought about is not what is asked for now");
         memories.update(&key, &picture("u-2", None));
         assert!(kept(&status_written), "another of that name");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn our_own_annotations_are_known_until_shown_and_leave_one_picture_and_nothing_else() {
+        let picture = |annotations: &[(&str, &str)]| {
+            let (uid, kind) = ("u-1".into(), "LoadBalancer".into());
+            let annotations = annotations.iter().copied().collect();
+            Arc::new(ServiceView { uid, kind, annotations, ..ServiceView::default() })
+        };
+        let (memories, key) = (Memories::default(), ObjectKey::namespaced("shop", "web"));
+        let (before, after) = (picture(&[]), picture(&[("id", "85a2")]));
+        let notes = Notes::default().with("id", "85a2");
+        let memory = memories.of(&key);
+        lock(&memory).settle(&before, 1);
+        assert!(lock(&memory).notes(&before, &notes).is_none());
+        assert_eq!(lock(&memory).by_now(&before), after);
+        lock(&memory).wrote(&before, &with_notes(&before, &notes));
+
+        // The informer shows something older first, then what we wrote, then what a user makes of it.
+        assert_eq!(memories.update(&key, &before), Some(notes.clone()));
+        assert_eq!(memories.update(&key, &after), Some(notes.clone()));
+        assert_eq!(
+            (Arc::strong_count(&before), Arc::strong_count(&after)),
+            (1, 3),
+            "known, settled, and here"
+        );
+        assert!(lock(&memory).noted.is_none());
+        assert_eq!(memories.update(&key, &before), None);
+        assert!(Arc::ptr_eq(&lock(&memory).by_now(&before), &before));
+
+        // What is never shown is not believed for ever.
+        lock(&memory).notes(&before, &notes);
+        tokio::time::advance(std::time::Duration::from_secs(61)).await;
+        assert!(Arc::ptr_eq(&lock(&memory).by_now(&before), &before));
+        assert_eq!(memories.update(&key, &before), None);
+        assert!(lock(&memory).noted.is_none());
     }
 }

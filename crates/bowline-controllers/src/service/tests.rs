@@ -8,6 +8,7 @@ mod failures;
 mod fairness;
 mod lifecycle;
 mod nodes;
+mod notes;
 mod pause;
 mod rails;
 mod silence;

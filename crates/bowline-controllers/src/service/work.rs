@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Purpose, ServiceView,
+    AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Notes, Purpose, ServiceView,
 };
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
@@ -49,6 +49,8 @@ pub(super) struct Job {
     pub(super) failures: u32,
     pub(super) request: LoadBalancerRequest,
     pub(super) task: Task,
+    /// What the provider wants noted on the Service and does not stand there. Known after the look.
+    pub(super) notes: Notes,
     memory: Arc<Mutex<Memory>>,
 }
 
@@ -152,13 +154,13 @@ impl Work {
     async fn conclude_caught(
         &self,
         ticket: Ticket<ObjectKey>,
-        job: Job,
+        mut job: Job,
         observed: Option<Evidence<AnyObserved>>,
     ) {
         let observed = observed.unwrap_or_else(|| {
             Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"))
         });
-        match AssertUnwindSafe(self.conclude(&job, observed)).catch_unwind().await {
+        match AssertUnwindSafe(self.conclude(&mut job, observed)).catch_unwind().await {
             Ok(outcome) => self.finish(ticket, outcome),
             Err(_panic) => {
                 error!(service = %job.key, "a run panicked: this is a bug; the Service is tried again");
@@ -193,6 +195,8 @@ impl Work {
             (None, _) => return Err(self.nothing_to_do(key)),
         };
         let nodes = self.nodes.current();
+        // What we noted and the informer does not show yet stands there.
+        let service = lock(&memory).by_now(&service);
         let task = {
             let mut memory = lock(&memory);
             memory.sees(&service);
@@ -212,7 +216,7 @@ impl Work {
         let request =
             LoadBalancerRequest { cluster: self.options.cluster_name.clone(), service, nodes, purpose };
         let (key, priority, failures) = (key.clone(), picked.priority, picked.failures);
-        Ok(Job { key, priority, failures, request, task, memory })
+        Ok(Job { key, priority, failures, request, task, notes: Notes::default(), memory })
     }
 
     /// Nothing is written. If the Service goes while it is paused, what it has in the cloud stays.
@@ -244,14 +248,14 @@ impl Work {
 
     /// Whether the wish that was observed for is still the wish.
     pub(super) fn is_current(&self, job: &Job) -> bool {
-        let live = self.context.services.get(&job.key);
+        let live = self.context.services.get(&job.key).map(|live| job.memory().by_now(&live.view));
         let service = job.service();
         match (job.task, live) {
             (Task::RemoveOrphan, live) => live.is_none_or(|live| live.uid != service.uid),
             // It went while we looked: what to do about that is decided anew.
             (_, None) => false,
             (_, Some(live)) => {
-                Arc::ptr_eq(&live.view, service)
+                Arc::ptr_eq(&live, service)
                     || (live.uid == service.uid
                         && !needs_update(service, &live)
                         && is_paused(&live) == is_paused(service)

@@ -136,7 +136,7 @@ fn controllers() -> Vec<Rule> {
             "",
             "services/status",
             &["patch"],
-            "write the addresses of load balancers, and the finalizer that keeps a Service until its load balancer is gone",
+            "write the addresses of load balancers, what the cloud notes of them, and the finalizer that keeps a Service until its load balancer is gone",
         ),
         events(&service),
         rule(route.clone(), "", "nodes/status", &["patch"], "say whether the network of a Node is reachable"),

@@ -16,16 +16,20 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use bowline_cloud::ensure::{EnsureStep, EnsuredView};
 use bowline_cloud::{
     About, AddressKind, Answer, AnyLoadBalancers, Capability, Claim, Cloud, CloudContext, CloudError, Doubt,
     EnsureLoadBalancer, EnsureOutcome, Ensured, EventKind, EventSink, Evidence, ExtraController, Fence,
-    Ingress, Instance, InstanceLookup, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeAddress,
-    NodeView, OneByOne, Power, Proof, Route, RouteChange, Routes, Watched, Watches, async_trait,
+    Ingress, Instance, InstanceLookup, Instances, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers,
+    NodeAddress, NodeView, Notes, OneByOne, Plan, Power, Proof, Purpose, Route, RouteChange, Routes, Watched,
+    Watches, async_trait,
 };
+use jiff::Timestamp;
 
 pub(crate) const SCHEME: &str = "named://";
 pub(crate) const ADDRESS_LABEL: &str = "test/address";
 pub(crate) const BADGE: &str = "test/badge";
+pub(crate) const NOTE: &str = "test/load-balancer-id";
 
 /// How soon the cloud asks to be tried again where that is up to it.
 const SOON: Duration = Duration::from_millis(300);
@@ -40,13 +44,13 @@ fn no(what: &str) -> CloudError {
 
 pub(crate) struct NamedCloud {
     machines: Arc<Machines>,
-    balancers: Arc<Ensured<Balancers>>,
+    balancers: Arc<Noting>,
     routes: Arc<RouteTable>,
 }
 
 impl Default for NamedCloud {
     fn default() -> Self {
-        let balancers = Arc::new(Ensured::new(Balancers::default()));
+        let balancers = Arc::new(Noting(Ensured::new(Balancers::default())));
         Self { machines: Arc::default(), balancers, routes: Arc::default() }
     }
 }
@@ -153,6 +157,40 @@ impl EnsureLoadBalancer for Balancers {
         fence.check()?;
         self.made.lock().unwrap().remove(request.service.uid.as_str());
         Ok(())
+    }
+}
+
+/// Notes the load balancer on its Service as long as it is there.
+struct Noting(Ensured<Balancers>);
+
+#[async_trait]
+impl LoadBalancers for Noting {
+    type Observed = EnsuredView;
+    type Step = EnsureStep;
+
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<EnsuredView>> {
+        LoadBalancers::observe(&self.0, requests).await
+    }
+
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&EnsuredView>,
+        now: Timestamp,
+    ) -> Plan<EnsureStep, LoadBalancerStatus> {
+        LoadBalancers::plan(&self.0, request, observed, now)
+    }
+
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&EnsuredView>) -> Notes {
+        match (request.purpose, observed) {
+            (Purpose::Ensure, Some(_there)) => Notes::default().with(NOTE, request.service.uid.as_str()),
+            (Purpose::Remove, None) => Notes::default().without(NOTE),
+            _in_between => Notes::default(),
+        }
+    }
+
+    async fn execute(&self, step: &EnsureStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        LoadBalancers::execute(&self.0, step, fence).await
     }
 }
 

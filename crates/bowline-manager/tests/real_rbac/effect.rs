@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::audit::Refusal;
-use crate::cloud::BADGE;
+use crate::cloud::{BADGE, NOTE};
 use crate::manager::Manager;
 use crate::objects::UNINITIALIZED;
 use crate::site::Site;
@@ -19,7 +19,7 @@ pub(crate) enum Effect {
     Reachable,
     /// A Node gets the label of the cloud's own controller.
     Badge,
-    /// A Service gets an address and the finalizer.
+    /// A Service gets an address, the finalizer, and what the cloud notes of its load balancer.
     Balanced,
     /// A Service gets the annotation of the cloud's own controller.
     Ribbon,
@@ -180,4 +180,5 @@ fn is_reachable(node: &Value) -> bool {
 fn is_balanced(service: &Value) -> bool {
     service["status"]["loadBalancer"]["ingress"][0]["ip"] == "198.51.100.1"
         && service["metadata"]["finalizers"][0] == "service.kubernetes.io/load-balancer-cleanup"
+        && service["metadata"]["annotations"][NOTE] == service["metadata"]["uid"]
 }

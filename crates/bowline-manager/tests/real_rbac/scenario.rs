@@ -6,7 +6,7 @@ use kube::Api;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use serde_json::json;
 
-use crate::cloud::ADDRESS_LABEL;
+use crate::cloud::{ADDRESS_LABEL, NOTE};
 use crate::effect::{Effect, Talker};
 use crate::manager::Manager;
 use crate::site::{Form, Site, until};
@@ -118,10 +118,11 @@ async fn changes_are_followed(site: &Site) -> anyhow::Result<()> {
     let ports = json!({"spec": {"ports": [{"port": 81}]}});
     site.edit_service(&service, ports).await?;
     site.edit_service(&service, json!({"spec": {"type": "ClusterIP"}})).await?;
-    until("no address and no finalizer", async || {
+    until("no address, no finalizer and no note", async || {
         let now = site.service_json(&service).await?;
-        let kept =
-            now["metadata"]["finalizers"].is_array() || now["status"]["loadBalancer"]["ingress"].is_array();
+        let kept = now["metadata"]["finalizers"].is_array()
+            || now["status"]["loadBalancer"]["ingress"].is_array()
+            || now["metadata"]["annotations"][NOTE].is_string();
         Ok((!kept).then_some(()))
     })
     .await?;

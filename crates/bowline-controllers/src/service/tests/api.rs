@@ -1,4 +1,4 @@
-//! An API server in memory that applies what this controller writes: finalizers, status, and nothing else.
+//! An API server in memory that applies what this controller writes: finalizers, annotations, status, and nothing else.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -28,6 +28,8 @@ pub(super) struct State {
     pub(super) refuse: Vec<(u16, &'static str)>,
     /// What somebody does to the Service right before the next release arrives.
     pub(super) before_release: Option<fn(&mut Value)>,
+    /// What watchers of Services are not told yet, while they are told nothing.
+    withheld: Option<Vec<Value>>,
 }
 
 #[derive(Clone, Default)]
@@ -83,6 +85,18 @@ impl Cluster {
     /// Deletes it whatever its finalizers say.
     pub(super) fn wipe(&self, name: &str) {
         self.state().delete(&(false, name.to_owned()));
+    }
+
+    /// Lets watchers of Services wait for what happens from now on.
+    pub(super) fn withhold(&self) {
+        self.state().withheld = Some(Vec::new());
+    }
+
+    /// Tells them.
+    pub(super) fn deliver(&self) {
+        let mut state = self.state();
+        let withheld = state.withheld.take().unwrap_or_default();
+        withheld.iter().for_each(|line| state.send(false, line));
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Value> {
@@ -184,6 +198,11 @@ fn apply(mut object: Value, body: &Value) -> Value {
     let gone = &body["metadata"]["$deleteFromPrimitiveList/finalizers"];
     all.retain(|name| gone.as_array().is_none_or(|gone| !gone.contains(name)));
     *finalizers = all.into();
+    for (key, value) in body["metadata"]["annotations"].as_object().into_iter().flatten() {
+        let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+        annotations.remove(key);
+        annotations.extend((!value.is_null()).then(|| (key.clone(), value.clone())));
+    }
     if let Some(balancer) = body["status"].get("loadBalancer") {
         let cleared = balancer["ingress"].is_null();
         object["status"]["loadBalancer"] = if cleared { json!({}) } else { balancer.clone() };
@@ -235,6 +254,13 @@ impl State {
 
     fn tell(&mut self, is_node: bool, kind: &str, object: &Value) {
         let line = json!({"type": kind, "object": object});
+        match &mut self.withheld {
+            Some(withheld) if !is_node => withheld.push(line),
+            _ => self.send(is_node, &line),
+        }
+    }
+
+    fn send(&mut self, is_node: bool, line: &Value) {
         self.watchers.retain(|(node, sender)| *node != is_node || sender.send(line.clone()).is_ok());
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress, LoadBalancerRequest,
-    LoadBalancerStatus, LoadBalancers, Plan, Planned, Proof, Purpose, Refusal, ServiceKey, SetChange, Step,
-    StepFacts, Verb, Wait, async_trait,
+    LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Refusal, ServiceKey, SetChange,
+    Step, StepFacts, Verb, Wait, async_trait,
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -50,6 +50,8 @@ pub(super) struct State {
     pub(super) hangs_in: Option<&'static str>,
     /// Only for Services whose UID begins with this.
     pub(super) hangs_for: &'static str,
+    /// The id that is noted of load balancers, besides the number of their ports, if anything is.
+    pub(super) noted_as: Option<&'static str>,
     /// What the cloud says of its load balancers instead.
     pub(super) capability: Option<Capability<Arc<dyn AnyLoadBalancers>>>,
 }
@@ -201,6 +203,17 @@ impl LoadBalancers for FakeCloud {
         }
         let ip = "192.0.2.1".parse().ok();
         Plan::Settled(LoadBalancerStatus { ingress: vec![Ingress { ip, ..Ingress::default() }] })
+    }
+
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Notes {
+        match (self.state().noted_as, request.purpose, observed) {
+            (Some(id), Purpose::Ensure, Some(balancer)) => {
+                let ports = balancer.ports.len().to_string();
+                Notes::default().with("fake/id", id).with("fake/ports", ports)
+            }
+            (Some(_), Purpose::Remove, None) => Notes::default().without("fake/id").without("fake/ports"),
+            _ => Notes::default(),
+        }
     }
 
     async fn execute(&self, step: &FakeStep, fence: &dyn Fence) -> Result<(), CloudError> {
