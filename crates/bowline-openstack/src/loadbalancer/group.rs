@@ -7,6 +7,7 @@
 //! revision of now. A group that is not exactly of the Service's name is nobody's here and stays as it is.
 
 mod failure;
+mod index;
 mod left_over;
 mod observe;
 mod plan;

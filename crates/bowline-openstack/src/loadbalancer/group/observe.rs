@@ -10,6 +10,7 @@ use openstack_client::network::{
 };
 use openstack_client::{Error, ProjectId};
 
+use super::index::Index;
 use super::{FoundGroup, GroupError, Target, Targets};
 
 /// Lists are read whole, so pages are large.
@@ -150,39 +151,9 @@ fn assemble(group: Option<SecurityGroup>, targets: &Targets, index: &Index<'_>) 
         targets.nodes.iter().flat_map(|target| index.owned_by(target)).map(|port| (&port.id, port)).collect();
     let ports: Vec<Port> = owned.values().map(|port| (*port).clone()).collect();
     let found = group.map(|group| {
-        let having = index.by_group.get(group.id.as_str()).into_iter().flatten();
         let mut all = owned.clone();
-        all.extend(having.map(|port| (&port.id, *port)));
+        all.extend(index.having(&group.id).map(|port| (&port.id, port)));
         FoundGroup { group, ports: all.into_values().cloned().collect() }
     });
     Observed { found, ports }
-}
-
-/// Ports, by what they are looked for.
-struct Index<'p> {
-    ports: &'p [Port],
-    by_device: BTreeMap<&'p str, Vec<&'p Port>>,
-    by_group: BTreeMap<&'p str, Vec<&'p Port>>,
-}
-
-impl<'p> Index<'p> {
-    fn of(ports: &'p [Port]) -> Self {
-        let mut index = Self { ports, by_device: BTreeMap::new(), by_group: BTreeMap::new() };
-        for port in ports {
-            index.by_device.entry(port.device_id.as_str()).or_default().push(port);
-            for group in port.security_groups.iter().flatten() {
-                index.by_group.entry(group.as_str()).or_default().push(port);
-            }
-        }
-        index
-    }
-
-    fn owned_by<'i>(&'i self, target: &'i Target) -> impl Iterator<Item = &'p Port> + use<'i, 'p> {
-        let (of_server, all) = match &target.server {
-            Some(server) => (self.by_device.get(server.as_str()), None),
-            None => (None, Some(self.ports.iter())),
-        };
-        let of_server = of_server.into_iter().flatten().copied();
-        of_server.chain(all.into_iter().flatten()).filter(|port| target.owns(port))
-    }
 }

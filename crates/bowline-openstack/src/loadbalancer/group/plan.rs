@@ -53,24 +53,21 @@ fn planned(action: Action, reason: impl Into<String>) -> Planned<CloudStep> {
 }
 
 fn rule_steps(wanted: &WantedGroup, group: &SecurityGroup) -> Vec<Planned<CloudStep>> {
+    // Rules that were not told are not known to be none.
+    let Some(rules) = &group.rules else { return Vec::new() };
     let mut missing: BTreeSet<&WantedRule> = wanted.rules.iter().collect();
     let mut deletions = Vec::new();
-    // Rules that were not told are not known to be none; see `observe`.
-    for rule in group.rules.iter().flatten() {
+    for rule in rules {
         let same = as_wanted(rule);
         if same.as_ref().is_none_or(|same| !missing.remove(same)) {
-            let reason = if rule.direction == Direction::Egress {
-                "the group is about what comes in only"
-            } else {
-                "the Service does not ask for this traffic"
+            let reason = match rule.direction {
+                Direction::Egress => "the group is about what comes in only",
+                _ => "the Service does not ask for this traffic",
             };
             deletions.push(planned(Action::DeleteRule(rule.id.clone(), same), reason));
         }
     }
     let mut steps = Vec::new();
-    if group.rules.is_none() {
-        return steps;
-    }
     if !missing.is_empty() {
         let rules = missing.into_iter().map(|rule| new_rule(&group.id, rule)).collect();
         let create = Action::CreateRules(group.id.clone(), rules);

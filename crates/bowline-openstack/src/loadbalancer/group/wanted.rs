@@ -9,6 +9,7 @@ use openstack_client::load_balancer::Protocol;
 use openstack_client::network::{EtherType, FixedIp, Port};
 use openstack_client::{ServerId, SubnetId};
 
+use super::index::Index;
 use super::{GroupError, WantedGroup, WantedRule};
 use crate::instances::provider_id::ProviderId;
 use crate::loadbalancer::intent::{Intent, PortIntent, member_address};
@@ -61,7 +62,8 @@ impl Targets {
     /// The subnets whose ranges count for the rules. A Node whose subnet is not known is reached in that of its own port.
     #[must_use]
     pub fn subnets(&self, ports: &[Port]) -> BTreeSet<SubnetId> {
-        let reached = self.nodes.iter().filter_map(|target| target.reached_in(ports));
+        let index = Index::of(ports);
+        let reached = self.nodes.iter().filter_map(|target| target.reached_in(&index));
         let reached: BTreeSet<SubnetId> = reached.cloned().collect();
         if reached.is_empty() { self.subnet.iter().cloned().collect() } else { reached }
     }
@@ -84,11 +86,9 @@ impl Target {
         port.fixed_ips.iter().find(|fixed| fixed.ip_address == self.address && in_subnet(fixed))
     }
 
-    fn reached_in<'a>(&'a self, ports: &'a [Port]) -> Option<&'a SubnetId> {
-        self.subnet.as_ref().or_else(|| {
-            let own = ports.iter().find(|port| self.owns(port))?;
-            self.fixed_ip(own).map(|fixed| &fixed.subnet_id)
-        })
+    fn reached_in<'a>(&'a self, ports: &Index<'a>) -> Option<&'a SubnetId> {
+        let own = || self.fixed_ip(ports.owned_by(self).next()?).map(|fixed| &fixed.subnet_id);
+        self.subnet.as_ref().or_else(own)
     }
 }
 
@@ -113,7 +113,8 @@ impl WantedGroup {
                 None => return Err(GroupError::NoRange { subnet, why: "it was not read".to_owned() }),
             }
         }
-        let owned = ports.iter().filter(|port| targets.nodes.iter().any(|target| target.owns(port)));
+        let index = Index::of(ports);
+        let owned = targets.nodes.iter().flat_map(|target| index.owned_by(target));
         Ok(Self {
             name: intent.names.security_group(),
             description: intent.names.security_group_description(),
