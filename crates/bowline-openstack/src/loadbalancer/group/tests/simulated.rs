@@ -3,7 +3,7 @@
 use bowline_cloud::{ErrorClass, NodeSet, ServiceView};
 use openstack_client::network::{Network, PortUpdate, SecurityGroupCreate, Tagged};
 use openstack_client::{Error, ErrorClass as ClientClass, ProjectId, SubnetId};
-use sim_openstack::network::Port as SimPort;
+use sim_openstack::network::{Port as SimPort, add_group};
 use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::{NAME, intent, node, nodes, service};
@@ -14,6 +14,9 @@ use crate::loadbalancer::group::{
 };
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::MemberSubnets;
+
+/// The group that every server of the estate has.
+const BASE: &str = "k8s-nodes";
 
 /// A project with servers, and what a process keeps.
 struct World {
@@ -167,7 +170,7 @@ async fn fifty_nodes_get_the_group_and_every_look_takes_the_same_few_reads() {
     });
     let rule = format!("ingress IPv4 Some(\"tcp\") (Some(30080), Some(30080)) Some({subnet:?})");
     assert_eq!(world.rules(NAME), [rule], "no way out is left of the two of a new group");
-    assert!((0..50).all(|index| world.groups(index) == ["default", NAME]));
+    assert!((0..50).all(|index| world.groups(index) == [BASE, NAME]));
     let writes: Vec<&String> =
         calls.iter().filter(|call| !call.contains(" GET ") && call.contains("/v2.0/")).collect();
     assert_eq!(
@@ -195,10 +198,10 @@ async fn the_port_of_a_departed_node_loses_the_group_and_keeps_the_others() {
     let world = World::new(3);
     world.ensure(&service(), &world.nodes(0..3)).await;
     assert_eq!(world.ensure(&service(), &world.nodes(0..2)).await, 1);
-    assert_eq!(world.groups(2), ["default"]);
-    assert_eq!(world.groups(1), ["default", NAME]);
+    assert_eq!(world.groups(2), [BASE]);
+    assert_eq!(world.groups(1), [BASE, NAME]);
     assert_eq!(world.ensure(&service(), &world.nodes(0..3)).await, 1, "it comes back");
-    assert_eq!(world.groups(2), ["default", NAME]);
+    assert_eq!(world.groups(2), [BASE, NAME]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -210,7 +213,8 @@ async fn a_change_by_somebody_else_is_not_lost() {
     }
     let steps = world.plan(&service(), &nodes).await;
     // Between our look and our step somebody gives the port a group of theirs.
-    let theirs = world.simulation.estate.security_group.clone();
+    let project = &world.simulation.estate.project;
+    let theirs = world.simulation.sim.with(|cloud| add_group(cloud.world(), project, "theirs"));
     world.edit_port(0, |port| {
         port.security_groups.push(theirs.clone());
         port.revision_number += 1;
@@ -224,9 +228,7 @@ async fn a_change_by_somebody_else_is_not_lost() {
     let refused = refused.unwrap();
     assert_eq!((refused.status(), refused.class()), (Some(412), ClientClass::Conflict));
     assert_eq!(world.ensure(&service(), &nodes).await, 1, "what is left is done with the next look");
-    let port = world.port(0);
-    assert_eq!(port.security_groups.len(), 3);
-    assert!(port.security_groups.contains(&theirs));
+    assert_eq!(world.groups(0), [BASE, "theirs", NAME]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,7 +237,7 @@ async fn two_services_share_the_port_of_a_node_and_one_leaves_it_to_the_other() 
     let nodes = world.nodes([0]);
     world.ensure(&service(), &nodes).await;
     world.ensure(&other(), &nodes).await;
-    assert_eq!(world.groups(0), ["default", NAME, OTHER]);
+    assert_eq!(world.groups(0), [BASE, NAME, OTHER]);
     let id = world.simulation.sim.with(|cloud| {
         let groups = &cloud.state().network.security_groups;
         groups.iter().find(|group| group.name == NAME).unwrap().id.clone()
@@ -247,7 +249,7 @@ async fn two_services_share_the_port_of_a_node_and_one_leaves_it_to_the_other() 
     }
     let mut left = world.groups(0);
     left.sort();
-    assert_eq!(left, ["default", OTHER]);
+    assert_eq!(left, [BASE, OTHER]);
     assert_eq!(world.port(0).tags, ["mine"]);
     assert_eq!(world.rules(NAME), [""; 0]);
     assert!(world.observe(NAME, &Targets::default()).await.unwrap().found.is_none());
@@ -392,7 +394,7 @@ async fn what_is_left_of_a_time_with_groups_is_found_with_one_list_for_all_servi
     for planned in ensure_steps(None, Some(&found)) {
         perform(&network, &planned.step.action).await.unwrap();
     }
-    assert_eq!((world.groups(0), world.rules(NAME).len()), (vec!["default".to_owned()], 0));
+    assert_eq!((world.groups(0), world.rules(NAME).len()), (vec![BASE.to_owned()], 0));
     let (again, calls) = world.counted(left.find(&network, project, NAME)).await;
     assert!(again.unwrap().is_none());
     assert_eq!(calls, ["1 GET /v2.0/security-groups"], "that it is gone is seen");
