@@ -1,6 +1,7 @@
 //! All of it on the simulator: looks, plans and steps, and how many calls they take.
 
 use bowline_cloud::{ErrorClass, NodeSet, ServiceView};
+use http::Uri;
 use openstack_client::network::{Network, PortUpdate, SecurityGroupCreate, Tagged};
 use openstack_client::{Error, ErrorClass as ClientClass, ProjectId, SubnetId};
 use sim_openstack::network::{Port as SimPort, add_group};
@@ -27,7 +28,10 @@ struct World {
 
 impl World {
     fn new(servers: usize) -> Self {
-        let simulation = Simulation::new(Config::default(), servers);
+        Self::of(Simulation::new(Config::default(), servers))
+    }
+
+    fn of(simulation: Simulation) -> Self {
         let project = ProjectId::new(simulation.estate.project.as_str()).unwrap();
         Self { simulation, ranges: SubnetRanges::default(), project }
     }
@@ -315,6 +319,28 @@ async fn two_groups_of_one_name_are_an_error_that_names_both_and_touches_no_othe
     let observed = observe_many(&world.network(), &world.project, &asked).await.unwrap();
     assert!(matches!(observed[0], Err(GroupError::Several { .. })));
     assert!(observed[1].as_ref().is_ok_and(|observed| observed.found.is_none()));
+}
+
+/// Groups without their rules.
+fn without_rules(uri: Uri) -> Uri {
+    if !uri.path().ends_with("/security-groups") {
+        return uri;
+    }
+    let query = uri.query().map_or(String::new(), |query| format!("{query}&"));
+    let host = uri.authority().map_or("", |authority| authority.as_str());
+    format!("http://{host}{}?{query}fields=id&fields=name&fields=project_id", uri.path()).parse().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cloud_that_does_not_show_rules_within_groups_is_asked_for_them() {
+    let world = World::of(Simulation::asked(Config::default(), 1, without_rules));
+    let nodes = world.nodes([0]);
+    assert_eq!(world.ensure(&service(), &nodes).await, 2);
+    assert_eq!(world.rules(NAME).len(), 1);
+    let (steps, calls) = world.counted(world.plan(&service(), &nodes)).await;
+    assert!(steps.is_empty());
+    let rules = "1 GET /v2.0/security-group-rules";
+    assert_eq!(calls, ["1 GET /v2.0/ports", rules, "1 GET /v2.0/security-groups"]);
 }
 
 #[tokio::test(start_paused = true)]
