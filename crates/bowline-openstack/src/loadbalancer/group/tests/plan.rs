@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use openstack_client::PortId;
+use bowline_cloud::Planned;
 use openstack_client::network::{EtherType, Port, SecurityGroup, SecurityGroupRule};
+use openstack_client::{PortId, SecurityGroupId};
 use serde_json::{Value, json};
 
 use super::{NAME, port};
 use crate::loadbalancer::group::{FoundGroup, WantedGroup, WantedRule, ensure_steps, removal_steps};
-use crate::loadbalancer::step::Action;
+use crate::loadbalancer::step::{Action, CloudStep};
 
 const RANGE: &str = "10.0.0.0/24";
 
@@ -16,7 +17,7 @@ fn tcp(port: u16, from: &str) -> WantedRule {
     WantedRule { ethertype: EtherType::Ipv4, protocol: "tcp".to_owned(), port, from: from.to_owned() }
 }
 
-fn rule(id: &str, values: Value) -> SecurityGroupRule {
+fn rule(id: &str, values: &Value) -> SecurityGroupRule {
     let mut rule = json!({
         "id": id, "security_group_id": "g1", "direction": "ingress", "ethertype": "IPv4", "protocol": "tcp",
         "port_range_min": 30080, "port_range_max": 30080, "remote_ip_prefix": RANGE,
@@ -32,7 +33,7 @@ fn egress(id: &str, ethertype: &str) -> SecurityGroupRule {
         "direction": "egress", "ethertype": ethertype, "protocol": null, "port_range_min": null,
         "port_range_max": null, "remote_ip_prefix": null,
     });
-    rule(id, any)
+    rule(id, &any)
 }
 
 fn group(name: &str, rules: Option<Vec<SecurityGroupRule>>) -> SecurityGroup {
@@ -56,10 +57,10 @@ fn wanted(rules: &[WantedRule], ports: &[&str]) -> WantedGroup {
 
 /// The steps in a line each.
 fn steps(wanted: Option<&WantedGroup>, found: Option<&FoundGroup>) -> Vec<String> {
-    shown(ensure_steps(wanted, found))
+    shown(&ensure_steps(wanted, found))
 }
 
-fn shown(steps: Vec<bowline_cloud::Planned<crate::loadbalancer::step::CloudStep>>) -> Vec<String> {
+fn shown(steps: &[Planned<CloudStep>]) -> Vec<String> {
     let text = |action: &Action| match action {
         Action::CreateGroup { name, .. } => format!("group {name}"),
         Action::CreateRules(_, rules) => {
@@ -73,7 +74,7 @@ fn shown(steps: Vec<bowline_cloud::Planned<crate::loadbalancer::step::CloudStep>
         }
         Action::DeleteRule(id, _) => format!("no rule {id}"),
         Action::SetPortGroups { port, groups, revision } => {
-            let groups: Vec<&str> = groups.iter().map(|id| id.as_str()).collect();
+            let groups: Vec<&str> = groups.iter().map(SecurityGroupId::as_str).collect();
             format!("{port}@{} has {}", revision.unwrap(), groups.join("+"))
         }
         Action::DeletePortTag { port, tag } => format!("{port} has no tag {tag}"),
@@ -88,14 +89,14 @@ fn get_rules_to_create_and_delete() {
     let plan = |wanted_rules: &[WantedRule], there: Vec<SecurityGroupRule>| {
         steps(Some(&wanted(wanted_rules, &[])), Some(&found(there, vec![])))
     };
-    let same = |id: &str| rule(id, json!({}));
+    let same = |id: &str| rule(id, &json!({}));
     assert_eq!(plan(&[], vec![]), [""; 0], "nothing wanted, nothing there");
     assert_eq!(
         plan(&[], vec![egress("e4", "IPv4"), egress("e6", "IPv6")]),
         ["no rule e4", "no rule e6"],
         "what Neutron gives to a new group goes"
     );
-    assert_eq!(plan(&[tcp(30080, RANGE)], vec![rule("r1", json!({"protocol": "TCP"}))]), [""; 0]);
+    assert_eq!(plan(&[tcp(30080, RANGE)], vec![rule("r1", &json!({"protocol": "TCP"}))]), [""; 0]);
     assert_eq!(
         plan(&[tcp(30081, RANGE)], vec![same("r1")]),
         ["rules [IPv4 tcp 30081 10.0.0.0/24]", "no rule r1"],
@@ -106,7 +107,7 @@ fn get_rules_to_create_and_delete() {
         ["rules [IPv4 tcp 30080 10.0.1.0/24]", "no rule r1"],
         "another range"
     );
-    let all = vec![same("r1"), rule("r2", json!({"protocol": "udp"})), egress("e4", "IPv4")];
+    let all = vec![same("r1"), rule("r2", &json!({"protocol": "udp"})), egress("e4", "IPv4")];
     assert_eq!(plan(&[], all), ["no rule r1", "no rule r2", "no rule e4"]);
     assert_eq!(
         plan(&[tcp(30080, RANGE), tcp(30081, RANGE)], vec![]),
@@ -123,7 +124,7 @@ fn what_neutron_takes_for_the_same_rule_is_the_same() {
         ("host bits", tcp(30080, RANGE), json!({"remote_ip_prefix": "10.0.0.9/24"})),
         ("all addresses are not named", everybody.clone(), json!({"remote_ip_prefix": null})),
     ] {
-        let there = found(vec![rule("r1", there)], vec![]);
+        let there = found(vec![rule("r1", &there)], vec![]);
         assert_eq!(steps(Some(&wanted(&[rule_wanted], &[])), Some(&there)), [""; 0], "{case}");
     }
     for (case, there) in [
@@ -134,7 +135,7 @@ fn what_neutron_takes_for_the_same_rule_is_the_same() {
         ("the other family", json!({"ethertype": "IPv6", "remote_ip_prefix": "::/0"})),
         ("out", json!({"direction": "egress", "remote_ip_prefix": "0.0.0.0/0"})),
     ] {
-        let there = found(vec![rule("r1", there)], vec![]);
+        let there = found(vec![rule("r1", &there)], vec![]);
         let expected = ["rules [IPv4 tcp 30080 0.0.0.0/0]", "no rule r1"];
         assert_eq!(
             steps(Some(&wanted(std::slice::from_ref(&everybody), &[])), Some(&there)),
@@ -163,7 +164,7 @@ fn ports_get_the_group_and_the_ports_of_departed_nodes_lose_it() {
         port("p4", "gone", at("10.0.0.8"), &["a"]),
         silent,
     ];
-    let found = found(vec![rule("r1", json!({}))], ports);
+    let found = found(vec![rule("r1", &json!({}))], ports);
     let wanted = wanted(&[tcp(30080, RANGE)], &["p1", "p2", "p5"]);
     assert_eq!(steps(Some(&wanted), Some(&found)), ["p1@7 has z+a+g1", "p3@7 has a+z"]);
 }
@@ -185,19 +186,19 @@ fn removal_takes_the_group_and_the_tag_of_old_releases_off_all_ports_first() {
         tagged,
         port("p3", "sc", ("s1", "10.0.0.7"), &["a"]),
     ];
-    let found = found(vec![rule("r1", json!({}))], ports);
+    let found = found(vec![rule("r1", &json!({}))], ports);
     let expected = ["p1@7 has ", "p2@7 has a+z", "p2 has no tag g1", "no group g1"];
-    assert_eq!(shown(removal_steps(&found)), expected);
+    assert_eq!(shown(&removal_steps(&found)), expected);
     assert_eq!(steps(None, Some(&found)), expected, "a group that is not wanted any more goes");
 }
 
 #[test]
 fn a_group_of_another_name_and_rules_that_were_not_told_are_left_alone() {
     let foreign = FoundGroup {
-        group: group("k8s-nodes", Some(vec![rule("r1", json!({}))])),
+        group: group("k8s-nodes", Some(vec![rule("r1", &json!({}))])),
         ports: vec![port("p1", "sa", ("s1", "10.0.0.5"), &["g1"])],
     };
-    assert_eq!(shown(removal_steps(&foreign)), [""; 0]);
+    assert_eq!(shown(&removal_steps(&foreign)), [""; 0]);
     assert_eq!(steps(Some(&wanted(&[], &[])), Some(&foreign)), [format!("group {NAME}")]);
     let untold = FoundGroup { group: group(NAME, None), ports: vec![] };
     assert_eq!(steps(Some(&wanted(&[tcp(30080, RANGE)], &[])), Some(&untold)), [""; 0]);
