@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bowline_cloud::{ErrorClass, Evidence, Instance, NodeView};
+use http::{Request, Uri};
 use openstack_client::clouds_yaml::Documents;
 use openstack_client::{Client, Settings, Timeouts, Transport};
 use sim_openstack::compute::{NewServer, boot};
 use sim_openstack::{Config, Estate, EstateSize, Rule, SimService, State, clouds_yaml, seed};
+use tower::util::MapRequest;
 use zeroize::Zeroizing;
 
 use crate::config::Networking;
@@ -22,6 +24,11 @@ pub(crate) struct Simulation {
 
 impl Simulation {
     pub(crate) fn new(config: Config, servers: usize) -> Self {
+        Self::asked(config, servers, |uri| uri)
+    }
+
+    /// A simulation whose client asks for something else than it says.
+    pub(crate) fn asked(config: Config, servers: usize, instead: fn(Uri) -> Uri) -> Self {
         let text = clouds_yaml(&config);
         let start = "2026-11-15T08:00:00Z".parse().unwrap();
         let (cloud, estate) = seed(config, start, &EstateSize { servers, cidr: None });
@@ -32,7 +39,11 @@ impl Simulation {
         let settings = Settings::new(entry.auth.resolve().unwrap())
             .region(entry.region.unwrap())
             .clock(Arc::new(move || clock.now()));
-        let client = Client::new(Transport::new(sim.clone(), Timeouts::default()), settings);
+        let asked = MapRequest::new(sim.clone(), move |mut request: Request<_>| {
+            *request.uri_mut() = instead(request.uri().clone());
+            request
+        });
+        let client = Client::new(Transport::new(asked, Timeouts::default()), settings);
         Self { sim, estate, client }
     }
 

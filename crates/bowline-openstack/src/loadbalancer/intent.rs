@@ -91,6 +91,8 @@ pub struct Intent {
     pub monitor: Option<MonitorValues>,
     /// Its ports, in order.
     pub ports: Vec<PortIntent>,
+    /// The port on which Nodes tell whether they have a pod of the Service, whether or not the load balancer asks.
+    pub health_check_node_port: Option<u16>,
     /// Which Nodes are members.
     pub nodes: NodeSelector,
     /// How its address is shown.
@@ -177,6 +179,7 @@ impl Intent {
                 .then(SessionPersistence::source_ip),
             monitor,
             ports: traffic::ports(service, &speech, around.features),
+            health_check_node_port: service.health_check_node_port.filter(|port| *port != 0),
             nodes,
             publication: publication(read, around.config, &speech),
             notices: notice::notices(read, service, around, &speech, &source_ranges),

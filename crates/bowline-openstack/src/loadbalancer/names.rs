@@ -17,6 +17,9 @@ pub const LOAD_BALANCER_PREFIX: &str = "kube_service_";
 /// with its load balancer.
 pub const FLOATING_IP_PREFIX: &str = "Floating IP for Kubernetes external service ";
 
+/// How the name of every security group begins that we or OCCM made.
+pub const SECURITY_GROUP_PREFIX: &str = "lb-sg-";
+
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 /// The longest description that Octavia and Neutron take, in characters.
@@ -43,7 +46,7 @@ impl Names {
             service: format!("{namespace}/{name}"),
             load_balancer: cut(format!("{LOAD_BALANCER_PREFIX}{cluster}_{namespace}_{name}").into_bytes()),
             legacy: service.default_load_balancer_name(),
-            security_group: cut(format!("lb-sg-{uid}-{namespace}-{name}").into_bytes()),
+            security_group: cut(format!("{SECURITY_GROUP_PREFIX}{uid}-{namespace}-{name}").into_bytes()),
         }
     }
 

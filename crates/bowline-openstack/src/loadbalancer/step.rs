@@ -116,6 +116,13 @@ pub enum Action {
         /// The revision that was seen.
         revision: Option<u64>,
     },
+    /// Takes a tag from a port; old releases of OCCM marked ports so.
+    DeletePortTag {
+        /// The port.
+        port: PortId,
+        /// The tag.
+        tag: String,
+    },
     /// Deletes a security group.
     DeleteGroup(SecurityGroupId),
 }
@@ -155,7 +162,7 @@ impl CloudStep {
             Action::CreateGroup { name, .. } => name.clone(),
             Action::CreateRules(id, _) | Action::DeleteGroup(id) => id.to_string(),
             Action::DeleteRule(id, _) => id.to_string(),
-            Action::SetPortGroups { port, .. } => port.to_string(),
+            Action::SetPortGroups { port, .. } | Action::DeletePortTag { port, .. } => port.to_string(),
         }
     }
 }
@@ -184,7 +191,7 @@ impl Step for CloudStep {
             Action::CreateGroup { .. } => (Verb::Create, "security group", None),
             Action::CreateRules(..) => (Verb::Create, "security group rule", None),
             Action::DeleteRule(..) => (Verb::Delete, "security group rule", None),
-            Action::SetPortGroups { .. } => (Verb::Update, "port", None),
+            Action::SetPortGroups { .. } | Action::DeletePortTag { .. } => (Verb::Update, "port", None),
             Action::DeleteGroup(_) => (Verb::Delete, "security group", None),
         };
         let facts = StepFacts::new(verb, kind, self.target());
@@ -218,6 +225,7 @@ impl fmt::Display for CloudStep {
                 let groups: Vec<&str> = groups.iter().map(SecurityGroupId::as_str).collect();
                 write!(f, "give port {port} the security groups [{}]", groups.join(" "))
             }
+            Action::DeletePortTag { port, tag } => write!(f, "take the tag {tag} from port {port}"),
             _ => {
                 write!(f, "{verb} {} {}", facts.kind, facts.target)?;
                 match &self.on {

@@ -100,6 +100,8 @@ pub struct AllowedAddressPair {
 pub struct PortQuery {
     /// Of this server, router or load balancer.
     pub device_id: Option<String>,
+    /// Of one of these. All are in the address of the request, whose length clouds limit: give a few dozen at once.
+    pub device_ids: Vec<String>,
     /// Of this kind of thing.
     pub device_owner: Option<String>,
     /// In this network.
@@ -125,10 +127,11 @@ impl PortQuery {
         Self { device_id: Some(id.into()), ..Self::default() }
     }
 
-    /// Neutron takes several values of `fixed_ips` together.
+    /// Neutron takes several values of `fixed_ips` together, and of another attribute any of them.
     fn apply(&self, call: Call) -> Call {
+        let devices = self.device_id.iter().chain(&self.device_ids);
+        let call = devices.fold(call, |call, id| call.with("device_id", id));
         let call = call
-            .with_some("device_id", self.device_id.as_ref())
             .with_some("device_owner", self.device_owner.as_ref())
             .with_some("network_id", self.network_id.as_ref())
             .with_some("fixed_ips", self.ip_address.map(|address| format!("ip_address={address}")))

@@ -86,6 +86,9 @@ pub struct SecurityGroupRule {
     /// The others' group.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub remote_group_id: Option<SecurityGroupId>,
+    /// The others' group of addresses.
+    #[serde(default, deserialize_with = "decode::non_empty")]
+    pub remote_address_group_id: Option<String>,
     /// What it is for.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub description: String,

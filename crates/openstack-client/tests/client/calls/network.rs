@@ -50,6 +50,7 @@ async fn ports_are_found_made_changed_and_deleted() {
     let network = cloud.client().network();
     let query = PortQuery {
         device_id: Some("s1".into()),
+        device_ids: vec!["s2".into(), "s3".into()],
         ip_address: Some(address("10.10.0.251")),
         network_id: Some(NetworkId::new("n1").unwrap()),
         security_group: Some(SecurityGroupId::new("sg1").unwrap()),
@@ -64,7 +65,7 @@ async fn ports_are_found_made_changed_and_deleted() {
     let found = network.ports(&query).all().await.unwrap();
     assert_eq!(
         last(&cloud).query,
-        "device_id=s1&network_id=n1&fixed_ips=ip_address%3D10.10.0.251&security_groups=sg1&project_id=05a2ca643f9c4ec88c197cde22941c01&tags=a%2Cb&not-tags-any=c&limit=500"
+        "device_id=s1&device_id=s2&device_id=s3&network_id=n1&fixed_ips=ip_address%3D10.10.0.251&security_groups=sg1&project_id=05a2ca643f9c4ec88c197cde22941c01&tags=a%2Cb&not-tags-any=c&limit=500"
     );
     assert_eq!((found[0].revision_number, found[0].fixed_ips.len()), (Some(4), 2));
     assert_eq!(found[0].allowed_address_pairs.as_ref().unwrap()[0].ip_address, "10.244.0.0/24");

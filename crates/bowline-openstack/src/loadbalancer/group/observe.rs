@@ -1,0 +1,159 @@
+//! Reads security groups and the ports that matter to them, all from Neutron and all now.
+//!
+//! How many calls it takes does not depend on the number of Nodes: a settled Service costs two. A list is whole or it is an error,
+//! so "no group" is said only where Neutron said so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use openstack_client::network::{
+    Network, Port, PortQuery, SecurityGroup, SecurityGroupQuery, SecurityGroupRuleQuery,
+};
+use openstack_client::{Error, ProjectId};
+
+use super::index::Index;
+use super::{FoundGroup, GroupError, Target, Targets};
+
+/// Lists are read whole, so pages are large.
+const PAGE_SIZE: u32 = 1000;
+
+/// Up to so many servers are named in one request: some 2 kB, where servers in front of Neutron often take 4 kB with all headers.
+/// For more of them all ports of the project are read.
+const NAMED_AT_ONCE: usize = 40;
+
+/// What was seen of a Service's group and of its Nodes.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The group, if it is there.
+    pub found: Option<FoundGroup>,
+    /// The ports at which the Nodes are reached.
+    pub ports: Vec<Port>,
+}
+
+/// Which group is looked for, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The exact name.
+    pub name: &'a str,
+    /// The Nodes of the Service; none if it is to be removed.
+    pub targets: &'a Targets,
+}
+
+/// Looks for the group of one Service: by its name, then for the ports that have it, then, if there are Nodes without it, for theirs.
+///
+/// # Errors
+///
+/// [`GroupError`]; if there are several groups of that name, it names them.
+pub async fn observe(
+    network: &Network,
+    project: &ProjectId,
+    asked: Asked<'_>,
+) -> Result<Observed, GroupError> {
+    let query =
+        SecurityGroupQuery { project_id: Some(project.clone()), ..SecurityGroupQuery::by_name(asked.name) };
+    let listed = network.security_groups(&query).of(PAGE_SIZE).all().await?;
+    let group = only(asked.name, listed.into_iter().filter(|group| group.name == asked.name).collect())?;
+    let group = with_rules(network, group).await?;
+    let mut ports = match &group {
+        Some(group) => {
+            let query = PortQuery { security_group: Some(group.id.clone()), ..PortQuery::default() };
+            network.ports(&query).of(PAGE_SIZE).all().await?
+        }
+        None => Vec::new(),
+    };
+    let index = Index::of(&ports);
+    let without: Vec<&Target> =
+        asked.targets.nodes.iter().filter(|target| index.owned_by(target).next().is_none()).collect();
+    if !without.is_empty() {
+        ports.extend(ports_of(network, project, &without).await?);
+    }
+    Ok(assemble(group, asked.targets, &Index::of(&ports)))
+}
+
+/// The same for many Services at once: one list of the project's groups and one of its ports. What is wrong with one Service's
+/// group is that Service's error only.
+///
+/// # Errors
+///
+/// [`GroupError`] when a list cannot be had.
+pub async fn observe_many(
+    network: &Network,
+    project: &ProjectId,
+    asked: &[Asked<'_>],
+) -> Result<Vec<Result<Observed, GroupError>>, GroupError> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut groups: BTreeMap<String, Vec<SecurityGroup>> = BTreeMap::new();
+    let names: BTreeSet<&str> = asked.iter().map(|asked| asked.name).collect();
+    for group in all_groups(network, project).await? {
+        if names.contains(group.name.as_str()) {
+            groups.entry(group.name.clone()).or_default().push(group);
+        }
+    }
+    let ports = all_ports(network, project).await?;
+    let index = Index::of(&ports);
+    let mut observed = Vec::with_capacity(asked.len());
+    for asked in asked {
+        observed.push(match only(asked.name, groups.get(asked.name).cloned().unwrap_or_default()) {
+            Ok(group) => Ok(assemble(with_rules(network, group).await?, asked.targets, &index)),
+            Err(several) => Err(several),
+        });
+    }
+    Ok(observed)
+}
+
+/// All groups of the project: an administrator would see those of the whole cloud.
+pub(super) async fn all_groups(network: &Network, project: &ProjectId) -> Result<Vec<SecurityGroup>, Error> {
+    let query = SecurityGroupQuery { project_id: Some(project.clone()), ..SecurityGroupQuery::default() };
+    network.security_groups(&query).of(PAGE_SIZE).all().await
+}
+
+async fn all_ports(network: &Network, project: &ProjectId) -> Result<Vec<Port>, Error> {
+    let query = PortQuery { project_id: Some(project.clone()), ..PortQuery::default() };
+    network.ports(&query).of(PAGE_SIZE).all().await
+}
+
+async fn ports_of(network: &Network, project: &ProjectId, targets: &[&Target]) -> Result<Vec<Port>, Error> {
+    let servers: Vec<String> =
+        targets.iter().filter_map(|target| Some(target.server.as_ref()?.to_string())).collect();
+    // A Node whose server is not known cannot be asked for by it.
+    if servers.len() < targets.len() || servers.len() > NAMED_AT_ONCE {
+        return all_ports(network, project).await;
+    }
+    let query = PortQuery { device_ids: servers, ..PortQuery::default() };
+    network.ports(&query).of(PAGE_SIZE).all().await
+}
+
+fn only(name: &str, mut groups: Vec<SecurityGroup>) -> Result<Option<SecurityGroup>, GroupError> {
+    // Pages may show a group twice when the list changes between them.
+    groups.sort_by(|one, other| one.id.cmp(&other.id));
+    groups.dedup_by(|one, other| one.id == other.id);
+    if groups.len() > 1 {
+        let ids = groups.into_iter().map(|group| group.id).collect();
+        return Err(GroupError::Several { name: name.to_owned(), ids });
+    }
+    Ok(groups.pop())
+}
+
+/// Neutron has the rules within the group. One that hides them there is asked for them: "not told" must not look like "none".
+async fn with_rules(network: &Network, group: Option<SecurityGroup>) -> Result<Option<SecurityGroup>, Error> {
+    let Some(mut group) = group else { return Ok(None) };
+    if group.rules.is_none() {
+        let query = SecurityGroupRuleQuery { security_group_id: Some(group.id.clone()) };
+        group.rules = Some(network.security_group_rules(&query).of(PAGE_SIZE).all().await?);
+    }
+    Ok(Some(group))
+}
+
+/// The Service's part of what was read.
+fn assemble(group: Option<SecurityGroup>, targets: &Targets, index: &Index<'_>) -> Observed {
+    let owned: BTreeMap<_, _> =
+        targets.nodes.iter().flat_map(|target| index.owned_by(target)).map(|port| (&port.id, port)).collect();
+    let ports: Vec<Port> = owned.values().map(|port| (*port).clone()).collect();
+    let found = group.map(|group| {
+        let mut all = owned.clone();
+        all.extend(index.having(&group.id).map(|port| (&port.id, port)));
+        FoundGroup { group, ports: all.into_values().cloned().collect() }
+    });
+    Observed { found, ports }
+}
