@@ -28,6 +28,7 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/reference/flags.md", example: MANAGER, word: "flags" },
     Generated { path: "docs/reference/cloud-conf.md", example: OPENSTACK, word: "cloud-conf" },
     Generated { path: "docs/reference/annotations.md", example: OPENSTACK, word: "annotations" },
+    Generated { path: "deploy/admission.yaml", example: OPENSTACK, word: "admission" },
     Generated { path: "deploy/rbac.yaml", example: MANAGER, word: "rbac" },
     Generated {
         path: "deploy/rbac-service-account-credentials.yaml",

@@ -125,6 +125,14 @@ impl<T: Row> Table<T> {
             .filter_map(|id| self.rows.get(id))
     }
 
+    /// The rows with any of these values of an attribute that [`Row::index_keys`] names, each once, by identifier.
+    #[must_use]
+    pub fn find_any<'a>(&'a self, attribute: &'static str, values: &[String]) -> Vec<&'a T> {
+        let found = values.iter().flat_map(|value| self.find(attribute, value));
+        let by_id: BTreeMap<&str, &T> = found.map(|row| (row.id(), row)).collect();
+        by_id.into_values().collect()
+    }
+
     /// The identifiers of the rows that [`Table::find`] gives, for a loop that changes them.
     #[must_use]
     pub fn find_ids(&self, attribute: &'static str, value: &str) -> Vec<String> {

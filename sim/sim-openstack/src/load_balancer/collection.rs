@@ -37,10 +37,9 @@ impl<T: Row + Serialize + Default> Listing<'_, T> {
         if filters.names().any(|name| !known.contains_key(name) && name != "tenant_id") {
             return Err(bad_request("One or more arguments are either duplicate or invalid"));
         }
-        let candidates = self.indexed.iter().find_map(|name| match filters.values(name) {
-            Some([value]) => Some(self.table.find(name, value).collect()),
-            _ => None,
-        });
+        let indexed = self.indexed.iter();
+        let candidates =
+            indexed.filter_map(|name| Some(self.table.find_any(name, filters.values(name)?))).next();
         let candidates = candidates
             .or_else(|| self.within.map(|(attribute, value)| self.table.find(attribute, value).collect()));
         let tags = TagFilter::of(query);

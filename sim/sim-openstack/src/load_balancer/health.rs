@@ -1,6 +1,7 @@
 //! Operating statuses: what monitors see, from members up to the load balancer.
 
 use super::model::Member;
+use crate::clock::plain;
 use crate::cloud::World;
 
 /// Says whether a member answers its monitor, as if traffic had shown it.
@@ -26,8 +27,17 @@ pub(super) fn refresh_alone(world: &mut World, id: &str) {
     });
 }
 
+/// Shows a status; a row that shows another one than before has been changed now.
+fn show(shown: &mut String, updated_at: &mut Option<String>, status: &str, now: &str) {
+    if shown != status {
+        status.clone_into(shown);
+        *updated_at = Some(now.to_owned());
+    }
+}
+
 /// Works the operating statuses of a load balancer out anew.
 pub(super) fn refresh(world: &mut World, id: &str) {
+    let now = plain(world.now);
     let state = &mut world.state.load_balancer;
     let Some(balancer) = state.load_balancers.get(id) else { return };
     let (provider, up) = (balancer.provider.clone(), balancer.admin_state_up);
@@ -39,15 +49,21 @@ pub(super) fn refresh(world: &mut World, id: &str) {
             let status =
                 member_status(state.members.get(&member), monitored, state.down_members.contains(&member));
             members.push(status);
-            state.members.update(&member, |member| status.clone_into(&mut member.operating_status));
+            state.members.update(&member, |member| {
+                show(&mut member.operating_status, &mut member.updated_at, status, &now);
+            });
         }
         for monitor in state.monitors.find_ids("pool_id", &pool) {
-            state.monitors.update(&monitor, |monitor| "ONLINE".clone_into(&mut monitor.operating_status));
+            state.monitors.update(&monitor, |monitor| {
+                show(&mut monitor.operating_status, &mut monitor.updated_at, "ONLINE", &now);
+            });
         }
         // An amphora does not know pools that no listener uses.
         let used = provider == "ovn" || state.listeners.find("default_pool_id", &pool).next().is_some();
         let status = if used { worst(&members) } else { "OFFLINE" };
-        state.pools.update(&pool, |pool| status.clone_into(&mut pool.operating_status));
+        state.pools.update(&pool, |pool| {
+            show(&mut pool.operating_status, &mut pool.updated_at, status, &now);
+        });
         if used {
             pools.push(status);
         }
@@ -55,11 +71,13 @@ pub(super) fn refresh(world: &mut World, id: &str) {
     for listener in state.listeners.find_ids("loadbalancer_id", id) {
         state.listeners.update(&listener, |listener| {
             let status = if listener.admin_state_up { "ONLINE" } else { "OFFLINE" };
-            status.clone_into(&mut listener.operating_status);
+            show(&mut listener.operating_status, &mut listener.updated_at, status, &now);
         });
     }
     let status = if up { worst(&pools) } else { "OFFLINE" };
-    state.load_balancers.update(id, |balancer| status.clone_into(&mut balancer.operating_status));
+    state.load_balancers.update(id, |balancer| {
+        show(&mut balancer.operating_status, &mut balancer.updated_at, status, &now);
+    });
 }
 
 fn member_status(member: Option<&Member>, monitored: bool, down: bool) -> &'static str {

@@ -43,15 +43,18 @@ pub(super) fn check_state(balancer: &LoadBalancer, deletes: bool) -> Result<(), 
     Err(conflict(&format!("Invalid state {status} of loadbalancer resource {}", balancer.id)))
 }
 
-/// Begins an operation: the load balancer is PENDING until it is due.
+/// Begins an operation: the load balancer is PENDING until it is due. Every change of its row, by a change below it too,
+/// moves the time of its last change.
 pub(super) fn begin(world: &mut World, id: &str, kind: OperationKind) {
     let status = match kind {
         OperationKind::Create => "PENDING_CREATE",
         OperationKind::Change => "PENDING_UPDATE",
         OperationKind::Delete => "PENDING_DELETE",
     };
+    let changed = (kind != OperationKind::Create).then(|| plain(world.now));
     let provider = world.state.load_balancer.load_balancers.update(id, |balancer| {
         status.clone_into(&mut balancer.provisioning_status);
+        balancer.updated_at = changed.or_else(|| balancer.updated_at.take());
         balancer.provider.clone()
     });
     let provider = provider.unwrap_or_default();

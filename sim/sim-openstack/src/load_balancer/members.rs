@@ -169,6 +169,7 @@ fn replace(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
             Some(other) => {
                 let mut changed = with_changes(other, wanted, &CHANGEABLE)?;
                 "PENDING_UPDATE".clone_into(&mut changed.provisioning_status);
+                changed.updated_at = Some(plain(world.now));
                 world.state.load_balancer.members.insert(changed);
             }
         }

@@ -174,9 +174,11 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
     let id = pool.id.clone();
     world.state.load_balancer.pools.insert(pool);
     if let Some(listener) = &listener {
+        let time = plain(world.now);
         world.state.load_balancer.listeners.update(&listener.id, |listener| {
             listener.default_pool_id = Some(id.clone());
             "PENDING_UPDATE".clone_into(&mut listener.provisioning_status);
+            listener.updated_at = Some(time);
         });
     }
     begin(world, &balancer_id, OperationKind::Change);
@@ -187,16 +189,20 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
 /// A change below a pool also makes the pool and its listeners PENDING.
 pub(super) fn begin_below(world: &mut World, pool: &Pool) {
     touch_listeners(world, &pool.id);
+    let time = plain(world.now);
     world.state.load_balancer.pools.update(&pool.id, |pool| {
         "PENDING_UPDATE".clone_into(&mut pool.provisioning_status);
+        pool.updated_at = Some(time);
     });
     begin(world, &pool.loadbalancer_id, OperationKind::Change);
 }
 
 fn touch_listeners(world: &mut World, pool: &str) {
+    let time = plain(world.now);
     for listener in world.state.load_balancer.listeners.find_ids("default_pool_id", pool) {
         world.state.load_balancer.listeners.update(&listener, |listener| {
             "PENDING_UPDATE".clone_into(&mut listener.provisioning_status);
+            listener.updated_at = Some(time.clone());
         });
     }
 }

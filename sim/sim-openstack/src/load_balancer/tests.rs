@@ -233,6 +233,86 @@ fn a_batch_that_changes_nothing_keeps_the_members_but_still_makes_the_load_balan
     assert_eq!(bench.get(&path).body["members"][0]["id"], before);
 }
 
+/// When something of Octavia's was last changed.
+fn changed_at(bench: &mut Bench, path: &str) -> String {
+    let body = bench.get(&format!("{ROOT}/{path}")).body;
+    let shown = body.as_object().unwrap().values().next().unwrap();
+    shown["updated_at"].as_str().unwrap_or("never").to_owned()
+}
+
+#[test]
+fn every_change_below_a_load_balancer_is_a_change_of_it_when_it_begins_and_when_it_ends() {
+    let mut bench = Bench::new();
+    let (balancer, listener_id, pool_id) = with_pool(&mut bench, "amphora");
+    let (above, within) = (format!("loadbalancers/{balancer}"), format!("pools/{pool_id}"));
+    let side = format!("listeners/{listener_id}");
+    let member = json!({"member": {"address": "10.10.0.5", "protocol_port": 80}});
+    let monitor = json!({"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1, "pool_id": pool_id});
+    let changes = [
+        (http::Method::POST, format!("pools/{pool_id}/members"), member),
+        (http::Method::PUT, format!("pools/{pool_id}/members"), json!({"members": []})),
+        (http::Method::POST, "healthmonitors".to_owned(), json!({"healthmonitor": monitor})),
+        (http::Method::PUT, format!("pools/{pool_id}"), json!({"pool": {"name": "x"}})),
+    ];
+    for (method, path, body) in changes {
+        let before = [&above, &side, &within].map(|path| changed_at(&mut bench, path));
+        bench.pass(10.0);
+        let answer = bench.send(method.clone(), &format!("{ROOT}/{path}"), &[], Some(&body));
+        assert!(answer.status.is_success(), "{method} {path}: {}", answer.text);
+        let begun = [&above, &side, &within].map(|path| changed_at(&mut bench, path));
+        bench.pass(10.0);
+        let ended = [&above, &side, &within].map(|path| changed_at(&mut bench, path));
+        for ((before, begun), ended) in before.iter().zip(&begun).zip(&ended) {
+            assert!(before < begun && begun < ended, "{method} {path}: {before}, {begun}, {ended}");
+        }
+    }
+}
+
+#[test]
+fn what_is_new_has_a_time_of_making_and_none_of_a_change_until_it_is_there() {
+    let mut bench = Bench::new();
+    let balancer = create(&mut bench, "amphora", &json!({}));
+    assert_eq!(show(&mut bench, &balancer)["updated_at"], Value::Null);
+    bench.pass(61.0);
+    let made = listener(&mut bench, &balancer, "TCP", 80);
+    let (listener, before) = (&made.body["listener"], show(&mut bench, &balancer)["updated_at"].clone());
+    assert_eq!(listener["updated_at"], Value::Null);
+    assert!(listener["created_at"].as_str() > show(&mut bench, &balancer)["created_at"].as_str());
+    bench.pass(10.0);
+    let id = listener["id"].as_str().unwrap();
+    let listener = bench.get(&format!("{ROOT}/listeners/{id}")).body["listener"].clone();
+    assert!(listener["updated_at"].as_str() > listener["created_at"].as_str());
+    assert!(show(&mut bench, &balancer)["updated_at"].as_str() > before.as_str());
+}
+
+#[test]
+fn lists_of_a_project_hold_what_is_below_all_its_load_balancers() {
+    let mut bench = Bench::new();
+    let mut wanted = [Vec::new(), Vec::new(), Vec::new()];
+    for _ in 0..2 {
+        let (_, listener, pool) = with_pool(&mut bench, "amphora");
+        let monitor = json!({"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1, "pool_id": pool});
+        let monitor = bench.post(&format!("{ROOT}/healthmonitors"), &json!({"healthmonitor": monitor}));
+        bench.pass(5.0);
+        for (ids, made) in wanted.iter_mut().zip([listener, pool, id(&monitor, "healthmonitor")]) {
+            ids.push(made);
+        }
+    }
+    for (mut wanted, name) in wanted.into_iter().zip(["listeners", "pools", "healthmonitors"]) {
+        let answer = bench.get(&format!("{ROOT}/{name}"));
+        let found = answer.body[name].as_array().unwrap().iter();
+        let mut found: Vec<&str> = found.map(|row| row["id"].as_str().unwrap()).collect();
+        found.sort_unstable();
+        wanted.sort();
+        assert_eq!(found, wanted, "{name}");
+    }
+    let named = create(&mut bench, "ovn", &json!({"name": "kube_service_a_b_c"}));
+    create(&mut bench, "ovn", &json!({"name": "kube_service_a_b_cd"}));
+    let found =
+        bench.get(&format!("{ROOT}/loadbalancers?name=kube_service_a_b_c")).body["loadbalancers"].clone();
+    assert_eq!(found.as_array().unwrap().iter().map(|row| &row["id"]).collect::<Vec<_>>(), [&json!(named)]);
+}
+
 #[test]
 fn ovn_lacks_what_it_really_lacks() {
     let mut bench = Bench::new();

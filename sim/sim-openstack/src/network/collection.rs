@@ -60,10 +60,9 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
         if let Some((special, _)) = &special {
             filters = filters.without(special.name);
         }
-        let candidates = self.indexed.iter().find_map(|name| match filters.values(name) {
-            Some([value]) => Some(self.table.find(name, value).collect()),
-            _ => None,
-        });
+        let indexed = self.indexed.iter();
+        let candidates =
+            indexed.filter_map(|name| Some(self.table.find_any(name, filters.values(name)?))).next();
         let by_index = special.as_ref().and_then(|(special, values)| (special.index)(values));
         let candidates = candidates
             .or_else(|| by_index.map(|(attribute, value)| self.table.find(attribute, &value).collect()));

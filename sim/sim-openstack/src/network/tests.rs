@@ -231,6 +231,86 @@ fn tags_filters_fields_pages_and_sorting() {
     assert_eq!(seen, 5);
 }
 
+/// The identifiers of a list.
+fn listed(bench: &mut Bench, collection: &str, query: &str) -> Vec<String> {
+    let answer = bench.get(&format!("{ROOT}/{collection}?{query}"));
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+    let mut ids: Vec<String> = answer.body[collection].as_array().unwrap().iter().map(id).collect();
+    ids.sort();
+    ids
+}
+
+fn sorted<const N: usize>(ids: [&String; N]) -> Vec<String> {
+    let mut ids = ids.map(Clone::clone).to_vec();
+    ids.sort();
+    ids
+}
+
+#[test]
+fn a_filter_that_is_given_several_times_means_any_of_its_values() {
+    let mut bench = Bench::new();
+    let (network, outside) = (bench.estate.network.clone(), bench.estate.external_network.clone());
+    let mut ports = Vec::new();
+    let mut addresses = Vec::new();
+    for (device, note) in [("one", "of a"), ("two", "of b"), ("three", "of b too")] {
+        let wanted = json!({"network_id": network, "device_id": device});
+        ports.push(id(&make(&mut bench, "ports", "port", &wanted)));
+        let wanted = json!({"floating_network_id": outside, "port_id": ports.last(), "description": note});
+        addresses.push(id(&make(&mut bench, "floatingips", "floatingip", &wanted)));
+    }
+    let [a, b, c] = [&ports[0], &ports[1], &ports[2]];
+    let two = listed(&mut bench, "floatingips", &format!("port_id={a}&port_id={c}&port_id={a}"));
+    assert_eq!(two, sorted([&addresses[0], &addresses[2]]));
+    assert_eq!(listed(&mut bench, "floatingips", "description=of%20b"), [addresses[1].clone()]);
+    assert_eq!(listed(&mut bench, "floatingips", "description=of"), Vec::<String>::new());
+    assert_eq!(listed(&mut bench, "ports", "device_id=one&device_id=two"), sorted([a, b]));
+    assert_eq!(listed(&mut bench, "ports", "device_id=none&device_id=three"), std::slice::from_ref(c));
+}
+
+#[test]
+fn ports_are_found_by_their_groups() {
+    let mut bench = Bench::new();
+    let network = bench.estate.network.clone();
+    let mut group =
+        |name: &str| id(&make(&mut bench, "security-groups", "security_group", &json!({"name": name})));
+    let (a, b) = (group("a"), group("b"));
+    let mut port = |groups: &[&String]| {
+        let wanted = json!({"network_id": network, "security_groups": groups});
+        id(&make(&mut bench, "ports", "port", &wanted))
+    };
+    let (first, second, both) = (port(&[&a]), port(&[&b]), port(&[&a, &b]));
+    assert_eq!(listed(&mut bench, "ports", &format!("security_groups={a}")), sorted([&first, &both]));
+    let any = listed(&mut bench, "ports", &format!("security_groups={a}&security_groups={b}"));
+    assert_eq!(any, sorted([&first, &second, &both]));
+}
+
+#[test]
+fn the_default_group_lets_its_own_members_in_and_other_new_groups_nobody() {
+    let mut bench = Bench::new();
+    let groups = bench.get(&format!("{ROOT}/security-groups?name=default")).body["security_groups"].clone();
+    let rules = |group: &Value| {
+        let rules = group["security_group_rules"].as_array().unwrap().clone();
+        let mut rules: Vec<_> = rules
+            .iter()
+            .map(|rule| {
+                let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
+                (text("direction"), text("ethertype"), text("remote_group_id"))
+            })
+            .collect();
+        rules.sort();
+        rules
+    };
+    let rule = |direction: &str, ethertype: &str, group: &str| {
+        (direction.to_owned(), ethertype.to_owned(), group.to_owned())
+    };
+    let out = [rule("egress", "IPv4", ""), rule("egress", "IPv6", "")];
+    let own = id(&groups[0]);
+    let within = [rule("ingress", "IPv4", &own), rule("ingress", "IPv6", &own)];
+    assert_eq!(rules(&groups[0]), [&out[..], &within[..]].concat());
+    let other = make(&mut bench, "security-groups", "security_group", &json!({"name": "other"}));
+    assert_eq!(rules(&other), out);
+}
+
 #[test]
 fn trunks_show_their_sub_ports_on_the_parent() {
     let mut bench = Bench::new();

@@ -1,6 +1,6 @@
 //! What differs between a recorded answer and the simulator's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
@@ -23,6 +23,9 @@ impl Reply {
         Self { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 }
+
+/// Lists that were cut in the data: their places, and how long they were.
+type Cut = BTreeMap<String, usize>;
 
 /// One difference: in which exchange, at which place, and what was expected and found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +79,7 @@ pub(crate) fn compare(expected: &Exchange, reply: &Reply) -> Vec<Difference> {
     if expected.status >= 400 {
         words("body", &expected.body, &reply.body, &mut note);
     } else {
-        shape("body", &expected.body, &reply.body, &mut note);
+        shape("body", &expected.body, &reply.body, &expected.cut, &mut note);
         values("body", &canonical(&expected.body), &canonical(&reply.body), &mut note);
     }
     found
@@ -90,20 +93,20 @@ fn words(place: &str, expected: &Value, own: &Value, note: &mut dyn FnMut(&str, 
 }
 
 /// Other answers must look the same: the same members with values of the same kinds.
-fn shape(place: &str, expected: &Value, own: &Value, note: &mut dyn FnMut(&str, String)) {
+fn shape(place: &str, expected: &Value, own: &Value, cut: &Cut, note: &mut dyn FnMut(&str, String)) {
     match (expected, own) {
         (Value::Object(expected), Value::Object(own)) => {
             let names: BTreeSet<&String> = expected.keys().chain(own.keys()).collect();
             for name in names {
                 let place = format!("{place}.{name}");
                 match (expected.get(name), own.get(name)) {
-                    (Some(expected), Some(own)) => shape(&place, expected, own, note),
+                    (Some(expected), Some(own)) => shape(&place, expected, own, cut, note),
                     (Some(_), None) => note(&place, "is missing".to_owned()),
                     _ => note(&place, "is not in the recorded answer".to_owned()),
                 }
             }
         }
-        (Value::Array(expected), Value::Array(own)) => elements(place, expected, own, note),
+        (Value::Array(expected), Value::Array(own)) => elements(place, expected, own, cut, note),
         (Value::String(_), Value::String(_))
         | (Value::Bool(_), Value::Bool(_))
         | (Value::Null, Value::Null) => {}
@@ -175,20 +178,21 @@ fn is_volatile(text: &str) -> bool {
     identifier || time || address || named_by_address || text.starts_with("http")
 }
 
-/// Each element must look like one of the recorded elements; the first is named if none fits.
-fn elements(place: &str, expected: &[Value], own: &[Value], note: &mut dyn FnMut(&str, String)) {
-    if expected.is_empty() != own.is_empty() {
-        note(place, format!("expected {} elements, found {}", expected.len(), own.len()));
+/// There must be as many elements, and each must look like one of the recorded; the first is named if none fits.
+fn elements(place: &str, expected: &[Value], own: &[Value], cut: &Cut, note: &mut dyn FnMut(&str, String)) {
+    let length = cut.get(place).copied().unwrap_or(expected.len());
+    if length != own.len() {
+        note(place, format!("expected {length} elements, found {}", own.len()));
     }
     let place = format!("{place}[]");
     for own in own {
         let fits = |expected: &Value| {
             let mut same = true;
-            shape("", expected, own, &mut |_, _| same = false);
+            shape("", expected, own, &Cut::new(), &mut |_, _| same = false);
             same
         };
         if let (false, Some(first)) = (expected.iter().any(fits), expected.first()) {
-            shape(&place, first, own, note);
+            shape(&place, first, own, cut, note);
         }
     }
 }

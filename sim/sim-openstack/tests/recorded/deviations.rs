@@ -31,6 +31,11 @@ const DEVIATIONS: &[Deviation] = &[
         "pages go by identifiers, which are random: other ports are on the page",
     ),
     row(
+        "neutron-ports-fields",
+        "body.ports[].fixed_ips",
+        "the one port on the page is random: ports of servers have two addresses, the recorded port of the router had one",
+    ),
+    row(
         "octavia-ovn-lb-status-tree",
         "body.statuses.loadbalancer.listeners[].pools[].operating_status",
         "OVN shows a pool without members as OFFLINE or ONLINE, depending on what was changed last; here it is ONLINE",
@@ -50,6 +55,12 @@ const DEVIATIONS: &[Deviation] = &[
         "octavia-amphora-members-list-after-additive",
         "body.members*",
         "a new member is OFFLINE until the next heartbeat of the amphora; here its monitor has seen it at once",
+    ),
+    row(
+        "octavia-ovn-members-list-after-*",
+        "body.members",
+        "recorded while OVN's driver still worked (new members are PENDING_CREATE): it adds before it deletes, and still \
+         showed the member that the batch leaves out; here the test waits until it has ended",
     ),
     row(
         "octavia-ovn-members-list-empty",

@@ -26,6 +26,9 @@ pub(crate) struct Exchange {
     pub(crate) status: u16,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Value,
+    /// Lists of which most entries were left out, by their place, with the length they really had.
+    #[serde(default)]
+    pub(crate) cut: BTreeMap<String, usize>,
 }
 
 /// All of them by name.

@@ -80,6 +80,7 @@ impl Player {
         player.complete_estate();
         player.member = player.login(MEMBER);
         player.admin = player.login(ADMIN);
+        player.open_ssh();
         player
     }
 
@@ -87,6 +88,10 @@ impl Player {
     fn complete_estate(&mut self) {
         let estate = self.estate.clone();
         let world = self.cloud.world();
+        // There was no Barbican, and so no role for it.
+        let identity = &mut world.state.identity;
+        let creator = identity.role_named("creator").map(|role| role.id.clone());
+        identity.assignments.retain(|(_, _, role)| Some(role) != creator.as_ref());
         let subnet6 = network::NewSubnet {
             name: "k8s-subnet6".to_owned(),
             network_id: estate.network.clone(),
@@ -152,6 +157,17 @@ impl Player {
         for (name, recorded) in RECORDED {
             self.translation.insert(recorded.to_owned(), own(name).clone());
         }
+    }
+
+    /// The recorded group of the Nodes had a rule of its own.
+    fn open_ssh(&mut self) {
+        let rule = json!({
+            "security_group_id": self.estate.security_group, "direction": "ingress", "protocol": "tcp",
+            "port_range_min": 22, "port_range_max": 22, "remote_ip_prefix": "0.0.0.0/0",
+        });
+        let (member, url) = (self.member.clone(), "http://127.0.0.1:9696/v2.0/security-group-rules");
+        let made = self.ask(&member, "POST", url, &[], &json!({"security_group_rule": rule}));
+        assert_eq!(made.status, 201, "{}", made.body);
     }
 
     fn login(&mut self, account: Account) -> String {
