@@ -86,7 +86,7 @@ impl RouteAccess {
         let offer = Offer::of(extensions.iter().map(|extension| extension.alias.as_str()));
         match offer {
             None => {
-                tracing::warn!("Neutron has neither extraroute nor extraroute-atomic: there are no routes")
+                tracing::warn!("Neutron has neither extraroute nor extraroute-atomic: there are no routes");
             }
             Some(offer) => tracing::info!(?offer, %router, "found out how routes are changed"),
         }

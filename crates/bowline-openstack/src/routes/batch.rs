@@ -1,5 +1,6 @@
 //! Changes of routes in the words of Neutron, with what became of each. Pure.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use bowline_cloud::{AddressKind, CloudError, ErrorClass, Route, RouteChange};
@@ -83,25 +84,18 @@ impl Batch {
     }
 }
 
-/// A list of routes with some removed and then some added, each once.
+/// A list of routes with some removed and then some added, each once however it is spelled.
 pub(super) fn changed(
     before: &[RouterRoute],
     remove: &[RouterRoute],
     add: &[RouterRoute],
 ) -> Vec<RouterRoute> {
+    let remove: BTreeSet<&RouterRoute> = remove.iter().collect();
     let mut after: Vec<RouterRoute> =
         before.iter().filter(|route| !remove.contains(route)).cloned().collect();
-    for route in add {
-        if !after.iter().any(|there| is_same(there, route)) {
-            after.push(route.clone());
-        }
-    }
+    let mut there: BTreeSet<_> = after.iter().filter_map(read).collect();
+    after.extend(add.iter().filter(|route| read(route).is_none_or(|new| there.insert(new))).cloned());
     after
-}
-
-/// Whether two spellings mean the same route.
-fn is_same(a: &RouterRoute, b: &RouterRoute) -> bool {
-    a == b || read(a).is_some_and(|read_a| read(b) == Some(read_a))
 }
 
 /// Destination and next hop of a route.
@@ -163,4 +157,35 @@ fn next_hop(route: &Route) -> Result<IpAddr, CloudError> {
         );
         CloudError::new(ErrorClass::Invalid, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(destination: &str, nexthop: &str) -> RouterRoute {
+        RouterRoute { destination: destination.to_owned(), nexthop: nexthop.to_owned() }
+    }
+
+    #[test]
+    fn a_table_with_a_route_that_cannot_be_read_is_no_list() {
+        for (destination, hop) in [("10.0.0.0", "10.9.9.9"), ("10.0.0.0/24", "gateway"), ("", "")] {
+            assert!(listed(&route(destination, hop), false).is_err(), "{destination:?} {hop:?}");
+        }
+    }
+
+    #[test]
+    fn a_route_that_is_there_in_another_spelling_is_not_added_again() {
+        let before = [route("fd00:0:0:1::/64", "fd00:0::9"), route("10.0.0.7/24", "10.9.9.9")];
+        let add = [route("fd00:0:0:1::/64", "fd00::9"), route("10.0.0.0/24", "10.9.9.9")];
+        assert_eq!(changed(&before, &[], &add), before);
+        assert_eq!(changed(&before, &before[..1], &add[..1]), [before[1].clone(), add[0].clone()]);
+    }
+
+    #[test]
+    fn a_removal_of_what_was_never_listed_is_refused() {
+        let stranger = Route::new("uid", Some("n".to_owned()), "10.0.0.0/24".parse().unwrap());
+        let answers = Batch::new(&[RouteChange::Delete(stranger)]).into_answers();
+        assert_eq!(answers[0].as_ref().unwrap_err().class(), ErrorClass::Invalid);
+    }
 }

@@ -50,9 +50,11 @@ pub(super) async fn prepare(
         Ok(ports) => ports,
         Err(error) => return fail(batch, |_| true, &error),
     };
-    let missing = |task: &Task| task.verb == Verb::Add && !ports.contains_key(&task.hop);
-    for task in batch.done().filter(|task| missing(task)).cloned().collect::<Vec<_>>() {
-        batch.fail(|other| *other == task, || no_port(&task));
+    for task in batch.done().filter(|task| task.verb == Verb::Add).cloned().collect::<Vec<_>>() {
+        let known = ports.get(&task.hop).map(pairs::is_known);
+        if known != Some(true) {
+            batch.fail(|other| *other == task, || not_opened(&task, known.is_some()));
+        }
     }
     let changes = changes(batch, &ports, staying);
     let changing = changes.into_values().map(|(port, change)| change_port(client, port, change));
@@ -119,8 +121,15 @@ fn fail(batch: &mut Batch, which: impl Fn(&Task) -> bool, error: &Error) {
     batch.fail(|task| which(task) && !(hopeless && task.verb == Verb::Remove), || shared(error));
 }
 
-fn no_port(task: &Task) -> CloudError {
+/// Why a port is not opened; `found` says whether there is one.
+fn not_opened(task: &Task, found: bool) -> CloudError {
     let Task { hop, destination, .. } = task;
+    if found {
+        return CloudError::transient(format!(
+            "Neutron does not tell the allowed address pairs of the port with address {hop}; without them none can be \
+             added for {destination}"
+        ));
+    }
     let message = format!(
         "no port in the networks of the router has the address {hop}, so that none can be opened for {destination}; \
          check that the Node's first InternalIP is in a network of the router"

@@ -49,7 +49,8 @@ impl Table {
         let (remove, add) = (batch.routes(Verb::Remove), batch.routes(Verb::Add));
         match self.put(client, &remove, &add).await {
             Ok(()) => true,
-            Err(Failure::Call(error)) if may_be_one(&error) && remove.len() + add.len() > 1 => false,
+            // With its parts it is also found out which of them it was.
+            Err(failure) if failure.may_be_one() && !add.is_empty() => false,
             Err(failure) => {
                 batch.fail_all(|| failure.to_cloud());
                 true
@@ -74,16 +75,16 @@ impl Table {
         let mut parts = vec![batch.routes(Verb::Add)];
         while let Some(mut part) = parts.pop().filter(|part| !part.is_empty()) {
             let Err(failure) = self.add(client, &part).await else { continue };
-            match &failure {
-                Failure::Call(error) if may_be_one(error) && part.len() > 1 => {
-                    let rest = part.split_off(part.len() / 2);
-                    parts.extend([rest, part]);
-                }
-                _ => {
-                    let failed = |task: &Task| task.verb == Verb::Add && part.contains(&task.route);
-                    batch.fail(failed, || failure.to_cloud());
-                }
+            if part.len() > 1 && failure.may_be_one() {
+                let rest = part.split_off(part.len() / 2);
+                parts.extend([rest, part]);
+                continue;
             }
+            let failed = |task: &Task| task.verb == Verb::Add && part.contains(&task.route);
+            batch.fail(failed, || match part.as_slice() {
+                [route] if failure.may_be_one() => failure.about(route),
+                _ => failure.to_cloud(),
+            });
         }
     }
 
@@ -135,6 +136,22 @@ enum Failure {
 }
 
 impl Failure {
+    /// Whether it may be about one of the routes, or about their number.
+    fn may_be_one(&self) -> bool {
+        matches!(self, Self::Call(error) if matches!(error.class(), ErrorClass::Invalid | ErrorClass::Quota))
+    }
+
+    /// For the one route that it is about. Neutron repeats the whole table before it says what is wrong with it.
+    fn about(&self, route: &RouterRoute) -> CloudError {
+        let RouterRoute { destination, nexthop } = route;
+        let refusal = self.to_cloud();
+        let message = format!(
+            "the router takes no route to {destination} via {nexthop}; the next hop must be in a subnet of the router, \
+             and the quota of routes not used up: {refusal}"
+        );
+        CloudError::new(refusal.class(), message).caused_by(refusal)
+    }
+
     /// For one of the changes that fail by it.
     fn to_cloud(&self) -> CloudError {
         match self {
@@ -148,9 +165,4 @@ impl Failure {
             }
         }
     }
-}
-
-/// Whether a refusal may be about one of the routes, or about their number.
-fn may_be_one(error: &Error) -> bool {
-    matches!(error.class(), ErrorClass::Invalid | ErrorClass::Quota)
 }
