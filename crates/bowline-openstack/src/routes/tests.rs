@@ -30,14 +30,10 @@ async fn two_hundred_routes_are_one_change_of_the_router_and_their_ports_are_fou
         assert_eq!(calls, ["5 GET /v2.0/ports", "200 PUT /v2.0/ports/{id}"], "one for the interfaces");
         assert_eq!(bench.table().len(), 200);
         assert_eq!(bench.open_for(199), [pods(199)]);
-        // All of them again: nothing is written but what says that they are to be there.
+        // All of them again: no port is written, and the router only where that costs less than to look.
         bench.apply_all(&changes).await;
-        let calls = bench.calls();
-        assert_eq!(
-            calls.iter().filter(|call| call.contains("PUT")).count(),
-            of_router.len() % 2,
-            "{calls:?}"
-        );
+        let writes: Vec<_> = bench.calls().into_iter().filter(|call| call.contains("PUT")).collect();
+        assert_eq!(writes, if missing == ATOMIC { vec![add] } else { vec![] });
         let removals: Vec<_> = bench.list().await.into_iter().map(RouteChange::Delete).collect();
         bench.calls();
         bench.apply_all(&removals).await;
