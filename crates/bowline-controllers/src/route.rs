@@ -10,6 +10,7 @@ mod execute;
 pub mod plan;
 pub mod range;
 pub mod retries;
+pub mod target;
 mod trigger;
 pub mod verdict;
 mod work;

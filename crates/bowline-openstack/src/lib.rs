@@ -4,6 +4,8 @@
 
 pub mod config;
 pub mod error;
+pub mod fence;
 pub mod instances;
 pub mod inventory;
 pub mod loadbalancer;
+pub mod routes;

@@ -79,6 +79,7 @@ pub fn plan(observed: &Observed, range: &ClusterRange) -> RoutePlan {
         wanted: wanted(&observed.nodes),
         known: observed.nodes.iter().map(|node| node.name.as_str()).collect(),
         standing: BTreeMap::new(),
+        incomplete: BTreeMap::new(),
         plan: RoutePlan::default(),
     };
     let is_foreign = |target: &String| observed.foreign.contains(target);
@@ -96,6 +97,7 @@ struct Planner<'a> {
     wanted: BTreeMap<RouteKey<'a>, &'a NodeView>,
     known: BTreeSet<&'a str>,
     standing: BTreeMap<RouteKey<'a>, Standing>,
+    incomplete: BTreeMap<RouteKey<'a>, &'a Route>,
     plan: RoutePlan,
 }
 
@@ -107,6 +109,10 @@ impl<'a> Planner<'a> {
             self.plan.needs.entry(key.0.to_owned()).or_default();
         }
         match self.why_delete(route) {
+            None if route.incomplete.is_some() => {
+                self.incomplete.insert(key, route);
+                self.note(key, Standing::ToBeMade);
+            }
             None => self.note(key, Standing::There),
             Some(reason) => {
                 let step = Planned::new(RouteChange::Delete(route.clone()), reason);
@@ -134,7 +140,10 @@ impl<'a> Planner<'a> {
     fn why_delete(&self, route: &'a Route) -> Option<String> {
         let key = key(route);
         if route.blackhole {
-            return Some("it leads nowhere".to_owned());
+            return Some(match (route.next_hop, &route.target_node) {
+                (Some(hop), None) => format!("it leads to {hop}, which no Node has"),
+                _ => "it leads nowhere".to_owned(),
+            });
         }
         let (target, destination) = key;
         match (self.wanted.get(&key), &route.target_addresses) {
@@ -153,12 +162,13 @@ impl<'a> Planner<'a> {
     }
 
     fn finish(self) -> RoutePlan {
-        let Self { wanted, standing, mut plan, .. } = self;
+        let Self { wanted, standing, incomplete, mut plan, .. } = self;
         for ((name, destination), node) in wanted {
             let standing = standing.get(&(name, destination)).copied().unwrap_or(Standing::ToBeMade);
             plan.needs.entry(name.to_owned()).or_default().push(Need { destination, standing });
             if standing == Standing::ToBeMade {
-                plan.changes.entry(destination).or_default().push(creation(node, destination));
+                let listed = incomplete.get(&(name, destination)).copied();
+                plan.changes.entry(destination).or_default().push(creation(node, destination, listed));
             }
         }
         plan
@@ -188,10 +198,15 @@ fn same_addresses(a: &[NodeAddress], b: &[NodeAddress]) -> bool {
     sorted(a) == sorted(b)
 }
 
-fn creation(node: &NodeView, destination: IpNet) -> Planned<RouteChange> {
+/// A route to be made, or `listed` to be completed.
+fn creation(node: &NodeView, destination: IpNet, listed: Option<&Route>) -> Planned<RouteChange> {
     let mut route = Route::new("", Some(node.name.to_string()), destination);
     route.target_addresses = Some(node.addresses.clone());
-    let reason = format!("the pods of Node {} have no route", node.name);
+    let mut reason = format!("the pods of Node {} have no route", node.name);
+    if let Some(Route { next_hop, incomplete: Some(lacks), .. }) = listed {
+        route.next_hop = *next_hop;
+        reason = format!("the route to the pods of Node {} is incomplete: {lacks}", node.name);
+    }
     Planned::new(RouteChange::Create { hint: node.uid.to_string(), route }, reason)
 }
 

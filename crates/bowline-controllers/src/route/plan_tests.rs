@@ -260,6 +260,42 @@ fn nodes_of_other_clouds_keep_what_they_have() {
 }
 
 #[test]
+fn an_incomplete_route_is_asked_for_again_as_it_is_and_not_taken_away() {
+    let incomplete = |name: &str| {
+        let mut route = Route::via(name, "192.0.2.7".parse().unwrap(), net(A4));
+        route.target_node = Some("a".to_owned());
+        route.incomplete = Some("its port is shut".to_owned());
+        route
+    };
+    let nodes = [node("a", &[A4], &["192.0.2.1", "192.0.2.7"])];
+    let plan = planned(&nodes, &[incomplete("r1")]);
+    assert_eq!(shown(&plan), ["+a 10.120.0.0/24"]);
+    let step = &plan.changes[&net(A4)][0];
+    assert_eq!(step.reason, "the route to the pods of Node a is incomplete: its port is shut");
+    let RouteChange::Create { route: asked, .. } = &step.step else { panic!("{step:?}") };
+    assert_eq!(asked.next_hop, Some("192.0.2.7".parse().unwrap()), "the hop that it has");
+    let beside = planned(&nodes, &[incomplete("r1"), route("r2", "a", A4)]);
+    assert_eq!(shown(&beside), Vec::<String>::new(), "a good one beside it is enough");
+    let unwanted = planned(&[node("b", &[B4], &[])], &[incomplete("r1"), route("r2", "b", B4)]);
+    assert_eq!(shown(&unwanted), ["-r1"], "what nobody wants is not completed");
+}
+
+#[test]
+fn a_next_hop_that_no_node_has_is_named_and_one_of_another_clouds_node_is_left_alone() {
+    let hop = |name: &str, hop: &str, cidr: &str| Route::via(name, hop.parse().unwrap(), net(cidr));
+    let edge = node("edge", &[], &["192.0.2.8"]);
+    let ours = node("a", &[A4], &["192.0.2.1"]);
+    let listed =
+        vec![hop("r1", "192.0.2.1", A4), hop("r2", "192.0.2.8", B4), hop("r3", "192.0.2.9", "10.120.9.0/24")];
+    let routes = crate::route::target::with_targets(listed, &[ours.clone(), edge]);
+    let observed = Observed { nodes: vec![ours], foreign: BTreeSet::from(["edge".to_owned()]), routes };
+    let plan = plan(&observed, &dual_range());
+    assert_eq!(shown(&plan), ["-r3"]);
+    let reason = &plan.changes.values().next().unwrap()[0].reason;
+    assert_eq!(reason, "it leads to 192.0.2.9, which no Node has");
+}
+
+#[test]
 fn every_change_says_why() {
     let plan = planned(
         &[node("a", &[A4], &["192.0.2.1"])],

@@ -22,6 +22,7 @@ use super::execute::{Hands, Tried, may_not_go_on, write_condition};
 use super::plan::{Observed, Removal, RoutePlan, plan};
 use super::range::ClusterRange;
 use super::retries::Retries;
+use super::target::with_targets;
 use super::trigger::{Pending, Trigger};
 use super::verdict::{Fate, Fates, networks};
 use super::{CONDITION_WRITES_AT_ONCE, RouteOptions};
@@ -173,8 +174,9 @@ impl Work {
             instances.as_ref().is_none_or(|instances| instances.claims(node) == Claim::Ours)
         };
         let snapshot = self.context.nodes.snapshot();
-        let all = snapshot.objects().iter().map(|object| object.view.clone());
-        let (nodes, foreign): (Vec<_>, Vec<_>) = all.partition(is_ours);
+        let all: Vec<_> = snapshot.objects().iter().map(|object| object.view.clone()).collect();
+        let routes = with_targets(routes, &all);
+        let (nodes, foreign): (Vec<_>, Vec<_>) = all.into_iter().partition(is_ours);
         Observed { nodes, foreign: foreign.iter().map(|node| node.name.to_string()).collect(), routes }
     }
 

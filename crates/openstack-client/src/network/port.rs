@@ -108,6 +108,9 @@ pub struct PortQuery {
     pub network_id: Option<NetworkId>,
     /// With this address.
     pub ip_address: Option<IpAddr>,
+    /// With one of these addresses, if there are any. Each makes the request's line longer, and servers take no more than
+    /// 8 kB of it: a hundred addresses always fit.
+    pub any_address: Vec<IpAddr>,
     /// With an address in this subnet.
     pub subnet_id: Option<SubnetId>,
     /// With this security group.
@@ -127,14 +130,17 @@ impl PortQuery {
         Self { device_id: Some(id.into()), ..Self::default() }
     }
 
-    /// Neutron takes several values of `fixed_ips` together, and of another attribute any of them.
+    /// Of several values of `fixed_ips`, Neutron wants one of the addresses and one of the subnets; of another attribute any.
     fn apply(&self, call: Call) -> Call {
         let devices = self.device_id.iter().chain(&self.device_ids);
         let call = devices.fold(call, |call, id| call.with("device_id", id));
-        let call = call
+        let mut call = call
             .with_some("device_owner", self.device_owner.as_ref())
-            .with_some("network_id", self.network_id.as_ref())
-            .with_some("fixed_ips", self.ip_address.map(|address| format!("ip_address={address}")))
+            .with_some("network_id", self.network_id.as_ref());
+        for address in self.ip_address.iter().chain(&self.any_address) {
+            call = call.with("fixed_ips", format!("ip_address={address}"));
+        }
+        let call = call
             .with_some("fixed_ips", self.subnet_id.as_ref().map(|id| format!("subnet_id={id}")))
             .with_some("security_groups", self.security_group.as_ref())
             .with_some("name", self.name.as_ref())

@@ -99,22 +99,32 @@ pub(super) fn find<'a>(world: &'a World, caller: &Caller, id: &str) -> Result<&'
     port.filter(|port| may_see(world, caller, port)).ok_or_else(|| missing("ports", id))
 }
 
-/// `fixed_ips=ip_address=…`, `fixed_ips=subnet_id=…`, `fixed_ips=ip_address_substr=…`.
+/// `fixed_ips=ip_address=…`, `fixed_ips=subnet_id=…`, `fixed_ips=ip_address_substr=…`. Of each kind that is asked for, one
+/// of the values must be the address's.
 fn has_fixed_ip(port: &Port, wanted: &[String]) -> bool {
+    let split: Vec<(&str, &str)> = wanted.iter().filter_map(|wanted| wanted.split_once('=')).collect();
+    let kinds = ["ip_address", "subnet_id", "ip_address_substr"];
+    if split.len() < wanted.len() || split.iter().any(|(kind, _)| !kinds.contains(kind)) {
+        return false;
+    }
+    let one_of = |kind: &str, is: &dyn Fn(&str) -> bool| {
+        let mut of_kind = split.iter().filter(|(asked, _)| *asked == kind).peekable();
+        of_kind.peek().is_none() || of_kind.any(|(_, value)| is(value))
+    };
     port.fixed_ips.iter().any(|fixed| {
-        wanted.iter().all(|wanted| match wanted.split_once('=') {
-            Some(("ip_address", address)) => fixed.ip_address == address,
-            Some(("subnet_id", subnet)) => fixed.subnet_id == subnet,
-            Some(("ip_address_substr", part)) => fixed.ip_address.contains(part),
-            _ => false,
-        })
+        one_of("ip_address", &|address| fixed.ip_address == address)
+            && one_of("subnet_id", &|subnet| fixed.subnet_id == subnet)
+            && one_of("ip_address_substr", &|part| fixed.ip_address.contains(part))
     })
 }
 
 /// One whole address is found by an index.
 fn fixed_ip_index(wanted: &[String]) -> Option<(&'static str, String)> {
-    let address = wanted.iter().find_map(|wanted| wanted.strip_prefix("ip_address="))?;
-    Some(("ip_address", address.to_owned()))
+    let mut addresses = wanted.iter().filter_map(|wanted| wanted.strip_prefix("ip_address="));
+    match (addresses.next(), addresses.next()) {
+        (Some(address), None) => Some(("ip_address", address.to_owned())),
+        _ => None,
+    }
 }
 
 /// A port as Neutron shows it.

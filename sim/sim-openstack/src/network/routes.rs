@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use serde_json::{Value, json};
 
 use super::changes::{check_revision, may_change, now, wanted_changes};
-use super::errors::{bad_request, missing, required};
+use super::errors::{bad_request, missing, path_unknown, required};
 use super::model::{Route, Standard};
 use super::routers::{find, render};
 use crate::cloud::World;
@@ -68,23 +68,26 @@ fn problem(world: &World, router: &str, routes: &[Route]) -> Option<&'static str
     None
 }
 
-/// `add_extraroutes` and `remove_extraroutes`: what is there already, or already gone, is no error.
+/// `add_extraroutes` and `remove_extraroutes`: what is there already, or already gone, is no error. The routes that come of
+/// it are checked as a whole, as if they had been put.
 pub(super) fn serve(world: &mut World, call: &Call<'_>, id: &str, add: bool) -> Reply {
+    if world.config.missing_network_extensions.iter().any(|missing| missing == "extraroute-atomic") {
+        return Err(path_unknown());
+    }
     let router = find(world, call, id)?.clone();
     let action = if add { "add_extraroutes" } else { "remove_extraroutes" };
     may_change(call.caller, &router.project_id, action, missing("routers", id))?;
     check_revision(call, &router)?;
     let changes = wanted_changes(call, "router")?;
     let wanted = changes.get("routes").ok_or_else(|| required("routes"))?;
+    let named: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
     let mut routes = router.routes.clone();
     if add {
-        let new = checked(world, id, wanted)?;
-        routes.extend(new.into_iter().filter(|route| !router.routes.contains(route)));
-        check_count(world, id, routes.len())?;
+        routes.extend(named.into_iter().filter(|route| !router.routes.contains(route)));
     } else {
-        let gone: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
-        routes.retain(|route| !gone.contains(route));
+        routes.retain(|route| !named.contains(route));
     }
+    let routes = checked(world, id, &json!(routes))?;
     let time = now(world);
     let changed = world.state.network.routers.update(id, |router| {
         if router.routes != routes {

@@ -359,6 +359,26 @@ fn an_extension_that_is_missing_is_not_listed() {
     let listed = bench.get(&format!("{ROOT}/extensions")).body["extensions"].clone();
     let has = |alias: &str| listed.as_array().unwrap().iter().any(|extension| extension["alias"] == alias);
     assert!(has("extraroute") && !has("extraroute-atomic"));
+    let path = format!("{ROOT}/routers/{}/add_extraroutes", bench.estate.router);
+    let unknown = bench.put(&path, &json!({"router": {"routes": []}}));
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn ports_are_found_by_several_addresses_at_once() {
+    let mut bench = Bench::new();
+    let ports = [port(&mut bench), port(&mut bench), port(&mut bench)];
+    let address = |port: &Value| port["fixed_ips"][0]["ip_address"].as_str().unwrap().to_owned();
+    let (first, third) = (address(&ports[0]), address(&ports[2]));
+    let subnet = bench.estate.subnet.clone();
+    let either = format!("fixed_ips=ip_address%3D{first}&fixed_ips=ip_address%3D{third}");
+    let count = |bench: &mut Bench, query: &str| {
+        bench.get(&format!("{ROOT}/ports?{query}")).body["ports"].as_array().unwrap().len()
+    };
+    assert_eq!(count(&mut bench, &either), 2);
+    assert_eq!(count(&mut bench, &format!("{either}&fixed_ips=subnet_id%3D{subnet}")), 2);
+    assert_eq!(count(&mut bench, &format!("{either}&fixed_ips=subnet_id%3Dnone")), 0);
+    assert_eq!(count(&mut bench, &format!("{either}&fixed_ips=nonsense%3D1")), 0);
 }
 
 #[test]

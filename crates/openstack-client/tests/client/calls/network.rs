@@ -68,6 +68,12 @@ async fn ports_are_found_made_changed_and_deleted() {
         "device_id=s1&device_id=s2&device_id=s3&network_id=n1&fixed_ips=ip_address%3D10.10.0.251&security_groups=sg1&project_id=05a2ca643f9c4ec88c197cde22941c01&tags=a%2Cb&not-tags-any=c&limit=500"
     );
     assert_eq!((found[0].revision_number, found[0].fixed_ips.len()), (Some(4), 2));
+    let any_address = vec![address("10.10.0.1"), address("fd00::1")];
+    network.ports(&PortQuery { any_address, ..PortQuery::default() }).all().await.unwrap();
+    assert_eq!(
+        last(&cloud).query,
+        "fixed_ips=ip_address%3D10.10.0.1&fixed_ips=ip_address%3Dfd00%3A%3A1&limit=500"
+    );
     assert_eq!(found[0].allowed_address_pairs.as_ref().unwrap()[0].ip_address, "10.244.0.0/24");
 
     let id = PortId::new("p1").unwrap();
