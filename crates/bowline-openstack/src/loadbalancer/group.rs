@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use bowline_cloud::Planned;
 use openstack_client::PortId;
 use openstack_client::network::{EtherType, Port, SecurityGroup};
+
+use super::step::CloudStep;
 
 /// A security group as a Service wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,4 +41,16 @@ pub struct FoundGroup {
     pub group: SecurityGroup,
     /// The ports that have it, and those that shall have it.
     pub ports: Vec<Port>,
+}
+
+/// The steps that make a group as it is wanted.
+#[must_use]
+pub fn ensure_steps(_wanted: Option<&WantedGroup>, _found: Option<&FoundGroup>) -> Vec<Planned<CloudStep>> {
+    Vec::new()
+}
+
+/// The steps that take a group away.
+#[must_use]
+pub fn removal_steps(_found: &FoundGroup) -> Vec<Planned<CloudStep>> {
+    Vec::new()
 }
