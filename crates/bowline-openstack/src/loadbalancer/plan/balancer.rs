@@ -40,7 +40,7 @@ pub(super) fn broken(wanted: &Wanted, claim: &Claim<'_>) -> LoadBalancerPlan {
     let failed = format!("Octavia could not make or change load balancer {id} (ERROR)");
     let failover =
         format!("let an administrator see why, then repair it with `openstack loadbalancer failover {id}`");
-    let others = claim.others();
+    let others: Vec<&str> = claim.sharers().into_iter().collect();
     if !claim.owner {
         return refuse(vec![format!("{failed}, and it is not this Service's own; {failover}")]);
     }

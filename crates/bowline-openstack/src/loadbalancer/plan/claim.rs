@@ -3,11 +3,13 @@
 //! What is not proven ours is never changed. Names are the same in two clusters of the same `--cluster-name`; tags with UIDs tell
 //! them apart where they are there.
 
+use std::collections::BTreeSet;
+
 use bowline_cloud::Planned;
 use openstack_client::load_balancer::Listener;
 
 use crate::loadbalancer::annotations::LOAD_BALANCER_ID;
-use crate::loadbalancer::found::{Found, FoundBalancer, FoundBy};
+use crate::loadbalancer::found::{Children, Found, FoundBalancer, FoundBy};
 use crate::loadbalancer::names::{LOAD_BALANCER_PREFIX, Names, in_cluster};
 use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::step::{Action, CloudStep, Seen};
@@ -87,6 +89,19 @@ impl<'a> Claim<'a> {
         tags.filter(|tag| tag.starts_with(LOAD_BALANCER_PREFIX) && !self.is_own(tag)).collect()
     }
 
+    /// All other Services that are on it, by its tags or by those of a listener.
+    pub(super) fn sharers(&self) -> BTreeSet<&'a str> {
+        let listeners: &[Listener] = match &self.there.children {
+            Children::Known(tree) => &tree.listeners,
+            Children::AsWanted | Children::Busy => &[],
+        };
+        let on_listeners = listeners.iter().filter_map(|listener| match self.holder(listener) {
+            Holder::Service(tag) => Some(tag),
+            Holder::Us | Holder::Unknown => None,
+        });
+        self.others().into_iter().chain(on_listeners).collect()
+    }
+
     /// Whose a listener is. Those without tags belong to the owner.
     pub(super) fn holder<'l>(&self, listener: &'l Listener) -> Holder<'l> {
         let mut tags = listener.tags.iter().map(String::as_str);
@@ -129,7 +144,7 @@ impl<'a> Claim<'a> {
         let (others, most) = (self.others().len(), wanted.most_sharers);
         if !self.is_tagged() && i64::try_from(others).unwrap_or(i64::MAX) >= most {
             problems.push(format!(
-                "load balancer {id} is shared by {others} Services and max-shared-lb allows {most}; use another one"
+                "load balancer {id} is shared by {others} already and max-shared-lb is {most}; use another one"
             ));
         }
         if matches!(wanted.address, WantedAddress::Own { .. }) {

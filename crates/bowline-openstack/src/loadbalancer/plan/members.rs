@@ -68,8 +68,10 @@ impl<'a> Members<'a> {
             wanted.zip(found).is_some_and(|(wanted, found)| wanted != found)
         };
         let moving: Vec<Spot> = self.differing(elsewhere).iter().map(|(wanted, _)| spot(wanted)).collect();
-        let change = SetChange { before: self.found.len(), removed: self.leftover().len() };
-        let news = self.news().map(|reason| self.set(&[], &moving, change, &reason));
+        let news = self.news().map(|(reason, removed)| {
+            let change = SetChange { before: self.found.len(), removed };
+            self.set(&[], &moving, change, &reason)
+        });
         news.into_iter().chain(self.moves(&moving)).collect()
     }
 
@@ -85,7 +87,7 @@ impl<'a> Members<'a> {
             let reason = format!("{names} must be in another subnet, which needs a new member");
             steps.push(self.set(out, later, removed, &reason));
             let back = SetChange { before: before.saturating_sub(out.len()), removed: 0 };
-            steps.push(self.set(&[], later, back, &format!("{names} come back in the right subnet")));
+            steps.push(self.set(&[], later, back, &format!("{names} back in the right subnet")));
             rest = later;
         }
         steps
@@ -110,8 +112,8 @@ impl<'a> Members<'a> {
         self.claim.step(Action::SetMembers { pool, members, change }, format!("{}: {reason}", self.at))
     }
 
-    /// Who joined, who left, who changed; none if the members are the right ones.
-    fn news(&self) -> Option<String> {
+    /// Who joined, who left, who changed, and how many left; none if the members are the right ones.
+    fn news(&self) -> Option<(String, usize)> {
         let joined: Vec<&str> = self.missing().iter().map(|member| member.name.as_str()).collect();
         let left: Vec<&str> = self.leftover().iter().map(|member| member.name.as_str()).collect();
         let other = |wanted: &BatchMember, found: &Member| {
@@ -122,6 +124,7 @@ impl<'a> Members<'a> {
         let (moved, joined): (Vec<&str>, Vec<&str>) =
             joined.into_iter().partition(|name| left.contains(name));
         let left: Vec<&str> = left.into_iter().filter(|name| !moved.contains(name)).collect();
+        let removed = left.len();
         let told = [
             (joined, "joined"),
             (left, "left"),
@@ -133,7 +136,7 @@ impl<'a> Members<'a> {
             .filter(|(names, _)| !names.is_empty())
             .map(|(names, what)| format!("{} {what}", few(names)))
             .collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        (!told.is_empty()).then(|| (told.join("; "), removed))
     }
 
     /// First those that are missing, so that there are never fewer than before.

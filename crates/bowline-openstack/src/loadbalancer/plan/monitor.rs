@@ -62,7 +62,7 @@ fn update(wanted: &WantedMonitor, found: &HealthMonitor) -> (HealthMonitorUpdate
         };
         change.url_path = of("path", &found.url_path, path);
         change.http_method = of("method", &found.http_method, method);
-        change.expected_codes = of("expected codes", &found.expected_codes, codes);
+        change.expected_codes = of("expected-codes", &found.expected_codes, codes);
     }
     (change, differs)
 }

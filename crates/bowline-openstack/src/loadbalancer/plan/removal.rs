@@ -6,7 +6,7 @@
 use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
 use openstack_client::load_balancer::{Listener, LoadBalancerUpdate, ProvisioningStatus};
 
-use super::claim::{Claim, Holder};
+use super::claim::Claim;
 use super::{LoadBalancerPlan, Steps, children, claim, refuse, there, wait};
 use crate::loadbalancer::found::{Children, Found, Tree};
 use crate::loadbalancer::group;
@@ -30,20 +30,15 @@ pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
         // It has our name and is another cluster's; so may be the floating IPs. The security group has the Service's UID.
         return act(group_steps(found));
     }
-    let whole = goes_whole(&claim);
-    let floating = if whole { attached_floating(removal, found) } else { Steps::new() };
-    match there.balancer.provisioning_status {
-        ProvisioningStatus::Active | ProvisioningStatus::Error => {}
-        _ if floating.is_empty() => return wait(&there.balancer),
-        _ => return Plan::Act(floating),
+    if !matches!(there.balancer.provisioning_status, ProvisioningStatus::Active | ProvisioningStatus::Error) {
+        return wait(&there.balancer);
     }
-    let octavia = if whole { delete(removal, &claim) } else { leave(removal, &claim) };
+    let octavia = if goes_whole(&claim) { delete(removal, found, &claim) } else { leave(removal, &claim) };
     match octavia {
         Ok(steps) => {
             let rest = left_floating(removal, found).into_iter().chain(group_steps(found));
-            act(floating.into_iter().chain(steps).chain(rest).collect())
+            act(steps.into_iter().chain(rest).collect())
         }
-        Err(_) if !floating.is_empty() => Plan::Act(floating),
         Err(otherwise) => otherwise,
     }
 }
@@ -55,14 +50,7 @@ fn act(steps: Steps) -> LoadBalancerPlan {
 /// Whether the load balancer goes as well. What bears no sign of this Service was never its own, whatever it is called.
 fn goes_whole(claim: &Claim<'_>) -> bool {
     let made_for_a_service = claim.owner || claim.there.balancer.name.starts_with(LOAD_BALANCER_PREFIX);
-    let of_another = |listener: &Listener| matches!(claim.holder(listener), Holder::Service(_));
-    let used =
-        matches!(&claim.there.children, Children::Known(tree) if tree.listeners.iter().any(of_another));
-    made_for_a_service
-        && claim.joined()
-        && claim.other_cluster.is_none()
-        && claim.others().is_empty()
-        && !used
+    made_for_a_service && claim.joined() && claim.other_cluster.is_none() && claim.sharers().is_empty()
 }
 
 /// The floating IPs that lead to a load balancer that goes, if they were made for it: for this Service, or for one that owned
@@ -98,20 +86,24 @@ fn group_steps(found: &Found) -> Steps {
 }
 
 /// The load balancer goes. One that Octavia gave up cannot be taken apart: it goes with all that hangs on it.
-fn delete(removal: &Removal, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan> {
+fn delete(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan> {
     let balancer = &claim.there.balancer;
     let cascade = removal.cascade || balancer.provisioning_status == ProvisioningStatus::Error;
     let delete = claim.step(Action::DeleteBalancer { name: balancer.name.clone(), cascade }, GONE);
+    let mut steps = attached_floating(removal, found);
     if cascade {
-        return Ok(vec![delete]);
+        steps.push(delete);
+        return Ok(steps);
     }
     let tree = known(claim)?;
     let monitors = tree.pools.iter().filter_map(|found| found.monitor.as_ref());
     let monitors = monitors.map(|monitor| Action::DeleteMonitor(monitor.id.clone()));
     let pools = tree.pools.iter().map(|found| Action::DeletePool(found.pool.id.clone()));
     let listeners = tree.listeners.iter().map(|listener| Action::DeleteListener(listener.id.clone()));
-    let apart = monitors.chain(pools).chain(listeners).map(|action| claim.step(action, GONE));
-    Ok(apart.chain(std::iter::once(delete)).collect())
+    let apart = monitors.chain(pools).chain(listeners);
+    steps.extend(apart.map(|action| claim.step(action, GONE)));
+    steps.push(delete);
+    Ok(steps)
 }
 
 /// The load balancer stays: what bears the Service's tag goes, its tags at last.
