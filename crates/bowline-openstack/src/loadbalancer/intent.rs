@@ -11,7 +11,7 @@ mod notice;
 mod placement;
 mod publication;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod tls;
 mod traffic;
 

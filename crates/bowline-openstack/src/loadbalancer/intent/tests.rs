@@ -2,7 +2,7 @@
 
 mod members;
 mod placement;
-mod recorded;
+pub(in crate::loadbalancer) mod recorded;
 mod refusals;
 mod traffic;
 

@@ -23,26 +23,30 @@ pub(super) fn at_port<'t>(key: &ListenerKey, claim: &Claim<'_>, tree: &'t Tree) 
         listener.protocol_port == key.port && transport(&listener.protocol) == transport(&key.protocol)
     };
     for listener in tree.listeners.iter().filter(here) {
-        let (same, failed) =
-            (listener.protocol == key.protocol, listener.provisioning_status == ProvisioningStatus::Error);
+        let same = listener.protocol == key.protocol;
         match claim.holder(listener) {
-            Holder::Us if failed => at
-                .first_goes
-                .push((listener, format!("{}: Octavia gave listener {} up (ERROR)", port(key), listener.id))),
-            Holder::Us if !same => {
-                let reason = format!("{}: listener {} speaks {}", port(key), listener.id, listener.protocol);
-                at.first_goes.push((listener, reason));
-            }
-            // On our own load balancer we may take over what is as we want it, if no other Service says it is its own.
-            Holder::Us => at.same = Some(listener),
+            Holder::Us => match spoilt(key, listener) {
+                Some(reason) => at.first_goes.push((listener, reason)),
+                None => at.same = Some(listener),
+            },
+            // On our own load balancer we take over what is as we want it, if no other Service says it is its own.
             Holder::Unknown if same && claim.owner => at.same = Some(listener),
-            Holder::Service(tag) => at.problems.push(taken(key, listener, &format!("belongs to {tag}"))),
             Holder::Unknown => {
                 at.problems.push(taken(key, listener, "does not bear the tag of this Service"))
             }
+            Holder::Service(tag) => at.problems.push(taken(key, listener, &format!("belongs to {tag}"))),
         }
     }
     at
+}
+
+/// Why a listener of ours must be made anew.
+fn spoilt(key: &ListenerKey, listener: &Listener) -> Option<String> {
+    let (at, id, speaks) = (port(key), &listener.id, &listener.protocol);
+    if listener.provisioning_status == ProvisioningStatus::Error {
+        return Some(format!("{at}: Octavia gave listener {id} up (ERROR)"));
+    }
+    (*speaks != key.protocol).then(|| format!("{at}: listener {id} speaks {speaks}"))
 }
 
 fn taken(key: &ListenerKey, listener: &Listener, whose: &str) -> String {

@@ -3,6 +3,7 @@
 mod cases;
 mod converge;
 mod golden;
+mod recorded;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};

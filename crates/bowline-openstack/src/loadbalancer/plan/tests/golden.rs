@@ -67,8 +67,8 @@ fn a_service_does_not_go_before_what_it_has_on_a_load_balancer_is_known() {
 fn a_security_group_goes_when_groups_are_not_managed_any_more_and_after_the_load_balancer() {
     let wanted = wanted();
     let mut found = World::of(&wanted).found(&wanted.address, &wanted.names);
-    let group = serde_json::from_value(json!({ "id": "sg-1", "name": wanted.names.security_group() }));
-    found.group = Some(crate::loadbalancer::group::FoundGroup { group, ports: Vec::new() });
+    let group = world::from(json!({ "id": "sg-1", "name": wanted.names.security_group() }));
+    found.group = Some(group::FoundGroup { group, ports: Vec::new() });
     let steps: Vec<String> = group::removal_steps(found.group.as_ref().unwrap()).iter().map(line).collect();
 
     let settled = told(&World::of(&wanted).ensure(&wanted));
