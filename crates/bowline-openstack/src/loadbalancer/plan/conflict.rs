@@ -32,7 +32,7 @@ pub(super) fn at_port<'t>(key: &ListenerKey, claim: &Claim<'_>, tree: &'t Tree) 
             // On our own load balancer we take over what is as we want it, if no other Service says it is its own.
             Holder::Unknown if same && claim.owner => at.same = Some(listener),
             Holder::Unknown => {
-                at.problems.push(taken(key, listener, "does not bear the tag of this Service"))
+                at.problems.push(taken(key, listener, "does not bear the tag of this Service"));
             }
             Holder::Service(tag) => at.problems.push(taken(key, listener, &format!("belongs to {tag}"))),
         }

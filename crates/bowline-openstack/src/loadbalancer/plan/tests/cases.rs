@@ -87,7 +87,7 @@ pub(super) fn ensure() -> Vec<Case> {
             world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
         }),
         case("a host name is shown", |wanted, _| {
-            wanted.publication = Publication::Hostname("web.example".to_owned())
+            wanted.publication = Publication::Hostname("web.example".to_owned());
         }),
         case("it has a second address", |wanted, world| {
             let further = json!([{ "subnet_id": "six", "ip_address": "2001:db8::1" }]);
@@ -108,7 +108,7 @@ fn listeners() -> Vec<Case> {
     vec![
         case("a port is added", |wanted, _| wanted.listeners.push(listener(1, Protocol::Tcp, 443))),
         case("the same port for UDP is added", |wanted, _| {
-            wanted.listeners.push(listener(1, Protocol::Udp, 80))
+            wanted.listeners.push(listener(1, Protocol::Udp, 80));
         }),
         two_ports("a port is taken away", |wanted, _| wanted.listeners.truncate(1)),
         two_ports("a port is replaced: the new one comes first", |wanted, _| {
@@ -194,7 +194,7 @@ fn pools() -> Vec<Case> {
             wish.session_persistence = affinity();
         }),
         drifted("session affinity that is not wanted", |world| {
-            world.pool(0).pool.session_persistence = affinity()
+            world.pool(0).pool.session_persistence = affinity();
         }),
         case("the cloud adds values to session affinity", |wanted, world| {
             wanted.listeners[0].pool.session_persistence = affinity();
@@ -203,7 +203,7 @@ fn pools() -> Vec<Case> {
             world.pool(0).pool.session_persistence = Some(more);
         }),
         drifted("Octavia gave the pool up", |world| {
-            world.pool(0).pool.provisioning_status = ProvisioningStatus::Error
+            world.pool(0).pool.provisioning_status = ProvisioningStatus::Error;
         }),
         drifted("a pool of ours without a listener is left", |world| {
             let mut left = world.pool(0).clone();
@@ -253,7 +253,7 @@ fn members() -> Vec<Case> {
         changed("a Node leaves and another joins", |members| members[1] = member(3, 30080)),
         changed("all Nodes leave", Vec::clear),
         changed("another node port", |members| {
-            members.iter_mut().for_each(|member| member.protocol_port = 31000)
+            members.iter_mut().for_each(|member| member.protocol_port = 31000);
         }),
         changed("eight Nodes join", |members| members.extend((3..11).map(|node| member(node, 30080)))),
         two_ports("a Node joins, for two ports", |wanted, _| {

@@ -33,7 +33,7 @@ fn wish(serial: bool) -> impl Strategy<Value = Wanted> {
     ]);
     (ports, address, options(serial)).prop_map(move |(ports, address, options)| {
         let listeners = ports.into_iter().enumerate();
-        let listeners = listeners.map(|(place, (protocol, port))| options.listener(place, protocol, port));
+        let listeners = listeners.map(|(place, (protocol, port))| options.listener(place, &protocol, port));
         Wanted { serial, address, listeners: listeners.collect(), ..wanted() }
     })
 }
@@ -83,7 +83,7 @@ fn options(serial: bool) -> impl Strategy<Value = Options> {
 }
 
 impl Options {
-    fn listener(&self, place: usize, protocol: Protocol, port: u16) -> WantedListener {
+    fn listener(&self, place: usize, protocol: &Protocol, port: u16) -> WantedListener {
         let mut wish = listener(place, protocol.clone(), port);
         wish.connection_limit = self.limit;
         wish.timeouts.as_mut().unwrap().member_data = self.timeout;
@@ -93,9 +93,9 @@ impl Options {
         if self.forwarded && matches!(protocol, Protocol::Http | Protocol::TerminatedHttps) {
             wish.insert_headers = [("X-Forwarded-For".to_owned(), "true".to_owned())].into();
         }
-        wish.certificate = (protocol == Protocol::TerminatedHttps)
+        wish.certificate = (*protocol == Protocol::TerminatedHttps)
             .then(|| format!("https://keys/containers/{}", self.certificate));
-        if self.proxy && protocol == Protocol::Tcp {
+        if self.proxy && *protocol == Protocol::Tcp {
             wish.pool.protocol = Protocol::Proxy;
         }
         if self.sticky {
@@ -188,6 +188,78 @@ fn live(world: &mut World, chapters: &[(Wanted, usize, u8)]) {
             }
         }
     }
+}
+
+fn attached(world: &World) -> Vec<String> {
+    let here = world.floating.iter().filter(|one| one.port_id.is_some());
+    here.map(|one| one.floating_ip_address.to_string()).collect()
+}
+
+#[test]
+fn a_load_balancer_that_octavia_gave_up_is_made_anew_behind_the_same_floating_ip() {
+    let wanted = wanted();
+    let mut world = World::of(&wanted);
+    let before = shape(&world);
+    world.lb().provisioning_status = ProvisioningStatus::Error;
+    assert!(matches!(world.settle(&wanted), Plan::Settled(_)));
+    assert_eq!(world.lb().id.as_str(), "lb-2");
+    assert_eq!((shape(&world), attached(&world)), (before, vec!["192.0.2.1".to_owned()]));
+}
+
+#[test]
+fn after_the_cluster_was_renamed_all_is_as_if_it_had_always_been_called_so() {
+    let named = |cluster: &str| {
+        let names = Names::of(cluster, &service());
+        let mut wanted = Wanted { names: names.clone(), ..wanted() };
+        let wish = &mut wanted.listeners[0];
+        (wish.name, wish.pool.name) = (names.listener(0), names.pool(0));
+        wish.pool.monitor.as_mut().unwrap().name = names.monitor(0);
+        wanted
+    };
+    // A name that is in the prefix of all names, too.
+    for before in ["before", "kube", "service", "a_b"] {
+        let (old, new) = (named(before), named("held"));
+        let mut world = World::of(&old);
+        (world.by, world.recover) = (FoundBy::Id, true);
+        assert!(matches!(world.settle(&new), Plan::Settled(_)), "{before}");
+        assert_eq!(shape(&world), shape(&World::of(&new)), "{before}");
+        let names = |world: &mut World| (world.listener(80).name.clone(), world.pool(0).pool.name.clone());
+        assert_eq!(names(&mut world), names(&mut World::of(&new)), "{before}");
+        assert_eq!(world.lb().id.as_str(), "lb-1", "it is not made anew");
+    }
+}
+
+#[test]
+fn another_floating_ip_can_be_insisted_on_and_the_first_one_comes_back() {
+    let mut wanted = wanted();
+    let mut world = World::of(&wanted);
+    for asked in ["192.0.2.7", "192.0.2.1", "192.0.2.7"] {
+        wanted.address = floating(Some(asked), true);
+        assert!(matches!(world.settle(&wanted), Plan::Settled(_)));
+        assert_eq!(attached(&world), [asked]);
+    }
+    assert_eq!(world.floating.len(), 2, "none is given back, none is made twice");
+}
+
+#[test]
+fn members_move_to_another_subnet_while_others_take_the_traffic() {
+    let mut wanted = wanted();
+    let members = |subnet: &str| {
+        let member = |node| BatchMember { subnet_id: subnet.parse().ok(), ..member(node, 30080) };
+        (1..8).map(member).collect::<Vec<_>>()
+    };
+    wanted.listeners[0].pool.members = members("old");
+    let mut world = World::of(&wanted);
+    wanted.listeners[0].pool.members = members("new");
+    loop {
+        match world.ensure(&wanted) {
+            Plan::Act(steps) => world.perform(&steps[0]),
+            Plan::Wait(_) => world.finish(),
+            end => break assert!(matches!(end, Plan::Settled(_))),
+        }
+        assert!(world.pool(0).members.len() >= 4, "more than half of them stay");
+    }
+    assert_eq!(shape(&world), shape(&World::of(&wanted)));
 }
 
 proptest! {

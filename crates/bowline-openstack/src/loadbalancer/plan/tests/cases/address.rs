@@ -31,7 +31,7 @@ pub(in super::super) fn address() -> Vec<Case> {
         bare("none yet", |_, _| {}),
         bare("none yet, and subnets to try", |wanted, _| subnets(wanted, None)),
         bare("none yet, and one of two subnets is told with an address", |wanted, _| {
-            subnets(wanted, Some("192.0.2.7"))
+            subnets(wanted, Some("192.0.2.7"));
         }),
         bare("none yet, and no external network", move |wanted, _| wanted.address = none(None)),
         bare("none yet, an address asked for, and no external network", move |wanted, _| {
@@ -64,7 +64,7 @@ pub(in super::super) fn address() -> Vec<Case> {
             world.known_address = "192.0.2.4".parse().ok();
         }),
         case("one leads here, and another is left: it stays", |_, world| {
-            world.float("192.0.2.5", None, OURS)
+            world.float("192.0.2.5", None, OURS);
         }),
     ];
     cases.extend(asked());

@@ -67,7 +67,7 @@ pub(in super::super) fn ownership() -> Vec<Case> {
             world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
         }),
         case("a listener without tags that is not wanted", |_, world| {
-            world.foreign_listener("TCP", 8080, &[])
+            world.foreign_listener("TCP", 8080, &[]);
         }),
         case("somebody's listener with a tag of his own that is not wanted", |_, world| {
             world.foreign_listener("TCP", 8080, &["team-a"]);
@@ -115,7 +115,7 @@ fn sharing() -> Vec<Case> {
         }),
         shared("joins, and its port is taken", |_, world| world.foreign_listener("TCP", 80, &[OTHER_TAG])),
         shared("joins, and a listener without tags has its port", |_, world| {
-            world.foreign_listener("TCP", 80, &[])
+            world.foreign_listener("TCP", 80, &[]);
         }),
         shared("joins, and there is no floating IP", |_, world| world.floating.clear()),
         shared("joined, there is no floating IP, and its listener is missing", |_, world| {
@@ -127,7 +127,7 @@ fn sharing() -> Vec<Case> {
             "mine".clone_into(&mut world.lb().name);
         }),
         shared("Octavia gave the shared one up", |_, world| {
-            world.lb().provisioning_status = ProvisioningStatus::Error
+            world.lb().provisioning_status = ProvisioningStatus::Error;
         }),
         shared("Octavia is at work on the shared one", |_, world| {
             world.lb().provisioning_status = ProvisioningStatus::PendingUpdate;

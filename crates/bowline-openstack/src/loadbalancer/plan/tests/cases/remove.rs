@@ -39,7 +39,7 @@ pub(in super::super) fn remove() -> Vec<Case> {
         goes("all goes, one after the other", |removal, _| removal.cascade = false),
         goes("the floating IP is kept", |removal, _| removal.keep_floating_ip = true),
         goes("the floating IP is a user's", |_, world| {
-            "by hand".clone_into(&mut world.floating[0].description)
+            "by hand".clone_into(&mut world.floating[0].description);
         }),
         goes("Octavia gave it up: it goes at once", |removal, world| {
             removal.cascade = false;
@@ -103,10 +103,10 @@ fn shared_cases() -> Vec<Case> {
             world.tree.pools.clear();
         }),
         shared("shared: Octavia gave it up", |_, world| {
-            world.lb().provisioning_status = ProvisioningStatus::Error
+            world.lb().provisioning_status = ProvisioningStatus::Error;
         }),
         shared("shared: Octavia is at work", |_, world| {
-            world.lb().provisioning_status = ProvisioningStatus::PendingUpdate
+            world.lb().provisioning_status = ProvisioningStatus::PendingUpdate;
         }),
         goes("shared with one whose tag is on its listener only", |_, world| {
             world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
