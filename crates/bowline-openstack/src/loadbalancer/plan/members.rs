@@ -3,7 +3,7 @@
 //! Octavia knows a member by its address and port, and cannot change its subnet: such a member is taken out and put back, in
 //! halves, so that traffic goes on. Weights and switched-off members are left as somebody set them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use bowline_cloud::{Planned, SetChange};
@@ -49,8 +49,8 @@ impl<'a> Members<'a> {
     }
 
     fn leftover(&self) -> Vec<&'a Member> {
-        let gone = |member: &&&Member| !self.wanted.iter().any(|wanted| spot(wanted) == spot_of(member));
-        self.found.values().filter(gone).copied().collect()
+        let wanted: BTreeSet<Spot> = self.wanted.iter().map(spot).collect();
+        self.found.iter().filter(|(spot, _)| !wanted.contains(spot)).map(|(_, member)| *member).collect()
     }
 
     /// Members at the same spot that differ.
@@ -94,12 +94,14 @@ impl<'a> Members<'a> {
     }
 
     fn names(&self, spots: &[Spot]) -> String {
+        let spots: BTreeSet<&Spot> = spots.iter().collect();
         let these = self.wanted.iter().filter(|member| spots.contains(&spot(member)));
         few(&these.map(|member| member.name.as_str()).collect::<Vec<_>>())
     }
 
     /// All members that are wanted but those that are out; those that stay where they are keep their subnet.
     fn set(&self, out: &[Spot], stay: &[Spot], change: SetChange, reason: &str) -> Planned<CloudStep> {
+        let (out, stay): (BTreeSet<_>, BTreeSet<_>) = (out.iter().collect(), stay.iter().collect());
         let within = self.wanted.iter().filter(|member| !out.contains(&spot(member)));
         let members = within.map(|member| {
             let found = self.found.get(&spot(member)).filter(|_found| stay.contains(&spot(member)));
@@ -115,15 +117,18 @@ impl<'a> Members<'a> {
     /// Who joined, who left, who changed, and how many left; none if the members are the right ones.
     fn news(&self) -> Option<(String, usize)> {
         let joined: Vec<&str> = self.missing().iter().map(|member| member.name.as_str()).collect();
-        let left: Vec<&str> = self.leftover().iter().map(|member| member.name.as_str()).collect();
+        let leftover = self.leftover();
+        let left_names: BTreeSet<&str> = leftover.iter().map(|member| member.name.as_str()).collect();
         let other = |wanted: &BatchMember, found: &Member| {
             wanted.name != found.name || wanted.monitor_port != found.monitor_port
         };
         let changed = self.differing(other);
         let changed: Vec<&str> = changed.iter().map(|(wanted, _)| wanted.name.as_str()).collect();
         let (moved, joined): (Vec<&str>, Vec<&str>) =
-            joined.into_iter().partition(|name| left.contains(name));
-        let left: Vec<&str> = left.into_iter().filter(|name| !moved.contains(name)).collect();
+            joined.into_iter().partition(|name| left_names.contains(name));
+        let moved_names: BTreeSet<&str> = moved.iter().copied().collect();
+        let left = leftover.iter().map(|member| member.name.as_str());
+        let left: Vec<&str> = left.filter(|name| !moved_names.contains(name)).collect();
         let removed = left.len();
         let told = [
             (joined, "joined"),

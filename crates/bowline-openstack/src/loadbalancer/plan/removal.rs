@@ -30,7 +30,9 @@ pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
         // It has our name and is another cluster's; so may be the floating IPs. The security group has the Service's UID.
         return act(group_steps(found));
     }
-    if !matches!(there.balancer.provisioning_status, ProvisioningStatus::Active | ProvisioningStatus::Error) {
+    let status = &there.balancer.provisioning_status;
+    let ready = matches!(status, ProvisioningStatus::Active | ProvisioningStatus::Error);
+    if claim.joined() && !ready {
         return wait(&there.balancer);
     }
     let octavia = if goes_whole(&claim) { delete(removal, found, &claim) } else { leave(removal, &claim) };

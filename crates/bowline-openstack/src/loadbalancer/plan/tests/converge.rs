@@ -263,7 +263,7 @@ fn members_move_to_another_subnet_while_others_take_the_traffic() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_was_before_the_end_is_what_a_new_load_balancer_would_be((chapters, last) in story()) {

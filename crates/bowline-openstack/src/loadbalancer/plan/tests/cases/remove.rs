@@ -120,5 +120,11 @@ fn shared_cases() -> Vec<Case> {
         named("of a load balancer that a user made: the last tag goes", "mine", &[TAG, "bowline-service:s1"]),
         named("a user's load balancer that the Service is not on", "mine", &["team-a"]),
         named("another Service's, which this one never joined", OTHER_TAG, &[]),
+        goes("another Service's, which this one never joined, and Octavia is at work on it", |_, world| {
+            world.by = FoundBy::Id;
+            OTHER_TAG.clone_into(&mut world.lb().name);
+            world.lb().tags.clear();
+            world.lb().provisioning_status = ProvisioningStatus::PendingUpdate;
+        }),
     ]
 }
