@@ -144,6 +144,12 @@ pub struct HealthMonitorUpdate {
     /// What is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_path: Option<String>,
+    /// How it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_method: Option<String>,
+    /// Which answers are good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_codes: Option<String>,
     /// Exactly these tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,

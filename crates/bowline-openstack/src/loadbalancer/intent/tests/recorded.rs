@@ -14,6 +14,15 @@ fn recorded() -> Vec<Value> {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
 }
 
+/// Each of them, with what is wanted for it and the configuration that it was recorded with.
+pub(in crate::loadbalancer) fn wishes() -> Vec<(Value, Intent, LoadBalancer)> {
+    let wish = |record: Value| {
+        let case = case(&record);
+        (record, case.intent(), case.conf.load_balancer.clone())
+    };
+    recorded().into_iter().map(wish).collect()
+}
+
 fn number(value: &Value) -> Option<u16> {
     value.as_u64().map(|number| u16::try_from(number).unwrap())
 }

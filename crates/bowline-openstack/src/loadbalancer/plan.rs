@@ -1,0 +1,142 @@
+//! The plan: what is wanted against what was found, and the steps between them.
+//!
+//! Pure: no call, no clock, no choice left to who performs it. The first step is performed, then all is looked at again; the
+//! others tell a reader what follows. What hangs on something that is not there yet is planned when it is there.
+
+mod address;
+mod balancer;
+mod children;
+mod claim;
+mod conflict;
+mod listener;
+mod members;
+mod monitor;
+mod pool;
+mod removal;
+mod rename;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::time::Duration;
+
+use bowline_cloud::{LoadBalancerStatus, Plan, Planned, Refusal, Wait};
+use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
+
+pub use self::removal::remove;
+
+use self::claim::Claim;
+use super::found::{Children, Found, FoundBalancer};
+use super::group;
+use super::step::CloudStep;
+use super::wanted::Wanted;
+
+/// When to look again at what Octavia is at work on, if nothing says so before.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+type Steps = Vec<Planned<CloudStep>>;
+type LoadBalancerPlan = Plan<CloudStep, LoadBalancerStatus>;
+
+/// Steps, and what stands in the way of others.
+#[derive(Default)]
+struct Draft {
+    steps: Steps,
+    problems: Vec<String>,
+}
+
+/// What is done so that a Service has what it wants.
+#[must_use]
+pub fn ensure(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
+    if let Some(problem) = claim::namesakes(&wanted.names, found) {
+        return refuse(vec![problem]);
+    }
+    let Some(there) = there(found) else { return balancer::create(wanted, found) };
+    let claim = Claim::of(&wanted.names, &wanted.ownership, found, there);
+    let refusals = claim.refusals(wanted);
+    if !refusals.is_empty() {
+        return refuse(refusals);
+    }
+    match there.balancer.provisioning_status {
+        ProvisioningStatus::Active => active(wanted, found, &claim),
+        ProvisioningStatus::Error => balancer::broken(wanted, &claim),
+        ProvisioningStatus::PendingDelete => wait(&there.balancer),
+        _ => at_work(wanted, found, &claim),
+    }
+}
+
+/// The load balancer, unless Octavia only remembers it.
+fn there(found: &Found) -> Option<&FoundBalancer> {
+    let gone = |there: &&FoundBalancer| there.balancer.provisioning_status == ProvisioningStatus::Deleted;
+    found.balancer.as_ref().filter(|there| !gone(there))
+}
+
+/// Octavia takes no order now; Neutron does.
+fn at_work(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan {
+    let mut steps = address::reached(wanted, found, claim).steps;
+    if claim.joined() {
+        steps.extend(group_steps(wanted, found));
+    }
+    if steps.is_empty() { wait(&claim.there.balancer) } else { Plan::Act(steps) }
+}
+
+fn active(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan {
+    let tree = match &claim.there.children {
+        Children::Known(tree) => Some(tree),
+        Children::AsWanted => None,
+        Children::Busy => return wait(&claim.there.balancer),
+    };
+    if let Some(former) = claim.former {
+        return Plan::Act(rename::steps(wanted, claim, tree, former));
+    }
+    let mut draft = tree.map(|tree| children::draft(wanted, claim, tree)).unwrap_or_default();
+    let reached = address::reached(wanted, found, claim);
+    draft.problems.extend(reached.problem);
+    // Who is not on it yet stays away unless all is well. Who is gets what is possible, and hears of the rest afterwards.
+    if !draft.problems.is_empty() && !claim.joined() {
+        return refuse(draft.problems);
+    }
+    let mut steps: Steps = balancer::join(wanted, claim).into_iter().collect();
+    steps.append(&mut draft.steps);
+    steps.extend(reached.steps);
+    steps.extend(group_steps(wanted, found));
+    if !steps.is_empty() {
+        return Plan::Act(steps);
+    }
+    match reached.address {
+        _ if !draft.problems.is_empty() => refuse(draft.problems),
+        Some(address) => Plan::Settled(balancer::status(wanted, &claim.there.balancer, address)),
+        None => Plan::Wait(Wait {
+            reason: format!(
+                "Octavia does not tell the address of load balancer {} yet",
+                claim.there.balancer.id
+            ),
+            at_most: LOOK_AGAIN,
+        }),
+    }
+}
+
+fn group_steps(wanted: &Wanted, found: &Found) -> Steps {
+    match (&wanted.group, &found.group) {
+        (None, Some(found)) => group::removal_steps(found),
+        (wanted, found) => group::ensure_steps(wanted.as_ref(), found.as_ref()),
+    }
+}
+
+fn refuse(problems: Vec<String>) -> LoadBalancerPlan {
+    Plan::Refuse(Refusal { problems })
+}
+
+fn wait(on: &LoadBalancer) -> LoadBalancerPlan {
+    let status = &on.provisioning_status;
+    let what = match status {
+        ProvisioningStatus::PendingCreate => "is being created by Octavia",
+        ProvisioningStatus::PendingUpdate => "is being changed by Octavia",
+        ProvisioningStatus::PendingDelete => "is being deleted by Octavia",
+        ProvisioningStatus::Active => {
+            "could not be read whole while Octavia was at work, and is looked at again"
+        }
+        _ => "is in a state that Octavia has to leave first",
+    };
+    let reason = format!("load balancer {} {what} ({status})", on.id);
+    Plan::Wait(Wait { reason, at_most: LOOK_AGAIN })
+}

@@ -1,0 +1,219 @@
+//! By which address a Service is reached: that of the load balancer, or a floating IP that leads to it.
+//!
+//! Only the owner of a load balancer changes its floating IP. One that we did not make is never deleted, only detached.
+
+use std::net::IpAddr;
+
+use bowline_cloud::Planned;
+use openstack_client::PortId;
+use openstack_client::network::{FloatingIp, FloatingIpCreate, FloatingIpUpdate};
+
+use super::Steps;
+use super::claim::Claim;
+use crate::loadbalancer::found::Found;
+use crate::loadbalancer::names::LOAD_BALANCER_PREFIX;
+use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::wanted::{FloatingPlace, Wanted, WantedAddress};
+
+/// The address, once the steps are done.
+#[derive(Default)]
+pub(super) struct Reached {
+    pub(super) steps: Steps,
+    /// None if it is not known yet.
+    pub(super) address: Option<IpAddr>,
+    /// Why it is not the one that is wanted.
+    pub(super) problem: Option<String>,
+}
+
+/// A floating IP that is wanted.
+struct Wish<'a> {
+    wanted: &'a Wanted,
+    found: &'a Found,
+    claim: &'a Claim<'a>,
+    place: Option<&'a FloatingPlace>,
+    asked: Option<IpAddr>,
+}
+
+pub(super) fn reached(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> Reached {
+    let own = claim.there.balancer.vip_address;
+    match &wanted.address {
+        // There are no floating IPs for IPv6.
+        _ if own.is_some_and(|address| address.is_ipv6()) => Reached { address: own, ..Reached::default() },
+        WantedAddress::Own { keep_floating_ip } => {
+            let attached = &found.floating.attached;
+            let steps = attached.iter().map(|floating| drop_floating(wanted, floating, *keep_floating_ip));
+            Reached { address: own, steps: steps.collect(), problem: None }
+        }
+        WantedAddress::Floating { place, asked, insist } => {
+            Wish { wanted, found, claim, place: place.as_ref(), asked: *asked }.reached(*insist)
+        }
+    }
+}
+
+/// The floating IP of a Service that became internal.
+fn drop_floating(wanted: &Wanted, floating: &FloatingIp, keep: bool) -> Planned<CloudStep> {
+    let internal = "the Service is internal now";
+    if keep {
+        return detach(floating, &format!("{internal} and its floating IP is kept"));
+    }
+    if !wanted.names.describes_own_floating_ip(&floating.description) {
+        return detach(floating, &format!("{internal} and its floating IP was not made for it"));
+    }
+    Planned::new(CloudStep::new(Action::DeleteFloatingIp(floating.id.clone())), internal)
+}
+
+/// Why a load balancer is not even made: the address that the Service asks for leads elsewhere.
+pub(super) fn asked_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
+    let WantedAddress::Floating { asked: Some(asked), .. } = &wanted.address else { return None };
+    let floating = found.floating.asked.as_ref().filter(|floating| floating.floating_ip_address == *asked)?;
+    floating.port_id.as_ref().map(|port| taken(floating, port))
+}
+
+fn taken(floating: &FloatingIp, port: &PortId) -> String {
+    let (address, id) = (floating.floating_ip_address, &floating.id);
+    format!(
+        "floating IP {address} ({id}) leads to port {port} already; detach it there or ask for another address"
+    )
+}
+
+fn detach(floating: &FloatingIp, reason: &str) -> Planned<CloudStep> {
+    let nowhere = FloatingIpUpdate { port_id: None, description: None };
+    let step = CloudStep::new(Action::UpdateFloatingIp(floating.id.clone(), nowhere));
+    Planned::new(step, format!("{reason} ({})", floating.floating_ip_address))
+}
+
+fn attach(floating: &FloatingIp, port: &PortId, reason: &str) -> Planned<CloudStep> {
+    let there = FloatingIpUpdate { port_id: Some(port.clone()), description: None };
+    let step = CloudStep::new(Action::UpdateFloatingIp(floating.id.clone(), there));
+    Planned::new(step, format!("{reason} ({})", floating.floating_ip_address))
+}
+
+impl Wish<'_> {
+    fn reached(&self, insist: bool) -> Reached {
+        let Some(current) = self.current() else {
+            return if self.claim.owner { self.first() } else { self.only_the_owner() };
+        };
+        let address = current.floating_ip_address;
+        match self.asked {
+            Some(asked) if insist && asked != address => self.exchange(asked, address),
+            _ => Reached { address: Some(address), ..Reached::default() },
+        }
+    }
+
+    /// The one that is asked for if it leads here; else always the same one.
+    fn current(&self) -> Option<&FloatingIp> {
+        let attached = &self.found.floating.attached;
+        let asked = attached.iter().find(|floating| Some(floating.floating_ip_address) == self.asked);
+        asked.or_else(|| attached.iter().min_by_key(|floating| &floating.id))
+    }
+
+    /// No floating IP leads here.
+    fn first(&self) -> Reached {
+        let own = self.claim.there.balancer.vip_address;
+        let Some(port) = &self.claim.there.balancer.vip_port_id else { return Reached::default() };
+        let step = match self.asked {
+            Some(asked) => self.lead_asked(asked, port),
+            None => Ok(self.lead_any(port)),
+        };
+        match step {
+            // Without an external network it is reached by its own address.
+            Ok(step) => Reached { address: own, steps: step.into_iter().collect(), problem: None },
+            Err(problem) => Reached { problem: Some(problem), ..Reached::default() },
+        }
+    }
+
+    /// Another one leads here than the one that the Service insists on. The old one is not given back: it may be wanted again.
+    fn exchange(&self, asked: IpAddr, current: IpAddr) -> Reached {
+        let still = |problem: String| Reached {
+            address: Some(current),
+            problem: Some(problem),
+            ..Reached::default()
+        };
+        if !self.claim.owner {
+            return still(format!(
+                "floating IP {asked} is asked for and {current} is there; {}",
+                self.owner_says()
+            ));
+        }
+        let balancer = &self.claim.there.balancer;
+        let Some(port) = &balancer.vip_port_id else { return Reached::default() };
+        match self.lead_asked(asked, port) {
+            Err(problem) => still(problem),
+            Ok(None) => still(format!(
+                "floating IP {asked} is asked for; it is not there, and no external network to take it from"
+            )),
+            Ok(Some(lead)) => {
+                let here = |floating: &&FloatingIp| {
+                    floating.fixed_ip_address.is_none() || floating.fixed_ip_address == balancer.vip_address
+                };
+                let old = self.found.floating.attached.iter().filter(here);
+                let reason = format!("floating IP {asked} is asked for in its place");
+                let mut steps: Steps = old.map(|floating| detach(floating, &reason)).collect();
+                steps.push(lead);
+                Reached { steps, address: Some(asked), problem: None }
+            }
+        }
+    }
+
+    fn lead_asked(&self, asked: IpAddr, port: &PortId) -> Result<Option<Planned<CloudStep>>, String> {
+        let floating = self.found.floating.asked.as_ref();
+        match floating.filter(|floating| floating.floating_ip_address == asked) {
+            None => Ok(self.place.map(|place| self.create(place, Some(asked), port))),
+            Some(floating) => match &floating.port_id {
+                None => Ok(Some(attach(floating, port, "the Service asks for this floating IP"))),
+                Some(elsewhere) => Err(taken(floating, elsewhere)),
+            },
+        }
+    }
+
+    /// One that was made for the Service before, if one is left; else a new one.
+    fn lead_any(&self, port: &PortId) -> Option<Planned<CloudStep>> {
+        let left = &self.found.floating.left;
+        let known =
+            left.iter().find(|floating| Some(floating.floating_ip_address) == self.found.known_address);
+        match known.or_else(|| left.iter().min_by_key(|floating| &floating.id)) {
+            Some(floating) => {
+                Some(attach(floating, port, "this floating IP was made for the Service before"))
+            }
+            None => self.place.map(|place| self.create(place, None, port)),
+        }
+    }
+
+    fn create(&self, place: &FloatingPlace, asked: Option<IpAddr>, port: &PortId) -> Planned<CloudStep> {
+        let new = FloatingIpCreate {
+            floating_network_id: place.network.clone(),
+            subnet_id: None,
+            floating_ip_address: asked,
+            port_id: Some(port.clone()),
+            description: self.wanted.names.floating_ip_description(),
+        };
+        // An address is in one subnet; to try it in others makes no sense.
+        let subnets = match asked {
+            Some(_) if place.subnets.len() > 1 => Vec::new(),
+            _ => place.subnets.clone(),
+        };
+        let reason = match asked {
+            Some(asked) => format!("the Service asks for floating IP {asked}, which is not there"),
+            None => "no floating IP leads to the load balancer".to_owned(),
+        };
+        Planned::new(CloudStep::new(Action::CreateFloatingIp { new, subnets }), reason)
+    }
+
+    fn only_the_owner(&self) -> Reached {
+        let problem = format!(
+            "no floating IP leads to load balancer {}; {}",
+            self.claim.there.balancer.id,
+            self.owner_says()
+        );
+        Reached { problem: Some(problem), ..Reached::default() }
+    }
+
+    fn owner_says(&self) -> String {
+        let (name, port) = (&self.claim.there.balancer.name, &self.claim.there.balancer.vip_port_id);
+        if name.starts_with(LOAD_BALANCER_PREFIX) {
+            return format!("only the Service that owns it, {name}, can change that");
+        }
+        let port = port.as_ref().map_or("of its address", PortId::as_str);
+        format!("it is not made by Kubernetes, so attach one to its port {port} by hand")
+    }
+}

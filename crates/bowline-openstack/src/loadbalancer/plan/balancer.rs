@@ -1,0 +1,83 @@
+//! The load balancer itself: made, given up, joined, shown.
+
+use std::net::IpAddr;
+
+use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
+use openstack_client::load_balancer::{LoadBalancer, LoadBalancerUpdate};
+
+use super::claim::Claim;
+use super::{LoadBalancerPlan, address, refuse};
+use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, RECREATE_ON_ERROR};
+use crate::loadbalancer::found::Found;
+use crate::loadbalancer::intent::Publication;
+use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::wanted::Wanted;
+
+/// There is none.
+pub(super) fn create(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
+    let named = wanted
+        .named
+        .as_ref()
+        .map(|id| format!("annotation {} names load balancer {id}", LOAD_BALANCER_ID.key));
+    let named = named.filter(|_named| found.named_is_gone);
+    if let Some(named) = named.as_ref().filter(|_named| !found.recover) {
+        return refuse(vec![format!("{named}, which is not there; correct or remove it")]);
+    }
+    if let Some(problem) = address::asked_is_taken(wanted, found) {
+        return refuse(vec![problem]);
+    }
+    let reason = match named {
+        Some(named) => format!("{named}, which is gone; it is made anew"),
+        None => "the Service has no load balancer".to_owned(),
+    };
+    let step = CloudStep::new(Action::CreateBalancer(Box::new(wanted.new_balancer())));
+    Plan::Act(vec![Planned::new(step, reason)])
+}
+
+/// Octavia gave it up, and takes no order any more but its deletion. Its floating IP stays and leads to the new one afterwards.
+pub(super) fn broken(wanted: &Wanted, claim: &Claim<'_>) -> LoadBalancerPlan {
+    let (id, name) = (&claim.there.balancer.id, &claim.there.balancer.name);
+    let failed = format!("Octavia could not make or change load balancer {id} (ERROR)");
+    let failover =
+        format!("let an administrator see why, then repair it with `openstack loadbalancer failover {id}`");
+    let others: Vec<&str> = claim.sharers().into_iter().collect();
+    if !claim.owner {
+        return refuse(vec![format!("{failed}, and it is not this Service's own; {failover}")]);
+    }
+    if !others.is_empty() {
+        return refuse(vec![format!("{failed}, and it is shared with {}; {failover}", others.join(", "))]);
+    }
+    if !wanted.recreate_on_error {
+        let key = RECREATE_ON_ERROR.key;
+        return refuse(vec![format!("{failed}, and annotation {key} forbids to make it anew; {failover}")]);
+    }
+    let delete = Action::DeleteBalancer { name: name.clone(), cascade: true };
+    Plan::Act(vec![claim.step(delete, format!("{failed}; it is made anew"))])
+}
+
+/// The tag of the Service comes before its listeners, so that nobody else takes its place. Other tags stay.
+pub(super) fn join(wanted: &Wanted, claim: &Claim<'_>) -> Option<Planned<CloudStep>> {
+    if !wanted.balancer.tagged || claim.is_tagged() {
+        return None;
+    }
+    let old: Vec<String> = claim.there.balancer.tags.iter().filter(|tag| !tag.is_empty()).cloned().collect();
+    let missing = wanted.tags().into_iter().filter(|tag| !old.contains(tag));
+    let tags = old.iter().cloned().chain(missing).collect();
+    let change = LoadBalancerUpdate { tags: Some(tags), ..LoadBalancerUpdate::default() };
+    let reason =
+        if claim.owner { "the Service's tag is missing" } else { "the Service joins a shared load balancer" };
+    Some(claim.step(Action::UpdateBalancer(change), reason))
+}
+
+/// How the Service is reached, with one entry more for each further address of a Service of two IP families.
+pub(super) fn status(wanted: &Wanted, balancer: &LoadBalancer, address: IpAddr) -> LoadBalancerStatus {
+    let shown = &wanted.publication;
+    let mut status = shown.status(address);
+    if matches!(shown, Publication::Hostname(_)) || wanted.balancer.additional_vips.is_empty() {
+        return status;
+    }
+    for further in balancer.additional_vips.iter().filter_map(|vip| vip.ip_address) {
+        status.ingress.extend(shown.status(further).ingress);
+    }
+    status
+}

@@ -1,0 +1,89 @@
+//! Listeners, pools, members and monitors of an active load balancer.
+//!
+//! What stands in the way goes first; then each port gets what it wants, in order; what nobody wants any more goes last, so that
+//! nothing waits for it. What other Services have here is never touched.
+
+use std::collections::BTreeSet;
+
+use openstack_client::ListenerId;
+use openstack_client::load_balancer::Listener;
+
+use super::claim::{Claim, Holder};
+use super::{Draft, Steps, conflict, listener, pool};
+use crate::loadbalancer::found::{FoundPool, Tree};
+use crate::loadbalancer::names::Names;
+use crate::loadbalancer::step::Action;
+use crate::loadbalancer::wanted::{ListenerKey, Wanted};
+
+pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
+    let mut draft = Draft::default();
+    let mut spoken_for: BTreeSet<&ListenerId> = BTreeSet::new();
+    let mut wishes = Steps::new();
+    for wish in &wanted.listeners {
+        let at = conflict::at_port(&wish.key, claim, tree);
+        spoken_for.extend(
+            at.same
+                .iter()
+                .copied()
+                .chain(at.first_goes.iter().map(|(found, _)| *found))
+                .map(|found| &found.id),
+        );
+        if !at.problems.is_empty() {
+            draft.problems.extend(at.problems);
+            continue;
+        }
+        for (found, reason) in &at.first_goes {
+            draft.steps.extend(delete(claim, tree, found, reason));
+        }
+        wishes.extend(match at.same {
+            None => vec![listener::create(wanted, claim, wish)],
+            Some(found) => {
+                let mut steps: Steps = listener::update(wanted, claim, wish, found).into_iter().collect();
+                steps.extend(pool::steps(wanted, claim, tree, wish, found));
+                steps
+            }
+        });
+    }
+    draft.steps.append(&mut wishes);
+    let ours = |found: &&Listener| claim.holder(found) == Holder::Us && !spoken_for.contains(&found.id);
+    for found in tree.listeners.iter().filter(ours) {
+        let reason = format!("{} is not wanted any more", conflict::port(&key_of(found)));
+        draft.steps.extend(delete(claim, tree, found, &reason));
+    }
+    draft.steps.extend(left_pools(&wanted.names, claim, tree));
+    draft
+}
+
+fn key_of(listener: &Listener) -> ListenerKey {
+    ListenerKey { protocol: listener.protocol.clone(), port: listener.protocol_port }
+}
+
+/// The steps that take a listener away: its pool goes before it, and what is in the pool goes with it.
+pub(super) fn delete(claim: &Claim<'_>, tree: &Tree, listener: &Listener, reason: &str) -> Steps {
+    let alone = |found: &&FoundPool| {
+        let id = &found.pool.id;
+        let elsewhere = tree.listeners.iter().filter(|other| other.id != listener.id);
+        found.pool.listeners.iter().all(|user| *user == listener.id)
+            && !elsewhere.into_iter().any(|other| other.default_pool_id.as_ref() == Some(id))
+    };
+    // A pool that is not its default is somebody's who routes by paths: it stays.
+    let default =
+        |found: &&FoundPool| listener.default_pool_id.as_ref().is_none_or(|id| *id == found.pool.id);
+    let pools = tree.pools_of(listener).filter(default).filter(alone);
+    let mut steps: Steps =
+        pools.map(|found| claim.step(Action::DeletePool(found.pool.id.clone()), reason)).collect();
+    steps.push(claim.step(Action::DeleteListener(listener.id.clone()), reason));
+    steps
+}
+
+/// Pools of ours that no listener has: left when a change was interrupted.
+pub(super) fn left_pools(names: &Names, claim: &Claim<'_>, tree: &Tree) -> Steps {
+    let used = |found: &FoundPool| {
+        tree.listeners.iter().any(|of| of.default_pool_id.as_ref() == Some(&found.pool.id))
+    };
+    let left = tree.pools.iter().filter(|found| {
+        claim.owner && names.is_own_pool(&found.pool.name) && found.pool.listeners.is_empty() && !used(found)
+    });
+    let reason = |found: &FoundPool| format!("pool {} has no listener any more", found.pool.name);
+    left.map(|found| claim.step(Action::DeletePool(found.pool.id.clone()), reason(found))).collect()
+}

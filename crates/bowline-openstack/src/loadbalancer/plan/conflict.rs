@@ -1,0 +1,70 @@
+//! What is at a port already. Octavia has one listener for TCP at a port, whatever it speaks, one for UDP and one for SCTP.
+
+use openstack_client::load_balancer::{Listener, Protocol, ProvisioningStatus};
+
+use super::claim::{Claim, Holder};
+use crate::loadbalancer::found::Tree;
+use crate::loadbalancer::wanted::ListenerKey;
+
+/// What is at a port that is wanted.
+#[derive(Default)]
+pub(super) struct AtPort<'t> {
+    /// The listener that is wanted.
+    pub(super) same: Option<&'t Listener>,
+    /// Our listeners that must go first, and why.
+    pub(super) first_goes: Vec<(&'t Listener, String)>,
+    /// Why the port cannot be had.
+    pub(super) problems: Vec<String>,
+}
+
+pub(super) fn at_port<'t>(key: &ListenerKey, claim: &Claim<'_>, tree: &'t Tree) -> AtPort<'t> {
+    let mut at = AtPort::default();
+    let here = |listener: &&Listener| {
+        listener.protocol_port == key.port && transport(&listener.protocol) == transport(&key.protocol)
+    };
+    for listener in tree.listeners.iter().filter(here) {
+        let same = listener.protocol == key.protocol;
+        match claim.holder(listener) {
+            Holder::Us => match spoilt(key, listener) {
+                Some(reason) => at.first_goes.push((listener, reason)),
+                None => at.same = Some(listener),
+            },
+            // On our own load balancer we take over what is as we want it, if no other Service says it is its own.
+            Holder::Unknown if same && claim.owner => at.same = Some(listener),
+            Holder::Unknown => {
+                at.problems.push(taken(key, listener, "does not bear the tag of this Service"));
+            }
+            Holder::Service(tag) => at.problems.push(taken(key, listener, &format!("belongs to {tag}"))),
+        }
+    }
+    at
+}
+
+/// Why a listener of ours must be made anew.
+fn spoilt(key: &ListenerKey, listener: &Listener) -> Option<String> {
+    let (at, id, speaks) = (port(key), &listener.id, &listener.protocol);
+    if listener.provisioning_status == ProvisioningStatus::Error {
+        return Some(format!("{at}: Octavia gave listener {id} up (ERROR)"));
+    }
+    (*speaks != key.protocol).then(|| format!("{at}: listener {id} speaks {speaks}"))
+}
+
+fn taken(key: &ListenerKey, listener: &Listener, whose: &str) -> String {
+    let (id, protocol) = (&listener.id, &listener.protocol);
+    format!(
+        "{} is taken: listener {id} ({protocol}) {whose}; use another port or another load balancer",
+        port(key)
+    )
+}
+
+/// A port in words.
+pub(super) fn port(key: &ListenerKey) -> String {
+    format!("port {}/{}", key.port, key.protocol)
+}
+
+fn transport(protocol: &Protocol) -> &Protocol {
+    match protocol {
+        Protocol::Udp | Protocol::Sctp => protocol,
+        _ => &Protocol::Tcp,
+    }
+}

@@ -1,0 +1,177 @@
+//! The members of a pool: all at once, or one by one where the provider asks for it.
+//!
+//! Octavia knows a member by its address and port, and cannot change its subnet: such a member is taken out and put back, in
+//! halves, so that traffic goes on. Weights and switched-off members are left as somebody set them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use bowline_cloud::{Planned, SetChange};
+use openstack_client::load_balancer::{BatchMember, Member};
+
+use super::Steps;
+use super::claim::Claim;
+use super::conflict::port;
+use super::text::few;
+use crate::loadbalancer::found::FoundPool;
+use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::wanted::{Wanted, WantedListener};
+
+/// By what Octavia knows a member.
+type Spot = (IpAddr, u16);
+
+/// A pool with the members that it has and those that it shall have.
+struct Members<'a> {
+    claim: &'a Claim<'a>,
+    at: String,
+    pool: &'a FoundPool,
+    wanted: &'a [BatchMember],
+    found: BTreeMap<Spot, &'a Member>,
+}
+
+pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, wish: &WantedListener, pool: &FoundPool) -> Steps {
+    let found = pool.members.iter().map(|member| (spot_of(member), member)).collect();
+    let members = Members { claim, at: port(&wish.key), pool, wanted: &wish.pool.members, found };
+    if wanted.serial { members.one_by_one() } else { members.all_at_once() }
+}
+
+fn spot(member: &BatchMember) -> Spot {
+    (member.address, member.protocol_port)
+}
+
+fn spot_of(member: &Member) -> Spot {
+    (member.address, member.protocol_port)
+}
+
+impl<'a> Members<'a> {
+    fn missing(&self) -> Vec<&'a BatchMember> {
+        self.wanted.iter().filter(|member| !self.found.contains_key(&spot(member))).collect()
+    }
+
+    fn leftover(&self) -> Vec<&'a Member> {
+        let wanted: BTreeSet<Spot> = self.wanted.iter().map(spot).collect();
+        self.found.iter().filter(|(spot, _)| !wanted.contains(spot)).map(|(_, member)| *member).collect()
+    }
+
+    /// Members at the same spot that differ.
+    fn differing(
+        &self,
+        differs: impl Fn(&BatchMember, &Member) -> bool,
+    ) -> Vec<(&'a BatchMember, &'a Member)> {
+        let both = self.wanted.iter().filter_map(|wanted| Some((wanted, *self.found.get(&spot(wanted))?)));
+        both.filter(|(wanted, found)| differs(wanted, found)).collect()
+    }
+
+    fn all_at_once(&self) -> Steps {
+        let elsewhere = |wanted: &BatchMember, found: &Member| {
+            let (wanted, found) = (wanted.subnet_id.as_ref(), found.subnet_id.as_ref());
+            wanted.zip(found).is_some_and(|(wanted, found)| wanted != found)
+        };
+        let moving: Vec<Spot> = self.differing(elsewhere).iter().map(|(wanted, _)| spot(wanted)).collect();
+        let news = self.news().map(|(reason, removed)| {
+            let change = SetChange { before: self.found.len(), removed };
+            self.set(&[], &moving, change, &reason)
+        });
+        news.into_iter().chain(self.moves(&moving)).collect()
+    }
+
+    /// Takes out those that are in another subnet and puts them back, never more than half of all at a time.
+    fn moves(&self, moving: &[Spot]) -> Steps {
+        let before = self.wanted.len();
+        let mut steps = Steps::new();
+        let mut rest = moving;
+        while !rest.is_empty() {
+            let (out, later) = rest.split_at((before / 2).clamp(1, rest.len()));
+            let names = self.names(out);
+            let removed = SetChange { before, removed: out.len() };
+            let reason = format!("{names} must be in another subnet, which needs a new member");
+            steps.push(self.set(out, later, removed, &reason));
+            let back = SetChange { before: before.saturating_sub(out.len()), removed: 0 };
+            steps.push(self.set(&[], later, back, &format!("{names} back in the right subnet")));
+            rest = later;
+        }
+        steps
+    }
+
+    fn names(&self, spots: &[Spot]) -> String {
+        let spots: BTreeSet<&Spot> = spots.iter().collect();
+        let these = self.wanted.iter().filter(|member| spots.contains(&spot(member)));
+        few(&these.map(|member| member.name.as_str()).collect::<Vec<_>>())
+    }
+
+    /// All members that are wanted but those that are out; those that stay where they are keep their subnet.
+    fn set(&self, out: &[Spot], stay: &[Spot], change: SetChange, reason: &str) -> Planned<CloudStep> {
+        let (out, stay): (BTreeSet<_>, BTreeSet<_>) = (out.iter().collect(), stay.iter().collect());
+        let within = self.wanted.iter().filter(|member| !out.contains(&spot(member)));
+        let members = within.map(|member| {
+            let found = self.found.get(&spot(member)).filter(|_found| stay.contains(&spot(member)));
+            found.map_or_else(
+                || member.clone(),
+                |found| BatchMember { subnet_id: found.subnet_id.clone(), ..member.clone() },
+            )
+        });
+        let (pool, members) = (self.pool.pool.id.clone(), members.collect());
+        self.claim.step(Action::SetMembers { pool, members, change }, format!("{}: {reason}", self.at))
+    }
+
+    /// Who joined, who left, who changed, and how many left; none if the members are the right ones.
+    fn news(&self) -> Option<(String, usize)> {
+        let joined: Vec<&str> = self.missing().iter().map(|member| member.name.as_str()).collect();
+        let leftover = self.leftover();
+        let left_names: BTreeSet<&str> = leftover.iter().map(|member| member.name.as_str()).collect();
+        let other = |wanted: &BatchMember, found: &Member| {
+            wanted.name != found.name || wanted.monitor_port != found.monitor_port
+        };
+        let changed = self.differing(other);
+        let changed: Vec<&str> = changed.iter().map(|(wanted, _)| wanted.name.as_str()).collect();
+        let (moved, joined): (Vec<&str>, Vec<&str>) =
+            joined.into_iter().partition(|name| left_names.contains(name));
+        let moved_names: BTreeSet<&str> = moved.iter().copied().collect();
+        let left = leftover.iter().map(|member| member.name.as_str());
+        let left: Vec<&str> = left.filter(|name| !moved_names.contains(name)).collect();
+        let removed = left.len();
+        let told = [
+            (joined, "joined"),
+            (left, "left"),
+            (moved, "moved to another address or port"),
+            (changed, "changed in name or monitor port"),
+        ];
+        let told: Vec<String> = told
+            .iter()
+            .filter(|(names, _)| !names.is_empty())
+            .map(|(names, what)| format!("{} {what}", few(names)))
+            .collect();
+        (!told.is_empty()).then(|| (told.join("; "), removed))
+    }
+
+    /// First those that are missing, so that there are never fewer than before.
+    fn one_by_one(&self) -> Steps {
+        let (leftover, found) = (self.leftover(), self.found.len());
+        let other_port = |wanted: &BatchMember, found: &Member| wanted.monitor_port != found.monitor_port;
+        let mut steps: Steps =
+            self.missing().into_iter().map(|member| self.create(member, "joined")).collect();
+        for (wanted, found_member) in self.differing(other_port) {
+            let change = SetChange { before: found, removed: 1 };
+            steps.push(self.delete(
+                found_member,
+                change,
+                "must be asked at another port, which needs a new member",
+            ));
+            steps.push(self.create(wanted, "comes back"));
+        }
+        let change = SetChange { before: found, removed: leftover.len() };
+        steps.extend(leftover.into_iter().map(|member| self.delete(member, change, "left")));
+        steps
+    }
+
+    fn create(&self, member: &BatchMember, what: &str) -> Planned<CloudStep> {
+        let action = Action::CreateMember(self.pool.pool.id.clone(), member.clone());
+        self.claim.step(action, format!("{}: {} {what}", self.at, member.name))
+    }
+
+    fn delete(&self, member: &Member, change: SetChange, what: &str) -> Planned<CloudStep> {
+        let (pool, id) = (self.pool.pool.id.clone(), member.id.clone());
+        let action = Action::DeleteMember { pool, member: id, change };
+        self.claim.step(action, format!("{}: {} {what}", self.at, member.name))
+    }
+}

@@ -1,0 +1,86 @@
+//! The pool of a listener: made, changed, or made anew where Octavia cannot change it. Its name stays as it is.
+
+use bowline_cloud::Planned;
+use openstack_client::Change;
+use openstack_client::load_balancer::{
+    Listener, PoolUpdate, ProvisioningStatus, SessionPersistence, SessionPersistenceType,
+};
+
+use super::claim::Claim;
+use super::conflict::port;
+use super::text::Differences;
+use super::{Steps, members, monitor};
+use crate::loadbalancer::found::{FoundPool, Tree};
+use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::wanted::{Wanted, WantedListener};
+
+pub(super) fn steps(
+    wanted: &Wanted,
+    claim: &Claim<'_>,
+    tree: &Tree,
+    wish: &WantedListener,
+    listener: &Listener,
+) -> Steps {
+    let at = port(&wish.key);
+    let create =
+        |reason: String| claim.step(Action::CreatePool(Box::new(wish.pool.new_pool(&listener.id))), reason);
+    let Some(found) = of_listener(tree, listener) else {
+        return vec![create(format!("{at} has no pool; its members and monitor follow"))];
+    };
+    if let Some(reason) = spoilt(wish, found) {
+        let delete = claim.step(Action::DeletePool(found.pool.id.clone()), format!("{at}: {reason}"));
+        return vec![delete, create(format!("{at}: the pool is made anew; its members and monitor follow"))];
+    }
+    let mut steps: Steps = update(claim, wish, found).into_iter().collect();
+    steps.extend(members::steps(wanted, claim, wish, found));
+    steps.extend(monitor::steps(claim, wish, found));
+    steps
+}
+
+/// Its default pool. Others that belong to it are chosen by the path of a request, and are not ours.
+fn of_listener<'t>(tree: &'t Tree, listener: &'t Listener) -> Option<&'t FoundPool> {
+    let default = |found: &&FoundPool| listener.default_pool_id.as_ref() == Some(&found.pool.id);
+    let any = || tree.pools_of(listener).min_by_key(|found| &found.pool.id);
+    tree.pools_of(listener).find(default).or_else(any)
+}
+
+/// Why it must be made anew.
+fn spoilt(wish: &WantedListener, found: &FoundPool) -> Option<String> {
+    let (id, is, wanted) = (&found.pool.id, &found.pool.protocol, &wish.pool.protocol);
+    if found.pool.provisioning_status == ProvisioningStatus::Error {
+        return Some(format!("Octavia gave pool {id} up (ERROR)"));
+    }
+    (is != wanted).then(|| format!("pool {id} speaks {is} to members, {wanted} is wanted"))
+}
+
+fn update(claim: &Claim<'_>, wish: &WantedListener, found: &FoundPool) -> Option<Planned<CloudStep>> {
+    let mut differs = Differences::default();
+    let (is, wanted) = (&found.pool, &wish.pool);
+    let change = PoolUpdate {
+        lb_algorithm: differs.of("algorithm", &is.lb_algorithm, &wanted.algorithm),
+        session_persistence: persistence(
+            is.session_persistence.as_ref(),
+            wanted.session_persistence.as_ref(),
+            &mut differs,
+        ),
+        ..PoolUpdate::default()
+    };
+    let reason = differs.reason(&port(&wish.key))?;
+    Some(claim.step(Action::UpdatePool(is.id.clone(), Box::new(change)), reason))
+}
+
+/// By its kind only: Octavia may add values of its own.
+fn persistence(
+    is: Option<&SessionPersistence>,
+    wanted: Option<&SessionPersistence>,
+    differs: &mut Differences,
+) -> Change<SessionPersistence> {
+    let kind = |of: Option<&SessionPersistence>| of.map(|of| of.kind.clone());
+    if kind(is) == kind(wanted) {
+        return Change::Keep;
+    }
+    let shown =
+        |kind: Option<SessionPersistenceType>| kind.map_or("none".to_owned(), |kind| kind.to_string());
+    differs.tell("session persistence", shown(kind(is)), shown(kind(wanted)));
+    wanted.cloned().map_or(Change::Clear, Change::Set)
+}

@@ -1,0 +1,75 @@
+//! New names after `--cluster-name` was changed: of all that the cluster has on a load balancer, and of the load balancer at last.
+//!
+//! Who calls has made sure that the load balancer is this Service's own. What other clusters have on it keeps its name.
+
+use openstack_client::load_balancer::{
+    HealthMonitorUpdate, Listener, ListenerUpdate, LoadBalancerUpdate, PoolUpdate,
+};
+
+use super::Steps;
+use super::claim::Claim;
+use crate::loadbalancer::found::{FoundPool, Tree};
+use crate::loadbalancer::names::{cluster_of, in_cluster};
+use crate::loadbalancer::step::Action;
+use crate::loadbalancer::wanted::Wanted;
+
+/// From one name of the cluster to the other.
+struct Renaming<'a> {
+    from: &'a str,
+    to: &'a str,
+}
+
+impl Renaming<'_> {
+    /// The new name, unless it stays.
+    fn name(&self, old: &str) -> Option<String> {
+        let ours = cluster_of(old) == Some(self.from);
+        Some(old).filter(|_old| ours).and_then(|old| in_cluster(old, self.to)).filter(|new| new != old)
+    }
+
+    fn tags(&self, old: &[String]) -> Vec<String> {
+        let kept = old.iter().filter(|tag| !tag.is_empty());
+        kept.map(|tag| self.name(tag).unwrap_or_else(|| tag.clone())).collect()
+    }
+}
+
+pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, tree: Option<&Tree>, former: &str) -> Steps {
+    let renaming = Renaming { from: cluster_of(former).unwrap_or_default(), to: wanted.names.cluster() };
+    let reason = format!("the cluster is called {} now, no longer {}", renaming.to, renaming.from);
+    let pools = tree.iter().flat_map(|tree| &tree.pools).flat_map(|pool| in_pool(&renaming, pool));
+    let listeners =
+        tree.iter().flat_map(|tree| &tree.listeners).filter_map(|found| listener(&renaming, found));
+    let actions = pools.chain(listeners).chain(std::iter::once(balancer(wanted, claim, &renaming)));
+    actions.map(|action| claim.step(action, reason.clone())).collect()
+}
+
+fn in_pool(renaming: &Renaming<'_>, found: &FoundPool) -> impl Iterator<Item = Action> {
+    let monitor = found.monitor.as_ref().and_then(|monitor| {
+        let name = Some(renaming.name(&monitor.name)?);
+        let change = HealthMonitorUpdate { name, ..HealthMonitorUpdate::default() };
+        Some(Action::UpdateMonitor(monitor.id.clone(), change))
+    });
+    let pool = renaming.name(&found.pool.name).map(|name| {
+        let change = PoolUpdate { name: Some(name), ..PoolUpdate::default() };
+        Action::UpdatePool(found.pool.id.clone(), Box::new(change))
+    });
+    monitor.into_iter().chain(pool)
+}
+
+fn listener(renaming: &Renaming<'_>, found: &Listener) -> Option<Action> {
+    let name = renaming.name(&found.name);
+    let tags = Some(renaming.tags(&found.tags)).filter(|tags| *tags != found.tags);
+    if name.is_none() && tags.is_none() {
+        return None;
+    }
+    let change = ListenerUpdate { name, tags, ..ListenerUpdate::default() };
+    Some(Action::UpdateListener(found.id.clone(), Box::new(change)))
+}
+
+fn balancer(wanted: &Wanted, claim: &Claim<'_>, renaming: &Renaming<'_>) -> Action {
+    let mut tags = renaming.tags(&claim.there.balancer.tags);
+    let missing: Vec<String> = wanted.tags().into_iter().filter(|tag| !tags.contains(tag)).collect();
+    tags.extend(missing);
+    let tags = Some(tags).filter(|_tags| wanted.balancer.tagged);
+    let name = Some(wanted.names.load_balancer());
+    Action::UpdateBalancer(LoadBalancerUpdate { name, tags, ..LoadBalancerUpdate::default() })
+}

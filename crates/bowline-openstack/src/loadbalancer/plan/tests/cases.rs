@@ -1,0 +1,282 @@
+//! Situations, each with a name. They begin with a Service that has all it wants, and change what is wanted or what is there.
+
+mod address;
+mod ownership;
+mod remove;
+
+pub(super) use self::address::address;
+pub(super) use self::ownership::ownership;
+pub(super) use self::remove::remove;
+
+use super::*;
+
+pub(super) type Case = (&'static str, LoadBalancerPlan);
+
+pub(super) fn case(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
+    let mut wanted = wanted();
+    let mut world = World::of(&wanted);
+    change(&mut wanted, &mut world);
+    (name, world.ensure(&wanted))
+}
+
+/// With a second port from the start.
+fn two_ports(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
+    let mut wanted = wanted();
+    wanted.listeners.push(listener(1, Protocol::Udp, 53));
+    let mut world = World::of(&wanted);
+    change(&mut wanted, &mut world);
+    (name, world.ensure(&wanted))
+}
+
+/// With a provider that takes one thing at a time.
+fn serial(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
+    let mut wanted = Wanted { serial: true, ..wanted() };
+    let mut world = World::empty();
+    world.settle(&wanted);
+    change(&mut wanted, &mut world);
+    (name, world.ensure(&wanted))
+}
+
+/// With four members in one subnet.
+fn in_subnet(name: &'static str, subnets: [&str; 4]) -> Case {
+    let mut wanted = wanted();
+    let members = |subnets: [&str; 4]| {
+        let member = |(node, subnet): (u8, &str)| BatchMember {
+            subnet_id: subnet.parse().ok(),
+            ..member(node, 30080)
+        };
+        (1_u8..).zip(subnets).map(member).collect::<Vec<_>>()
+    };
+    wanted.listeners[0].pool.members = members(["old"; 4]);
+    let world = World::of(&wanted);
+    wanted.listeners[0].pool.members = members(subnets);
+    (name, world.ensure(&wanted))
+}
+
+pub(super) fn ensure() -> Vec<Case> {
+    let status = |status: &'static str| {
+        move |_: &mut Wanted, world: &mut World| world.lb().provisioning_status = status.into()
+    };
+    let mut cases = vec![
+        case("all is as wanted", |_, _| {}),
+        case("there is nothing", |_, world| *world = World::empty()),
+        case("there is nothing, and the provider takes one thing at a time", |wanted, world| {
+            wanted.serial = true;
+            *world = World::empty();
+        }),
+        case("Octavia only remembers it", status("DELETED")),
+        case("it is being created, and has its floating IP", status("PENDING_CREATE")),
+        case("it is being created, and has no floating IP", |_, world| {
+            world.lb().provisioning_status = ProvisioningStatus::PendingCreate;
+            world.floating.clear();
+        }),
+        case("it is being changed", status("PENDING_UPDATE")),
+        case("it is being deleted", status("PENDING_DELETE")),
+        case("it is in a state that nobody knows", status("BOOTING")),
+        case("Octavia gave it up", status("ERROR")),
+        case("Octavia gave it up, and it must not be made anew", |wanted, world| {
+            wanted.recreate_on_error = false;
+            world.lb().provisioning_status = ProvisioningStatus::Error;
+        }),
+        case("Octavia gave it up, and others are on it", |_, world| {
+            world.lb().provisioning_status = ProvisioningStatus::Error;
+            world.lb().tags.push(OTHER_TAG.to_owned());
+        }),
+        case("Octavia gave it up, and another Service has a listener on it", |_, world| {
+            world.lb().provisioning_status = ProvisioningStatus::Error;
+            world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
+        }),
+        case("a host name is shown", |wanted, _| {
+            wanted.publication = Publication::Hostname("web.example".to_owned());
+        }),
+        case("it has a second address", |wanted, world| {
+            let further = json!([{ "subnet_id": "six", "ip_address": "2001:db8::1" }]);
+            world.lb().additional_vips = world::from(further.clone());
+            wanted.balancer.additional_vips = world::from(further);
+        }),
+    ];
+    cases.extend(listeners());
+    cases.extend(pools());
+    cases.extend(members());
+    cases
+}
+
+fn listeners() -> Vec<Case> {
+    let changed =
+        |name, change: fn(&mut WantedListener)| case(name, move |wanted, _| change(&mut wanted.listeners[0]));
+    let drifted = |name, change: fn(&mut World)| case(name, move |_, world| change(world));
+    vec![
+        case("a port is added", |wanted, _| wanted.listeners.push(listener(1, Protocol::Tcp, 443))),
+        case("the same port for UDP is added", |wanted, _| {
+            wanted.listeners.push(listener(1, Protocol::Udp, 80));
+        }),
+        two_ports("a port is taken away", |wanted, _| wanted.listeners.truncate(1)),
+        two_ports("a port is replaced: the new one comes first", |wanted, _| {
+            wanted.listeners[1] = listener(1, Protocol::Tcp, 443);
+        }),
+        case("another protocol at the same port: the old one goes first", |wanted, _| {
+            wanted.listeners[0] = listener(0, Protocol::Http, 80);
+        }),
+        changed("a connection limit", |wish| wish.connection_limit = 100),
+        changed("one timeout", |wish| wish.timeouts.as_mut().unwrap().client_data = 60000),
+        changed("timeouts that the cloud does not have", |wish| wish.timeouts = None),
+        changed("source ranges", |wish| wish.allowed_cidrs = Some(["192.0.2.0/24".to_owned()].into())),
+        changed("source ranges that the cloud cannot tell", |wish| wish.allowed_cidrs = None),
+        drifted("the same source range, written otherwise", |world| {
+            world.listener(80).allowed_cidrs = vec!["0.0.0.0/0".to_owned(), "0.0.0.1/0".to_owned()];
+        }),
+        drifted("somebody cleared the source ranges", |world| world.listener(80).allowed_cidrs.clear()),
+        drifted("somebody changed several things of a listener", |world| {
+            let listener = world.listener(80);
+            (listener.connection_limit, listener.timeout_member_data) = (Some(5), None);
+        }),
+        drifted("a listener lost the Service's tag: the others stay", |world| {
+            world.listener(80).tags = vec!["team-a".to_owned()];
+        }),
+        drifted("names and descriptions are not compared", |world| {
+            world.listener(80).name = "renamed".to_owned();
+            world.pool(0).pool.name = "renamed".to_owned();
+            world.lb().description = "changed".to_owned();
+        }),
+        case("X-Forwarded-For: other headers stay", |wanted, world| {
+            *wanted = http();
+            *world = World::of(wanted);
+            world.listener(80).insert_headers.insert("X-Other".to_owned(), "true".to_owned());
+            let header = ("X-Forwarded-For".to_owned(), "true".to_owned());
+            wanted.listeners[0].insert_headers = [header].into();
+        }),
+        case("no X-Forwarded-For: other headers stay", |wanted, world| {
+            *wanted = http();
+            *world = World::of(wanted);
+            let header = |name: &str| (name.to_owned(), "true".to_owned());
+            world.listener(80).insert_headers = [header("X-Forwarded-For"), header("X-Other")].into();
+        }),
+        case("another certificate", |wanted, world| {
+            wanted.listeners[0] = listener(0, Protocol::TerminatedHttps, 443);
+            wanted.listeners[0].certificate = Some("https://keys/containers/1".to_owned());
+            *world = World::of(wanted);
+            world.float("192.0.2.1", Some("vip-port"), "");
+            wanted.listeners[0].certificate = Some("https://keys/containers/2".to_owned());
+        }),
+        drifted("Octavia gave the listener up", |world| {
+            world.listener(80).provisioning_status = ProvisioningStatus::Error;
+        }),
+        case("a cloud without tags", |wanted, world| {
+            wanted.balancer.tagged = false;
+            world.lb().tags.clear();
+            world.listener(80).tags.clear();
+        }),
+    ]
+}
+
+fn http() -> Wanted {
+    Wanted { listeners: vec![listener(0, Protocol::Http, 80)], ..wanted() }
+}
+
+fn pools() -> Vec<Case> {
+    let changed = |name, change: fn(&mut WantedPool)| {
+        case(name, move |wanted, _| change(&mut wanted.listeners[0].pool))
+    };
+    let drifted = |name, change: fn(&mut World)| case(name, move |_, world| change(world));
+    let monitor = |wish: &mut WantedPool, kind| wish.monitor.as_mut().unwrap().kind = kind;
+    let local = move |wish: &mut WantedPool| {
+        monitor(wish, MonitorType::Http);
+        wish.members.iter_mut().for_each(|member| member.monitor_port = Some(32000));
+    };
+    vec![
+        drifted("a listener without a pool", |world| {
+            world.tree.pools.clear();
+            world.listener(80).default_pool_id = None;
+        }),
+        changed("another protocol to the members", |wish| wish.protocol = Protocol::Proxy),
+        changed("another algorithm and session affinity", |wish| {
+            wish.algorithm = Algorithm::LeastConnections;
+            wish.session_persistence = affinity();
+        }),
+        drifted("session affinity that is not wanted", |world| {
+            world.pool(0).pool.session_persistence = affinity();
+        }),
+        case("the cloud adds values to session affinity", |wanted, world| {
+            wanted.listeners[0].pool.session_persistence = affinity();
+            let more =
+                SessionPersistence { persistence_timeout: Some(360), ..SessionPersistence::source_ip() };
+            world.pool(0).pool.session_persistence = Some(more);
+        }),
+        drifted("Octavia gave the pool up", |world| {
+            world.pool(0).pool.provisioning_status = ProvisioningStatus::Error;
+        }),
+        drifted("a pool of ours without a listener is left", |world| {
+            let mut left = world.pool(0).clone();
+            (left.pool.id, left.pool.name) = ("left".parse().unwrap(), format!("pool_7_{TAG}"));
+            left.pool.listeners.clear();
+            let mut other = left.clone();
+            (other.pool.id, other.pool.name) = ("theirs".parse().unwrap(), format!("pool_7_{OTHER_TAG}"));
+            world.tree.pools.extend([left, other]);
+        }),
+        drifted("a pool that somebody routes to by paths", |world| {
+            let mut routed = world.pool(0).clone();
+            (routed.pool.id, routed.pool.name) = ("a-routed".parse().unwrap(), "routed".to_owned());
+            routed.members.clear();
+            world.tree.pools.insert(0, routed);
+        }),
+        drifted("no health monitor", |world| world.pool(0).monitor = None),
+        changed("no health monitor is wanted", |wish| wish.monitor = None),
+        changed("other values of the health monitor", |wish| {
+            let values = &mut wish.monitor.as_mut().unwrap().values;
+            (values.delay, values.max_retries_down) = (10, Some(5));
+        }),
+        changed("values of the health monitor that are left to Octavia", |wish| {
+            wish.monitor.as_mut().unwrap().values.max_retries_down = None;
+        }),
+        drifted("a health monitor with another name", |world| {
+            world.pool(0).monitor.as_mut().unwrap().name = "monitor_1_other".to_owned();
+        }),
+        drifted("Octavia gave the health monitor up", |world| {
+            world.pool(0).monitor.as_mut().unwrap().provisioning_status = ProvisioningStatus::Error;
+        }),
+        case("externalTrafficPolicy became Local", move |wanted, _| local(&mut wanted.listeners[0].pool)),
+        case("somebody changed what the health monitor asks for", move |wanted, world| {
+            local(&mut wanted.listeners[0].pool);
+            *world = World::of(wanted);
+            let monitor = world.pool(0).monitor.as_mut().unwrap();
+            (monitor.url_path, monitor.expected_codes) = (Some("/".to_owned()), Some("200-299".to_owned()));
+        }),
+    ]
+}
+
+fn members() -> Vec<Case> {
+    let changed = |name, change: fn(&mut Vec<BatchMember>)| {
+        case(name, move |wanted, _| change(&mut wanted.listeners[0].pool.members))
+    };
+    vec![
+        changed("a Node joins", |members| members.push(member(3, 30080))),
+        changed("a Node leaves and another joins", |members| members[1] = member(3, 30080)),
+        changed("all Nodes leave", Vec::clear),
+        changed("another node port", |members| {
+            members.iter_mut().for_each(|member| member.protocol_port = 31000);
+        }),
+        changed("eight Nodes join", |members| members.extend((3..11).map(|node| member(node, 30080)))),
+        two_ports("a Node joins, for two ports", |wanted, _| {
+            for wish in &mut wanted.listeners {
+                let port = wish.pool.members[0].protocol_port;
+                wish.pool.members.push(member(3, port));
+            }
+        }),
+        case("somebody renamed a member and drained another", |_, world| {
+            world.pool(0).members[0].name = "renamed".to_owned();
+            (world.pool(0).members[1].weight, world.pool(0).members[1].admin_state_up) =
+                (Some(0), Some(false));
+        }),
+        case("somebody drained a member", |_, world| world.pool(0).members[1].weight = Some(0)),
+        in_subnet("members in the right subnet", ["old"; 4]),
+        in_subnet("a member must be in another subnet", ["old", "old", "new", "old"]),
+        in_subnet("all members must be in another subnet", ["new"; 4]),
+        serial("one by one: all is as wanted", |_, _| {}),
+        serial("one by one: a Node leaves and another joins", |wanted, _| {
+            wanted.listeners[0].pool.members[0] = member(3, 30080);
+        }),
+        serial("one by one: another monitor port", |wanted, _| {
+            wanted.listeners[0].pool.members[0].monitor_port = Some(32000);
+        }),
+    ]
+}

@@ -1,0 +1,133 @@
+//! By which address a Service is reached.
+
+use super::*;
+
+const OURS: &str = "Floating IP for Kubernetes external service default/web from cluster held";
+const BEFORE: &str = "Floating IP for Kubernetes external service default/web from cluster before";
+const OTHERS: &str = "Floating IP for Kubernetes external service default/webshop from cluster held";
+
+/// Without floating IPs.
+fn bare(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
+    case(name, |wanted, world| {
+        world.floating.clear();
+        change(wanted, world);
+    })
+}
+
+fn internal(name: &'static str, keep: bool, description: &'static str) -> Case {
+    bare(name, |wanted, world| {
+        world.float("192.0.2.1", Some("vip-port"), description);
+        wanted.address = WantedAddress::Own { keep_floating_ip: keep };
+    })
+}
+
+pub(in super::super) fn address() -> Vec<Case> {
+    let none = |asked: Option<&str>| WantedAddress::Floating {
+        place: None,
+        asked: asked.map(|asked| asked.parse().unwrap()),
+        insist: false,
+    };
+    let mut cases = vec![
+        bare("none yet", |_, _| {}),
+        bare("none yet, and subnets to try", |wanted, _| subnets(wanted, None)),
+        bare("none yet, and one of two subnets is told with an address", |wanted, _| {
+            subnets(wanted, Some("192.0.2.7"));
+        }),
+        bare("none yet, and no external network", move |wanted, _| wanted.address = none(None)),
+        bare("none yet, an address asked for, and no external network", move |wanted, _| {
+            wanted.address = none(Some("192.0.2.7"));
+        }),
+        bare("an IPv6 address needs none", |_, world| world.lb().vip_address = "2001:db8::7".parse().ok()),
+        bare("Octavia does not tell its port", |_, world| world.lb().vip_port_id = None),
+        case("several lead here: always the same", |_, world| {
+            world.float("192.0.2.0", Some("vip-port"), "");
+            world.floating.reverse();
+        }),
+        case("another one than asked for leads here: it is used", |wanted, world| {
+            world.float("192.0.2.7", None, "");
+            wanted.address = floating(Some("192.0.2.7"), false);
+        }),
+        internal("internal: ours goes", false, OURS),
+        internal("internal: ours of an earlier name of the cluster goes", false, BEFORE),
+        internal("internal: ours is kept", true, OURS),
+        internal("internal: that of a Service of a similar name is not ours", false, OTHERS),
+        internal("internal: a user's is not ours", false, "by hand"),
+        bare("internal: none", |wanted, _| wanted.address = WantedAddress::Own { keep_floating_ip: false }),
+        bare("one is left from before", |_, world| {
+            world.float("192.0.2.5", None, OURS);
+            world.float("192.0.2.4", None, OURS);
+            world.float("192.0.2.3", None, OTHERS);
+        }),
+        bare("two are left from before, and one was known", |_, world| {
+            world.float("192.0.2.5", None, OURS);
+            world.float("192.0.2.4", None, OURS);
+            world.known_address = "192.0.2.4".parse().ok();
+        }),
+        case("one leads here, and another is left: it stays", |_, world| {
+            world.float("192.0.2.5", None, OURS);
+        }),
+    ];
+    cases.extend(asked());
+    cases
+}
+
+fn subnets(wanted: &mut Wanted, asked: Option<&str>) {
+    let subnets = vec!["first".parse().unwrap(), "second".parse().unwrap()];
+    let place = Some(FloatingPlace { network: "public".parse().unwrap(), subnets });
+    wanted.address =
+        WantedAddress::Floating { place, asked: asked.map(|asked| asked.parse().unwrap()), insist: false };
+}
+
+fn asked() -> Vec<Case> {
+    let ask = |wanted: &mut Wanted| wanted.address = floating(Some("192.0.2.7"), false);
+    let insist = |wanted: &mut Wanted| wanted.address = floating(Some("192.0.2.7"), true);
+    vec![
+        bare("the one asked for is free", move |wanted, world| {
+            world.float("192.0.2.7", None, "by hand");
+            ask(wanted);
+        }),
+        bare("the one asked for leads elsewhere", move |wanted, world| {
+            world.float("192.0.2.7", Some("elsewhere"), "by hand");
+            ask(wanted);
+        }),
+        bare("the one asked for leads elsewhere, and there is no load balancer yet", move |wanted, world| {
+            *world = World::empty();
+            world.float("192.0.2.7", Some("elsewhere"), "by hand");
+            ask(wanted);
+        }),
+        bare("the one asked for leads elsewhere, and a Node joined", move |wanted, world| {
+            world.float("192.0.2.7", Some("elsewhere"), "by hand");
+            wanted.listeners[0].pool.members.push(member(3, 30080));
+            ask(wanted);
+        }),
+        bare("the one asked for leads elsewhere, while Octavia is at work", move |wanted, world| {
+            world.float("192.0.2.7", Some("elsewhere"), "by hand");
+            world.lb().provisioning_status = ProvisioningStatus::PendingUpdate;
+            ask(wanted);
+        }),
+        bare("the one asked for is not there", move |wanted, _| ask(wanted)),
+        case("insists on one that is free", move |wanted, world| {
+            world.float("192.0.2.7", None, "by hand");
+            insist(wanted);
+        }),
+        case("insists on one that is not there", move |wanted, _| insist(wanted)),
+        case("insists on one that leads elsewhere: the old one stays", move |wanted, world| {
+            world.float("192.0.2.7", Some("elsewhere"), "by hand");
+            insist(wanted);
+        }),
+        case("insists on one that is not there, and no external network", |wanted, _| {
+            wanted.address =
+                WantedAddress::Floating { place: None, asked: "192.0.2.7".parse().ok(), insist: true };
+        }),
+        case("insists on the one that leads here beside another", move |wanted, world| {
+            world.float("192.0.2.7", Some("vip-port"), "by hand");
+            insist(wanted);
+        }),
+        case("insists, on a shared load balancer", move |wanted, world| {
+            world.by = FoundBy::Id;
+            OTHER_TAG.clone_into(&mut world.lb().name);
+            world.lb().tags.push(OTHER_TAG.to_owned());
+            insist(wanted);
+        }),
+    ]
+}

@@ -1,0 +1,168 @@
+//! Whose a load balancer and its listeners are.
+
+use super::*;
+
+/// A load balancer of another Service, which this one names.
+fn shared(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
+    case(name, |wanted, world| {
+        wanted.named = "lb-1".parse().ok();
+        world.by = FoundBy::Id;
+        OTHER_TAG.clone_into(&mut world.lb().name);
+        world.lb().tags = vec![OTHER_TAG.to_owned()];
+        world.tree = crate::loadbalancer::found::Tree::default();
+        world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
+        change(wanted, world);
+    })
+}
+
+/// The load balancer of the Service from when the cluster was called `before`.
+fn renamed(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
+    case(name, |wanted, world| {
+        let before = |text: &str| text.replace("_held_", "_before_");
+        wanted.named = "lb-1".parse().ok();
+        (world.by, world.recover) = (FoundBy::Id, true);
+        world.lb().name = before(TAG);
+        world.lb().tags = vec![before(TAG), "team-a".to_owned()];
+        world.listener(80).tags = vec![before(TAG)];
+        world.listener(80).name = before(&wanted.listeners[0].name);
+        world.pool(0).pool.name = before(&wanted.listeners[0].pool.name);
+        let monitor = world.pool(0).monitor.as_mut().unwrap();
+        monitor.name = before(&monitor.name);
+        change(wanted, world);
+    })
+}
+
+pub(in super::super) fn ownership() -> Vec<Case> {
+    let mut cases = vec![
+        case("made by OCCM, without our own tags", |_, world| world.lb().tags.truncate(1)),
+        case("its tag is missing", |_, world| world.lb().tags = vec!["team-a".to_owned(), String::new()]),
+        case("of the name that Kubernetes' own provider gave", |_, world| {
+            world.by = FoundBy::LegacyName;
+            LEGACY.clone_into(&mut world.lb().name);
+            world.lb().tags.clear();
+            world.listener(80).tags.clear();
+        }),
+        case("of another cluster with the same name", |_, world| {
+            world.lb().tags = vec![TAG.to_owned(), "bowline-cluster:c2".to_owned()];
+        }),
+        case("several Services on its own load balancer", |_, world| {
+            world.lb().tags.push(OTHER_TAG.to_owned());
+            world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
+        }),
+        case("a port that another Service has", |wanted, world| {
+            wanted.listeners.push(listener(1, Protocol::Tcp, 8080));
+            world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
+        }),
+        case("a port that another Service has with another protocol", |wanted, world| {
+            wanted.listeners.push(listener(1, Protocol::Http, 8080));
+            world.foreign_listener("TERMINATED_HTTPS", 8080, &[OTHER_TAG]);
+        }),
+        case("a port that another Service has for UDP", |wanted, world| {
+            wanted.listeners.push(listener(1, Protocol::Tcp, 8080));
+            world.foreign_listener("UDP", 8080, &[OTHER_TAG]);
+        }),
+        case("a port that another Service has, and a Node joined", |wanted, world| {
+            wanted.listeners[0].pool.members.push(member(3, 30080));
+            wanted.listeners.push(listener(1, Protocol::Tcp, 8080));
+            world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
+        }),
+        case("a listener without tags that is not wanted", |_, world| {
+            world.foreign_listener("TCP", 8080, &[]);
+        }),
+        case("somebody's listener with a tag of his own that is not wanted", |_, world| {
+            world.foreign_listener("TCP", 8080, &["team-a"]);
+        }),
+        case("somebody's listener of another protocol where ours shall be", |wanted, world| {
+            wanted.listeners.push(listener(1, Protocol::Http, 8080));
+            world.foreign_listener("TCP", 8080, &["team-a"]);
+        }),
+        case("a Service that never had one names one that is not there", |wanted, world| {
+            wanted.named = "lb-0".parse().ok();
+            *world = World { gone: true, ..World::empty() };
+        }),
+        case("a Service names its load balancer, which is gone", |wanted, world| {
+            wanted.named = "lb-0".parse().ok();
+            *world = World { gone: true, recover: true, ..World::empty() };
+        }),
+        ("two of the same name", {
+            let wanted = wanted();
+            let namesakes = vec!["lb-1".parse().unwrap(), "lb-2".parse().unwrap()];
+            super::super::ensure(&wanted, &Found { namesakes, ..Found::default() })
+        }),
+    ];
+    cases.extend(sharing());
+    cases.extend(renaming());
+    cases
+}
+
+fn sharing() -> Vec<Case> {
+    vec![
+        shared("joins", |_, _| {}),
+        shared("joined, and its listener is missing", |_, world| world.lb().tags.push(TAG.to_owned())),
+        shared("there are as many as may share", |_, world| {
+            world.lb().tags.push("kube_service_held_default_third".to_owned());
+        }),
+        shared("there are more than may join, and it is on it already", |_, world| {
+            world.lb().tags.extend([TAG.to_owned(), "kube_service_held_default_third".to_owned()]);
+        }),
+        shared("a cloud without tags", |wanted, _| wanted.balancer.tagged = false),
+        shared("an internal Service", |wanted, _| {
+            wanted.address = WantedAddress::Own { keep_floating_ip: false }
+        }),
+        shared("several reasons against it at once", |wanted, _| {
+            wanted.address = WantedAddress::Own { keep_floating_ip: false };
+            wanted.most_sharers = 1;
+        }),
+        shared("joins, and its port is taken", |_, world| world.foreign_listener("TCP", 80, &[OTHER_TAG])),
+        shared("joins, and a listener without tags has its port", |_, world| {
+            world.foreign_listener("TCP", 80, &[]);
+        }),
+        shared("joins, and there is no floating IP", |_, world| world.floating.clear()),
+        shared("joined, there is no floating IP, and its listener is missing", |_, world| {
+            world.floating.clear();
+            world.lb().tags.push(TAG.to_owned());
+        }),
+        shared("a load balancer that a user made, without a floating IP", |_, world| {
+            world.floating.clear();
+            "mine".clone_into(&mut world.lb().name);
+        }),
+        shared("Octavia gave the shared one up", |_, world| {
+            world.lb().provisioning_status = ProvisioningStatus::Error;
+        }),
+        shared("Octavia is at work on the shared one", |_, world| {
+            world.lb().provisioning_status = ProvisioningStatus::PendingUpdate;
+        }),
+        shared("of another cluster, by tag: its tags stay", |_, world| {
+            world.lb().tags.push("bowline-cluster:c2".to_owned());
+        }),
+    ]
+}
+
+fn renaming() -> Vec<Case> {
+    vec![
+        renamed("the cluster was renamed", |_, _| {}),
+        renamed("the cluster was renamed, and another Service of it is on it", |_, world| {
+            world.lb().tags.push("kube_service_before_default_other".to_owned());
+            world.foreign_listener("TCP", 8080, &["kube_service_before_default_other"]);
+        }),
+        renamed("the cluster was renamed, and a Service of another cluster is on it", |_, world| {
+            world.lb().tags.push("kube_service_third_default_web".to_owned());
+            world.foreign_listener("TCP", 8080, &["kube_service_third_default_web"]);
+        }),
+        renamed("the cluster was renamed, and Octavia is at work", |_, world| {
+            world.lb().provisioning_status = ProvisioningStatus::PendingUpdate;
+        }),
+        renamed("the namesake of another cluster, named by a Service that had none before", |_, world| {
+            world.recover = false;
+        }),
+        renamed("the namesake of another cluster, by its tag", |_, world| {
+            world.lb().tags.push("bowline-cluster:c2".to_owned());
+        }),
+        renamed("the namesake of another cluster, which the Service is on already", |_, world| {
+            world.lb().tags.push(TAG.to_owned());
+        }),
+        renamed("of another Service of a cluster of another name", |_, world| {
+            "kube_service_before_default_other".clone_into(&mut world.lb().name);
+        }),
+    ]
+}

@@ -1,0 +1,409 @@
+//! A cloud as small as can be: it refuses what Octavia and Neutron refuse, and finishes its work when it is told to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use openstack_client::Change;
+use openstack_client::load_balancer::{
+    BatchMember, HealthMonitor, HealthMonitorCreate, Listener, ListenerCreate, ListenerUpdate,
+    LoadBalancerCreate, Member, PoolCreate, Protocol,
+};
+use openstack_client::network::FloatingIp;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::loadbalancer::found::{FoundFloating, FoundPool, Tree};
+
+const VIP_PORT: &str = "vip-port";
+
+/// The cloud, as far as it has to do with one Service.
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    pub(super) balancer: Option<LoadBalancer>,
+    pub(super) by: FoundBy,
+    pub(super) tree: Tree,
+    pub(super) floating: Vec<FloatingIp>,
+    pub(super) recover: bool,
+    pub(super) gone: bool,
+    pub(super) known_address: Option<IpAddr>,
+    pub(super) vip: &'static str,
+    /// What changed the cloud, in order.
+    pub(super) done: Vec<String>,
+    pub(super) version: u64,
+    pub(super) made: BTreeMap<&'static str, usize>,
+}
+
+pub(super) fn from<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+impl World {
+    pub(super) fn empty() -> Self {
+        Self {
+            balancer: None,
+            by: FoundBy::Name,
+            tree: Tree::default(),
+            floating: Vec::new(),
+            recover: false,
+            gone: false,
+            known_address: None,
+            vip: "10.0.0.100",
+            done: Vec::new(),
+            version: 0,
+            made: BTreeMap::new(),
+        }
+    }
+
+    /// All that a Service wants, made at once, and nothing else.
+    pub(super) fn of(wanted: &Wanted) -> Self {
+        let mut world = Self::empty();
+        world.create_balancer(&wanted.new_balancer());
+        world.finish();
+        if matches!(wanted.address, WantedAddress::Floating { .. }) {
+            world.float("192.0.2.1", Some(VIP_PORT), &wanted.names.floating_ip_description());
+        }
+        world
+    }
+
+    pub(super) fn float(&mut self, address: &str, port: Option<&str>, description: &str) {
+        let id = self.next("fip");
+        self.floating.push(from(json!({
+            "id": id, "floating_ip_address": address, "floating_network_id": "public", "port_id": port,
+            "description": description,
+        })));
+    }
+
+    fn next(&mut self, kind: &'static str) -> String {
+        let count = self.made.entry(kind).or_default();
+        *count += 1;
+        format!("{kind}-{count}")
+    }
+
+    pub(super) fn lb(&mut self) -> &mut LoadBalancer {
+        self.balancer.as_mut().unwrap()
+    }
+
+    pub(super) fn listener(&mut self, port: u16) -> &mut Listener {
+        self.tree.listeners.iter_mut().find(|listener| listener.protocol_port == port).unwrap()
+    }
+
+    pub(super) fn pool(&mut self, at: usize) -> &mut FoundPool {
+        &mut self.tree.pools[at]
+    }
+
+    /// A listener of somebody, without a pool.
+    pub(super) fn foreign_listener(&mut self, protocol: &str, port: u16, tags: &[&str]) {
+        let new = json!({ "id": format!("foreign-{port}"), "protocol": protocol, "protocol_port": port, "tags": tags });
+        self.tree.listeners.push(from(new));
+    }
+
+    /// What the Service's owner sees of it.
+    pub(super) fn found(&self, wanted: &WantedAddress, names: &Names) -> Found {
+        let asked = match wanted {
+            WantedAddress::Floating { asked, .. } => *asked,
+            WantedAddress::Own { .. } => None,
+        };
+        let pick = |fits: &dyn Fn(&FloatingIp) -> bool| {
+            self.floating.iter().filter(|one| fits(one)).cloned().collect()
+        };
+        let description = names.floating_ip_description();
+        let balancer = self.balancer.clone().map(|balancer| {
+            let busy = balancer.provisioning_status.is_pending();
+            let children = if busy { Children::Busy } else { Children::Known(self.tree.clone()) };
+            FoundBalancer { balancer, by: self.by, children, version: self.version }
+        });
+        Found {
+            balancer,
+            named_is_gone: self.gone && self.balancer.is_none(),
+            recover: self.recover,
+            known_address: self.known_address,
+            floating: FoundFloating {
+                attached: pick(&|one| one.port_id.as_ref().is_some_and(|port| port.as_str() == VIP_PORT)),
+                asked: self.floating.iter().find(|one| Some(one.floating_ip_address) == asked).cloned(),
+                left: pick(&|one| one.port_id.is_none() && one.description == description),
+            },
+            ..Found::default()
+        }
+    }
+
+    pub(super) fn ensure(&self, wanted: &Wanted) -> LoadBalancerPlan {
+        ensure(wanted, &self.found(&wanted.address, &wanted.names))
+    }
+
+    pub(super) fn remove(&self, removal: &Removal) -> LoadBalancerPlan {
+        let address = WantedAddress::Own { keep_floating_ip: false };
+        remove(removal, &self.found(&address, &removal.names))
+    }
+
+    /// Octavia ends what it is at work on.
+    pub(super) fn finish(&mut self) {
+        let Some(balancer) = &mut self.balancer else { panic!("nothing is at work") };
+        match balancer.provisioning_status {
+            ProvisioningStatus::PendingDelete => {
+                self.balancer = None;
+                self.tree = Tree::default();
+                for floating in self.floating.iter_mut().filter(|one| one.port_id == VIP_PORT.parse().ok()) {
+                    floating.port_id = None;
+                }
+            }
+            ProvisioningStatus::PendingCreate | ProvisioningStatus::PendingUpdate => {
+                balancer.provisioning_status = ProvisioningStatus::Active;
+            }
+            _ => panic!("nothing is at work"),
+        }
+    }
+
+    /// Performs plans until there is nothing to do, or until a person must do something.
+    pub(super) fn run(&mut self, plan: impl Fn(&Self) -> LoadBalancerPlan) -> LoadBalancerPlan {
+        for _round in 0..300 {
+            match plan(self) {
+                Plan::Act(steps) => self.perform(&steps[0]),
+                Plan::Wait(_) => self.finish(),
+                end => return end,
+            }
+        }
+        panic!("no end after {:#?}", self.done);
+    }
+
+    pub(super) fn settle(&mut self, wanted: &Wanted) -> LoadBalancerPlan {
+        self.run(|world| world.ensure(wanted))
+    }
+
+    pub(super) fn perform(&mut self, planned: &Planned<CloudStep>) {
+        self.done.push(line(planned));
+        if let Some(seen) = &planned.step.on {
+            let balancer = self.balancer.as_ref().unwrap();
+            assert_eq!((&seen.id, seen.version), (&balancer.id, self.version), "planned for something else");
+            let deletes = matches!(planned.step.action, Action::DeleteBalancer { .. });
+            let may = match balancer.provisioning_status {
+                ProvisioningStatus::Active => true,
+                ProvisioningStatus::Error => deletes,
+                _ => false,
+            };
+            assert!(may, "{} refuses {}", balancer.provisioning_status, planned.step);
+            self.version += 1;
+            let next =
+                if deletes { ProvisioningStatus::PendingDelete } else { ProvisioningStatus::PendingUpdate };
+            self.lb().provisioning_status = next;
+        }
+        self.change(&planned.step.action);
+    }
+
+    fn change(&mut self, action: &Action) {
+        match action.clone() {
+            Action::CreateBalancer(new) => self.create_balancer(&new),
+            Action::UpdateBalancer(change) => {
+                let balancer = self.lb();
+                balancer.name = change.name.unwrap_or_else(|| balancer.name.clone());
+                balancer.tags = change.tags.unwrap_or_else(|| balancer.tags.clone());
+            }
+            Action::DeleteBalancer { cascade, .. } => {
+                assert!(cascade || self.tree == Tree::default(), "there is something on it");
+            }
+            Action::CreateListener(new) => self.create_listener(&new),
+            Action::UpdateListener(id, change) => {
+                let listener = self.tree.listeners.iter_mut().find(|listener| listener.id == id).unwrap();
+                update_listener(listener, *change);
+            }
+            Action::DeleteListener(id) => {
+                let before = self.tree.listeners.len();
+                self.tree.listeners.retain(|listener| listener.id != id);
+                assert_eq!(self.tree.listeners.len() + 1, before, "no listener {id}");
+                self.tree.pools.iter_mut().for_each(|found| found.pool.listeners.retain(|user| *user != id));
+            }
+            Action::CreatePool(new) => self.create_pool(&new),
+            Action::UpdatePool(id, change) => {
+                let pool = &mut self.tree.pools.iter_mut().find(|found| found.pool.id == id).unwrap().pool;
+                pool.name = change.name.unwrap_or_else(|| pool.name.clone());
+                pool.lb_algorithm = change.lb_algorithm.unwrap_or_else(|| pool.lb_algorithm.clone());
+                set(&mut pool.session_persistence, change.session_persistence);
+            }
+            Action::DeletePool(id) => {
+                let before = self.tree.pools.len();
+                self.tree.pools.retain(|found| found.pool.id != id);
+                assert_eq!(self.tree.pools.len() + 1, before, "no pool {id}");
+                for listener in &mut self.tree.listeners {
+                    listener.default_pool_id = listener.default_pool_id.take().filter(|pool| *pool != id);
+                }
+            }
+            Action::SetMembers { pool, members, .. } => self.set_members(&pool.to_string(), &members),
+            Action::CreateMember(pool, member) => {
+                let new = self.member(&member);
+                let found = self.pool_of(pool.as_str());
+                let taken =
+                    |old: &Member| (old.address, old.protocol_port) == (new.address, new.protocol_port);
+                assert!(!found.members.iter().any(taken), "the member is there already");
+                found.members.push(new);
+            }
+            Action::DeleteMember { pool, member, .. } => {
+                let found = self.pool_of(pool.as_str());
+                assert!(found.members.iter().any(|old| old.id == member), "no member {member}");
+                found.members.retain(|old| old.id != member);
+            }
+            Action::CreateMonitor(new) => {
+                let monitor = self.monitor(&new);
+                let pool = self.pool_of(new.pool_id.as_ref().unwrap().as_str());
+                assert!(pool.monitor.is_none(), "the pool has a monitor");
+                pool.monitor = Some(monitor);
+            }
+            Action::UpdateMonitor(id, change) => {
+                let mut monitors = self.tree.pools.iter_mut().filter_map(|found| found.monitor.as_mut());
+                let monitor = monitors.find(|monitor| monitor.id == id).unwrap();
+                monitor.name = change.name.unwrap_or_else(|| monitor.name.clone());
+                monitor.delay = change.delay.unwrap_or(monitor.delay);
+                monitor.timeout = change.timeout.unwrap_or(monitor.timeout);
+                monitor.max_retries = change.max_retries.unwrap_or(monitor.max_retries);
+                monitor.max_retries_down = change.max_retries_down.unwrap_or(monitor.max_retries_down);
+                monitor.url_path = change.url_path.or(monitor.url_path.take());
+                monitor.http_method = change.http_method.or(monitor.http_method.take());
+                monitor.expected_codes = change.expected_codes.or(monitor.expected_codes.take());
+            }
+            Action::DeleteMonitor(id) => {
+                for found in &mut self.tree.pools {
+                    found.monitor = found.monitor.take().filter(|monitor| monitor.id != id);
+                }
+            }
+            Action::CreateFloatingIp { new, .. } => {
+                let address =
+                    new.floating_ip_address.map_or_else(|| "192.0.2.9".to_owned(), |asked| asked.to_string());
+                self.free_port();
+                self.float(
+                    &address,
+                    new.port_id.as_ref().map(openstack_client::PortId::as_str),
+                    &new.description,
+                );
+            }
+            Action::UpdateFloatingIp(id, change) => {
+                if change.port_id.is_some() {
+                    self.free_port();
+                }
+                self.floating.iter_mut().find(|one| one.id == id).unwrap().port_id = change.port_id;
+            }
+            Action::DeleteFloatingIp(id) => self.floating.retain(|one| one.id != id),
+            other => panic!("not in this model: {other:?}"),
+        }
+    }
+
+    fn free_port(&self) {
+        assert!(self.floating.iter().all(|one| one.port_id.is_none()), "a floating IP leads there already");
+    }
+
+    fn create_balancer(&mut self, new: &LoadBalancerCreate) {
+        assert!(self.balancer.is_none(), "there is one already");
+        let id = self.next("lb");
+        let additional = serde_json::to_value(&new.additional_vips).unwrap();
+        self.balancer = Some(from(json!({
+            "id": id, "name": new.name, "description": new.description, "tags": new.tags,
+            "provisioning_status": "PENDING_CREATE", "vip_address": self.vip, "vip_port_id": VIP_PORT,
+            "additional_vips": additional,
+        })));
+        self.by = FoundBy::Name;
+        for listener in &new.listeners {
+            self.create_listener(listener);
+        }
+    }
+
+    fn create_listener(&mut self, new: &ListenerCreate) {
+        let family = |protocol: &Protocol| match protocol {
+            Protocol::Udp => 1,
+            Protocol::Sctp => 2,
+            _ => 0,
+        };
+        let taken = |old: &Listener| {
+            (old.protocol_port, family(&old.protocol)) == (new.protocol_port, family(&new.protocol))
+        };
+        assert!(!self.tree.listeners.iter().any(taken), "port {} is taken", new.protocol_port);
+        let id = self.next("listener");
+        let mut value = serde_json::to_value(new).unwrap();
+        value["id"] = json!(id);
+        value["provisioning_status"] = json!("ACTIVE");
+        self.tree.listeners.push(from(value));
+        if let Some(pool) = &new.default_pool {
+            self.create_pool(&PoolCreate { listener_id: id.parse().ok(), ..pool.clone() });
+        }
+    }
+
+    fn create_pool(&mut self, new: &PoolCreate) {
+        let id = self.next("pool");
+        let of = new.listener_id.clone().unwrap();
+        let mut value = serde_json::to_value(new).unwrap();
+        value["id"] = json!(id);
+        value["listeners"] = json!([{ "id": of.as_str() }]);
+        value["members"] = json!([]);
+        value["provisioning_status"] = json!("ACTIVE");
+        let listener = self.tree.listeners.iter_mut().find(|listener| listener.id == of).unwrap();
+        assert!(listener.default_pool_id.is_none(), "the listener has a pool");
+        listener.default_pool_id = id.parse().ok();
+        let members = new.members.iter().map(|member| self.member(member)).collect();
+        let monitor = new.healthmonitor.as_ref().map(|monitor| self.monitor(monitor));
+        self.tree.pools.push(FoundPool { pool: from(value), members, monitor });
+    }
+
+    fn member(&mut self, new: &BatchMember) -> Member {
+        let mut value = serde_json::to_value(new).unwrap();
+        value["id"] = json!(self.next("member"));
+        from(value)
+    }
+
+    fn monitor(&mut self, new: &HealthMonitorCreate) -> HealthMonitor {
+        let mut value = serde_json::to_value(new).unwrap();
+        value["id"] = json!(self.next("monitor"));
+        value["provisioning_status"] = json!("ACTIVE");
+        if value.get("max_retries_down").is_none() {
+            value["max_retries_down"] = json!(3);
+        }
+        from(value)
+    }
+
+    fn pool_of(&mut self, id: &str) -> &mut FoundPool {
+        self.tree.pools.iter_mut().find(|found| found.pool.id.as_str() == id).unwrap()
+    }
+
+    fn set_members(&mut self, pool: &str, members: &[BatchMember]) {
+        let old = std::mem::take(&mut self.pool_of(pool).members);
+        let mut seen = BTreeSet::new();
+        let mut next = Vec::new();
+        for member in members {
+            assert!(seen.insert((member.address, member.protocol_port)), "a member is there twice");
+            let at =
+                |old: &&Member| (old.address, old.protocol_port) == (member.address, member.protocol_port);
+            match old.iter().find(at) {
+                None => next.push(self.member(member)),
+                Some(found) => {
+                    assert!(
+                        member.subnet_id.is_none() || member.subnet_id == found.subnet_id,
+                        "Octavia cannot change the subnet of a member"
+                    );
+                    let mut found = found.clone();
+                    (found.name, found.monitor_port) = (member.name.clone(), member.monitor_port);
+                    next.push(found);
+                }
+            }
+        }
+        self.pool_of(pool).members = next;
+    }
+}
+
+fn set<T>(field: &mut Option<T>, change: Change<T>) {
+    match change {
+        Change::Keep => {}
+        Change::Clear => *field = None,
+        Change::Set(value) => *field = Some(value),
+    }
+}
+
+fn update_listener(listener: &mut Listener, change: ListenerUpdate) {
+    listener.name = change.name.unwrap_or_else(|| listener.name.clone());
+    listener.tags = change.tags.unwrap_or_else(|| listener.tags.clone());
+    listener.connection_limit = change.connection_limit.or(listener.connection_limit);
+    let mut cidrs = Some(std::mem::take(&mut listener.allowed_cidrs));
+    set(&mut cidrs, change.allowed_cidrs);
+    listener.allowed_cidrs = cidrs.unwrap_or_default();
+    listener.insert_headers = change.insert_headers.unwrap_or_else(|| listener.insert_headers.clone());
+    set(&mut listener.default_tls_container_ref, change.default_tls_container_ref);
+    listener.timeout_client_data = change.timeout_client_data.or(listener.timeout_client_data);
+    listener.timeout_member_connect = change.timeout_member_connect.or(listener.timeout_member_connect);
+    listener.timeout_member_data = change.timeout_member_data.or(listener.timeout_member_data);
+    listener.timeout_tcp_inspect = change.timeout_tcp_inspect.or(listener.timeout_tcp_inspect);
+}
