@@ -1,6 +1,7 @@
 //! What was found in the cloud for one Service: whole, or it is no finding. Values only; who reads them is [`super::observe`].
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use openstack_client::LoadBalancerId;
 use openstack_client::load_balancer::{HealthMonitor, Listener, LoadBalancer, Member, Pool};
@@ -17,6 +18,11 @@ pub struct Found {
     pub namesakes: Vec<LoadBalancerId>,
     /// Whether the Service names a load balancer that is proven not to be there.
     pub named_is_gone: bool,
+    /// Whether the Service was reached by a load balancer before: its status or its annotations tell an address. Only then is
+    /// a load balancer that is gone made anew, and only then is one with the name of another cluster taken for its own.
+    pub recover: bool,
+    /// The address by which the Service was reached last, from its status or its annotations.
+    pub known_address: Option<IpAddr>,
     /// Its floating IPs.
     pub floating: FoundFloating,
     /// Its security group.

@@ -35,6 +35,7 @@ pub use self::traffic::{PortIntent, ProxyProtocol};
 use super::annotations::{self, Reader};
 use super::features::Features;
 use super::names::Names;
+use super::ownership::Ownership;
 use crate::config::{LoadBalancer, LoadBalancerClass};
 
 /// What counts for all Services.
@@ -196,14 +197,29 @@ pub struct Removal {
     pub load_balancer: Option<LoadBalancerId>,
     /// Whether the floating IP stays. It stays also if what is said about it cannot be read: an address that is given back is gone.
     pub keep_floating_ip: bool,
+    /// The tags that say whose it is.
+    pub ownership: Ownership,
+    /// Whether a load balancer goes with all that hangs on it at once: `[LoadBalancer] cascade-delete`.
+    pub cascade: bool,
+    /// Whether load balancers and listeners can have tags.
+    pub tagged: bool,
 }
 
 impl Removal {
-    /// What is to be removed for a Service.
+    /// What is to be removed for a Service of a cluster.
     #[must_use]
-    pub fn of(service: &ServiceView, cluster: &str) -> Self {
+    pub fn of(
+        service: &ServiceView,
+        cluster: &str,
+        ownership: Ownership,
+        config: &LoadBalancer,
+        tagged: bool,
+    ) -> Self {
         let reader = Reader::new(service);
         Self {
+            ownership,
+            cascade: config.cascade_delete,
+            tagged,
             names: Names::of(cluster, service),
             load_balancer: reader.text(&annotations::LOAD_BALANCER_ID).and_then(|id| id.parse().ok()),
             keep_floating_ip: reader.text(&annotations::KEEP_FLOATING_IP).is_some_and(|text| text != "false"),

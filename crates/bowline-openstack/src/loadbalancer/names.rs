@@ -17,6 +17,9 @@ pub const LOAD_BALANCER_PREFIX: &str = "kube_service_";
 /// with its load balancer.
 pub const FLOATING_IP_PREFIX: &str = "Floating IP for Kubernetes external service ";
 
+/// What stands between the Service and the cluster in a description.
+const OF_CLUSTER: &str = " from cluster ";
+
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 /// The longest description that Octavia and Neutron take, in characters.
@@ -45,6 +48,12 @@ impl Names {
             legacy: service.default_load_balancer_name(),
             security_group: cut(format!("lb-sg-{uid}-{namespace}-{name}").into_bytes()),
         }
+    }
+
+    /// `--cluster-name`.
+    #[must_use]
+    pub fn cluster(&self) -> &str {
+        &self.cluster
     }
 
     /// The load balancer.
@@ -99,13 +108,37 @@ impl Names {
     /// The description of the load balancer; an internal one has the same.
     #[must_use]
     pub fn load_balancer_description(&self) -> String {
-        description(&format!("Kubernetes external service {} from cluster {}", self.service, self.cluster))
+        description(&format!("Kubernetes external service {}{OF_CLUSTER}{}", self.service, self.cluster))
     }
 
     /// The description of the floating IP.
     #[must_use]
     pub fn floating_ip_description(&self) -> String {
-        description(&format!("{FLOATING_IP_PREFIX}{} from cluster {}", self.service, self.cluster))
+        description(&format!("{FLOATING_IP_PREFIX}{}{OF_CLUSTER}{}", self.service, self.cluster))
+    }
+
+    /// Whether this is the description of a floating IP that was made for this Service, maybe when the cluster had another name.
+    #[must_use]
+    pub fn describes_own_floating_ip(&self, text: &str) -> bool {
+        let service = text.strip_prefix(FLOATING_IP_PREFIX);
+        let cluster = service.and_then(|rest| rest.strip_prefix(self.service.as_str()));
+        text == self.floating_ip_description() || cluster.is_some_and(|rest| rest.starts_with(OF_CLUSTER))
+    }
+
+    /// Whether this is the description of a floating IP that was made for any Service of this cluster.
+    #[must_use]
+    pub fn describes_floating_ip_of_cluster(&self, text: &str) -> bool {
+        let service = text.strip_prefix(FLOATING_IP_PREFIX);
+        let before = service.and_then(|rest| rest.strip_suffix(self.cluster.as_str()));
+        before.is_some_and(|rest| rest.ends_with(OF_CLUSTER))
+    }
+
+    /// Whether this is exactly the name of a pool of this Service.
+    #[must_use]
+    pub fn is_own_pool(&self, name: &str) -> bool {
+        let rest = name.strip_prefix("pool_").and_then(|rest| rest.split_once('_'));
+        let place = rest.and_then(|(place, _rest)| place.parse().ok());
+        place.is_some_and(|place| self.pool(place) == name)
     }
 
     /// The description of the security group.

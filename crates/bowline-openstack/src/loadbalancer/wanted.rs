@@ -13,7 +13,7 @@ use bowline_cloud::NodeSet;
 use openstack_client::load_balancer::{
     AdditionalVip, Algorithm, BatchMember, MonitorType, Protocol, SessionPersistence,
 };
-use openstack_client::{LoadBalancerFlavorId, NetworkId, PortId, SubnetId};
+use openstack_client::{LoadBalancerFlavorId, LoadBalancerId, NetworkId, PortId, SubnetId};
 
 use super::group::WantedGroup;
 use super::intent::{Intent, MemberIntent, MonitorValues, Notice, PortIntent, Publication, Timeouts};
@@ -74,6 +74,8 @@ pub struct Wanted {
     pub names: Names,
     /// The tags that say whose it is.
     pub ownership: Ownership,
+    /// The load balancer that the Service names, if it names one.
+    pub named: Option<LoadBalancerId>,
     /// The load balancer.
     pub balancer: WantedBalancer,
     /// Its listeners, in the order of `spec.ports`.
@@ -238,6 +240,7 @@ impl Wanted {
         Self {
             names: intent.names,
             ownership,
+            named: intent.load_balancer,
             balancer,
             listeners,
             address,

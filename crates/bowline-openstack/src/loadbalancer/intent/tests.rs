@@ -245,7 +245,10 @@ fn filter_nodes() {
 
 #[test]
 fn a_removal_can_be_read_from_any_annotations() {
-    let of = |case: Case| Removal::of(&case.service, "held");
+    let of = |case: Case| {
+        let config = &case.conf.load_balancer;
+        Removal::of(&case.service, "held", Ownership::default(), config, true)
+    };
     let plain = of(Case::new());
     assert_eq!((plain.load_balancer, plain.keep_floating_ip), (None, false));
     assert_eq!(plain.names.load_balancer(), "kube_service_held_default_web");
