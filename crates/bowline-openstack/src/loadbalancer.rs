@@ -21,6 +21,8 @@ pub mod plan;
 mod resolve;
 pub mod step;
 pub mod subnet_choice;
+#[cfg(test)]
+mod tests;
 mod told;
 mod trouble;
 pub mod wanted;

@@ -1,0 +1,8 @@
+//! The load balancers on the simulated OpenStack, in virtual time; calls are counted by its log.
+
+mod counts;
+mod finding;
+mod performing;
+mod reading;
+mod resolving;
+mod stage;
