@@ -9,6 +9,7 @@ use bowline_cloud::{
     Purpose, Refusal, ServiceKey, Text, async_trait,
 };
 use jiff::Timestamp;
+use openstack_client::identity::Version;
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::FloatingIp;
 use openstack_client::{Client, ProjectId};
@@ -104,7 +105,7 @@ impl Balancers {
     pub(super) async fn features(&self) -> Result<Features, Trouble> {
         let read = || async {
             let versions = self.client.load_balancer().api_versions().await?;
-            let numbers = versions.iter().filter_map(|version| version.number());
+            let numbers = versions.iter().filter_map(Version::number);
             numbers.max().map(|(major, minor)| ApiVersion(major, minor)).ok_or_else(|| {
                 let why =
                     "Octavia names no version of its API that could be read; see what its endpoint answers";

@@ -40,7 +40,8 @@ pub fn ensure(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
         let mut now: Vec<_> = pool.members.iter().map(|one| (one.address, one.protocol_port)).collect();
         let mut then: Vec<_> =
             listener.pool.members.iter().map(|one| (one.address, one.protocol_port)).collect();
-        (now.sort_unstable(), then.sort_unstable());
+        now.sort_unstable();
+        then.sort_unstable();
         if now != then {
             let change = SetChange { before: now.len(), removed: 0 };
             let members = listener.pool.members.clone();

@@ -262,7 +262,7 @@ fn listener(
     serial: bool,
 ) -> WantedListener {
     let ranges = || intent.source_ranges.iter().map(ToString::to_string).collect();
-    let member = |member| batch_member(member, subnets, serial);
+    let member = |member: MemberIntent| batch_member(&member, subnets, serial);
     let pool = WantedPool {
         name: intent.names.pool(port.place),
         protocol: port.pool_protocol.clone(),
@@ -288,7 +288,7 @@ fn listener(
 }
 
 /// A member to be. Its address is another one of the Node's if only that is in the members' subnet.
-fn batch_member(member: MemberIntent, subnets: &MemberSubnets, serial: bool) -> BatchMember {
+fn batch_member(member: &MemberIntent, subnets: &MemberSubnets, serial: bool) -> BatchMember {
     let address = subnets.addresses.get(member.name.as_str()).copied().unwrap_or(member.address);
     let name = if serial {
         names::serial_member(&member.name, &address.to_string(), member.port)

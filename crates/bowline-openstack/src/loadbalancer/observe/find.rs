@@ -70,8 +70,8 @@ impl Look {
 }
 
 impl Index {
-    fn of(all: Arc<Vec<LoadBalancer>>) -> Self {
-        let mut index = Self { all: Arc::clone(&all), ids: HashMap::new(), names: HashMap::new() };
+    fn of(all: &Arc<Vec<LoadBalancer>>) -> Self {
+        let mut index = Self { all: Arc::clone(all), ids: HashMap::new(), names: HashMap::new() };
         for (place, balancer) in all.iter().enumerate() {
             // Pages may show one twice when the list changes between them.
             if index.ids.insert(balancer.id.clone(), place).is_none() {
@@ -100,7 +100,7 @@ impl Balancers {
         };
         let index = if looks.len() > FEW {
             match self.every_balancer(&project).await {
-                Ok(all) => Some(Index::of(all)),
+                Ok(all) => Some(Index::of(&all)),
                 Err(trouble) => return looks.iter().map(|_look| Err(trouble.clone())).collect(),
             }
         } else {

@@ -228,7 +228,7 @@ async fn a_service_of_two_families_gets_an_address_of_each_where_the_cloud_can()
         let (wanted, _) = stage.ensured(&two(policy)).await;
         let subnets: Vec<_> =
             wanted.balancer.additional_vips.iter().map(|vip| vip.subnet_id.to_string()).collect();
-        assert_eq!(subnets, [second.clone()]);
+        assert_eq!(subnets, std::slice::from_ref(&second));
     }
     let config = Config { load_balancer_minor_version: 25, ..Config::default() };
     let refusal = Stage::with(config, |_conf| {}).refused(&two(IpFamilyPolicy::RequireDualStack)).await;
