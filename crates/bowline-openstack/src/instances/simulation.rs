@@ -18,7 +18,6 @@ pub(crate) struct Simulation {
     pub(crate) sim: SimService,
     pub(crate) estate: Estate,
     pub(crate) client: Client,
-    clouds: String,
 }
 
 impl Simulation {
@@ -27,13 +26,14 @@ impl Simulation {
         let start = "2026-11-15T08:00:00Z".parse().unwrap();
         let (cloud, estate) = seed(config, start, &EstateSize { servers, cidr: None });
         let sim = SimService::on_tokio_time(cloud);
-        let client = client_of(&sim, &text, "sim");
-        Self { sim, estate, client, clouds: text }
-    }
-
-    /// A client that knows nothing yet, by the name of its account in the simulator's clouds.yaml.
-    pub(crate) fn new_client(&self, account: &str) -> Client {
-        client_of(&self.sim, &self.clouds, account)
+        let entry =
+            Documents { clouds: Zeroizing::new(text), ..Documents::default() }.entry(Some("sim")).unwrap();
+        let clock = sim.clone();
+        let settings = Settings::new(entry.auth.resolve().unwrap())
+            .region(entry.region.unwrap())
+            .clock(Arc::new(move || clock.now()));
+        let client = Client::new(Transport::new(sim.clone(), Timeouts::default()), settings);
+        Self { sim, estate, client }
     }
 
     pub(crate) fn servers(&self) -> Servers {
@@ -97,16 +97,6 @@ impl Simulation {
             counts.map(|(_, method, path, count)| format!("{count} {method} {path}")).collect()
         })
     }
-}
-
-fn client_of(sim: &SimService, clouds: &str, account: &str) -> Client {
-    let clouds = Zeroizing::new(clouds.to_owned());
-    let entry = Documents { clouds, ..Documents::default() }.entry(Some(account)).unwrap();
-    let clock = sim.clone();
-    let settings = Settings::new(entry.auth.resolve().unwrap())
-        .region(entry.region.unwrap())
-        .clock(Arc::new(move || clock.now()));
-    Client::new(Transport::new(sim.clone(), Timeouts::default()), settings)
 }
 
 pub(crate) fn node(name: &str, provider_id: Option<&str>) -> NodeView {

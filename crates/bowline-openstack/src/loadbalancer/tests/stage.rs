@@ -9,8 +9,10 @@ use bowline_cloud::{
     ServicePort, ServiceType, ServiceView, Unfenced,
 };
 use jiff::Timestamp;
-use openstack_client::Client;
-use sim_openstack::{Config, LogEntry, Service};
+use openstack_client::clouds_yaml::Documents;
+use openstack_client::{Client, Settings, Timeouts, Transport};
+use sim_openstack::{Config, LogEntry, Service, clouds_yaml};
+use zeroize::Zeroizing;
 
 use crate::config::CloudConf;
 use crate::instances::simulation::Simulation;
@@ -56,6 +58,7 @@ impl EventSink for Events {
 
 pub(super) struct Stage {
     pub(super) simulation: Simulation,
+    clouds: String,
     pub(super) conf: CloudConf,
     pub(super) balancers: Balancers,
     pub(super) events: Arc<Events>,
@@ -71,6 +74,7 @@ impl Stage {
     }
 
     pub(super) fn with(config: Config, change: impl FnOnce(&mut CloudConf)) -> Self {
+        let clouds = clouds_yaml(&config);
         let simulation = Simulation::new(config, 3);
         let mut conf = CloudConf::default();
         conf.load_balancer.subnet_id = simulation.estate.subnet.clone();
@@ -78,7 +82,8 @@ impl Stage {
         change(&mut conf);
         let events = Arc::new(Events::default());
         let balancers = balancers(simulation.client.clone(), &conf, &events);
-        let mut stage = Self { simulation, conf, balancers, events, nodes: NodeSet::default(), polls: 0 };
+        let mut stage =
+            Self { simulation, clouds, conf, balancers, events, nodes: NodeSet::default(), polls: 0 };
         stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(3)) };
         stage
     }
@@ -111,7 +116,19 @@ impl Stage {
 
     /// Another process takes over: it knows nothing.
     pub(super) fn restart(&mut self, account: &str) {
-        self.balancers = balancers(self.simulation.new_client(account), &self.conf, &self.events);
+        self.balancers = balancers(self.new_client(account), &self.conf, &self.events);
+    }
+
+    /// A client that knows nothing yet, by the name of its account in the simulator's clouds.yaml.
+    fn new_client(&self, account: &str) -> Client {
+        let clouds = Zeroizing::new(self.clouds.clone());
+        let entry = Documents { clouds, ..Documents::default() }.entry(Some(account)).unwrap();
+        let sim = self.simulation.sim.clone();
+        let clock = sim.clone();
+        let settings = Settings::new(entry.auth.resolve().unwrap())
+            .region(entry.region.unwrap())
+            .clock(Arc::new(move || clock.now()));
+        Client::new(Transport::new(sim, Timeouts::default()), settings)
     }
 
     pub(super) fn told(&self) -> Vec<String> {
