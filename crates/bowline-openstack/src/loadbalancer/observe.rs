@@ -6,7 +6,9 @@
 mod children;
 mod find;
 mod floating;
+mod groups;
 mod lists;
+mod notices;
 mod poll;
 
 use std::future::Future;
@@ -20,18 +22,18 @@ use tokio::time::Instant;
 
 use self::find::{At, Look};
 pub(super) use self::lists::SharedList;
+use self::notices::notices;
 use super::annotations;
 use super::balancers::{Balancers, Observed};
 use super::features::Features;
 use super::found::{Children, Found, FoundBalancer, FoundFloating};
-use super::intent::{Intent, Notice, Removal, Surroundings};
+use super::group::{FoundGroup, WantedGroup};
+use super::intent::{Intent, Removal, Surroundings};
 use super::names;
 use super::ownership::Ownership;
-use super::plan;
 use super::resolve::Question;
-use super::step::Action;
 use super::trouble::Trouble;
-use super::wanted::{Rules, Wanted, WantedAddress};
+use super::wanted::{Resolved as References, Rules, Wanted};
 
 /// So many calls are on their way at the same time for one look.
 const AT_ONCE: usize = 8;
@@ -63,10 +65,24 @@ struct Sight<'a> {
     floating: FoundFloating,
 }
 
+/// A wish whose references are known; none for who wants nothing.
+struct Referred<'a> {
+    sight: Sight<'a>,
+    references: Option<Box<References>>,
+}
+
+/// The same with the security group that is wanted and the one that is there.
+struct Grouped<'a> {
+    referred: Referred<'a>,
+    wanted: Option<WantedGroup>,
+    found: Option<FoundGroup>,
+}
+
 /// A wish that is resolved.
 struct Resolved<'a> {
     sight: Sight<'a>,
     wanted: Option<Box<Wanted>>,
+    group: Option<FoundGroup>,
     children: Option<Children>,
 }
 
@@ -81,8 +97,10 @@ impl Balancers {
         let runs = requests.iter().map(|request| self.wish(request, features)).collect();
         let found = self.find_all(runs, began).await;
         let sights = self.floating_of_all(found).await;
-        let resolving = sights.into_iter().map(|sight| self.resolve(sight, features)).collect();
-        let mut resolved = together(resolving).await;
+        let referring = sights.into_iter().map(|sight| self.refer(sight, features)).collect();
+        let grouped = self.groups_of_all(together(referring).await, features).await;
+        let mut resolved: Vec<_> =
+            grouped.into_iter().map(|one| one.map(|one| self.resolve(one, features))).collect();
         self.read_children(&mut resolved).await;
         let pictures = resolved.into_iter().map(|one| self.picture(one)).collect();
         together(pictures).await.into_iter().map(evidence).collect()
@@ -124,40 +142,49 @@ impl Balancers {
         runs.into_iter().map(pair).collect()
     }
 
-    /// What the wish refers to, the wish itself, and what is known of the load balancer without reading it.
-    async fn resolve<'a>(
+    /// What the wish refers to.
+    async fn refer<'a>(
         &self,
         sight: Result<Sight<'a>, Trouble>,
         features: Features,
-    ) -> Result<Resolved<'a>, Trouble> {
+    ) -> Result<Referred<'a>, Trouble> {
         let sight = sight?;
-        let now = Instant::now();
-        let request = sight.run.request;
-        let balancer = sight.at.balancer.as_ref().map(|at| &at.balancer);
-        let intent = match &sight.run.wish {
-            Wish::Ensure(intent) => intent,
-            Wish::Remove(removal) => {
-                let children = balancer.and_then(|balancer| self.children_to_remove(balancer, removal));
-                return Ok(Resolved { sight, wanted: None, children });
-            }
-        };
+        let Wish::Ensure(intent) = &sight.run.wish else { return Ok(Referred { sight, references: None }) };
+        let broken = |at: &FoundBalancer| at.balancer.provisioning_status == ProvisioningStatus::Error;
         let question = Question {
             intent,
-            service: &request.service,
-            nodes: &request.nodes,
+            service: &sight.run.request.service,
+            nodes: &sight.run.request.nodes,
             features,
-            creates: balancer
-                .is_none_or(|balancer| balancer.provisioning_status == ProvisioningStatus::Error),
+            creates: sight.at.balancer.as_ref().is_none_or(broken),
             floating: lacks_floating(intent, &sight),
         };
-        let resolved = self.resolver.resolve(question).await?;
-        let group = self.wanted_group(&sight);
-        let rules = Rules { config: &self.conf.load_balancer, tagged: features.tags };
-        let ownership = self.ownership(&request.service);
-        let wanted = Wanted::of((**intent).clone(), &request.nodes, resolved, ownership, rules, group);
-        let noted = request.service.annotations.get(annotations::FINGERPRINT.key);
-        let children = balancer.and_then(|balancer| self.memory.children(balancer, &wanted, noted, now));
-        Ok(Resolved { sight, wanted: Some(Box::new(wanted)), children })
+        let references = Some(Box::new(self.resolver.resolve(question).await?));
+        Ok(Referred { sight, references })
+    }
+
+    /// The wish itself, and what is known of the load balancer without reading it.
+    fn resolve<'a>(&self, grouped: Grouped<'a>, features: Features) -> Resolved<'a> {
+        let Grouped { referred: Referred { sight, references }, wanted: group, found } = grouped;
+        let request = sight.run.request;
+        let balancer = sight.at.balancer.as_ref().map(|at| &at.balancer);
+        let (wanted, children) = match (&sight.run.wish, references) {
+            (Wish::Ensure(intent), Some(references)) => {
+                let rules = Rules { config: &self.conf.load_balancer, tagged: features.tags };
+                let ownership = self.ownership(&request.service);
+                let intent = (**intent).clone();
+                let wanted = Wanted::of(intent, &request.nodes, *references, ownership, rules, group);
+                let noted = request.service.annotations.get(annotations::FINGERPRINT.key);
+                let children = balancer
+                    .and_then(|balancer| self.memory.children(balancer, &wanted, noted, Instant::now()));
+                (Some(Box::new(wanted)), children)
+            }
+            (Wish::Remove(removal), _) => {
+                (None, balancer.and_then(|balancer| self.children_to_remove(balancer, removal)))
+            }
+            (Wish::Ensure(_), None) => (None, None),
+        };
+        Resolved { sight, wanted, group: found, children }
     }
 
     /// What hangs on a load balancer that goes, unless it must be read. One that is surely one's own goes with all of it at once.
@@ -175,11 +202,6 @@ impl Balancers {
             return Some(Children::AsWanted);
         }
         self.memory.tree(balancer).map(Children::Known)
-    }
-
-    /// The security group that a Service wants: made by [`super::group`] where groups are managed.
-    fn wanted_group(&self, _sight: &Sight<'_>) -> Option<super::group::WantedGroup> {
-        None
     }
 
     /// Reads what hangs on the load balancers of which it is not known.
@@ -211,7 +233,7 @@ impl Balancers {
     }
 
     async fn picture(&self, resolved: Result<Resolved<'_>, Trouble>) -> Result<Evidence<Observed>, Trouble> {
-        let Resolved { sight: Sight { run, at, floating }, wanted, children } = resolved?;
+        let Resolved { sight: Sight { run, at, floating }, wanted, group, children } = resolved?;
         let balancer = at.balancer.map(|found| match children {
             Some(children) => FoundBalancer { children, ..found },
             None => found,
@@ -225,8 +247,7 @@ impl Balancers {
             recover: known_address.is_some() || !service.status.ingress.is_empty(),
             known_address,
             floating,
-            // What is there of the Service's security group is told by [`super::group`].
-            group: None,
+            group,
         };
         match (run.wish, wanted) {
             (Wish::Ensure(intent), Some(wanted)) => {
@@ -279,50 +300,5 @@ fn lacks_floating(intent: &Intent, sight: &Sight<'_>) -> bool {
     match wish.address.filter(|_address| wish.insist) {
         Some(asked) => !attached.iter().any(|floating| floating.floating_ip_address == asked),
         None => attached.is_empty(),
-    }
-}
-
-/// What the owner should know: of the wish, and of what it came to.
-fn notices(wanted: &Wanted, found: &Found) -> Vec<Notice> {
-    let mut notices = wanted.notices.clone();
-    let Some(at) = &found.balancer else { return notices };
-    let own = at.balancer.vip_address.map(|address| address.to_string()).unwrap_or_default();
-    if let WantedAddress::Floating { place, .. } = &wanted.address {
-        if own.contains(':') {
-            let message =
-                format!("the load balancer has the IPv6 address {own}, for which there are no floating IPs");
-            notices.push(Notice { reason: "LoadBalancerFloatingIPSkipped", message });
-        } else if place.is_none() && found.floating.attached.is_empty() {
-            let message = format!(
-                "there is no external network for a floating IP, so the load balancer is reached at {own} only; set \
-                 floating-network-id in cloud.conf, or make it internal"
-            );
-            notices.push(Notice { reason: "LoadBalancerForcedInternal", message });
-        }
-    }
-    if is_renamed(wanted, found) {
-        let message = format!(
-            "load balancer {} is called {:?} and becomes {:?}",
-            at.balancer.id,
-            at.balancer.name,
-            wanted.names.load_balancer()
-        );
-        notices.push(Notice { reason: "LoadBalancerRename", message });
-    }
-    notices
-}
-
-/// Whether the load balancer has the name of another cluster, and the plan gives it ours.
-fn is_renamed(wanted: &Wanted, found: &Found) -> bool {
-    let Some(at) = &found.balancer else { return false };
-    let name = &at.balancer.name;
-    let ours = wanted.names.load_balancer();
-    if *name == ours || names::cluster_of(name).is_none() {
-        return false;
-    }
-    let renames = |action: &Action| matches!(action, Action::UpdateBalancer(update) if update.name.is_some());
-    match plan::ensure(wanted, found) {
-        bowline_cloud::Plan::Act(steps) => steps.iter().any(|planned| renames(&planned.step.action)),
-        _ => false,
     }
 }
