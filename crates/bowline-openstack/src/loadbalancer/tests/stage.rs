@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bowline_cloud::{
-    About, AddressKind, Doubt, EventKind, EventSink, Evidence, Ingress, IpFamily, LoadBalancerRequest,
-    LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView, Plan, Protocol, Purpose, Refusal,
-    ServicePort, ServiceType, ServiceView, Unfenced,
+    About, AddressKind, Doubt, ErrorClass, EventKind, EventSink, Evidence, Ingress, IpFamily,
+    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView, Plan, Protocol,
+    Purpose, Refusal, ServicePort, ServiceType, ServiceView, Unfenced,
 };
 use jiff::Timestamp;
 use openstack_client::clouds_yaml::Documents;
@@ -240,7 +240,11 @@ impl Stage {
                 Some(Some(End::Settled(status)))
             }
             Plan::Act(steps) => {
-                LoadBalancers::execute(&self.balancers, &steps[0].step, &Unfenced).await.unwrap();
+                match LoadBalancers::execute(&self.balancers, &steps[0].step, &Unfenced).await {
+                    // Somebody was faster: it is looked at again.
+                    Err(error) if error.class() == ErrorClass::Conflict => {}
+                    result => result.unwrap(),
+                }
                 Some(None)
             }
             Plan::Wait(_) => None,
