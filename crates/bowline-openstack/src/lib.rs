@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod error;
+pub mod fence;
 pub mod instances;
 pub mod inventory;
 pub mod loadbalancer;

@@ -4,6 +4,8 @@
 //! A tree, or the request that a load balancer was made by, holds as long as the load balancer's own time of change does, and for
 //! a few hours at most: then it is read again, for things change in ways that leave no trace.
 
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::collections::HashMap;

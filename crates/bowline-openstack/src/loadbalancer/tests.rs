@@ -2,6 +2,7 @@
 
 mod counts;
 mod finding;
+mod noting;
 mod performing;
 mod reading;
 mod resolving;

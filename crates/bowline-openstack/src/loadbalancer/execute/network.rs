@@ -1,10 +1,10 @@
 //! The calls of Neutron: floating IPs, security groups, ports.
 
-use bowline_cloud::{CloudError, ErrorClass, Fence};
+use bowline_cloud::{CloudError, ErrorClass};
 use openstack_client::network::{
     FloatingIp, FloatingIpCreate, NewSecurityGroupRule, PortUpdate, SecurityGroupCreate,
 };
-use openstack_client::{Error, SubnetId};
+use openstack_client::{Client, Error, FloatingIpId, PortId, SubnetId};
 use tokio::time::Instant;
 
 use super::{deleted, refused};
@@ -25,16 +25,15 @@ impl Balancers {
     /// Performs a step of Neutron.
     pub(super) async fn perform_in_network(
         &self,
+        client: &Client,
         action: &Action,
-        fence: &dyn Fence,
     ) -> Result<(), CloudError> {
-        let neutron = self.client.network();
-        fence.check()?;
+        let neutron = client.network();
         let result = match action {
             Action::CreateFloatingIp { new, subnets } => {
-                return self.create_floating_ip(new, subnets, fence).await;
+                return self.create_floating_ip(client, new, subnets).await;
             }
-            Action::CreateRules(_group, rules) => return self.create_rules(rules, fence).await,
+            Action::CreateRules(_group, rules) => return create_rules(client, rules).await,
             Action::UpdateFloatingIp(id, update) => {
                 let answer = neutron.update_floating_ip(id, update, None).await;
                 self.remember_floating(update.port_id.as_ref(), Some(id), answer)
@@ -65,9 +64,9 @@ impl Balancers {
     /// Makes a floating IP in the first subnet that has an address left.
     async fn create_floating_ip(
         &self,
+        client: &Client,
         new: &FloatingIpCreate,
         subnets: &[SubnetId],
-        fence: &dyn Fence,
     ) -> Result<(), CloudError> {
         let wishes: Vec<FloatingIpCreate> = if subnets.is_empty() {
             vec![new.clone()]
@@ -78,8 +77,7 @@ impl Balancers {
         };
         let mut last = None;
         for wish in wishes {
-            fence.check()?;
-            let answer = self.client.network().create_floating_ip(&wish).await;
+            let answer = client.network().create_floating_ip(&wish).await;
             match self.remember_floating(new.port_id.as_ref(), None, answer) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.fault().is_some_and(|fault| EXHAUSTED.contains(&fault)) => {
@@ -95,8 +93,8 @@ impl Balancers {
     /// What is known of a port after one was led to it, or somewhere else.
     fn remember_floating(
         &self,
-        port: Option<&openstack_client::PortId>,
-        before: Option<&openstack_client::FloatingIpId>,
+        port: Option<&PortId>,
+        before: Option<&FloatingIpId>,
         answer: Result<FloatingIp, Error>,
     ) -> Result<(), Error> {
         if before.is_some() {
@@ -118,27 +116,22 @@ impl Balancers {
             }
         }
     }
+}
 
-    /// Makes rules. If one of them is there already Neutron makes none of them; then they are made one by one.
-    async fn create_rules(
-        &self,
-        rules: &[NewSecurityGroupRule],
-        fence: &dyn Fence,
-    ) -> Result<(), CloudError> {
-        let neutron = self.client.network();
-        let exists = |error: &Error| error.fault() == Some(RULE_EXISTS);
-        match neutron.create_security_group_rules(rules).await {
-            Ok(_made) => return Ok(()),
-            Err(error) if exists(&error) => {}
-            Err(error) => return Err(refused(error)),
-        }
-        for rule in rules {
-            fence.check()?;
-            match neutron.create_security_group_rule(rule).await {
-                Err(error) if !exists(&error) => return Err(refused(error)),
-                _ => {}
-            }
-        }
-        Ok(())
+/// Makes rules. If one of them is there already Neutron makes none of them; then they are made one by one.
+async fn create_rules(client: &Client, rules: &[NewSecurityGroupRule]) -> Result<(), CloudError> {
+    let neutron = client.network();
+    let exists = |error: &Error| error.fault() == Some(RULE_EXISTS);
+    match neutron.create_security_group_rules(rules).await {
+        Ok(_made) => return Ok(()),
+        Err(error) if exists(&error) => {}
+        Err(error) => return Err(refused(error)),
     }
+    for rule in rules {
+        match neutron.create_security_group_rule(rule).await {
+            Err(error) if !exists(&error) => return Err(refused(error)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
