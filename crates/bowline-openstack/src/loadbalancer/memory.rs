@@ -4,6 +4,7 @@
 //! A tree, or the request that a load balancer was made by, holds as long as the load balancer's own time of change does, and for
 //! a few hours at most: then it is read again, for things change in ways that leave no trace.
 
+mod room;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -34,9 +35,6 @@ const SEEN: Duration = Duration::from_secs(60);
 /// How long a port that came with a load balancer of ours is new: nobody else leads a floating IP to it. Were it not so, Neutron
 /// would refuse a second one.
 const NEW_PORT: Duration = Duration::from_secs(600);
-
-/// The most members of all pools that are kept: what is beyond is read when it is needed.
-const MOST_MEMBERS: usize = 20_000;
 
 /// All that is known.
 #[derive(Debug, Default)]
@@ -333,89 +331,9 @@ impl<T> Known<T> {
     }
 }
 
-impl Entry {
-    fn members(&self) -> usize {
-        let of_tree = self.tree.as_ref().map_or(0, |known| count_tree(&known.what));
-        of_tree + self.body.as_ref().map_or(0, |known| count_body(&known.what))
-    }
-}
-
-impl Inner {
-    fn keep_tree(&mut self, id: &LoadBalancerId, known: Known<Arc<Tree>>) {
-        let members = count_tree(&known.what);
-        if self.make_room(members) {
-            self.entries.entry(id.clone()).or_default().tree = Some(known);
-            self.members += members;
-        }
-    }
-
-    fn keep_body(&mut self, id: &LoadBalancerId, known: Known<Arc<LoadBalancerCreate>>) {
-        let members = count_body(&known.what);
-        if self.make_room(members) {
-            self.entries.entry(id.clone()).or_default().body = Some(known);
-            self.members += members;
-        }
-    }
-
-    /// Forgets what is the longest known until there is room.
-    fn make_room(&mut self, members: usize) -> bool {
-        if members > MOST_MEMBERS {
-            return false;
-        }
-        if self.members + members > MOST_MEMBERS {
-            let mut known: Vec<_> =
-                self.entries.iter().map(|(id, entry)| (entry.checked_at, id.clone())).collect();
-            known.sort();
-            for (_at, id) in known {
-                if self.members + members <= MOST_MEMBERS / 2 {
-                    break;
-                }
-                if let Some(entry) = self.entries.get_mut(&id) {
-                    let count = entry.members();
-                    (entry.tree, entry.body) = (None, None);
-                    self.members = self.members.saturating_sub(count);
-                }
-            }
-        }
-        true
-    }
-
-    /// Forgets what was kept for a moment only.
-    fn sweep(&mut self, now: Instant) {
-        if self.swept.is_some_and(|at| now.duration_since(at) < SEEN) {
-            return;
-        }
-        self.swept = Some(now);
-        for entry in self.entries.values_mut() {
-            entry.seen = entry.seen.take().filter(|(_seen, at)| now.duration_since(*at) < SEEN);
-        }
-        self.ports.retain(|_port, floating| match floating {
-            Floating::None(since) => now.duration_since(*since) < NEW_PORT,
-            Floating::Just(_floating, at) => now.duration_since(*at) < FRESH,
-        });
-    }
-
-    /// Forgets what hangs on a load balancer.
-    fn unlearn(&mut self, id: &LoadBalancerId) {
-        let Some(entry) = self.entries.get_mut(id) else { return };
-        let count = entry.members();
-        (entry.tree, entry.body, entry.fingerprint, entry.checked_at) = (None, None, None, None);
-        self.members = self.members.saturating_sub(count);
-    }
-}
-
 /// When a load balancer, or what hangs on it, was last changed.
 fn time_of(balancer: &LoadBalancer) -> Option<&str> {
     balancer.updated_at.as_deref().or(balancer.created_at.as_deref())
-}
-
-fn count_tree(tree: &Tree) -> usize {
-    1 + tree.listeners.len() + tree.pools.iter().map(|found| 1 + found.members.len()).sum::<usize>()
-}
-
-fn count_body(body: &LoadBalancerCreate) -> usize {
-    let pools = body.listeners.iter().filter_map(|listener| listener.default_pool.as_ref());
-    1 + body.listeners.len() + pools.map(|pool| 1 + pool.members.len()).sum::<usize>()
 }
 
 /// Whether two requests make the same, wherever it stands.

@@ -10,6 +10,7 @@ use openstack_client::load_balancer::{
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::room::MOST_MEMBERS;
 use super::tree::{after, member};
 use super::*;
 use crate::loadbalancer::found::FoundPool;
