@@ -1,18 +1,31 @@
 //! Load balancers: what a Service wants of Octavia and Neutron, and what things are called there.
 //!
-//! [`annotations`] is the table of what a Service may say, [`admission`] the policy that is made of it, [`features`] what the cloud can do, [`intent`] makes a typed wish of
-//! Service, configuration and features, [`names`] and [`ownership`] know what things are called and whose they are. [`found`] is
-//! what is there, [`wanted`] what shall be there, [`step`] what can be done about it, [`plan`] what is done. All of these are pure.
+//! [`annotations`] is the table of what a Service may say, [`admission`] the policy that is made of it, [`features`] what the
+//! cloud can do, [`intent`] makes a typed wish of Service, configuration and features, [`names`] and [`ownership`] know what things are called and whose they are. [`found`] is
+//! what is there, [`wanted`] what shall be there, [`step`] what can be done about it, [`plan`] decides, [`notes`] is what is written
+//! on the Service. All of these are pure. [`Balancers`] is the shell around them: it looks at the cloud and performs steps.
 
 pub mod admission;
 pub mod annotations;
+mod balancers;
+mod execute;
 pub mod features;
 pub mod found;
 pub mod group;
 pub mod intent;
+mod memory;
 pub mod names;
+pub mod notes;
+mod observe;
 pub mod ownership;
 pub mod plan;
+mod resolve;
 pub mod step;
 pub mod subnet_choice;
+#[cfg(test)]
+mod tests;
+mod told;
+mod trouble;
 pub mod wanted;
+
+pub use self::balancers::{Balancers, Observed};

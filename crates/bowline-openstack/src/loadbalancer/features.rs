@@ -37,6 +37,8 @@ pub struct Features {
     pub http_monitor: bool,
     /// An HTTP monitor for members that get UDP.
     pub udp_http_monitor: bool,
+    /// Further addresses of a load balancer.
+    pub additional_vips: bool,
 }
 
 impl Features {
@@ -60,6 +62,7 @@ impl Features {
             zones: !ovn && from(14),
             http_monitor: !ovn,
             udp_http_monitor: !ovn && from(16),
+            additional_vips: from(26),
         }
     }
 }

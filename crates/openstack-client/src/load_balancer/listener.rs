@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::{LoadBalancing, OperatingStatus, PoolCreate, Protocol, ProvisioningStatus};
 use crate::{
-    Change, Error, ListenerId, LoadBalancerId, Pages, PoolId, call::Call, decode, network::TagFilter,
-    paging::Listed,
+    Change, Error, ListenerId, LoadBalancerId, Pages, PoolId, ProjectId, call::Call, decode,
+    network::TagFilter, paging::Listed,
 };
 
 /// A listener.
@@ -85,6 +85,8 @@ pub struct ListenerQuery {
     pub loadbalancer_id: Option<LoadBalancerId>,
     /// With exactly this name.
     pub name: Option<String>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
     /// By their tags.
     pub tags: TagFilter,
 }
@@ -99,7 +101,8 @@ impl ListenerQuery {
     fn apply(&self, call: Call) -> Call {
         let call = call
             .with_some("loadbalancer_id", self.loadbalancer_id.as_ref())
-            .with_some("name", self.name.as_ref());
+            .with_some("name", self.name.as_ref())
+            .with_some("project_id", self.project_id.as_ref());
         self.tags.apply(call)
     }
 }

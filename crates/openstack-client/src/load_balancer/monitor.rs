@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{LoadBalancing, OperatingStatus, ProvisioningStatus};
-use crate::{Error, HealthMonitorId, Pages, PoolId, decode, paging::Listed, vocabulary::words};
+use crate::{Error, HealthMonitorId, Pages, PoolId, ProjectId, decode, paging::Listed, vocabulary::words};
 
 words! {
     /// How members are asked.
@@ -87,6 +87,8 @@ pub struct HealthMonitorQuery {
     pub pool_id: Option<PoolId>,
     /// With exactly this name.
     pub name: Option<String>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
 }
 
 /// A health monitor to be.
@@ -169,7 +171,8 @@ impl LoadBalancing {
     /// The health monitors that fit.
     pub fn health_monitors(&self, query: &HealthMonitorQuery) -> Pages<HealthMonitor> {
         let call = Self::get("loadbalancer_healthmonitor_list", &["healthmonitors"]);
-        self.0.pages(call.with_some("pool_id", query.pool_id.as_ref()).with_some("name", query.name.as_ref()))
+        let call = call.with_some("pool_id", query.pool_id.as_ref()).with_some("name", query.name.as_ref());
+        self.0.pages(call.with_some("project_id", query.project_id.as_ref()))
     }
 
     /// Makes a health monitor.

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{BatchMember, HealthMonitorCreate, LoadBalancing, OperatingStatus, Protocol, ProvisioningStatus};
 use crate::{
-    Change, Error, HealthMonitorId, ListenerId, LoadBalancerId, MemberId, Pages, PoolId, call::Call, decode,
-    network::TagFilter, paging::Listed, vocabulary::words,
+    Change, Error, HealthMonitorId, ListenerId, LoadBalancerId, MemberId, Pages, PoolId, ProjectId,
+    call::Call, decode, network::TagFilter, paging::Listed, vocabulary::words,
 };
 
 words! {
@@ -114,6 +114,8 @@ pub struct PoolQuery {
     pub loadbalancer_id: Option<LoadBalancerId>,
     /// With exactly this name.
     pub name: Option<String>,
+    /// Of this project. An administrator sees those of all projects without it.
+    pub project_id: Option<ProjectId>,
     /// By their tags.
     pub tags: TagFilter,
 }
@@ -128,7 +130,8 @@ impl PoolQuery {
     fn apply(&self, call: Call) -> Call {
         let call = call
             .with_some("loadbalancer_id", self.loadbalancer_id.as_ref())
-            .with_some("name", self.name.as_ref());
+            .with_some("name", self.name.as_ref())
+            .with_some("project_id", self.project_id.as_ref());
         self.tags.apply(call)
     }
 }

@@ -58,6 +58,8 @@ impl Listed for FloatingIp {
 pub struct FloatingIpQuery {
     /// That lead to this port.
     pub port_id: Option<PortId>,
+    /// That lead to any of these ports; as many as fit into an address, some dozens.
+    pub port_ids: Vec<PortId>,
     /// With this address.
     pub address: Option<IpAddr>,
     /// From this external network.
@@ -83,9 +85,11 @@ impl FloatingIpQuery {
         Self { address: Some(address), ..Self::default() }
     }
 
+    /// Neutron takes several values of one name for "any of these".
     fn apply(&self, call: Call) -> Call {
-        let call = call
-            .with_some("port_id", self.port_id.as_ref())
+        let ports = self.port_id.iter().chain(&self.port_ids);
+        let call = ports
+            .fold(call, |call, port| call.with("port_id", port))
             .with_some("floating_ip_address", self.address)
             .with_some("floating_network_id", self.network_id.as_ref())
             .with_some("description", self.description.as_ref())

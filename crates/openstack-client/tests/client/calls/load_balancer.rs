@@ -127,6 +127,15 @@ async fn listeners_and_pools_are_found_made_changed_and_deleted() {
     let octavia = cloud.client().load_balancer();
     let (lb, l, p) =
         (LoadBalancerId::new("lb1").unwrap(), ListenerId::new("l1").unwrap(), PoolId::new("po1").unwrap());
+    let project_id = Some(ProjectId::new("p1").unwrap());
+    octavia
+        .listeners(&ListenerQuery { project_id: project_id.clone(), ..ListenerQuery::default() })
+        .all()
+        .await
+        .unwrap();
+    assert_eq!(last(&cloud).line(), "GET octavia.test/v2.0/lbaas/listeners?project_id=p1&limit=500");
+    octavia.pools(&PoolQuery { project_id, ..PoolQuery::default() }).all().await.unwrap();
+    assert_eq!(last(&cloud).line(), "GET octavia.test/v2.0/lbaas/pools?project_id=p1&limit=500");
     let found = octavia.listeners(&ListenerQuery::of(lb.clone())).all().await.unwrap();
     assert_eq!(
         (found[0].connection_limit, last(&cloud).line().as_str()),

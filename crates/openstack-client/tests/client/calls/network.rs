@@ -126,6 +126,9 @@ async fn floating_ips_always_say_which_port_they_lead_to() {
     let found =
         network.floating_ips(&FloatingIpQuery::of_port(PortId::new("p1").unwrap())).all().await.unwrap();
     assert_eq!((found[0].port_id.clone(), last(&cloud).query.as_str()), (None, "port_id=p1&limit=500"));
+    let port_ids = ["p1", "p2"].map(|id| PortId::new(id).unwrap()).to_vec();
+    network.floating_ips(&FloatingIpQuery { port_ids, ..FloatingIpQuery::default() }).all().await.unwrap();
+    assert_eq!(last(&cloud).query, "port_id=p1&port_id=p2&limit=500");
     network.floating_ips(&FloatingIpQuery::by_address(address("172.24.4.50"))).all().await.unwrap();
     assert_eq!(last(&cloud).query, "floating_ip_address=172.24.4.50&limit=500");
     let create = FloatingIpCreate {

@@ -1,0 +1,189 @@
+//! The load balancers of one project: looks, plans by pure functions, performs. Holds what they share; decides nothing.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{
+    CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Plan,
+    Purpose, Refusal, ServiceKey, Text, async_trait,
+};
+use jiff::Timestamp;
+use openstack_client::identity::Version;
+use openstack_client::load_balancer::LoadBalancer;
+use openstack_client::network::FloatingIp;
+use openstack_client::{Client, ProjectId};
+use tokio::sync::OnceCell;
+
+use super::features::{ApiVersion, Features};
+use super::found::Found;
+use super::group::{LeftOvers, SubnetRanges};
+use super::intent::Removal;
+use super::memory::Memory;
+use super::names::Names;
+use super::notes::{self, Notes};
+use super::observe::SharedList;
+use super::plan;
+use super::resolve::Resolver;
+use super::step::CloudStep;
+use super::told::Told;
+use super::trouble::Trouble;
+use super::wanted::Wanted;
+use crate::config::CloudConf;
+use crate::inventory::Inventory;
+
+/// How often what is pending is asked for, once for all who wait.
+const POLL_PERIOD: Duration = Duration::from_secs(2);
+
+/// The load balancers of one project in one region.
+pub struct Balancers {
+    pub(super) client: Client,
+    pub(super) conf: Arc<CloudConf>,
+    /// The UID of the cluster, if it is known.
+    pub(super) cluster: Option<Text>,
+    pub(super) events: Arc<dyn EventSink>,
+    pub(super) memory: Memory,
+    pub(super) told: Told,
+    pub(super) resolver: Resolver,
+    pub(super) left_overs: LeftOvers,
+    pub(super) ranges: SubnetRanges,
+    pub(super) all_balancers: SharedList<Vec<LoadBalancer>>,
+    pub(super) all_floating: SharedList<Vec<FloatingIp>>,
+    version: OnceCell<ApiVersion>,
+}
+
+impl fmt::Debug for Balancers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Balancers").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+/// What was seen for a Service, with what it is compared with.
+#[derive(Debug)]
+pub enum Observed {
+    /// Its wish cannot be fulfilled as it is.
+    Refused(Refusal),
+    /// A load balancer shall be there.
+    Ensure {
+        /// What is wanted.
+        wanted: Box<Wanted>,
+        /// What is there.
+        found: Box<Found>,
+    },
+    /// It shall go.
+    Remove {
+        /// What is to go.
+        removal: Box<Removal>,
+        /// What is there.
+        found: Box<Found>,
+    },
+}
+
+impl Balancers {
+    /// The load balancers of the client's project. Nothing is read before it is asked for. `cluster` is the UID of the cluster.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        conf: Arc<CloudConf>,
+        inventory: Arc<Inventory>,
+        cluster: Option<Text>,
+        events: Arc<dyn EventSink>,
+    ) -> Self {
+        Self {
+            resolver: Resolver::new(client.clone(), inventory),
+            client,
+            conf,
+            cluster,
+            events,
+            memory: Memory::default(),
+            told: Told::default(),
+            left_overs: LeftOvers::default(),
+            ranges: SubnetRanges::default(),
+            all_balancers: SharedList::default(),
+            all_floating: SharedList::default(),
+            version: OnceCell::new(),
+        }
+    }
+
+    /// What the cloud can do. Where that cannot be learned nothing is concluded: an Octavia without tags would make every shared
+    /// load balancer look like one's own.
+    pub(super) async fn features(&self) -> Result<Features, Trouble> {
+        let read = || async {
+            let versions = self.client.load_balancer().api_versions().await?;
+            let numbers = versions.iter().filter_map(Version::number);
+            numbers.max().map(|(major, minor)| ApiVersion(major, minor)).ok_or_else(|| {
+                let why =
+                    "Octavia names no version of its API that could be read; see what its endpoint answers";
+                Trouble::Unknown(bowline_cloud::Doubt::new(why))
+            })
+        };
+        let version = self.version.get_or_try_init(read).await?;
+        Ok(Features::of(&self.conf.load_balancer.lb_provider, *version))
+    }
+
+    /// The project, by which all lists are limited: an administrator would see those of the whole cloud.
+    pub(super) async fn project(&self) -> Result<ProjectId, Trouble> {
+        let identity = self.client.identity().await?;
+        identity.project_id.ok_or_else(|| {
+            Trouble::refused(
+                "the credentials are for no project, so they have no load balancers; give a project in cloud.conf (tenant-id)",
+            )
+        })
+    }
+
+    /// The annotations to write on a Service after a look.
+    #[must_use]
+    pub fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Notes {
+        match observed {
+            Some(Observed::Ensure { wanted, found }) => {
+                let settled = matches!(plan::ensure(wanted, found), Plan::Settled(_));
+                notes::notes(wanted, found, settled)
+            }
+            None if request.purpose == Purpose::Remove => notes::removed(),
+            _ => Notes::new(),
+        }
+    }
+}
+
+#[async_trait]
+impl LoadBalancers for Balancers {
+    type Observed = Observed;
+    type Step = CloudStep;
+
+    fn name(&self, request: &LoadBalancerRequest) -> String {
+        Names::of(&request.cluster, &request.service).load_balancer()
+    }
+
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Observed>> {
+        self.look(requests).await
+    }
+
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&Observed>,
+        _now: Timestamp,
+    ) -> Plan<CloudStep, LoadBalancerStatus> {
+        match observed {
+            Some(Observed::Refused(refusal)) => Plan::Refuse(refusal.clone()),
+            Some(Observed::Ensure { wanted, found }) => plan::ensure(wanted, found),
+            Some(Observed::Remove { removal, found }) => plan::remove(removal, found),
+            None if request.purpose == Purpose::Remove => Plan::Settled(LoadBalancerStatus::default()),
+            None => Plan::Refuse(Refusal { problems: vec![NOT_LOOKED_AT.to_owned()] }),
+        }
+    }
+
+    async fn execute(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        self.perform(step, fence).await
+    }
+
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        self.poll_all(waiting).await
+    }
+
+    fn poll_period(&self) -> Duration {
+        POLL_PERIOD
+    }
+}
+
+const NOT_LOOKED_AT: &str = "a load balancer shall be there and nobody has looked for it; this is a defect of Bowline, please report it";

@@ -1,0 +1,77 @@
+//! Performs one step: one call, with the fence asked right before it is sent, and what it answers remembered. Chooses nothing.
+//!
+//! Of one load balancer only one step is on its way at a time, and only one that was planned for what it is now.
+
+mod network;
+mod octavia;
+
+use bowline_cloud::{CloudError, ErrorClass, Fence};
+use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome};
+use tokio::time::Instant;
+
+use self::octavia::change;
+use super::balancers::Balancers;
+use super::step::{Action, CloudStep, Seen};
+use crate::error::cloud_error;
+use crate::fence;
+
+impl Balancers {
+    /// Performs a step.
+    pub(super) async fn perform(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        fence.check()?;
+        let perform = |client: Client| async move {
+            match (&step.action, &step.on) {
+                (Action::CreateBalancer(new), _) => {
+                    let made = client.load_balancer().create_load_balancer(new).await.map_err(refused)?;
+                    self.memory.made(new, &made, Instant::now());
+                    Ok(())
+                }
+                (action, Some(on)) => self.perform_on(&client, on, action).await,
+                (action, None) => self.perform_in_network(&client, action).await,
+            }
+        };
+        fence::lend(&self.client, fence, perform).await
+    }
+
+    async fn perform_on(&self, client: &Client, on: &Seen, action: &Action) -> Result<(), CloudError> {
+        let turn = self.memory.turn(&on.id);
+        let _held = turn.lock().await;
+        if !self.memory.begin(&on.id, on.version) {
+            let why = format!("load balancer {} was changed meanwhile; it is looked at again", on.id);
+            return Err(CloudError::new(ErrorClass::Conflict, why));
+        }
+        match change(client, &on.id, action).await {
+            Ok(answer) => {
+                self.memory.accepted(&on.id, action, &answer, Instant::now());
+                Ok(())
+            }
+            Err(error) => {
+                if error.outcome() != Outcome::NotSent {
+                    self.memory.failed(&on.id);
+                }
+                Err(refused(error))
+            }
+        }
+    }
+}
+
+/// A failure, with what to do where a person can do something.
+pub(super) fn refused(error: Error) -> CloudError {
+    match error.class() {
+        ClientClass::Quota => {
+            let text = format!(
+                "a quota of the project, or a range of addresses, is used up: {error}. Ask for more, or remove what is not needed"
+            );
+            CloudError::new(ErrorClass::Forbidden, text).caused_by(error)
+        }
+        _ => cloud_error(error),
+    }
+}
+
+/// Gone is gone, whoever did it.
+pub(super) fn deleted(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other,
+    }
+}

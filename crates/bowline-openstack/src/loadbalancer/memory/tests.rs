@@ -1,0 +1,152 @@
+//! What is remembered after changes, and for how long.
+
+use std::time::Duration;
+
+use bowline_cloud::SetChange;
+use openstack_client::PoolId;
+use openstack_client::load_balancer::{
+    BatchMember, HealthMonitor, Listener, LoadBalancer, LoadBalancerUpdate, Pool, PoolUpdate,
+};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::room::MOST_MEMBERS;
+use super::tree::{after, member};
+use super::*;
+use crate::loadbalancer::found::FoundPool;
+
+fn balancer(status: &str, updated_at: &str) -> LoadBalancer {
+    let value = json!({
+        "id": "lb-1", "name": "web", "provisioning_status": status, "updated_at": updated_at, "vip_port_id": "port-1",
+    });
+    serde_json::from_value(value).unwrap()
+}
+
+fn listener(id: &str, pool: Option<&str>) -> Listener {
+    let value = json!({
+        "id": id, "protocol": "TCP", "protocol_port": 80, "default_pool_id": pool, "provisioning_status": "PENDING_CREATE",
+    });
+    serde_json::from_value(value).unwrap()
+}
+
+fn pool(id: &str, listener: &str) -> Pool {
+    let value = json!({"id": id, "protocol": "TCP", "listeners": [{"id": listener}]});
+    serde_json::from_value(value).unwrap()
+}
+
+fn monitor(id: &str) -> HealthMonitor {
+    serde_json::from_value(json!({"id": id, "type": "TCP", "delay": 5})).unwrap()
+}
+
+fn sent(last: u8) -> BatchMember {
+    BatchMember::new([10, 0, 0, last].into(), 30080)
+}
+
+fn tree() -> Tree {
+    let monitor = Some(monitor("m-1"));
+    let members = vec![member(&sent(1)).unwrap()];
+    Tree {
+        listeners: vec![listener("l-1", Some("p-1"))],
+        pools: vec![FoundPool { pool: pool("p-1", "l-1"), members, monitor }],
+    }
+}
+
+#[test]
+fn each_change_leaves_the_tree_that_octavia_has_then() {
+    let done = Answer::Done;
+    let at = |id: &str| PoolId::new(id).unwrap();
+    let set = Action::SetMembers {
+        pool: at("p-1"),
+        members: vec![sent(2), sent(3)],
+        change: SetChange { before: 1, removed: 1 },
+    };
+    let changed = after(tree(), &set, &done).unwrap();
+    let addresses: Vec<_> = changed.pools[0].members.iter().map(|one| one.address.to_string()).collect();
+    assert_eq!(addresses, ["10.0.0.2", "10.0.0.3"]);
+
+    let gone = after(tree(), &Action::DeletePool(at("p-1")), &done).unwrap();
+    assert_eq!((gone.pools.len(), gone.listeners[0].default_pool_id.as_ref()), (0, None));
+
+    let made = Answer::Pool(Box::new(pool("p-2", "l-1")));
+    let with_pool = after(gone, &Action::CreatePool(Box::default()), &made).unwrap();
+    assert_eq!(with_pool.listeners[0].default_pool_id, Some(at("p-2")));
+    assert!(with_pool.pools[0].members.is_empty() && with_pool.pools[0].monitor.is_none());
+
+    let made = Answer::Listener(Box::new(listener("l-2", None)));
+    let two = after(tree(), &Action::CreateListener(Box::default()), &made).unwrap();
+    assert_eq!(two.listeners.len(), 2);
+    assert_eq!(two.listeners[1].provisioning_status, ProvisioningStatus::Active, "when it is at rest");
+    let one = after(two, &Action::DeleteListener("l-1".parse().unwrap()), &done).unwrap();
+    assert_eq!((one.listeners.len(), one.pools[0].pool.listeners.len()), (1, 0));
+
+    let without = after(tree(), &Action::DeleteMonitor("m-1".parse().unwrap()), &done).unwrap();
+    assert!(without.pools[0].monitor.is_none() && without.pools[0].pool.healthmonitor_id.is_none());
+}
+
+#[test]
+fn what_the_answer_does_not_tell_is_no_tree() {
+    let update = Action::UpdatePool("p-1".parse().unwrap(), Box::<PoolUpdate>::default());
+    assert_eq!(after(tree(), &update, &Answer::Done), None);
+    let elsewhere = Action::UpdatePool("p-9".parse().unwrap(), Box::<PoolUpdate>::default());
+    assert_eq!(after(tree(), &elsewhere, &Answer::Pool(Box::new(pool("p-9", "l-1")))), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tree_holds_as_long_as_the_load_balancer_does_not_change() {
+    let memory = Memory::default();
+    let (now, id) = (Instant::now(), LoadBalancerId::new("lb-1").unwrap());
+    let first = balancer("ACTIVE", "one");
+    memory.sees(&first, now);
+    memory.read(&first, &tree(), now);
+    assert!(memory.tree(&first).is_some());
+    assert!(memory.tree(&balancer("ACTIVE", "two")).is_none());
+
+    // A change of ours: the tree goes along, and its time is that of the first sight at rest.
+    assert!(memory.begin(&id, 0));
+    let action = Action::UpdateBalancer(LoadBalancerUpdate::default());
+    let answered = Answer::Balancer(Box::new(balancer("PENDING_UPDATE", "two")));
+    memory.accepted(&id, &action, &answered, now);
+    assert_eq!(
+        memory.just_answered(&id, now).unwrap().provisioning_status,
+        ProvisioningStatus::PendingUpdate
+    );
+    assert!(memory.just_answered(&id, now + Duration::from_secs(4)).is_none());
+    assert!(memory.tree(&balancer("ACTIVE", "three")).is_some());
+    assert!(memory.tree(&balancer("ACTIVE", "four")).is_none());
+
+    memory.failed(&id);
+    assert!(memory.tree(&balancer("ACTIVE", "three")).is_none(), "nobody knows how far it came");
+}
+
+#[test]
+fn a_look_that_began_before_a_change_plans_for_nothing() {
+    let memory = Memory::default();
+    let id = LoadBalancerId::new("lb-1").unwrap();
+    let began = memory.changes();
+    let version = memory.version(&id, began);
+    assert!(memory.begin(&id, version));
+    assert!(!memory.begin(&id, version), "it was changed since");
+    assert!(!memory.begin(&id, memory.version(&id, began)), "the look may have seen what was there before");
+    let began = memory.changes();
+    assert!(memory.begin(&id, memory.version(&id, began)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_than_fits_is_forgotten_the_longest_known_first() {
+    let memory = Memory::default();
+    let now = Instant::now();
+    let sees = |number: usize| {
+        let mut one = balancer("ACTIVE", "one");
+        one.id = LoadBalancerId::new(format!("lb-{number}")).unwrap();
+        one
+    };
+    let members: Vec<_> = (0..200_u8).map(|last| member(&sent(last)).unwrap()).collect();
+    let mut large = tree();
+    large.pools[0].members = members;
+    for number in 0..120 {
+        memory.read(&sees(number), &large, now + Duration::from_secs(number as u64));
+    }
+    assert!(memory.lock().members <= MOST_MEMBERS);
+    assert!(memory.tree(&sees(119)).is_some());
+    assert!(memory.tree(&sees(0)).is_none());
+}

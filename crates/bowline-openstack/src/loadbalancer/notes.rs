@@ -1,0 +1,45 @@
+//! What is written on a Service as annotations: which load balancer it has, where it is reached, and the fingerprint of a wish that
+//! is fulfilled. Pure.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::annotations;
+use super::found::Found;
+use super::wanted::{Wanted, WantedAddress};
+
+/// The annotations to write; none takes one away.
+pub type Notes = BTreeMap<String, Option<String>>;
+
+/// The annotations of a Service whose load balancer is looked after. The fingerprint is for a wish that is fulfilled: `settled`
+/// says whether nothing is left to do. Until then the one from before stays; it fits nothing that has changed since.
+#[must_use]
+pub fn notes(wanted: &Wanted, found: &Found, settled: bool) -> Notes {
+    let mut notes = Notes::new();
+    let Some(at) = &found.balancer else { return notes };
+    notes.insert(annotations::LOAD_BALANCER_ID.key.to_owned(), Some(at.balancer.id.to_string()));
+    if let Some(address) = reached_at(wanted, found) {
+        notes.insert(annotations::LOAD_BALANCER_ADDRESS.key.to_owned(), Some(address.to_string()));
+    }
+    if settled && let Some(fingerprint) = wanted.fingerprint(&at.balancer) {
+        notes.insert(annotations::FINGERPRINT.key.to_owned(), Some(fingerprint));
+    }
+    notes
+}
+
+/// The annotations of a Service that has no load balancer any more: they go, so that it can have another one later.
+#[must_use]
+pub fn removed() -> Notes {
+    let rows = [annotations::LOAD_BALANCER_ID, annotations::LOAD_BALANCER_ADDRESS, annotations::FINGERPRINT];
+    rows.into_iter().map(|row| (row.key.to_owned(), None)).collect()
+}
+
+/// The address by which the Service is reached, as far as there is one yet.
+fn reached_at(wanted: &Wanted, found: &Found) -> Option<IpAddr> {
+    let own = found.balancer.as_ref()?.balancer.vip_address;
+    let floating = found.floating.attached.first().map(|floating| floating.floating_ip_address);
+    match &wanted.address {
+        WantedAddress::Own { .. } => own,
+        WantedAddress::Floating { .. } => floating.or(own),
+    }
+}

@@ -1,0 +1,249 @@
+//! Finds the load balancers of Services: by id, by name, by the name that Kubernetes' own provider gave.
+//!
+//! One list tells what is there for many. What it does not show is asked for directly before it is believed to be gone: a list
+//! that was cut short looks like a whole one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bowline_cloud::{LoadBalancerRequest, Purpose};
+use openstack_client::load_balancer::{LoadBalancer, LoadBalancerQuery, ProvisioningStatus};
+use openstack_client::{LoadBalancerId, ProjectId};
+use tokio::time::Instant;
+
+use super::{FEW, Wish, together};
+use crate::loadbalancer::balancers::Balancers;
+use crate::loadbalancer::found::{Children, FoundBalancer, FoundBy};
+use crate::loadbalancer::memory::Memory;
+use crate::loadbalancer::names::Names;
+use crate::loadbalancer::trouble::Trouble;
+
+/// As many as a cloud gives at once.
+pub(super) const PAGE_SIZE: u32 = 1000;
+
+/// By what a load balancer is looked for.
+pub(super) struct Look {
+    names: Names,
+    /// The one that the Service names.
+    named: Option<LoadBalancerId>,
+    /// The one that had its name when this process last looked.
+    remembered: Option<LoadBalancerId>,
+    /// Whether it had an address before: only then something of another provider can be there.
+    had_address: bool,
+    removes: bool,
+}
+
+/// Where a Service's load balancer is.
+#[derive(Default)]
+pub(super) struct At {
+    pub(super) balancer: Option<FoundBalancer>,
+    pub(super) namesakes: Vec<LoadBalancerId>,
+    pub(super) named_is_gone: bool,
+}
+
+/// All load balancers of the project, as one list told.
+struct Index {
+    all: Arc<Vec<LoadBalancer>>,
+    ids: HashMap<LoadBalancerId, usize>,
+    names: HashMap<String, Vec<usize>>,
+}
+
+impl Look {
+    pub(super) fn of(request: &LoadBalancerRequest, wish: &Wish, memory: &Memory) -> Self {
+        let (names, named) = match wish {
+            Wish::Ensure(intent) => (intent.names.clone(), intent.load_balancer.clone()),
+            Wish::Remove(removal) => (removal.names.clone(), removal.load_balancer.clone()),
+        };
+        Self {
+            remembered: memory.named(&names.load_balancer()),
+            names,
+            named,
+            had_address: !request.service.status.ingress.is_empty(),
+            removes: request.purpose == Purpose::Remove,
+        }
+    }
+
+    /// How one that is remembered was found at first.
+    fn by(&self, balancer: &LoadBalancer) -> FoundBy {
+        if balancer.name == self.names.legacy_load_balancer() { FoundBy::LegacyName } else { FoundBy::Name }
+    }
+}
+
+impl Index {
+    fn of(all: &Arc<Vec<LoadBalancer>>) -> Self {
+        let mut index = Self { all: Arc::clone(all), ids: HashMap::new(), names: HashMap::new() };
+        for (place, balancer) in all.iter().enumerate() {
+            // Pages may show one twice when the list changes between them.
+            if index.ids.insert(balancer.id.clone(), place).is_none() {
+                index.names.entry(balancer.name.clone()).or_default().push(place);
+            }
+        }
+        index
+    }
+
+    fn by_id(&self, id: &LoadBalancerId) -> Option<&LoadBalancer> {
+        self.ids.get(id).and_then(|place| self.all.get(*place))
+    }
+
+    fn by_name(&self, name: &str) -> Vec<LoadBalancer> {
+        let places = self.names.get(name).into_iter().flatten();
+        places.filter_map(|place| self.all.get(*place)).cloned().collect()
+    }
+}
+
+impl Balancers {
+    /// The load balancers, one answer for each look, in order.
+    pub(super) async fn find(&self, looks: &[Look], began: u64) -> Vec<Result<At, Trouble>> {
+        let project = match self.project().await {
+            Ok(project) => project,
+            Err(trouble) => return looks.iter().map(|_look| Err(trouble.clone())).collect(),
+        };
+        let index = if looks.len() > FEW {
+            match self.every_balancer(&project).await {
+                Ok(all) => Some(Index::of(&all)),
+                Err(trouble) => return looks.iter().map(|_look| Err(trouble.clone())).collect(),
+            }
+        } else {
+            None
+        };
+        let find = |look| self.find_one(look, index.as_ref(), &project, began);
+        together(looks.iter().map(find).collect()).await
+    }
+
+    /// All load balancers of the project, in a list that begins now.
+    pub(super) async fn every_balancer(
+        &self,
+        project: &ProjectId,
+    ) -> Result<Arc<Vec<LoadBalancer>>, Trouble> {
+        let query = LoadBalancerQuery { project_id: Some(project.clone()), ..LoadBalancerQuery::default() };
+        let read = || async {
+            let list = self.client.load_balancer().load_balancers(&query).of(PAGE_SIZE);
+            Ok(list.all().await?)
+        };
+        self.all_balancers.get(read).await
+    }
+
+    async fn find_one(
+        &self,
+        look: &Look,
+        index: Option<&Index>,
+        project: &ProjectId,
+        began: u64,
+    ) -> Result<At, Trouble> {
+        let mut at = At::default();
+        let found = |balancer: LoadBalancer, by: FoundBy| {
+            let version = self.memory.version(&balancer.id, began);
+            Some(FoundBalancer { balancer, by, children: Children::Busy, version })
+        };
+        if let Some(id) = &look.named {
+            match self.by_id(id, index).await? {
+                Some(balancer) if is_foreign(&balancer, project) => {
+                    if !look.removes {
+                        return Err(foreign(&balancer, project));
+                    }
+                }
+                Some(balancer) => {
+                    at.balancer = found(balancer, FoundBy::Id);
+                    return Ok(at);
+                }
+                None => at.named_is_gone = true,
+            }
+        }
+        let name = look.names.load_balancer();
+        if let Some(id) = look.remembered.as_ref().filter(|id| look.named.as_ref() != Some(id)) {
+            if let Some(balancer) = self.by_id(id, index).await? {
+                let by = look.by(&balancer);
+                at.balancer = found(balancer, by);
+                return Ok(at);
+            }
+            self.memory.forget(&name);
+        }
+        let mut candidates = self.by_name(&name, index, project, look.removes).await?;
+        let mut by = FoundBy::Name;
+        if candidates.is_empty() && look.had_address {
+            let legacy = look.names.legacy_load_balancer();
+            candidates = self.by_name(legacy, index, project, look.removes).await?;
+            by = FoundBy::LegacyName;
+        }
+        match candidates.len() {
+            0 => {}
+            1 => at.balancer = candidates.pop().and_then(|balancer| found(balancer, by)),
+            _ => at.namesakes = candidates.into_iter().map(|balancer| balancer.id).collect(),
+        }
+        if let Some(found) = &at.balancer {
+            self.memory.remember(name, found.balancer.id.clone());
+        }
+        Ok(at)
+    }
+
+    /// A load balancer by its id; none only if Octavia itself says so.
+    async fn by_id(
+        &self,
+        id: &LoadBalancerId,
+        index: Option<&Index>,
+    ) -> Result<Option<LoadBalancer>, Trouble> {
+        let now = Instant::now();
+        if let Some(answered) = self.memory.just_answered(id, now) {
+            return Ok(Some(answered));
+        }
+        let found = match index.and_then(|index| index.by_id(id)) {
+            Some(listed) => listed.clone(),
+            None => match self.client.load_balancer().load_balancer(id).await {
+                Ok(found) => found,
+                Err(error) if error.is_not_found() => return Ok(None),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        if found.provisioning_status == ProvisioningStatus::Deleted {
+            return Ok(None);
+        }
+        self.memory.sees(&found, now);
+        Ok(Some(found))
+    }
+
+    /// The load balancers with a name; none only if Octavia itself says so to that very question. One that is being deleted
+    /// counts only for who wants it gone, and only if there is no other.
+    async fn by_name(
+        &self,
+        name: &str,
+        index: Option<&Index>,
+        project: &ProjectId,
+        removes: bool,
+    ) -> Result<Vec<LoadBalancer>, Trouble> {
+        let listed = index.map(|index| index.by_name(name)).unwrap_or_default();
+        let mut found = living(listed, name);
+        if found.is_empty() {
+            let query =
+                LoadBalancerQuery { project_id: Some(project.clone()), ..LoadBalancerQuery::by_name(name) };
+            found = living(self.client.load_balancer().load_balancers(&query).all().await?, name);
+        }
+        let going =
+            |balancer: &LoadBalancer| balancer.provisioning_status == ProvisioningStatus::PendingDelete;
+        if found.iter().any(|balancer| !going(balancer)) || !removes {
+            found.retain(|balancer| !going(balancer));
+        } else {
+            found.truncate(1);
+        }
+        let now = Instant::now();
+        found.iter().for_each(|balancer| self.memory.sees(balancer, now));
+        Ok(found)
+    }
+}
+
+fn living(mut found: Vec<LoadBalancer>, name: &str) -> Vec<LoadBalancer> {
+    found.retain(|one| one.name == name && one.provisioning_status != ProvisioningStatus::Deleted);
+    found
+}
+
+fn is_foreign(balancer: &LoadBalancer, project: &ProjectId) -> bool {
+    balancer.project_id.as_ref().is_some_and(|of| of != project)
+}
+
+fn foreign(balancer: &LoadBalancer, project: &ProjectId) -> Trouble {
+    let of = balancer.project_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    Trouble::refused(format!(
+        "annotation {} is {}, a load balancer of project {of}; use one of project {project}, or remove the annotation",
+        crate::loadbalancer::annotations::LOAD_BALANCER_ID.key,
+        balancer.id
+    ))
+}

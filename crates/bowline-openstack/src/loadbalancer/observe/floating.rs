@@ -1,0 +1,156 @@
+//! The floating IPs that have to do with Services: those that lead to their load balancers, those they ask for, those left over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use openstack_client::network::{FloatingIp, FloatingIpQuery};
+use openstack_client::{PortId, ProjectId};
+use tokio::time::Instant;
+
+use super::find::{At, PAGE_SIZE};
+use super::{Run, Sight, Wish, together};
+use crate::loadbalancer::balancers::Balancers;
+use crate::loadbalancer::found::FoundFloating;
+use crate::loadbalancer::trouble::Trouble;
+
+/// So many ports fit into one question.
+const PORTS: usize = 20;
+
+type ByPort = BTreeMap<PortId, Vec<FloatingIp>>;
+
+impl Balancers {
+    /// Adds the floating IPs to what was found.
+    pub(super) async fn floating_of_all<'a>(
+        &self,
+        found: Vec<Result<(Run<'a>, At), Trouble>>,
+    ) -> Vec<Result<Sight<'a>, Trouble>> {
+        let now = Instant::now();
+        let (mut known, mut asked, mut expected) = (ByPort::new(), BTreeSet::new(), BTreeSet::new());
+        for (run, at) in found.iter().flatten() {
+            let Some(port) = port_of(at) else { continue };
+            match self.memory.floating(port, now) {
+                Some(floating) => drop(known.insert(port.clone(), floating)),
+                None => {
+                    asked.insert(port.clone());
+                    if expects(run) {
+                        expected.insert(port.clone());
+                    }
+                }
+            }
+        }
+        let attached = self.attached(&asked, &expected).await.map(|mut attached| {
+            attached.append(&mut known);
+            attached
+        });
+        let complete = |one: Result<(Run<'a>, At), Trouble>| {
+            let attached = attached.as_ref();
+            async move {
+                let (run, at) = one?;
+                let attached = attached.map_err(Clone::clone)?;
+                let mine = port_of(&at).and_then(|port| attached.get(port)).cloned().unwrap_or_default();
+                let floating = self.floating_of(&run, &at, mine).await?;
+                Ok(Sight { run, at, floating })
+            }
+        };
+        together(found.into_iter().map(complete).collect()).await
+    }
+
+    /// The floating IPs that lead to ports. What a list of all does not show is asked for where it is expected.
+    async fn attached(
+        &self,
+        ports: &BTreeSet<PortId>,
+        expected: &BTreeSet<PortId>,
+    ) -> Result<ByPort, Trouble> {
+        let mut attached = ByPort::new();
+        if ports.is_empty() {
+            return Ok(attached);
+        }
+        let project = self.project().await?;
+        let mut unseen: Vec<PortId> = ports.iter().cloned().collect();
+        if ports.len() > PORTS {
+            let query = FloatingIpQuery { project_id: Some(project.clone()), ..FloatingIpQuery::default() };
+            let read = || async { Ok(self.client.network().floating_ips(&query).of(PAGE_SIZE).all().await?) };
+            let all = self.all_floating.get(read).await?;
+            sort(all.iter().cloned(), ports, &mut attached);
+            unseen = expected.iter().filter(|port| !attached.contains_key(*port)).cloned().collect();
+        }
+        let ask = |port_ids: &[PortId]| {
+            let query = FloatingIpQuery {
+                port_ids: port_ids.to_vec(),
+                project_id: Some(project.clone()),
+                ..FloatingIpQuery::default()
+            };
+            self.client.network().floating_ips(&query).all()
+        };
+        for answer in together(unseen.chunks(PORTS).map(ask).collect()).await {
+            sort(answer?.into_iter(), ports, &mut attached);
+        }
+        Ok(attached)
+    }
+
+    /// The floating IPs of one Service, with those that it asks for and those that were left.
+    async fn floating_of(
+        &self,
+        run: &Run<'_>,
+        at: &At,
+        attached: Vec<FloatingIp>,
+    ) -> Result<FoundFloating, Trouble> {
+        let mut floating = FoundFloating { attached, ..FoundFloating::default() };
+        let had_address = !run.request.service.status.ingress.is_empty();
+        let (names, looks_for_left) = match &run.wish {
+            Wish::Ensure(intent) => {
+                let wish = intent.floating.as_ref();
+                let asked = wish.and_then(|wish| wish.address);
+                let unattached = |address: &std::net::IpAddr| {
+                    !floating.attached.iter().any(|one| one.floating_ip_address == *address)
+                };
+                // Without a load balancer it need not be known yet.
+                if let Some(address) = asked.filter(unattached).filter(|_address| at.balancer.is_some()) {
+                    let query = FloatingIpQuery::by_address(address);
+                    floating.asked = self.floating_by(query).await?.into_iter().next();
+                }
+                let bare = at.balancer.is_some() && floating.attached.is_empty();
+                (&intent.names, bare && had_address && wish.is_some())
+            }
+            Wish::Remove(removal) => (&removal.names, at.balancer.is_none()),
+        };
+        if looks_for_left {
+            let description = names.floating_ip_description();
+            let query =
+                FloatingIpQuery { description: Some(description.clone()), ..FloatingIpQuery::default() };
+            let ours = |one: &FloatingIp| one.description == description && one.port_id.is_none();
+            floating.left = self.floating_by(query).await?.into_iter().filter(ours).collect();
+        }
+        Ok(floating)
+    }
+
+    async fn floating_by(&self, query: FloatingIpQuery) -> Result<Vec<FloatingIp>, Trouble> {
+        let project_id: Option<ProjectId> = Some(self.project().await?);
+        let query = FloatingIpQuery { project_id, ..query };
+        Ok(self.client.network().floating_ips(&query).all().await?)
+    }
+}
+
+/// The port of a load balancer that a floating IP may lead to: there are none for IPv6.
+fn port_of(at: &At) -> Option<&PortId> {
+    let balancer = &at.balancer.as_ref()?.balancer;
+    let of_ipv6 = balancer.vip_address.is_some_and(|address| address.is_ipv6());
+    balancer.vip_port_id.as_ref().filter(|_port| !of_ipv6)
+}
+
+/// Whether a floating IP is likely to be there.
+fn expects(run: &Run<'_>) -> bool {
+    match &run.wish {
+        Wish::Ensure(intent) => intent.floating.is_some(),
+        Wish::Remove(_) => true,
+    }
+}
+
+fn sort(floating: impl Iterator<Item = FloatingIp>, ports: &BTreeSet<PortId>, into: &mut ByPort) {
+    for one in floating {
+        let Some(port) = one.port_id.clone().filter(|port| ports.contains(port)) else { continue };
+        let of_port = into.entry(port).or_default();
+        if !of_port.iter().any(|known| known.id == one.id) {
+            of_port.push(one);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The security groups of Services: asked for here, told by [`crate::loadbalancer::group`].
+//!
+//! Where groups are managed each Service wants one. Where they are not, what is left of another time is looked for once. Who goes
+//! leaves none behind, whatever is configured.
+
+use openstack_client::ProjectId;
+
+use super::{FEW, Grouped, Referred, Wish, together};
+use crate::loadbalancer::balancers::Balancers;
+use crate::loadbalancer::features::Features;
+use crate::loadbalancer::group::{Asked, GroupError, Observed, Targets, WantedGroup, observe, observe_many};
+use crate::loadbalancer::trouble::Trouble;
+
+/// A group that is looked for, and the Nodes that shall have it.
+struct Search {
+    name: String,
+    targets: Targets,
+}
+
+impl Balancers {
+    /// Adds the security group that each Service wants, and the one that is there.
+    pub(super) async fn groups_of_all<'a>(
+        &self,
+        referred: Vec<Result<Referred<'a>, Trouble>>,
+        features: Features,
+    ) -> Vec<Result<Grouped<'a>, Trouble>> {
+        let project = match self.project().await {
+            Ok(project) => project,
+            Err(trouble) => return referred.iter().map(|_one| Err(trouble.clone())).collect(),
+        };
+        let searches: Vec<Option<Search>> =
+            referred.iter().map(|one| one.as_ref().ok().and_then(|one| self.search(one))).collect();
+        let mut observed = self.observe_groups(&searches, &project).await.into_iter();
+        let mut grouped = Vec::with_capacity(referred.len());
+        for (one, search) in referred.into_iter().zip(searches) {
+            let seen = search.is_some().then(|| observed.next()).flatten();
+            grouped.push(self.grouped(one, search, seen, &project, features));
+        }
+        together(grouped).await
+    }
+
+    /// The group to look for now; none where [`LeftOvers`](crate::loadbalancer::group::LeftOvers) knows, or nobody can act.
+    fn search(&self, referred: &Referred<'_>) -> Option<Search> {
+        let sight = &referred.sight;
+        match (&sight.run.wish, &referred.references) {
+            (Wish::Ensure(intent), Some(references)) => {
+                let managed = self.conf.load_balancer.manage_security_groups;
+                managed.then(|| Search {
+                    name: intent.names.security_group(),
+                    targets: Targets::of(intent, &sight.run.request.nodes, &references.members),
+                })
+            }
+            (Wish::Remove(removal), _) => {
+                let at = sight.at.balancer.as_ref();
+                let busy = at.is_some_and(|at| at.balancer.provisioning_status.is_pending());
+                let search = || Search { name: removal.names.security_group(), targets: Targets::default() };
+                (!busy).then(search)
+            }
+            (Wish::Ensure(_), None) => None,
+        }
+    }
+
+    async fn observe_groups(
+        &self,
+        searches: &[Option<Search>],
+        project: &ProjectId,
+    ) -> Vec<Result<Observed, Trouble>> {
+        let network = self.client.network();
+        let asked: Vec<Asked<'_>> = searches
+            .iter()
+            .flatten()
+            .map(|search| Asked { name: &search.name, targets: &search.targets })
+            .collect();
+        let answers = if asked.len() > FEW {
+            match observe_many(&network, project, &asked).await {
+                Ok(answers) => answers,
+                Err(error) => asked.iter().map(|_asked| Err(error.clone())).collect(),
+            }
+        } else {
+            together(asked.into_iter().map(|asked| observe(&network, project, asked)).collect()).await
+        };
+        answers.into_iter().map(|answer| answer.map_err(Trouble::from)).collect()
+    }
+
+    async fn grouped<'a>(
+        &self,
+        referred: Result<Referred<'a>, Trouble>,
+        search: Option<Search>,
+        seen: Option<Result<Observed, Trouble>>,
+        project: &ProjectId,
+        features: Features,
+    ) -> Result<Grouped<'a>, Trouble> {
+        let referred = referred?;
+        let network = self.client.network();
+        let (Some(search), Some(seen)) = (search, seen) else {
+            let found = match &referred.sight.run.wish {
+                Wish::Ensure(intent) => {
+                    self.left_overs.find(&network, project, &intent.names.security_group()).await?
+                }
+                Wish::Remove(_) => None,
+            };
+            return Ok(Grouped { referred, wanted: None, found });
+        };
+        let Observed { found, ports } = seen?;
+        let wanted = match &referred.sight.run.wish {
+            Wish::Ensure(intent) => {
+                let ranges = self.ranges.of(&network, &search.targets.subnets(&ports)).await?;
+                Some(WantedGroup::of(intent, &search.targets, &ports, &ranges, features.ovn)?)
+            }
+            Wish::Remove(_) => None,
+        };
+        Ok(Grouped { referred, wanted, found })
+    }
+}
+
+impl From<GroupError> for Trouble {
+    fn from(error: GroupError) -> Self {
+        match error {
+            GroupError::Call(error) => error.into(),
+            wrong => Self::refused(wrong.to_string()),
+        }
+    }
+}

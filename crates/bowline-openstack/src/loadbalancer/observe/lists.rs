@@ -1,0 +1,108 @@
+//! Lists that several callers share. Who comes while a list is being read waits for the next one: a list that began before the
+//! question may not show what the asker has done himself.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use tokio::sync::Mutex;
+
+use crate::loadbalancer::trouble::Trouble;
+
+/// One list, shared.
+#[derive(Debug)]
+pub(in crate::loadbalancer) struct SharedList<T> {
+    begun: AtomicU64,
+    waiting: AtomicUsize,
+    /// Held while it is read.
+    latest: Mutex<Option<Reading<T>>>,
+}
+
+#[derive(Debug)]
+struct Reading<T> {
+    number: u64,
+    result: Result<Arc<T>, Trouble>,
+}
+
+impl<T> Default for SharedList<T> {
+    fn default() -> Self {
+        Self { begun: AtomicU64::new(0), waiting: AtomicUsize::new(0), latest: Mutex::default() }
+    }
+}
+
+impl<T> SharedList<T> {
+    /// The list as it is now: read by `read`, or by another who began after this call.
+    pub(in crate::loadbalancer) async fn get<F>(&self, read: impl FnOnce() -> F) -> Result<Arc<T>, Trouble>
+    where
+        F: Future<Output = Result<T, Trouble>>,
+    {
+        let arrived = self.begun.load(Ordering::Acquire);
+        let waiter = Waiter::new(&self.waiting);
+        let mut latest = self.latest.lock().await;
+        drop(waiter);
+        let shared = latest.as_ref().filter(|reading| reading.number > arrived);
+        let result = match shared {
+            Some(reading) => reading.result.clone(),
+            None => {
+                let number = self.begun.fetch_add(1, Ordering::AcqRel) + 1;
+                let result = read().await.map(Arc::new);
+                *latest = Some(Reading { number, result: result.clone() });
+                result
+            }
+        };
+        // Nobody is there to share it: it would only fill memory.
+        if self.waiting.load(Ordering::Acquire) == 0 {
+            *latest = None;
+        }
+        result
+    }
+}
+
+/// Somebody who waits for his turn, also if he gives up.
+struct Waiter<'a>(&'a AtomicUsize);
+
+impl<'a> Waiter<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::future::join_all;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_while_a_list_is_read_shares_the_next_one_and_never_that_one() {
+        let list = SharedList::<u64>::default();
+        let reads = AtomicU64::new(0);
+        let read = || async {
+            let number = reads.fetch_add(1, Ordering::AcqRel) + 1;
+            sleep(Duration::from_secs(10)).await;
+            Ok(number)
+        };
+        let ask = |after: u64| {
+            let (list, read) = (&list, &read);
+            async move {
+                sleep(Duration::from_secs(after)).await;
+                *list.get(read).await.unwrap()
+            }
+        };
+        // One begins at 0, three come meanwhile, one comes while the second list is read.
+        let seen = join_all([ask(0), ask(1), ask(5), ask(9), ask(12)]).await;
+        assert_eq!(seen, [1, 2, 2, 2, 3]);
+        assert_eq!(reads.load(Ordering::Acquire), 3);
+        assert!(list.latest.lock().await.is_none(), "nothing is kept for nobody");
+    }
+}

@@ -1,0 +1,71 @@
+//! Which of the Services that wait are worth another look: one list tells of all of them.
+
+use std::collections::HashMap;
+
+use bowline_cloud::{CloudError, LoadBalancerRequest, ServiceKey};
+use openstack_client::LoadBalancerId;
+use openstack_client::load_balancer::ProvisioningStatus;
+
+use crate::error::cloud_error;
+use crate::loadbalancer::annotations;
+use crate::loadbalancer::balancers::Balancers;
+use crate::loadbalancer::names::Names;
+use crate::loadbalancer::trouble::Trouble;
+
+impl Balancers {
+    /// Those whose load balancer is at rest, or not to be seen, or not known: each of these is looked at properly.
+    pub(in crate::loadbalancer) async fn poll_all(
+        &self,
+        waiting: &[LoadBalancerRequest],
+    ) -> Result<Vec<ServiceKey>, CloudError> {
+        let wait: Vec<_> =
+            waiting.iter().map(|request| (request.service.key(), self.balancer_of(request))).collect();
+        let ids: Vec<LoadBalancerId> = wait.iter().filter_map(|(_key, id)| id.clone()).collect();
+        let status = self.status_of(&ids).await?;
+        let pending = |id: &LoadBalancerId| status.get(id).is_some_and(ProvisioningStatus::is_pending);
+        let ready = wait.into_iter().filter(|(_key, id)| !id.as_ref().is_some_and(pending));
+        Ok(ready.map(|(key, _id)| key).collect())
+    }
+
+    /// The load balancer that a Service waits for, as far as that is known.
+    fn balancer_of(&self, request: &LoadBalancerRequest) -> Option<LoadBalancerId> {
+        let names = Names::of(&request.cluster, &request.service);
+        let noted = request.service.annotations.get(annotations::LOAD_BALANCER_ID.key);
+        self.memory.named(&names.load_balancer()).or_else(|| noted.and_then(|id| id.parse().ok()))
+    }
+
+    async fn status_of(
+        &self,
+        ids: &[LoadBalancerId],
+    ) -> Result<HashMap<LoadBalancerId, ProvisioningStatus>, CloudError> {
+        match ids {
+            [] => Ok(HashMap::new()),
+            [id] => match self.client.load_balancer().load_balancer(id).await {
+                Ok(balancer) => Ok(HashMap::from([(balancer.id, balancer.provisioning_status)])),
+                Err(error) if error.is_not_found() => Ok(HashMap::new()),
+                Err(error) => Err(cloud_error(error)),
+            },
+            _ => {
+                let project = self.project().await.map_err(failure)?;
+                let all = self.every_balancer(&project).await.map_err(failure)?;
+                let status = |balancer: &openstack_client::load_balancer::LoadBalancer| {
+                    (balancer.id.clone(), balancer.provisioning_status.clone())
+                };
+                Ok(all.iter().map(status).collect())
+            }
+        }
+    }
+}
+
+fn failure(trouble: Trouble) -> CloudError {
+    match trouble {
+        Trouble::Refused(refusal) => CloudError::invalid(refusal.to_string()),
+        Trouble::Unknown(doubt) => {
+            let error = CloudError::new(doubt.class, doubt.why);
+            match doubt.retry_after {
+                Some(after) => error.retry_after(after),
+                None => error,
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The subnets of the Nodes: each Node's by its own address, told by the ports of its server.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{AddressKind, Doubt, ErrorClass, IpFamily, NodeView};
+use ipnet::IpNet;
+use openstack_client::SubnetId;
+
+use super::{Question, Resolver};
+use crate::instances::provider_id::ProviderId;
+use crate::inventory::Snapshot;
+use crate::loadbalancer::intent::{MemberSubnet, VipPlace, member_address};
+use crate::loadbalancer::trouble::Trouble;
+use crate::loadbalancer::wanted::MemberSubnets;
+
+/// How old a snapshot may be that does not show a Node's server: it may have joined just now.
+const RECENT: Duration = Duration::from_secs(10);
+
+/// The subnets of the Nodes.
+struct OfNodes {
+    /// That of the first Node, by name, that has one.
+    first: SubnetId,
+    by_address: BTreeMap<IpAddr, SubnetId>,
+}
+
+impl Resolver {
+    /// How the Nodes are reached, and the subnet of the first of them where the load balancer shall stand there.
+    pub(super) async fn members(
+        &self,
+        question: Question<'_>,
+    ) -> Result<(MemberSubnets, Option<SubnetId>), Trouble> {
+        let intent = question.intent;
+        let vip_of_nodes = intent.vip == VipPlace::OfNodes && question.creates;
+        let members_of_nodes = intent.member_subnet == MemberSubnet::OfNodes;
+        let of_nodes = if vip_of_nodes || members_of_nodes { self.of_nodes(question).await? } else { None };
+        if of_nodes.is_none() && vip_of_nodes {
+            return Err(Trouble::refused(
+                "there is no Node from which the subnet of the load balancer could be learned; wait for a Node, or set \
+                 subnet-id or network-id in cloud.conf or as annotation",
+            ));
+        }
+        let first = of_nodes.as_ref().map(|of| of.first.clone()).filter(|_first| vip_of_nodes);
+        let members = match (&intent.member_subnet, of_nodes) {
+            (MemberSubnet::Given(subnet), _) => MemberSubnets {
+                addresses: self.addresses_in(subnet, question).await?,
+                all: Some(subnet.clone()),
+                ..MemberSubnets::default()
+            },
+            (MemberSubnet::OfNodes, Some(of)) => {
+                MemberSubnets { all: Some(of.first), by_address: of.by_address, ..MemberSubnets::default() }
+            }
+            _ => MemberSubnets::default(),
+        };
+        Ok((members, first))
+    }
+
+    /// The subnets of all Nodes that have an address; none if there is no such Node.
+    async fn of_nodes(&self, question: Question<'_>) -> Result<Option<OfNodes>, Trouble> {
+        let family = question.intent.family;
+        let addresses: Vec<(&Arc<NodeView>, IpAddr)> =
+            question.nodes.iter().filter_map(|node| Some((node, member_address(node, family)?))).collect();
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        let mut snapshot = self.inventory.snapshot().await?;
+        let seen = |snapshot: &Snapshot| {
+            addresses.iter().all(|(node, address)| subnet_of(snapshot, node, *address).is_some())
+        };
+        if !seen(&snapshot) {
+            snapshot = self.inventory.snapshot_within(RECENT).await?;
+        }
+        let mut by_address = BTreeMap::new();
+        let mut first = None;
+        for (node, address) in &addresses {
+            // One that is not seen is taken to be where the first is, as it mostly is.
+            if let Some(subnet) = subnet_of(&snapshot, node, *address) {
+                first.get_or_insert_with(|| subnet.clone());
+                by_address.insert(*address, subnet);
+            }
+        }
+        match first {
+            Some(first) => Ok(Some(OfNodes { first, by_address })),
+            None => {
+                let (node, address) = addresses.first().map(|(node, at)| (node.name.clone(), *at)).unzip();
+                let why = format!(
+                    "no port of a server in this project has the address of a Node, such as {} of {}; the subnet of the load \
+                     balancer is not known. Set subnet-id in cloud.conf or as annotation",
+                    address.map(|address| address.to_string()).unwrap_or_default(),
+                    node.unwrap_or_default()
+                );
+                Err(Trouble::Unknown(Doubt { class: ErrorClass::Transient, why, retry_after: None }))
+            }
+        }
+    }
+
+    /// The addresses of Nodes that are in the members' subnet, where their first is not and another is.
+    async fn addresses_in(
+        &self,
+        subnet: &SubnetId,
+        question: Question<'_>,
+    ) -> Result<BTreeMap<String, IpAddr>, Trouble> {
+        let family = question.intent.family;
+        let several: Vec<(&Arc<NodeView>, Vec<IpAddr>)> = question
+            .nodes
+            .iter()
+            .map(|node| (node, internal_addresses(node, family)))
+            .filter(|(_node, addresses)| addresses.len() > 1)
+            .collect();
+        if several.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let Some(found) = self.subnet(subnet).await? else {
+            return Err(Trouble::refused(format!(
+                "subnet {subnet}, by which the Nodes shall be reached, is not there; correct subnet-id or member-subnet-id"
+            )));
+        };
+        let Ok(range) = found.cidr.parse::<IpNet>() else { return Ok(BTreeMap::new()) };
+        let inside = |(node, addresses): (&Arc<NodeView>, Vec<IpAddr>)| {
+            let first = addresses.first().filter(|first| !range.contains(*first))?;
+            let other = addresses.iter().find(|address| range.contains(*address))?;
+            (first != other).then(|| (node.name.to_string(), *other))
+        };
+        Ok(several.into_iter().filter_map(inside).collect())
+    }
+}
+
+fn internal_addresses(node: &NodeView, family: Option<IpFamily>) -> Vec<IpAddr> {
+    let internal = node.addresses.iter().filter(|address| address.kind == AddressKind::InternalIP);
+    let parsed = internal.filter_map(|address| address.address.parse().ok());
+    parsed
+        .filter(|address: &IpAddr| match family {
+            Some(IpFamily::V4) => address.is_ipv4(),
+            Some(IpFamily::V6) => address.is_ipv6(),
+            Some(IpFamily::Unknown) | None => true,
+        })
+        .collect()
+}
+
+/// The subnet of an address of a Node, as the ports of its server tell it.
+fn subnet_of(snapshot: &Snapshot, node: &NodeView, address: IpAddr) -> Option<SubnetId> {
+    let id = node.provider_id.as_deref().and_then(|text| ProviderId::parse(text).ok());
+    let machines = match id {
+        Some(id) => snapshot.by_id(&id.server).into_iter().collect(),
+        None => snapshot.by_name(&node.name),
+    };
+    let ports = machines
+        .iter()
+        .flat_map(|machine| machine.ports.iter().chain(machine.carried.iter().map(|(_network, port)| port)));
+    let mut fixed = ports.flat_map(|port| &port.fixed_ips);
+    fixed.find(|fixed| fixed.ip_address == address).map(|fixed| fixed.subnet_id.clone())
+}

@@ -1,0 +1,10 @@
+//! The load balancers on the simulated OpenStack, in virtual time; calls are counted by its log.
+
+mod counts;
+mod finding;
+mod grouping;
+mod noting;
+mod performing;
+mod reading;
+mod resolving;
+mod stage;

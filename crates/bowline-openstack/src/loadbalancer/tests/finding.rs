@@ -1,0 +1,152 @@
+//! How load balancers are found, and what is not believed.
+
+use std::sync::Arc;
+
+use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Purpose};
+use http::StatusCode;
+use sim_openstack::{Fault, Rule, Service};
+
+use super::stage::{Stage, annotated, id_of, reached, service};
+use crate::loadbalancer::Observed;
+use crate::loadbalancer::annotations;
+use crate::loadbalancer::found::FoundBy;
+
+const ID: &str = annotations::LOAD_BALANCER_ID.key;
+
+#[tokio::test(start_paused = true)]
+async fn a_load_balancer_is_found_by_id_by_name_and_by_the_name_of_kubernetes_own_provider() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    let id = web.annotations.get(ID).unwrap().to_owned();
+    stage.restart("sim");
+    let (_, found) = stage.ensured(&web).await;
+    assert_eq!((id_of(&found), found.balancer.unwrap().by), (id.clone(), FoundBy::Id));
+
+    stage.restart("sim");
+    let bare = service("web", 1);
+    let (_, found) = stage.ensured(&bare).await;
+    assert_eq!((id_of(&found), found.balancer.unwrap().by), (id.clone(), FoundBy::Name));
+
+    stage.edit_balancer("kube_service_kubernetes_default_web", |balancer| {
+        balancer.name = bare.default_load_balancer_name();
+    });
+    stage.restart("sim");
+    let (_, found) = stage.ensured(&bare).await;
+    assert!(found.balancer.is_none(), "it never had an address, so nothing of another provider is there");
+    let (_, found) = stage.ensured(&reached(&bare)).await;
+    assert_eq!((id_of(&found), found.balancer.unwrap().by), (id, FoundBy::LegacyName));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_is_gone_is_told_and_the_name_is_looked_for() {
+    let mut stage = Stage::new();
+    let stale = "00000000-0000-4000-8000-000000000001";
+    let (_, found) = stage.ensured(&annotated(&service("web", 1), ID, stale)).await;
+    assert!(found.named_is_gone && found.balancer.is_none());
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    let (_, found) = stage.ensured(&annotated(&service("web", 1), ID, stale)).await;
+    assert!(found.named_is_gone);
+    assert_eq!(id_of(&found), web.annotations.get(ID).unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_of_one_name_are_told_and_neither_is_chosen() {
+    let mut stage = Stage::new();
+    for name in ["web", "other"] {
+        stage.drive(&mut service(name, 1), Purpose::Ensure).await;
+    }
+    stage.edit_balancer("kube_service_kubernetes_default_other", |balancer| {
+        balancer.name = "kube_service_kubernetes_default_web".to_owned();
+    });
+    stage.restart("sim");
+    let (_, found) = stage.ensured(&service("web", 1)).await;
+    assert_eq!((found.namesakes.len(), found.balancer.is_none()), (2, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_list_does_not_show_is_asked_for_directly() {
+    let mut stage = Stage::new();
+    let mut services: Vec<_> = (0..8).map(|number| service(&format!("web-{number}"), 1)).collect();
+    stage.drive_all(&mut services, Purpose::Ensure).await;
+    // Half of them with their id, half by name.
+    let bare = services.iter().enumerate().map(|(number, noted)| {
+        if number % 2 == 0 { service(&format!("web-{number}"), 1) } else { Arc::clone(noted) }
+    });
+    let requests: Vec<_> = bare.map(|one| stage.request(&one, Purpose::Ensure)).collect();
+    stage.restart("sim");
+    let cut = Rule::new(Fault::TruncateList { keep: 1 }).on(Service::LoadBalancer).path("*/loadbalancers");
+    stage.simulation.fault(cut.times(1));
+    for evidence in stage.balancers.observe(&requests).await {
+        let Evidence::Present(Observed::Ensure { found, .. }) = evidence else { panic!("{evidence:?}") };
+        assert!(found.balancer.is_some() && !found.named_is_gone);
+    }
+    // The same for their removal: nothing is gone because a list is short.
+    let requests: Vec<_> = services.iter().map(|one| stage.request(one, Purpose::Remove)).collect();
+    stage.restart("sim");
+    for list in ["*/loadbalancers", "*/floatingips"] {
+        stage.simulation.fault(Rule::new(Fault::TruncateList { keep: 0 }).path(list).times(1));
+    }
+    for evidence in stage.balancers.observe(&requests).await {
+        let Evidence::Present(Observed::Remove { found, .. }) = evidence else { panic!("{evidence:?}") };
+        assert!(found.balancer.is_some());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_belongs_to_another_project_is_not_found_by_name_and_refused_by_id() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    // An administrator sees the load balancers of all projects.
+    stage.restart("sim-admin");
+    let (_, found) = stage.ensured(&service("web", 1)).await;
+    assert!(found.balancer.is_none());
+    let refusal = stage.refused(&web).await;
+    assert!(refusal.contains(&stage.simulation.estate.project) && refusal.contains(ID), "{refusal}");
+    let many: Vec<_> = (0..6).map(|_| stage.request(&service("web", 1), Purpose::Ensure)).collect();
+    for evidence in stage.balancers.observe(&many).await {
+        let Evidence::Present(Observed::Ensure { found, .. }) = evidence else { panic!("{evidence:?}") };
+        assert!(found.balancer.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_being_deleted_counts_by_its_id_and_for_who_wants_it_gone() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    stage.edit_balancer("kube_service_kubernetes_default_web", |balancer| {
+        balancer.provisioning_status = "PENDING_DELETE".to_owned();
+    });
+    stage.restart("sim");
+    let bare = service("web", 1);
+    assert!(stage.ensured(&bare).await.1.balancer.is_none(), "a new one can be made beside it");
+    assert!(stage.ensured(&web).await.1.balancer.is_some());
+    let removal = stage.look(&bare, Purpose::Remove).await;
+    assert!(matches!(removal, Evidence::Present(Observed::Remove { .. })), "{removal:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_octavia_is_down_nothing_is_known_and_nobody_else_is_asked() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    for known in [true, false] {
+        if !known {
+            stage.restart("sim");
+        }
+        stage.clear();
+        let down = Rule::new(Fault::status(StatusCode::BAD_GATEWAY)).on(Service::LoadBalancer);
+        stage.simulation.fault(down);
+        for purpose in [Purpose::Ensure, Purpose::Remove] {
+            let Evidence::Unknown(doubt) = stage.look(&web, purpose).await else { panic!("{purpose:?}") };
+            assert_eq!(doubt.class, ErrorClass::Transient);
+            stage.drive(&mut web, purpose).await.unknown();
+        }
+        assert_eq!(stage.targets(Service::Network), Vec::<String>::new());
+        assert_eq!(stage.mutating(), 0);
+        stage.simulation.sim.with(|cloud| cloud.faults().clear());
+    }
+}

@@ -1,0 +1,155 @@
+//! Steps: performed once, in turn, and only on what was looked at.
+
+use bowline_cloud::{ErrorClass, Fence, Fenced, LoadBalancers, Purpose, SetChange, Unfenced};
+use futures::future::join;
+use openstack_client::network::FloatingIpCreate;
+use sim_openstack::load_balancer::LoadBalancerQuota;
+use sim_openstack::network::{NewSubnet, add_subnet};
+
+use super::stage::{Stage, service};
+use crate::loadbalancer::found::Children;
+use crate::loadbalancer::step::{Action, CloudStep, Seen};
+
+#[derive(Debug)]
+struct Shut;
+
+impl Fence for Shut {
+    fn check(&self) -> Result<(), Fenced> {
+        Err(Fenced { why: "another leads".to_owned() })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_steps_that_were_planned_for_the_same_sight_one_is_performed() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 2);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    stage.restart("sim");
+    web = service("web", 2);
+    let (wanted, found) = stage.ensured(&web).await;
+    let at = found.balancer.unwrap();
+    let Children::Known(tree) = at.children else { panic!("not read") };
+    let step = |pool: usize| {
+        let seen = Seen { id: at.balancer.id.clone(), version: at.version };
+        let members = wanted.listeners[0].pool.members[..2].to_vec();
+        let change = SetChange { before: 3, removed: 1 };
+        CloudStep::on(seen, Action::SetMembers { pool: tree.pools[pool].pool.id.clone(), members, change })
+    };
+    stage.clear();
+    let (first, second) = (step(0), step(1));
+    let (one, other) =
+        join(stage.balancers.execute(&first, &Unfenced), stage.balancers.execute(&second, &Unfenced)).await;
+    one.unwrap();
+    let error = other.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Conflict);
+    assert!(error.to_string().contains("meanwhile"), "{error}");
+    assert_eq!(stage.mutating(), 1);
+    // What was sent is known without being read: first as at work, then as it is.
+    assert!(matches!(stage.ensured(&web).await.1.balancer.unwrap().children, Children::Busy));
+    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    stage.clear();
+    let found = stage.ensured(&web).await.1;
+    let Children::Known(tree) = found.balancer.unwrap().children else { panic!("not known") };
+    let mut members: Vec<_> = tree.pools.iter().map(|pool| pool.members.len()).collect();
+    members.sort_unstable();
+    assert_eq!(members, [2, 3]);
+    assert_eq!(stage.simulation.calls(), 2, "{:?}", stage.counts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn behind_a_closed_fence_nothing_is_sent() {
+    let mut stage = Stage::new();
+    let web = service("web", 1);
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    stage.clear();
+    let error = stage.balancers.execute(&step, &Shut).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Fenced);
+    assert_eq!(stage.simulation.calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quota_that_is_used_up_is_named() {
+    let stage = Stage::new();
+    let project = stage.simulation.estate.project.clone();
+    stage.simulation.edit(|state| {
+        let none = LoadBalancerQuota { load_balancer: 0, ..LoadBalancerQuota::default() };
+        state.load_balancer.quotas.insert(project, none);
+    });
+    let step = stage.first_step(&service("web", 1), Purpose::Ensure).await;
+    let error = stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Forbidden);
+    let text = error.to_string();
+    assert!(text.contains("quota") && text.contains("Load Balancer"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_what_is_gone_is_done() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    let (_, found) = stage.ensured(&web).await;
+    let id = found.floating.attached[0].id.clone();
+    let step = CloudStep::new(Action::DeleteFloatingIp(id));
+    for _again in 0..2 {
+        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+    }
+    let at = found.balancer.unwrap();
+    let gone = Seen { id: "00000000-0000-4000-8000-00000000dead".parse().unwrap(), version: 0 };
+    let step = CloudStep::on(gone, Action::DeleteBalancer { name: at.balancer.name, cascade: true });
+    stage.balancers.execute(&step, &Unfenced).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_floating_ip_comes_from_the_first_subnet_that_has_an_address_left() {
+    let mut stage = Stage::new();
+    let estate = stage.simulation.estate.clone();
+    let narrow = |name: &str, cidr: &str, last: &str| NewSubnet {
+        name: name.to_owned(),
+        network_id: estate.external_network.clone(),
+        cidr: cidr.to_owned(),
+        pool: Some((last.to_owned(), last.to_owned())),
+    };
+    let subnets: Vec<_> = stage.simulation.sim.with(|cloud| {
+        let world = cloud.world();
+        let all = [
+            narrow("full", "198.51.100.0/24", "198.51.100.7"),
+            narrow("free", "203.0.113.0/24", "203.0.113.7"),
+        ];
+        all.map(|new| add_subnet(world, &estate.admin_project, new).unwrap().parse().unwrap()).into()
+    });
+    let step = |subnets: &[openstack_client::SubnetId]| {
+        let new = FloatingIpCreate {
+            floating_network_id: estate.external_network.parse().unwrap(),
+            subnet_id: None,
+            floating_ip_address: None,
+            port_id: None,
+            description: "test".to_owned(),
+        };
+        CloudStep::new(Action::CreateFloatingIp { new, subnets: subnets.to_vec() })
+    };
+    stage.balancers.execute(&step(&subnets[..1]), &Unfenced).await.unwrap();
+    stage.clear();
+    stage.balancers.execute(&step(&subnets), &Unfenced).await.unwrap();
+    assert_eq!(stage.mutating(), 2, "the first one refused");
+    let addresses: Vec<String> = stage.simulation.sim.with(|cloud| {
+        cloud.state().network.floating_ips.iter().map(|one| one.floating_ip_address.clone()).collect()
+    });
+    assert!(addresses.contains(&"203.0.113.7".to_owned()), "{addresses:?}");
+    let error = stage.balancers.execute(&step(&subnets), &Unfenced).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Forbidden);
+    assert!(error.to_string().contains("used up"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_balancer_that_was_made_although_the_answer_got_lost_is_found_and_not_made_twice() {
+    let mut stage = Stage::new();
+    let lost = sim_openstack::Rule::new(sim_openstack::Fault::DisconnectAfter)
+        .on(sim_openstack::Service::LoadBalancer)
+        .method(http::Method::POST);
+    let mut web = service("web", 1);
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    stage.simulation.fault(lost.times(1));
+    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.simulation.sim.with(|cloud| assert_eq!(cloud.state().load_balancer.load_balancers.len(), 1));
+}

@@ -1,0 +1,338 @@
+//! A simulated project, the Services of a cluster in it, and a small controller that brings them where they want to be.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use bowline_cloud::{
+    About, AddressKind, Doubt, ErrorClass, EventKind, EventSink, Evidence, Ingress, IpFamily,
+    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView, Plan, Protocol,
+    Purpose, Refusal, ServicePort, ServiceType, ServiceView, Unfenced,
+};
+use jiff::Timestamp;
+use openstack_client::clouds_yaml::Documents;
+use openstack_client::{Client, Settings, Timeouts, Transport};
+use sim_openstack::{Config, LogEntry, Service, clouds_yaml};
+use zeroize::Zeroizing;
+
+use crate::config::CloudConf;
+use crate::instances::simulation::Simulation;
+use crate::inventory::{AGE_LIMIT, Inventory};
+use crate::loadbalancer::found::Found;
+use crate::loadbalancer::step::CloudStep;
+use crate::loadbalancer::wanted::Wanted;
+use crate::loadbalancer::{Balancers, Observed};
+
+/// What became of a Service.
+#[derive(Debug)]
+pub(super) enum End {
+    Settled(LoadBalancerStatus),
+    Refused(Refusal),
+    Unknown(Doubt),
+}
+
+impl End {
+    pub(super) fn settled(self) -> LoadBalancerStatus {
+        match self {
+            Self::Settled(status) => status,
+            Self::Refused(refusal) => panic!("refused: {refusal}"),
+            Self::Unknown(doubt) => panic!("unknown: {doubt}"),
+        }
+    }
+
+    pub(super) fn unknown(self) -> Doubt {
+        match self {
+            Self::Unknown(doubt) => doubt,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Events(Mutex<Vec<(String, String)>>);
+
+impl EventSink for Events {
+    fn emit(&self, _about: About<'_>, _kind: EventKind, reason: &str, message: &str) {
+        self.0.lock().unwrap().push((reason.to_owned(), message.to_owned()));
+    }
+}
+
+pub(super) struct Stage {
+    pub(super) simulation: Simulation,
+    clouds: String,
+    pub(super) conf: CloudConf,
+    pub(super) balancers: Balancers,
+    pub(super) events: Arc<Events>,
+    pub(super) nodes: NodeSet,
+    /// Calls that polls made.
+    pub(super) polls: u64,
+}
+
+impl Stage {
+    /// A cloud with three Nodes, whose configuration names subnet and external network.
+    pub(super) fn new() -> Self {
+        Self::with(Config::default(), |_conf| {})
+    }
+
+    pub(super) fn with(config: Config, change: impl FnOnce(&mut CloudConf)) -> Self {
+        let clouds = clouds_yaml(&config);
+        let simulation = Simulation::new(config, 3);
+        let mut conf = CloudConf::default();
+        conf.load_balancer.subnet_id = simulation.estate.subnet.clone();
+        conf.load_balancer.floating_network_id = simulation.estate.external_network.clone();
+        change(&mut conf);
+        let events = Arc::new(Events::default());
+        let balancers = balancers(simulation.client.clone(), &conf, &events);
+        let mut stage =
+            Self { simulation, clouds, conf, balancers, events, nodes: NodeSet::default(), polls: 0 };
+        stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(3)) };
+        stage
+    }
+
+    fn node_views(&self, count: usize) -> BTreeMap<bowline_cloud::Text, Arc<NodeView>> {
+        let view = |index: usize| {
+            let id = &self.simulation.estate.servers[index];
+            let address = self.simulation.sim.with(|cloud| {
+                let ports = &cloud.state().network.ports;
+                ports.find("device_id", id).next().unwrap().fixed_ips[0].ip_address.clone()
+            });
+            let node = NodeView {
+                addresses: vec![NodeAddress::new(AddressKind::InternalIP, address)],
+                ..self.simulation.of(index)
+            };
+            (node.name.clone(), Arc::new(node))
+        };
+        (0..count).map(view).collect()
+    }
+
+    /// With this change to the Nodes.
+    pub(super) fn change_nodes(
+        &mut self,
+        change: impl FnOnce(&mut BTreeMap<bowline_cloud::Text, Arc<NodeView>>),
+    ) {
+        let mut nodes = (*self.nodes.nodes).clone();
+        change(&mut nodes);
+        self.nodes = NodeSet { epoch: self.nodes.epoch + 1, nodes: Arc::new(nodes) };
+    }
+
+    /// Another process takes over: it knows nothing.
+    pub(super) fn restart(&mut self, account: &str) {
+        self.balancers = balancers(self.new_client(account), &self.conf, &self.events);
+    }
+
+    /// A client that knows nothing yet, by the name of its account in the simulator's clouds.yaml.
+    fn new_client(&self, account: &str) -> Client {
+        let clouds = Zeroizing::new(self.clouds.clone());
+        let entry = Documents { clouds, ..Documents::default() }.entry(Some(account)).unwrap();
+        let sim = self.simulation.sim.clone();
+        let clock = sim.clone();
+        let settings = Settings::new(entry.auth.resolve().unwrap())
+            .region(entry.region.unwrap())
+            .clock(Arc::new(move || clock.now()));
+        Client::new(Transport::new(sim, Timeouts::default()), settings)
+    }
+
+    pub(super) fn told(&self) -> Vec<String> {
+        self.events.0.lock().unwrap().iter().map(|(reason, _message)| reason.clone()).collect()
+    }
+
+    pub(super) fn request(&self, service: &Arc<ServiceView>, purpose: Purpose) -> LoadBalancerRequest {
+        LoadBalancerRequest {
+            cluster: "kubernetes".into(),
+            service: Arc::clone(service),
+            nodes: self.nodes.clone(),
+            purpose,
+        }
+    }
+
+    pub(super) async fn look(&self, service: &Arc<ServiceView>, purpose: Purpose) -> Evidence<Observed> {
+        let request = self.request(service, purpose);
+        LoadBalancers::observe(&self.balancers, &[request]).await.pop().unwrap()
+    }
+
+    pub(super) async fn ensured(&self, service: &Arc<ServiceView>) -> (Wanted, Found) {
+        match self.look(service, Purpose::Ensure).await {
+            Evidence::Present(Observed::Ensure { wanted, found }) => (*wanted, *found),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) async fn refused(&self, service: &Arc<ServiceView>) -> String {
+        match self.look(service, Purpose::Ensure).await {
+            Evidence::Present(Observed::Refused(refusal)) => refusal.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) async fn first_step(&self, service: &Arc<ServiceView>, purpose: Purpose) -> CloudStep {
+        let request = self.request(service, purpose);
+        let observed = self.look(service, purpose).await.known().unwrap();
+        match LoadBalancers::plan(&self.balancers, &request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
+            Plan::Act(mut steps) => steps.remove(0).step,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Brings a Service to its end.
+    pub(super) async fn drive(&mut self, service: &mut Arc<ServiceView>, purpose: Purpose) -> End {
+        self.drive_all(std::slice::from_mut(service), purpose).await.pop().unwrap()
+    }
+
+    /// Brings Services to their end, all at once: what is noted is written, and who waits is woken by the poll.
+    pub(super) async fn drive_all(
+        &mut self,
+        services: &mut [Arc<ServiceView>],
+        purpose: Purpose,
+    ) -> Vec<End> {
+        let mut ends: Vec<Option<End>> = services.iter().map(|_service| None).collect();
+        let mut open: Vec<usize> = (0..services.len()).collect();
+        let mut waiting: Vec<usize> = Vec::new();
+        for _round in 0..500 {
+            let batches: Vec<Vec<usize>> = open.chunks(256).map(<[usize]>::to_vec).collect();
+            open.clear();
+            for batch in batches {
+                let requests: Vec<_> =
+                    batch.iter().map(|place| self.request(&services[*place], purpose)).collect();
+                let observed = LoadBalancers::observe(&self.balancers, &requests).await;
+                for ((place, request), evidence) in batch.iter().zip(&requests).zip(observed) {
+                    match self.conclude(&mut services[*place], request, evidence).await {
+                        Some(Some(end)) => ends[*place] = Some(end),
+                        Some(None) => open.push(*place),
+                        None => waiting.push(*place),
+                    }
+                }
+            }
+            if open.is_empty() && waiting.is_empty() {
+                return ends.into_iter().map(Option::unwrap).collect();
+            }
+            if open.is_empty() {
+                tokio::time::sleep(self.balancers.poll_period()).await;
+                let requests: Vec<_> =
+                    waiting.iter().map(|place| self.request(&services[*place], purpose)).collect();
+                let before = self.simulation.calls();
+                let ready = LoadBalancers::poll(&self.balancers, &requests).await.unwrap();
+                self.polls += self.simulation.calls() - before;
+                (open, waiting) =
+                    waiting.into_iter().partition(|place| ready.contains(&services[*place].key()));
+            }
+        }
+        panic!("no end after 500 rounds");
+    }
+
+    /// The end, or none; nothing at all if it waits.
+    async fn conclude(
+        &self,
+        service: &mut Arc<ServiceView>,
+        request: &LoadBalancerRequest,
+        evidence: Evidence<Observed>,
+    ) -> Option<Option<End>> {
+        let observed = match evidence.known() {
+            Ok(observed) => observed,
+            Err(doubt) => return Some(Some(End::Unknown(doubt))),
+        };
+        for (key, value) in self.balancers.notes(request, observed.as_ref()) {
+            if let Some(value) = value.filter(|value| service.annotations.get(&key) != Some(value)) {
+                Arc::make_mut(service).annotations.insert(key, value);
+            }
+        }
+        match LoadBalancers::plan(&self.balancers, request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
+            Plan::Settled(status) => {
+                Arc::make_mut(service).status = status.clone();
+                Some(Some(End::Settled(status)))
+            }
+            Plan::Act(steps) => {
+                match LoadBalancers::execute(&self.balancers, &steps[0].step, &Unfenced).await {
+                    // Somebody was faster: it is looked at again.
+                    Err(error) if error.class() == ErrorClass::Conflict => {}
+                    result => result.unwrap(),
+                }
+                Some(None)
+            }
+            Plan::Wait(_) => None,
+            Plan::Refuse(refusal) => Some(Some(End::Refused(refusal))),
+            Plan::Elsewhere => panic!("nobody else does it"),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.polls = 0;
+        self.simulation.sim.with(|cloud| cloud.log_mut().clear());
+    }
+
+    pub(super) fn mutating(&self) -> u64 {
+        self.simulation.sim.with(|cloud| cloud.log().mutating())
+    }
+
+    /// Calls that changed nothing and were no poll.
+    pub(super) fn reads(&self) -> u64 {
+        self.simulation.calls() - self.mutating() - self.polls
+    }
+
+    pub(super) fn targets(&self, service: Service) -> Vec<String> {
+        let of = |entry: &&LogEntry| entry.service == Some(service);
+        self.simulation.sim.with(|cloud| {
+            let entries = cloud.log().entries().filter(of);
+            entries.map(|entry| format!("{} {}", entry.method, entry.target)).collect()
+        })
+    }
+
+    pub(super) fn counts(&self) -> Vec<String> {
+        self.simulation.counts()
+    }
+
+    /// Changes the load balancer of this name behind everybody's back.
+    pub(super) fn edit_balancer(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut sim_openstack::load_balancer::LoadBalancer),
+    ) {
+        self.simulation.edit(|state| {
+            let ids = state.load_balancer.load_balancers.find_ids("name", name);
+            state.load_balancer.load_balancers.update(&ids[0], change).unwrap();
+        });
+    }
+}
+
+fn balancers(client: Client, conf: &CloudConf, events: &Arc<Events>) -> Balancers {
+    let inventory = Arc::new(Inventory::new(client.clone(), AGE_LIMIT));
+    let events = Arc::clone(events) as Arc<dyn EventSink>;
+    Balancers::new(client, Arc::new(conf.clone()), inventory, Some("cluster-1".into()), events)
+}
+
+/// A Service with so many TCP ports.
+pub(super) fn service(name: &str, ports: u16) -> Arc<ServiceView> {
+    let port = |place: u16| ServicePort {
+        name: Some(format!("p{place}").into()),
+        protocol: Protocol::Tcp,
+        port: 80 + place,
+        node_port: Some(30080 + place),
+        ..ServicePort::default()
+    };
+    Arc::new(ServiceView {
+        namespace: "default".into(),
+        name: name.into(),
+        uid: format!("uid-of-{name}").into(),
+        kind: ServiceType::LoadBalancer,
+        ports: (0..ports).map(port).collect(),
+        ip_families: vec![IpFamily::V4],
+        ..ServiceView::default()
+    })
+}
+
+/// The same Service with an annotation.
+pub(super) fn annotated(service: &Arc<ServiceView>, key: &str, value: &str) -> Arc<ServiceView> {
+    let mut service = (**service).clone();
+    service.annotations.insert(key.to_owned(), value.to_owned());
+    Arc::new(service)
+}
+
+/// The same Service as if it had an address.
+pub(super) fn reached(service: &Arc<ServiceView>) -> Arc<ServiceView> {
+    let mut service = (**service).clone();
+    let ingress = Ingress { ip: Some("192.0.2.9".parse().unwrap()), ..Ingress::default() };
+    service.status = LoadBalancerStatus { ingress: vec![ingress] };
+    Arc::new(service)
+}
+
+pub(super) fn id_of(found: &Found) -> String {
+    found.balancer.as_ref().unwrap().balancer.id.to_string()
+}
