@@ -64,6 +64,12 @@ impl Inventory {
         self
     }
 
+    /// How old a snapshot may be.
+    #[must_use]
+    pub fn age_limit(&self) -> Duration {
+        self.age_limit
+    }
+
     /// The project as it is, or as it was at most the age limit ago. All who ask at the same time share one reading, and
     /// its failure if it fails.
     ///

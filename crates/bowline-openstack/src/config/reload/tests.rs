@@ -299,7 +299,7 @@ async fn what_works_as_before_is_no_new_configuration_and_asks_nobody() {
     let mut told = configuration("old");
     told.conf.global.secret_name = "elsewhere".to_owned();
     bench.script.put(Ok(told));
-    tokio::time::sleep(SHORTEST_PAUSE * 10).await;
+    sleep(SHORTEST_PAUSE * 10).await;
     let status = bench.reloader.status();
     assert_eq!((status.generation, status.refused), (1, None));
     assert!(Arc::ptr_eq(&held, &bench.reloader.current()));
@@ -329,7 +329,7 @@ fn any_change_that_is_acted_on_makes_another_configuration() {
         ("certificates", |new| new.connection.roots = openstack_client::Roots::Pem(vec![1])),
         ("time", |new| new.connection.timeout += Duration::from_secs(1)),
         ("balancers", |new| new.conf.load_balancer.enabled = false),
-        ("networks", |new| new.conf.networking.public_network_name.push("public".to_owned())),
+        ("networks", |new| new.conf.networking.public_network_names.push("public".to_owned())),
     ];
     for (what, change) in changes {
         let mut new = old.clone();
