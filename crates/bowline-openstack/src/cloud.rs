@@ -81,9 +81,9 @@ impl OpenStackCloud {
     /// # Errors
     ///
     /// [`CloudError`] of class `Invalid` with all that is wrong with the configuration, by file, line and key.
-    pub async fn from_config(config: CloudConfig, mut around: Surroundings) -> Result<Self, CloudError> {
+    pub async fn from_config(config: &CloudConfig, mut around: Surroundings) -> Result<Self, CloudError> {
         around.user_agent.extend(config.flags.get(USER_AGENT_FLAG).cloned().unwrap_or_default());
-        let site = Site::of(&config, around.environment.clone());
+        let site = Site::of(config, around.environment.clone());
         Self::start(Arc::new(site), around).await
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn run(command: &str, arguments: &[String]) -> ExitCode {
         .command(command)
         .flags([USER_AGENT])
         .async_cloud(NAME, move |config| async move {
-            let cloud = OpenStackCloud::from_config(config, Surroundings::of_process(version)).await?;
+            let cloud = OpenStackCloud::from_config(&config, Surroundings::of_process(version)).await?;
             Ok(Arc::new(cloud) as Arc<dyn Cloud>)
         })
         .run_with(arguments)

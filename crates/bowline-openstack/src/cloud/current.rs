@@ -133,10 +133,8 @@ impl Current {
         let mut changes = self.reloader.subscribe();
         let mut asked = Instant::now();
         loop {
-            match timeout(LOOK, changes.changed()).await {
-                // Whoever keeps it is gone, and so will we be.
-                Ok(Err(_)) => return,
-                Ok(Ok(())) | Err(_) => {}
+            if let Ok(Err(_)) = timeout(LOOK, changes.changed()).await {
+                return; // Whoever keeps it is gone, and so will we be.
             }
             // A failure is kept in mind, and the client says it in the log.
             let enough = self.learn().await.is_ok_and(|offer| offer.is_enough(&self.parts().configuration));

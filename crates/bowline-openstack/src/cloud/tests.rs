@@ -75,7 +75,7 @@ impl Bench {
 
     async fn try_start(&self, flags: BTreeMap<String, Vec<String>>) -> Result<OpenStackCloud, CloudError> {
         let config = CloudConfig::new(None).with_path(Some(self.path())).with_flags(flags);
-        OpenStackCloud::from_config(config, self.surroundings()).await
+        OpenStackCloud::from_config(&config, self.surroundings()).await
     }
 
     async fn start(&self) -> OpenStackCloud {
@@ -152,7 +152,7 @@ async fn provider_ids_are_regional_where_the_environment_wants_it() {
     let set = |name: &str| (name == "OS_CCM_REGIONAL").then(|| "true".to_owned());
     let around = Surroundings { environment: Environment::from_variables(set), ..bench.surroundings() };
     let config = CloudConfig::new(None).with_path(Some(bench.path()));
-    let cloud = OpenStackCloud::from_config(config, around).await.unwrap();
+    let cloud = OpenStackCloud::from_config(&config, around).await.unwrap();
     cloud.initialize(&CloudContext::new("kubernetes")).await.unwrap();
     let id = &bench.simulation.estate.servers[0];
     let instance = found(&supported(cloud.instances()), "node-1").await;
@@ -204,7 +204,7 @@ async fn a_configuration_that_is_wrong_is_refused_with_file_line_and_key() {
     }
     std::fs::remove_file(bench.path()).unwrap();
     assert!(bench.try_start(BTreeMap::new()).await.is_err());
-    let nothing = OpenStackCloud::from_config(CloudConfig::new(None), bench.surroundings()).await;
+    let nothing = OpenStackCloud::from_config(&CloudConfig::new(None), bench.surroundings()).await;
     assert!(nothing.map(drop).unwrap_err().to_string().contains("--cloud-config"));
 }
 

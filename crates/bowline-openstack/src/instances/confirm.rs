@@ -23,7 +23,7 @@ impl Servers {
         let found = match self.wanted(node) {
             Ok(Wanted::Id(id)) => self.read_by_id(node, &id).await,
             Ok(Wanted::Name) => match told_id(node) {
-                Some(id) => self.read_by_name(node, id).await,
+                Some(id) => self.read_by_name(node, &id).await,
                 None => return self.read_without_id(node).await,
             },
             Err(doubt) => Err(doubt),
@@ -65,7 +65,7 @@ impl Servers {
     }
 
     /// A Node without provider ID. Lists alone prove nothing, so the server is asked for by the id that its machine tells.
-    async fn read_by_name(&self, node: &NodeView, id: ServerId) -> Result<Found, Doubt> {
+    async fn read_by_name(&self, node: &NodeView, id: &ServerId) -> Result<Found, Doubt> {
         let named = self.inventory.servers_named(&node.name).await.map_err(|error| error.doubt())?;
         if let Some(server) = only(node, named)? {
             return Ok(Found::Server(Box::new(server)));
@@ -74,7 +74,7 @@ impl Servers {
         if let Some(server) = only(node, all)? {
             return Ok(Found::Server(Box::new(server)));
         }
-        match self.inventory.server(&id).await {
+        match self.inventory.server(id).await {
             Ok(server) => Err(doubt(
                 ErrorClass::Invalid,
                 format!(
@@ -84,7 +84,7 @@ impl Servers {
             )),
             Err(error) => {
                 let gone = not_found(&error)?;
-                self.gone_for_good(&id, &gone).await
+                self.gone_for_good(id, &gone).await
             }
         }
     }

@@ -5,6 +5,7 @@ use sim_openstack::compute::VmState;
 
 use crate::site::{Site, UNINITIALIZED};
 
+const NEW_PASSWORD: &str = "n3w-s3cret";
 const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
 fn has_taint(node: &Node, key: &str) -> bool {
@@ -74,17 +75,17 @@ async fn under_the_name_of_the_openstack_manager_a_password_is_rotated_while_it_
     let user = site.estate.user.clone();
     site.edit(|state| {
         if let Some(user) = state.identity.users.get_mut(&user) {
-            "rotated".clone_into(&mut user.password);
+            NEW_PASSWORD.clone_into(&mut user.password);
         }
         state.identity.tokens.clear();
     });
-    site.write_conf("rotated")?;
+    site.write_conf(NEW_PASSWORD)?;
     ccm.says("the configuration was replaced").await?;
     let (second, second_id) = site.boot("machine");
     site.register(&second, &second_id).await?;
     site.until(&second, "initialised", &ccm, |node| is_initialised(node, &second_id)).await?;
     assert!(site.nodes.get_opt(&first).await?.is_some(), "no Node is lost meanwhile");
-    assert!(!ccm.lines().iter().any(|line| line.contains("rotated") && line.contains("password=")));
+    assert!(!ccm.lines().iter().any(|line| line.contains(NEW_PASSWORD)));
     ccm.end().await?;
     site.clean().await
 }

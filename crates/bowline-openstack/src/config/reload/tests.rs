@@ -317,9 +317,10 @@ async fn a_mistake_that_is_taken_back_leaves_the_configuration_as_it_was() {
 
 #[test]
 fn any_change_that_is_acted_on_makes_another_configuration() {
+    type Change = fn(&mut Configuration);
     let old = configuration("old");
     assert!(old.works_as(&old.clone()));
-    let changes: [(&str, fn(&mut Configuration)); 6] = [
+    let changes: [(&str, Change); 6] = [
         ("user", |new| *new = configuration("new")),
         ("password", |new| {
             let conf = &mut new.conf.global;
