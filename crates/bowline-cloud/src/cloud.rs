@@ -159,8 +159,8 @@ pub struct CloudConfig {
     pub text: Option<String>,
     /// The path of that file, for clouds that look at it again while they run.
     pub path: Option<PathBuf>,
-    /// The provider's own flags by name, as text.
-    pub flags: BTreeMap<String, String>,
+    /// The provider's own flags by name, as text: one value, or as many as a list or a repeatable flag was given.
+    pub flags: BTreeMap<String, Vec<String>>,
     /// Reads Secrets that the configuration points to.
     pub secrets: Option<Arc<dyn SecretReader>>,
 }
@@ -181,7 +181,7 @@ impl CloudConfig {
 
     /// With these flags.
     #[must_use]
-    pub fn with_flags(mut self, flags: BTreeMap<String, String>) -> Self {
+    pub fn with_flags(mut self, flags: BTreeMap<String, Vec<String>>) -> Self {
         self.flags = flags;
         self
     }
@@ -205,5 +205,6 @@ impl fmt::Debug for CloudConfig {
 }
 
 /// Makes a cloud from its configuration. It may read files the configuration names, but makes no call to the cloud:
-/// every replica makes one, leader or not.
-pub type CloudFactory = Box<dyn Fn(&CloudConfig) -> Result<Arc<dyn Cloud>, CloudError> + Send + Sync>;
+/// every replica makes one, leader or not. It is waited for, since a Secret that the configuration points to has to be read.
+pub type CloudFactory =
+    Box<dyn Fn(CloudConfig) -> BoxFuture<'static, Result<Arc<dyn Cloud>, CloudError>> + Send + Sync>;

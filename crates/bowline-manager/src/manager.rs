@@ -1,11 +1,13 @@
 //! The one call that makes a cloud a cloud-controller-manager.
 
 use std::collections::BTreeMap;
+use std::future::{Future, ready};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
+use futures::FutureExt;
 
 use crate::exit::Exit;
 use crate::flags::{Flag, FlagTable, Parsed, help, parse};
@@ -19,6 +21,7 @@ const RUNTIME_END: Duration = Duration::from_millis(200);
 /// A cloud-controller-manager: the clouds it knows, and everything around them.
 pub struct CloudControllerManager {
     name: String,
+    command: String,
     version: String,
     clouds: BTreeMap<String, CloudFactory>,
     flags: Vec<Flag>,
@@ -31,11 +34,19 @@ impl CloudControllerManager {
     pub fn new(name: &str, version: &str) -> Self {
         Self {
             name: name.to_owned(),
+            command: name.to_owned(),
             version: version.to_owned(),
             clouds: BTreeMap::new(),
             flags: Vec::new(),
             node_ipam: false,
         }
+    }
+
+    /// The words that start it, for its help, where they are not the name of the binary.
+    #[must_use]
+    pub fn command(mut self, words: &str) -> Self {
+        words.clone_into(&mut self.command);
+        self
     }
 
     /// Adds a cloud under the name that `--cloud-provider` gives it.
@@ -44,7 +55,18 @@ impl CloudControllerManager {
     where
         F: Fn(&CloudConfig) -> Result<Arc<dyn Cloud>, CloudError> + Send + Sync + 'static,
     {
-        self.clouds.insert(name.to_owned(), Box::new(factory));
+        self.clouds.insert(name.to_owned(), Box::new(move |config| ready(factory(&config)).boxed()));
+        self
+    }
+
+    /// The same for a cloud whose configuration takes time to read, such as a Secret of the cluster.
+    #[must_use]
+    pub fn async_cloud<F, M>(mut self, name: &str, factory: F) -> Self
+    where
+        F: Fn(CloudConfig) -> M + Send + Sync + 'static,
+        M: Future<Output = Result<Arc<dyn Cloud>, CloudError>> + Send + 'static,
+    {
+        self.clouds.insert(name.to_owned(), Box::new(move |config| factory(config).boxed()));
         self
     }
 
@@ -82,7 +104,7 @@ impl CloudControllerManager {
             Err(error) => return complain(&error),
         };
         if parsed.bool("help") {
-            print!("Usage: {} [flags]\n\n{}", self.name, help(&table));
+            print!("Usage: {} [flags]\n\n{}", self.command, help(&table));
             return Exit::Success;
         }
         if let Some(answer) = parsed.version().answer(&self.name, &self.version) {
@@ -106,7 +128,7 @@ impl CloudControllerManager {
             Ok(runtime) => runtime,
             Err(error) => return complain(&error),
         };
-        let Self { name, version, clouds, flags: own_flags, node_ipam } = self;
+        let Self { name, command: _, version, clouds, flags: own_flags, node_ipam } = self;
         let own_flags = own_flags.iter().map(|flag| flag.name).collect();
         let setup = Setup { name, version, flags, own_flags, options, clouds, node_ipam, log_level };
         let exit = runtime.block_on(process::run(setup));

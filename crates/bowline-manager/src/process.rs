@@ -157,8 +157,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     }
     let signals = Signals::listen().map_err(StartError::Signals)?;
     let config = load_config(options.client.kubeconfig.as_deref(), options.client.master.as_deref()).await?;
-    let own_flags =
-        flags.listing().into_iter().filter(|(name, _)| own_flags.contains(name.as_str())).collect();
+    let own_flags = own_flags.into_iter().map(|name| (name.to_owned(), flags.texts(name))).collect();
     let cloud_identity = CloudIdentity::default();
     let secrets = ConfigSecrets::new(
         ClientFactory::new(config.clone(), &name, &version, options.client.qps, options.client.burst)
@@ -166,7 +165,10 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
             .client("cloud-config")
             .map_err(ClientError::from)?,
     );
-    let cloud = make_cloud(&options, &clouds, own_flags, Arc::new(secrets))?;
+    let cloud = tokio::select! {
+        cloud = make_cloud(&options, &clouds, own_flags, Arc::new(secrets)) => cloud?,
+        signal = signals.received() => return Ok(Exit::Signal(signal)),
+    };
     let cloud: Arc<dyn Cloud> = Arc::new(WatchedCloud::new(cloud, cloud_identity.clone()));
     let controllers = enabled_controllers(&options, cloud.as_ref(), node_ipam)?;
     let migration = read_migration(&options, &controllers)?;
@@ -217,10 +219,10 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     Ok(exit)
 }
 
-fn make_cloud(
+async fn make_cloud(
     options: &Options,
     clouds: &BTreeMap<String, CloudFactory>,
-    own_flags: BTreeMap<String, String>,
+    own_flags: BTreeMap<String, Vec<String>>,
     secrets: Arc<ConfigSecrets>,
 ) -> Result<Arc<dyn Cloud>, StartError> {
     let provider = options.cloud.provider.clone();
@@ -239,8 +241,8 @@ fn make_cloud(
         .with_path(options.cloud.config_file.clone())
         .with_flags(own_flags)
         .with_secrets(secrets);
-    let cloud =
-        factory(&config).map_err(|source| StartError::Cloud { provider: provider.clone(), source })?;
+    let made = factory(config).await;
+    let cloud = made.map_err(|source| StartError::Cloud { provider: provider.clone(), source })?;
     if !cloud.has_cluster_id() {
         if !options.cloud.allow_untagged {
             return Err(StartError::NoClusterId(provider));

@@ -24,8 +24,8 @@ pub use self::model::{CloudConf, Global, LoadBalancer, LoadBalancerClass, Metada
 pub use self::overlay::auth_options;
 pub use self::problem::{Problem, Problems};
 pub use self::reload::{
-    FIRST_RETRY, Keystone, LONGEST_RETRY, NoProject, ProjectOf, Refused, ReloadStatus, Reloader,
-    SHORTEST_PAUSE,
+    FIRST_RETRY, LONGEST_RETRY, NoProject, ProjectOf, Refused, ReloadStatus, Reloader, SHORTEST_PAUSE,
+    project_of,
 };
 pub use self::source::{ConfigSource, LoadError, POLL, SETTLE, Site};
 

@@ -4,7 +4,9 @@
 //! directly, and takes Nova's own 404 for a proof, twice and uncontradicted, and nothing less.
 
 pub mod addresses;
+mod attention;
 mod confirm;
+mod look;
 pub mod metadata;
 pub mod provider_id;
 #[cfg(test)]
@@ -13,23 +15,16 @@ pub(crate) mod simulation;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bowline_cloud::{Claim, Doubt, ErrorClass, Evidence, Instance, Instances, NodeView, async_trait};
 use openstack_client::ServerId;
 use tokio::time::Instant;
 
 use self::addresses::AddressRules;
+use self::attention::Attention;
 use self::provider_id::{NoProviderId, ProviderId};
 use crate::config::Networking;
-use crate::inventory::{Inventory, InventoryError, Machine, Snapshot};
-
-/// So many servers that an older snapshot does not show are read one by one: a Node that joins shall not wait until the
-/// snapshot is old. More are cheaper by a new snapshot.
-const FEW: usize = 5;
-
-/// How old a snapshot may be that does not show many servers: a burst of joins costs one reading in this time.
-const BURST_AGE: Duration = Duration::from_secs(10);
+use crate::inventory::{Inventory, Machine, Snapshot};
 
 /// The servers of one project in one region.
 #[derive(Debug)]
@@ -38,6 +33,7 @@ pub struct Servers {
     rules: AddressRules,
     region: String,
     regional: bool,
+    attention: Attention,
 }
 
 /// How the server of a Node is found.
@@ -58,7 +54,8 @@ impl Servers {
         region: impl Into<String>,
         regional: bool,
     ) -> Self {
-        Self { inventory, rules: AddressRules::new(networking), region: region.into(), regional }
+        let (rules, attention) = (AddressRules::new(networking), Attention::default());
+        Self { inventory, rules, region: region.into(), regional, attention }
     }
 
     fn wanted(&self, node: &NodeView) -> Result<Wanted, Doubt> {
@@ -132,32 +129,17 @@ impl Instances for Servers {
     }
 
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        if nodes.is_empty() {
-            return Vec::new();
-        }
-        let asked = Instant::now();
-        let unknown =
-            |error: &InventoryError| nodes.iter().map(|_| Evidence::Unknown(error.doubt())).collect();
-        let snapshot = match self.inventory.snapshot().await {
-            Ok(snapshot) => snapshot,
-            Err(error) => return unknown(&error),
-        };
-        let found: Vec<_> = nodes.iter().map(|node| self.find(node, &snapshot)).collect();
-        let missing = found.iter().filter(|evidence| is_missing(evidence)).count();
-        if missing == 0 || snapshot.begun() >= asked {
-            return found;
-        }
-        if missing <= FEW {
-            return self.look_again(nodes, found).await;
-        }
-        match self.inventory.snapshot_within(BURST_AGE).await {
-            Ok(newer) => nodes.iter().map(|node| self.find(node, &newer)).collect(),
-            Err(error) => unknown(&error),
-        }
+        self.look(nodes).await
     }
 
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
-        self.read(node).await
+        let begun = Instant::now();
+        let answer = self.read(node).await;
+        // What only a person can mend is not asked again every few seconds.
+        if matches!(&answer, Evidence::Unknown(doubt) if doubt.class == ErrorClass::Invalid) {
+            self.attention.read(node, begun, &answer);
+        }
+        answer
     }
 }
 

@@ -57,6 +57,19 @@ impl Inventory {
         Self { client, age_limit, project, nova, latest: Mutex::default(), failures: AtomicU64::new(0) }
     }
 
+    /// Of this project, if it is known before the first login.
+    #[must_use]
+    pub fn of_project(mut self, project: Option<ProjectId>) -> Self {
+        self.project = OnceCell::new_with(project);
+        self
+    }
+
+    /// How old a snapshot may be.
+    #[must_use]
+    pub fn age_limit(&self) -> Duration {
+        self.age_limit
+    }
+
     /// The project as it is, or as it was at most the age limit ago. All who ask at the same time share one reading, and
     /// its failure if it fails.
     ///

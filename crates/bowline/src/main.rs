@@ -1,4 +1,12 @@
 //! The one binary. It knows which command belongs to which crate, and nothing else.
+//!
+//! Under the name of another program it is that program: `openstack-cloud-controller-manager` is `bowline ccm`.
+
+mod ccm;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -12,6 +20,13 @@ struct Bowline {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Runs the cloud-controller-manager. Its flags are told by `bowline ccm --help`.
+    #[command(disable_help_flag = true)]
+    Ccm {
+        /// The flags of a cloud-controller-manager
+        #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Serves a Kubernetes API or an OpenStack that exists in memory only.
     #[command(subcommand)]
     Sim(Sim),
@@ -25,10 +40,35 @@ enum Sim {
     Openstack(sim_openstack::command::Arguments),
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let called = arguments.next().unwrap_or_default();
+    if Path::new(&called).file_stem().is_some_and(|name| name == ccm::OPENSTACK) {
+        let arguments: Vec<String> = arguments.map(text).collect();
+        return ccm::run(ccm::OPENSTACK, &arguments);
+    }
     match Bowline::parse().command {
-        Command::Sim(Sim::Kube(arguments)) => sim_kube::command::run(arguments).await,
-        Command::Sim(Sim::Openstack(arguments)) => sim_openstack::command::run(arguments).await,
+        Command::Ccm { arguments } => ccm::run("bowline ccm", &arguments),
+        Command::Sim(sim) => simulate(sim),
+    }
+}
+
+/// No flag has a value that is not text: what is none is shown as well as it can be, and refused.
+fn text(argument: OsString) -> String {
+    argument.into_string().unwrap_or_else(|other| other.to_string_lossy().into_owned())
+}
+
+#[tokio::main]
+async fn simulate(sim: Sim) -> ExitCode {
+    let ended = match sim {
+        Sim::Kube(arguments) => sim_kube::command::run(arguments).await,
+        Sim::Openstack(arguments) => sim_openstack::command::run(arguments).await,
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: {error:?}");
+            ExitCode::FAILURE
+        }
     }
 }

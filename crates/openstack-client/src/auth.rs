@@ -12,7 +12,7 @@ mod tests;
 
 use std::fmt;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 pub use self::{
     options::{AuthOptions, AuthOptionsError},
@@ -22,7 +22,7 @@ pub(crate) use self::{request_body::request_body, session::Session, token::Token
 use crate::base_url::BaseUrl;
 
 /// What is needed to get a token, and again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     pub(crate) auth_url: BaseUrl,
     /// How we prove who we are.
@@ -59,6 +59,26 @@ pub enum Method {
         secret: SecretString,
     },
 }
+
+/// Whether both prove the same: for telling whether credentials were changed, never for judging a guess.
+impl PartialEq for Method {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |one: &SecretString, two: &SecretString| one.expose_secret() == two.expose_secret();
+        match (self, other) {
+            (Self::Password { user, password }, Self::Password { user: whose, password: new }) => {
+                user == whose && same(password, new)
+            }
+            (Self::Token(token), Self::Token(new)) => same(token, new),
+            (
+                Self::ApplicationCredential { credential, secret },
+                Self::ApplicationCredential { credential: which, secret: new },
+            ) => credential == which && same(secret, new),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Method {}
 
 /// An application credential: by id, or by name and user.
 #[derive(Clone, Debug, PartialEq, Eq)]

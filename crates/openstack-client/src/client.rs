@@ -82,6 +82,16 @@ impl Client {
         Ok(self.shared.session.token().await?.identity.clone())
     }
 
+    /// Who we are to the cloud, as far as Keystone stands by it: an error as long as it has refused, or failed, to renew
+    /// the token, even if the old one has not run out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] when Keystone gives no token, or gave none when it was last asked.
+    pub async fn undisputed_identity(&self) -> Result<TokenIdentity, Error> {
+        Ok(self.shared.session.undisputed_token().await?.identity.clone())
+    }
+
     /// Whether the catalog has `service` in the region and the interface that are set.
     ///
     /// # Errors

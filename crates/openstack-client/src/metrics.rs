@@ -44,22 +44,23 @@ impl ApiMetrics {
     #[must_use]
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
+        metrics.show_in(registry);
+        metrics
+    }
+
+    /// Shows these metrics in `registry` too, for clients that were made before it.
+    pub fn show_in(&self, registry: &mut Registry) {
         registry.register(
             "openstack_api_request_duration_seconds",
             "Latency of OpenStack API calls",
-            metrics.durations.clone(),
+            self.durations.clone(),
         );
-        registry.register(
-            "openstack_api_requests",
-            "Number of OpenStack API calls",
-            metrics.requests.clone(),
-        );
+        registry.register("openstack_api_requests", "Number of OpenStack API calls", self.requests.clone());
         registry.register(
             "openstack_api_request_errors",
             "Number of errors of OpenStack API calls",
-            metrics.errors.clone(),
+            self.errors.clone(),
         );
-        metrics
     }
 
     /// Starts to measure a call.

@@ -71,6 +71,16 @@ impl Parsed {
         self.values.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
     }
 
+    /// The values of one flag, printed: the items of a list, or the only one.
+    #[must_use]
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        match self.values.get(name) {
+            Some(Value::List(items)) => items.clone(),
+            Some(value) => vec![value.to_string()],
+            None => Vec::new(),
+        }
+    }
+
     /// What `--version` asks for.
     #[must_use]
     pub fn version(&self) -> VersionRequest {

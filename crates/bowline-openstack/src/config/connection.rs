@@ -23,7 +23,7 @@ pub struct Configuration {
 }
 
 /// How a cloud is reached.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     /// The region; empty is the first.
     pub region: String,
@@ -57,6 +57,19 @@ impl Connection {
 }
 
 impl Configuration {
+    /// Whether using the one is using the other: a comment, the order of keys or another way to say the same is no
+    /// difference. All of `[Global]` is in the credentials and the connection, or says where they were read.
+    #[must_use]
+    pub fn works_as(&self, other: &Self) -> bool {
+        let parts = |conf: &CloudConf| {
+            let CloudConf { global: _, load_balancer, classes, networking, route, metadata } = conf.clone();
+            (load_balancer, classes, networking, route, metadata)
+        };
+        self.credentials == other.credentials
+            && self.connection == other.connection
+            && parts(&self.conf) == parts(&other.conf)
+    }
+
     /// How the client is made.
     #[must_use]
     pub fn settings(&self) -> Settings {

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
-pub use self::keystone::Keystone;
+pub use self::keystone::project_of;
 use super::connection::Configuration;
 use super::source::{ConfigSource, LoadError};
 
@@ -194,7 +194,8 @@ impl Reloader {
     /// Reads, checks and swaps once; or keeps what is in use and says why.
     pub async fn reload(&self) {
         match self.replacement().await {
-            Ok((configuration, project)) => {
+            Ok(None) => self.status.send_modify(|status| status.refused = None),
+            Ok(Some((configuration, project))) => {
                 tell_warnings(&configuration);
                 self.current.store(Arc::new(configuration));
                 self.remember(project);
@@ -214,10 +215,14 @@ impl Reloader {
         }
     }
 
-    async fn replacement(&self) -> Result<(Configuration, ProjectId), Refused> {
+    /// A configuration to use from now on, and its project; none if what was read works as the one in use.
+    async fn replacement(&self) -> Result<Option<(Configuration, ProjectId)>, Refused> {
         let read = timeout(PATIENCE, self.source.read());
         let configuration =
             read.await.unwrap_or_else(|_| Err(LoadError::Slow { seconds: PATIENCE.as_secs() }))?;
+        if configuration.works_as(&self.current()) {
+            return Ok(None);
+        }
         if self.project().is_none() {
             // The old credentials may have been in use without anybody having said so. If the cloud does not accept them,
             // nothing was made with them, and any project will do. If it says nothing, they may be as good as ever.
@@ -235,7 +240,7 @@ impl Reloader {
         let found = found.map_err(|why| Refused::Unknown(why.to_string()))?;
         match in_use {
             Some(wanted) if wanted != found => Err(Refused::OtherProject { wanted, found }),
-            _ => Ok((configuration, found)),
+            _ => Ok(Some((configuration, found))),
         }
     }
 }

@@ -22,7 +22,10 @@ impl Servers {
     pub(super) async fn read(&self, node: &NodeView) -> Evidence<Instance> {
         let found = match self.wanted(node) {
             Ok(Wanted::Id(id)) => self.read_by_id(node, &id).await,
-            Ok(Wanted::Name) => self.read_by_name(node).await,
+            Ok(Wanted::Name) => match told_id(node) {
+                Some(id) => self.read_by_name(node, &id).await,
+                None => return self.read_without_id(node).await,
+            },
             Err(doubt) => Err(doubt),
         };
         match found {
@@ -35,34 +38,18 @@ impl Servers {
         }
     }
 
-    /// Reads those directly that a snapshot did not show: it may only be too old. Says "there" or nothing new.
-    pub(super) async fn look_again(
-        &self,
-        nodes: &[Arc<NodeView>],
-        mut found: Vec<Evidence<Instance>>,
-    ) -> Vec<Evidence<Instance>> {
-        for (node, evidence) in nodes.iter().zip(&mut found).filter(|(_, evidence)| is_missing(evidence)) {
-            let server = match self.wanted(node) {
-                Ok(Wanted::Id(id)) => self.inventory.server(&id).await.map(Some),
-                Ok(Wanted::Name) => self
-                    .inventory
-                    .servers_named(&node.name)
-                    .await
-                    .map(|mut named| if named.len() == 1 { named.pop() } else { None }),
-                Err(_) => continue,
-            };
-            let machine = match server {
-                Ok(Some(server)) => self.inventory.machine(server).await,
-                Ok(None) => continue,
-                Err(error) => Err(error),
-            };
-            match machine {
-                Ok(machine) => *evidence = self.describe(node, &machine),
-                Err(error) if error.is_not_found() => {}
-                Err(error) => *evidence = Evidence::Unknown(error.doubt()),
-            }
+    /// There is no id to ask for, and so no proof to be had. That is asked every few seconds as long as the Node is there,
+    /// so it must not cost more than any other look.
+    async fn read_without_id(&self, node: &NodeView) -> Evidence<Instance> {
+        let found = self.look(&[Arc::new(node.clone())]).await.pop();
+        match found {
+            Some(found) if !is_missing(&found) => found,
+            _ => Evidence::Unknown(Doubt::new(format!(
+                "no server is called {}, but a list proves nothing, and the node tells neither provider ID nor system UUID; \
+                 delete the node by hand if its machine is gone",
+                node.name
+            ))),
         }
-        found
     }
 
     async fn read_by_id(&self, node: &NodeView, id: &ServerId) -> Result<Found, Doubt> {
@@ -78,7 +65,7 @@ impl Servers {
     }
 
     /// A Node without provider ID. Lists alone prove nothing, so the server is asked for by the id that its machine tells.
-    async fn read_by_name(&self, node: &NodeView) -> Result<Found, Doubt> {
+    async fn read_by_name(&self, node: &NodeView, id: &ServerId) -> Result<Found, Doubt> {
         let named = self.inventory.servers_named(&node.name).await.map_err(|error| error.doubt())?;
         if let Some(server) = only(node, named)? {
             return Ok(Found::Server(Box::new(server)));
@@ -87,17 +74,7 @@ impl Servers {
         if let Some(server) = only(node, all)? {
             return Ok(Found::Server(Box::new(server)));
         }
-        let Some(id) =
-            node.system_uuid.as_deref().and_then(|uuid| ServerId::new(uuid.to_ascii_lowercase()).ok())
-        else {
-            let why = format!(
-                "no server is called {}, but a list proves nothing, and the node tells neither provider ID nor system UUID; \
-                 delete the node by hand if its machine is gone",
-                node.name
-            );
-            return Err(doubt(ErrorClass::Transient, why));
-        };
-        match self.inventory.server(&id).await {
+        match self.inventory.server(id).await {
             Ok(server) => Err(doubt(
                 ErrorClass::Invalid,
                 format!(
@@ -107,7 +84,7 @@ impl Servers {
             )),
             Err(error) => {
                 let gone = not_found(&error)?;
-                self.gone_for_good(&id, &gone).await
+                self.gone_for_good(id, &gone).await
             }
         }
     }
@@ -124,6 +101,11 @@ impl Servers {
             }
         }
     }
+}
+
+/// The id that the Node's machine tells: Nova gives it to its firmware.
+fn told_id(node: &NodeView) -> Option<ServerId> {
+    node.system_uuid.as_deref().and_then(|uuid| ServerId::new(uuid.to_ascii_lowercase()).ok())
 }
 
 /// What Nova said, if it said that there is no such server; a doubt otherwise.

@@ -7,6 +7,7 @@ use openstack_client::network::Port;
 use openstack_client::{NetworkId, PortId, ServerId};
 use tokio::time::Instant;
 
+use super::PAGE_SIZE;
 use crate::instances::addresses::AddressRules;
 use crate::instances::metadata::{self, FlavorNames};
 
@@ -38,6 +39,7 @@ impl Machine {
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     begun: Instant,
+    calls: usize,
     machines: BTreeMap<ServerId, Machine>,
     /// By name in small letters: names of Nodes have no others.
     names: BTreeMap<String, Vec<ServerId>>,
@@ -52,11 +54,12 @@ impl Snapshot {
         flavors: &FlavorNames,
     ) -> Self {
         let carried = carried_ports(&ports);
+        let calls = [servers.len(), ports.len()].map(|count| (count / PAGE_SIZE as usize) + 1).iter().sum();
         let mut by_device: BTreeMap<String, Vec<Port>> = BTreeMap::new();
         for port in ports.into_iter().filter(|port| !port.device_id.is_empty()) {
             by_device.entry(port.device_id.clone()).or_default().push(port);
         }
-        let mut snapshot = Self { begun, machines: BTreeMap::new(), names: BTreeMap::new() };
+        let mut snapshot = Self { begun, calls, machines: BTreeMap::new(), names: BTreeMap::new() };
         for server in servers {
             let ports = by_device.remove(server.id.as_str()).unwrap_or_default();
             let carried = carried_by(&ports, &carried, networks);
@@ -70,6 +73,12 @@ impl Snapshot {
     #[must_use]
     pub fn begun(&self) -> Instant {
         self.begun
+    }
+
+    /// About how many calls the like of it costs: one for each page.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.calls
     }
 
     /// Pages may show a server twice when the list changes between them.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
-    CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Plan,
-    Purpose, Refusal, ServiceKey, Text, async_trait,
+    CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Notes,
+    Plan, Purpose, Refusal, ServiceKey, Text, async_trait,
 };
 use jiff::Timestamp;
 use openstack_client::identity::Version;
@@ -21,7 +21,7 @@ use super::group::{LeftOvers, SubnetRanges};
 use super::intent::Removal;
 use super::memory::Memory;
 use super::names::Names;
-use super::notes::{self, Notes};
+use super::notes;
 use super::observe::SharedList;
 use super::plan;
 use super::resolve::Resolver;
@@ -130,19 +130,6 @@ impl Balancers {
             )
         })
     }
-
-    /// The annotations to write on a Service after a look.
-    #[must_use]
-    pub fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Notes {
-        match observed {
-            Some(Observed::Ensure { wanted, found }) => {
-                let settled = matches!(plan::ensure(wanted, found), Plan::Settled(_));
-                notes::notes(wanted, found, settled)
-            }
-            None if request.purpose == Purpose::Remove => notes::removed(),
-            _ => Notes::new(),
-        }
-    }
 }
 
 #[async_trait]
@@ -170,6 +157,17 @@ impl LoadBalancers for Balancers {
             Some(Observed::Remove { removal, found }) => plan::remove(removal, found),
             None if request.purpose == Purpose::Remove => Plan::Settled(LoadBalancerStatus::default()),
             None => Plan::Refuse(Refusal { problems: vec![NOT_LOOKED_AT.to_owned()] }),
+        }
+    }
+
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Notes {
+        match observed {
+            Some(Observed::Ensure { wanted, found }) => {
+                let settled = matches!(plan::ensure(wanted, found), Plan::Settled(_));
+                notes::notes(wanted, found, settled)
+            }
+            None if request.purpose == Purpose::Remove => notes::removed(),
+            _ => Notes::default(),
         }
     }
 

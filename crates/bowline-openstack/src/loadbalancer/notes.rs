@@ -1,28 +1,25 @@
 //! What is written on a Service as annotations: which load balancer it has, where it is reached, and the fingerprint of a wish that
 //! is fulfilled. Pure.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+use bowline_cloud::Notes;
 
 use super::annotations;
 use super::found::Found;
 use super::wanted::{Wanted, WantedAddress};
 
-/// The annotations to write; none takes one away.
-pub type Notes = BTreeMap<String, Option<String>>;
-
 /// The annotations of a Service whose load balancer is looked after. The fingerprint is for a wish that is fulfilled: `settled`
 /// says whether nothing is left to do. Until then the one from before stays; it fits nothing that has changed since.
 #[must_use]
 pub fn notes(wanted: &Wanted, found: &Found, settled: bool) -> Notes {
-    let mut notes = Notes::new();
-    let Some(at) = &found.balancer else { return notes };
-    notes.insert(annotations::LOAD_BALANCER_ID.key.to_owned(), Some(at.balancer.id.to_string()));
+    let Some(at) = &found.balancer else { return Notes::default() };
+    let mut notes = Notes::default().with(annotations::LOAD_BALANCER_ID.key, at.balancer.id.as_str());
     if let Some(address) = reached_at(wanted, found) {
-        notes.insert(annotations::LOAD_BALANCER_ADDRESS.key.to_owned(), Some(address.to_string()));
+        notes = notes.with(annotations::LOAD_BALANCER_ADDRESS.key, address.to_string());
     }
     if settled && let Some(fingerprint) = wanted.fingerprint(&at.balancer) {
-        notes.insert(annotations::FINGERPRINT.key.to_owned(), Some(fingerprint));
+        notes = notes.with(annotations::FINGERPRINT.key, fingerprint);
     }
     notes
 }
@@ -31,7 +28,7 @@ pub fn notes(wanted: &Wanted, found: &Found, settled: bool) -> Notes {
 #[must_use]
 pub fn removed() -> Notes {
     let rows = [annotations::LOAD_BALANCER_ID, annotations::LOAD_BALANCER_ADDRESS, annotations::FINGERPRINT];
-    rows.into_iter().map(|row| (row.key.to_owned(), None)).collect()
+    rows.into_iter().fold(Notes::default(), |notes, row| notes.without(row.key))
 }
 
 /// The address by which the Service is reached, as far as there is one yet.

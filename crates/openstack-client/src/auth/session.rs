@@ -80,6 +80,21 @@ impl Session {
         settle(look).await
     }
 
+    /// The same, but not while the last request for a token has failed: it is made again as soon as that may be.
+    pub(crate) async fn undisputed_token(&self) -> Result<Arc<Token>, Error> {
+        let look = self.look_undisputed(&mut self.lock());
+        settle(look).await
+    }
+
+    fn look_undisputed(&self, state: &mut State) -> Look {
+        match (&state.flight, &state.failure) {
+            (_, None) => self.look(state),
+            (Some(flight), Some(_)) => Look::Wait(flight.clone()),
+            (None, Some(failure)) if Instant::now() < failure.until => Look::Fail(failure.error.clone()),
+            (None, Some(_)) => Look::Wait(self.take_off(state)),
+        }
+    }
+
     /// A token in place of `refused`, which a service did not accept. None if it has replaced a refused one itself a
     /// moment ago: a single service that accepts nobody must not keep the others from a token that is good.
     ///

@@ -21,7 +21,7 @@ pub struct ProxyError {
 }
 
 /// What the environment says about proxies. Empty is the same as not set.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ProxyVariables {
     /// `HTTPS_PROXY`: for services with TLS.
     pub https: String,

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::TransportOptions;
 
 /// Whose certificates are believed.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub enum Roots {
     /// Those of the system.
     #[default]
@@ -40,6 +40,14 @@ pub struct ClientIdentity {
     /// The private key, in PEM.
     pub key: SecretString,
 }
+
+impl PartialEq for ClientIdentity {
+    fn eq(&self, other: &Self) -> bool {
+        self.certificates == other.certificates && self.key.expose_secret() == other.key.expose_secret()
+    }
+}
+
+impl Eq for ClientIdentity {}
 
 impl fmt::Debug for ClientIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -264,7 +264,7 @@ async fn nothing_is_asked_while_nothing_changes() {
 }
 
 #[tokio::test]
-async fn keystone_is_asked_over_the_connection_of_the_configuration() {
+async fn the_project_is_the_one_that_keystones_token_is_for() {
     use std::convert::Infallible;
     let body = serde_json::json!({"token": {
         "user": {"id": "u", "name": "n", "domain": {"id": "d", "name": "D"}},
@@ -284,6 +284,57 @@ async fn keystone_is_asked_over_the_connection_of_the_configuration() {
         async move { Ok::<_, Infallible>(answer) }
     });
     let transport = openstack_client::Transport::new(service, openstack_client::Timeouts::default());
-    let project = keystone::project_over(transport, &configuration("u")).await.unwrap();
+    let client = openstack_client::Client::new(transport, configuration("u").settings());
+    let project = project_of(&client).await.unwrap();
     assert_eq!(project, id("p1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_works_as_before_is_no_new_configuration_and_asks_nobody() {
+    let bench = Bench::with("old", &[("old", "p1")]).await;
+    bench.until("learned", |status| status.project.is_some()).await;
+    let held = bench.reloader.current();
+    // Nobody could say whose these are now.
+    bench.projects.set("old", "");
+    let mut told = configuration("old");
+    told.conf.global.secret_name = "elsewhere".to_owned();
+    bench.script.put(Ok(told));
+    sleep(SHORTEST_PAUSE * 10).await;
+    let status = bench.reloader.status();
+    assert_eq!((status.generation, status.refused), (1, None));
+    assert!(Arc::ptr_eq(&held, &bench.reloader.current()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mistake_that_is_taken_back_leaves_the_configuration_as_it_was() {
+    let bench = Bench::with("old", &[("old", "p1")]).await;
+    bench.script.put(Err(LoadError::NoFile));
+    bench.until("refused", |status| status.refused.is_some()).await;
+    bench.script.put(Ok(configuration("old")));
+    let status = bench.until("taken back", |status| status.refused.is_none()).await;
+    assert_eq!(status.generation, 1);
+}
+
+#[test]
+fn any_change_that_is_acted_on_makes_another_configuration() {
+    type Change = fn(&mut Configuration);
+    let old = configuration("old");
+    assert!(old.works_as(&old.clone()));
+    let changes: [(&str, Change); 6] = [
+        ("user", |new| *new = configuration("new")),
+        ("password", |new| {
+            let conf = &mut new.conf.global;
+            conf.password = Some("another".to_owned().into());
+            new.credentials = auth_options(conf).resolve().unwrap();
+        }),
+        ("certificates", |new| new.connection.roots = openstack_client::Roots::Pem(vec![1])),
+        ("time", |new| new.connection.timeout += Duration::from_secs(1)),
+        ("balancers", |new| new.conf.load_balancer.enabled = false),
+        ("networks", |new| new.conf.networking.public_network_names.push("public".to_owned())),
+    ];
+    for (what, change) in changes {
+        let mut new = old.clone();
+        change(&mut new);
+        assert!(!old.works_as(&new), "{what}");
+    }
 }

@@ -1,6 +1,6 @@
 //! What is noted on a Service.
 
-use bowline_cloud::Purpose;
+use bowline_cloud::{LoadBalancers, Purpose};
 
 use super::stage::{Stage, service};
 use crate::loadbalancer::Observed;
@@ -15,19 +15,19 @@ async fn the_load_balancer_is_noted_when_it_is_there_and_the_fingerprint_when_al
     assert!(notes(&wanted, &found, false).is_empty(), "there is nothing yet");
     let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
     let (wanted, found) = stage.ensured(&web).await;
-    let keys = |settled: bool| notes(&wanted, &found, settled).into_keys().collect::<Vec<_>>();
+    let keys = |settled: bool| {
+        notes(&wanted, &found, settled).iter().map(|(key, _)| key.to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!(keys(true), [FINGERPRINT.key, LOAD_BALANCER_ADDRESS.key, LOAD_BALANCER_ID.key]);
     assert_eq!(keys(false), [LOAD_BALANCER_ADDRESS.key, LOAD_BALANCER_ID.key]);
     let address = status.ingress[0].ip.unwrap().to_string();
     assert_eq!(web.annotations.get(LOAD_BALANCER_ADDRESS.key), Some(address.as_str()));
     // What stands there is what would be written: it is written once.
-    for (key, value) in notes(&wanted, &found, true) {
-        assert_eq!(web.annotations.get(&key), value.as_deref(), "{key}");
-    }
+    assert!(notes(&wanted, &found, true).stand_in(&web.annotations));
     let request = stage.request(&web, Purpose::Remove);
     let removed = stage.balancers.notes(&request, None);
-    assert_eq!(removed.len(), 3);
-    assert!(removed.values().all(Option::is_none), "all of them go: {removed:?}");
+    assert_eq!(removed.iter().count(), 3);
+    assert!(removed.iter().all(|(_, value)| value.is_none()), "all of them go: {removed:?}");
     let observed = Observed::Refused(bowline_cloud::Refusal { problems: Vec::new() });
     assert!(stage.balancers.notes(&request, Some(&observed)).is_empty());
 }

@@ -229,10 +229,10 @@ impl Stage {
             Ok(observed) => observed,
             Err(doubt) => return Some(Some(End::Unknown(doubt))),
         };
-        for (key, value) in self.balancers.notes(request, observed.as_ref()) {
-            if let Some(value) = value.filter(|value| service.annotations.get(&key) != Some(value)) {
-                Arc::make_mut(service).annotations.insert(key, value);
-            }
+        let notes = self.balancers.notes(request, observed.as_ref());
+        if !notes.stand_in(&service.annotations) {
+            let annotations = notes.written_on(&service.annotations);
+            Arc::make_mut(service).annotations = annotations;
         }
         match LoadBalancers::plan(&self.balancers, request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
             Plan::Settled(status) => {
