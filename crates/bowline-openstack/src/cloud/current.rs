@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::{CloudContext, CloudError};
-use openstack_client::TransportError;
+use openstack_client::{TokenIdentity, TransportError};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
@@ -107,10 +107,15 @@ impl Current {
         self.offer().clone()
     }
 
-    /// Looks at what the cloud offers.
+    /// Looks at what the cloud offers, and for whom.
     pub(super) async fn learn(&self) -> Result<Offer, CloudError> {
-        match Offer::of(&self.parts().client).await {
+        let client = self.parts().client.clone();
+        match Offer::of(&client).await {
             Ok(offer) => {
+                // The token is there, so this asks nobody, and spares the reloader a login of its own.
+                if let Ok(TokenIdentity { project_id: Some(project), .. }) = client.identity().await {
+                    self.reloader.remember(project);
+                }
                 let before = std::mem::replace(&mut *self.offer(), Known::Offer(offer));
                 if before != Known::Offer(offer) {
                     info!(?offer, "what the cloud offers");

@@ -144,6 +144,12 @@ async fn a_cloud_conf_becomes_a_cloud_with_instances_that_calls_nobody_before_it
     let id = &bench.simulation.estate.servers[0];
     assert_eq!(present(&found(&instances, "node-1").await).provider_id, format!("openstack:///{id}"));
     assert_eq!(cloud.identity().await.unwrap(), Some(bench.simulation.estate.project.clone()));
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let logins = bench
+        .simulation
+        .sim
+        .with(|cloud| cloud.log().count(Service::Identity, &http::Method::POST, "/v3/auth/tokens"));
+    assert_eq!(logins, 1, "{:?}", bench.simulation.counts());
 }
 
 #[tokio::test(start_paused = true)]

@@ -144,7 +144,12 @@ impl Reloader {
     pub fn remember(&self, project: ProjectId) {
         let mut known = self.project.lock().unwrap_or_else(PoisonError::into_inner);
         let project = known.get_or_insert(project).clone();
-        self.status.send_modify(|status| status.project = Some(project));
+        // Who is told of a change may say it again: what is known already is none.
+        self.status.send_if_modified(|status| {
+            let is_new = status.project.as_ref() != Some(&project);
+            status.project = Some(project);
+            is_new
+        });
     }
 
     fn project(&self) -> Option<ProjectId> {
