@@ -33,6 +33,14 @@ pub(crate) struct Things {
     pub(crate) flavor: String,
 }
 
+impl Things {
+    /// What stands for them where two namespaces are compared.
+    pub(crate) fn words(&self) -> Vec<(String, String)> {
+        let word = |what: &str, meaning: &str| (what.to_owned(), meaning.to_owned());
+        vec![word(&self.port, "<port>"), word(&self.secret, "<secret>"), word(&self.flavor, "<flavor>")]
+    }
+}
+
 /// What kind of thing a list is of, where it is found, and the key of its list.
 const LISTS: [(&str, Service, &str); 6] = [
     ("loadbalancers", Service::LoadBalancer, "/v2.0/lbaas/loadbalancers"),

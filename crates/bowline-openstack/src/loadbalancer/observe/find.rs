@@ -160,7 +160,8 @@ impl Balancers {
         }
         let mut candidates = self.by_name(&name, index, project, look.removes).await?;
         let mut by = FoundBy::Name;
-        if candidates.is_empty() && look.had_address {
+        // One that Kubernetes' own provider made was never named on its Service.
+        if candidates.is_empty() && look.had_address && look.named.is_none() && look.remembered.is_none() {
             let legacy = look.names.legacy_load_balancer();
             candidates = self.by_name(legacy, index, project, look.removes).await?;
             by = FoundBy::LegacyName;

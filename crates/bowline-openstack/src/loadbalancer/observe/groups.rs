@@ -41,15 +41,15 @@ impl Balancers {
 
     /// The group to look for now; none where [`LeftOvers`](crate::loadbalancer::group::LeftOvers) knows, or nobody can act.
     fn search(&self, referred: &Referred<'_>) -> Option<Search> {
+        if !self.conf.load_balancer.manage_security_groups {
+            return None;
+        }
         let sight = &referred.sight;
         match (&sight.run.wish, &referred.references) {
-            (Wish::Ensure(intent), Some(references)) => {
-                let managed = self.conf.load_balancer.manage_security_groups;
-                managed.then(|| Search {
-                    name: intent.names.security_group(),
-                    targets: Targets::of(intent, &sight.run.request.nodes, &references.members),
-                })
-            }
+            (Wish::Ensure(intent), Some(references)) => Some(Search {
+                name: intent.names.security_group(),
+                targets: Targets::of(intent, &sight.run.request.nodes, &references.members),
+            }),
             (Wish::Remove(removal), _) => {
                 let at = sight.at.balancer.as_ref();
                 let busy = at.is_some_and(|at| at.balancer.provisioning_status.is_pending());
@@ -93,11 +93,14 @@ impl Balancers {
         let referred = referred?;
         let network = self.client.network();
         let (Some(search), Some(seen)) = (search, seen) else {
-            let found = match &referred.sight.run.wish {
-                Wish::Ensure(intent) => {
-                    self.left_overs.find(&network, project, &intent.names.security_group()).await?
-                }
-                Wish::Remove(_) => None,
+            let names = match &referred.sight.run.wish {
+                Wish::Ensure(intent) => &intent.names,
+                Wish::Remove(removal) => &removal.names,
+            };
+            let found = if self.conf.load_balancer.manage_security_groups {
+                None
+            } else {
+                self.left_overs.find(&network, project, &names.security_group()).await?
             };
             return Ok(Grouped { referred, wanted: None, found });
         };
