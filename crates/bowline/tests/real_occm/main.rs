@@ -99,7 +99,6 @@ async fn there_and_back(conf: &str, fits: fn(&Shape) -> bool) -> anyhow::Result<
     }
     stage.until_quiet(&mut manager).await?;
     tell("Bowline deleted", theirs.len() + ours.len(), &stage);
-    println!("{}", stage.cloud.counts().join("\n"));
     nothing_left(&stage.cloud.contents().await?)
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn of_namespace(
         for row in rows(kind).into_iter().filter(|row| ours(row, "name")) {
             if kind == "pools" {
                 let members = contents["members"][text(&row["id"])].clone();
-                keep("members", text(&row["name"]), sorted(members));
+                keep("members", text(&row["name"]), sorted(&members));
             }
             keep(kind, text(&row["name"]), row);
         }
@@ -84,7 +84,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn sorted(list: Value) -> Value {
+fn sorted(list: &Value) -> Value {
     let mut rows = list.as_array().cloned().unwrap_or_default();
     rows.sort_by_key(|row| text(&row["name"]));
     json!(rows)
@@ -136,7 +136,7 @@ pub(crate) fn differences(theirs: &BTreeMap<String, Value>, ours: &BTreeMap<Stri
         match (theirs.get(name), ours.get(name)) {
             (Some(theirs), Some(ours)) => compare(name, theirs, ours, &mut found),
             (theirs, _) => {
-                found.push(format!("{name}: only {}", if theirs.is_some() { "OCCM's" } else { "ours" }))
+                found.push(format!("{name}: only {}", if theirs.is_some() { "OCCM's" } else { "ours" }));
             }
         }
     }
