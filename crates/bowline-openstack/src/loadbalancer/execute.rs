@@ -6,6 +6,7 @@ mod network;
 mod octavia;
 
 use bowline_cloud::{CloudError, ErrorClass, Fence};
+use openstack_client::load_balancer::LoadBalancerCreate;
 use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome};
 use tokio::time::Instant;
 
@@ -21,16 +22,27 @@ impl Balancers {
         fence.check()?;
         let perform = |client: Client| async move {
             match (&step.action, &step.on) {
-                (Action::CreateBalancer(new), _) => {
-                    let made = client.load_balancer().create_load_balancer(new).await.map_err(refused)?;
-                    self.memory.made(new, &made, Instant::now());
-                    Ok(())
-                }
+                (Action::CreateBalancer(new), _) => self.create(&client, new).await,
                 (action, Some(on)) => self.perform_on(&client, on, action).await,
                 (action, None) => self.perform_in_network(&client, action).await,
             }
         };
         fence::lend(&self.client, fence, perform).await
+    }
+
+    async fn create(&self, client: &Client, new: &LoadBalancerCreate) -> Result<(), CloudError> {
+        match client.load_balancer().create_load_balancer(new).await {
+            Ok(made) => {
+                self.memory.made(new, &made, Instant::now());
+                Ok(())
+            }
+            Err(error) => {
+                if error.outcome() == Outcome::Unknown {
+                    self.memory.may_be_made(new.name.clone(), Instant::now());
+                }
+                Err(refused(error))
+            }
+        }
     }
 
     async fn perform_on(&self, client: &Client, on: &Seen, action: &Action) -> Result<(), CloudError> {

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bowline_cloud::Text;
 use openstack_client::load_balancer::{BatchMember, LoadBalancer, LoadBalancerCreate, ProvisioningStatus};
 use openstack_client::network::FloatingIp;
 use openstack_client::{FloatingIpId, LoadBalancerId, PortId};
@@ -36,6 +37,10 @@ const SEEN: Duration = Duration::from_secs(60);
 /// would refuse a second one.
 const NEW_PORT: Duration = Duration::from_secs(600);
 
+/// How long Octavia may take to show a load balancer whose request it was sent without an answer to us: longer than its own
+/// servers let a request live. To ask again before would make two.
+const IN_DOUBT: Duration = Duration::from_secs(60);
+
 /// All that is known.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Mutex<Inner>);
@@ -48,6 +53,10 @@ struct Inner {
     /// The load balancers that have these names.
     names: HashMap<String, LoadBalancerId>,
     ports: HashMap<PortId, Floating>,
+    /// The Services whose load balancer these floating IPs were seen to lead to.
+    led: HashMap<FloatingIpId, Text>,
+    /// Load balancers that may be in the making: the answer to our request was lost.
+    in_doubt: HashMap<String, Instant>,
     members: usize,
     swept: Option<Instant>,
 }
@@ -286,6 +295,19 @@ impl Memory {
         }
     }
 
+    /// The answer to a request for a load balancer of this name was lost: Octavia may still be at it.
+    pub(super) fn may_be_made(&self, name: String, now: Instant) {
+        let mut inner = self.lock();
+        inner.in_doubt.retain(|_name, since| now.duration_since(*since) < IN_DOUBT);
+        inner.in_doubt.insert(name, now);
+    }
+
+    /// How long nobody can say yet whether there is one of this name, although Octavia shows none.
+    pub(super) fn in_doubt(&self, name: &str, now: Instant) -> Option<Duration> {
+        let since = *self.lock().in_doubt.get(name)?;
+        IN_DOUBT.checked_sub(now.duration_since(since)).filter(|left| !left.is_zero())
+    }
+
     /// The floating IPs of a port, if they are known.
     pub(super) fn floating(&self, port: &PortId, now: Instant) -> Option<Vec<FloatingIp>> {
         match self.lock().ports.get(port)? {
@@ -301,6 +323,30 @@ impl Memory {
         if let Some(Floating::None(_since)) = inner.ports.remove(port) {
             inner.ports.insert(port.clone(), Floating::Just(vec![floating], now));
         }
+    }
+
+    /// A floating IP was seen to lead to the load balancer of a Service. Its description alone does not say so: a namesake from
+    /// before, or of another cluster, has the same.
+    pub(super) fn led_to(&self, service: &Text, floating: &FloatingIpId) {
+        let mut inner = self.lock();
+        if inner.led.get(floating) != Some(service) {
+            inner.led.insert(floating.clone(), service.clone());
+        }
+    }
+
+    /// Whether a floating IP was seen to lead to the load balancer of a Service.
+    pub(super) fn has_led(&self, service: &Text, floating: &FloatingIpId) -> bool {
+        self.lock().led.get(floating) == Some(service)
+    }
+
+    /// Whether any was.
+    pub(super) fn has_led_any(&self, service: &Text) -> bool {
+        self.lock().led.values().any(|of| of == service)
+    }
+
+    /// A Service is gone, and all that it had.
+    pub(super) fn forget_service(&self, service: &Text) {
+        self.lock().led.retain(|_id, of| of != service);
     }
 
     /// What is known of a port, or of a floating IP, holds no more.

@@ -259,6 +259,7 @@ impl Balancers {
                 let name = removal.names.load_balancer();
                 self.memory.forget(&name);
                 self.told.forget(&service.uid);
+                self.memory.forget_service(&service.uid);
                 let said = format!(
                     "Octavia has no load balancer {name} and Neutron no floating IP of {} in this project",
                     service.key()

@@ -1,6 +1,7 @@
 //! The load balancers on the simulated OpenStack, in virtual time; calls are counted by its log.
 
 mod counts;
+mod doubt;
 mod finding;
 mod grouping;
 mod noting;

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use bowline_cloud::{LoadBalancerRequest, Purpose};
+use bowline_cloud::{Doubt, LoadBalancerRequest, Purpose};
 use openstack_client::load_balancer::{LoadBalancer, LoadBalancerQuery, ProvisioningStatus};
 use openstack_client::{LoadBalancerId, ProjectId};
 use tokio::time::Instant;
@@ -20,6 +21,9 @@ use crate::loadbalancer::trouble::Trouble;
 
 /// As many as a cloud gives at once.
 pub(super) const PAGE_SIZE: u32 = 1000;
+
+/// How soon one is looked for again whose creation is in doubt.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// By what a load balancer is looked for.
 pub(super) struct Look {
@@ -167,7 +171,11 @@ impl Balancers {
             by = FoundBy::LegacyName;
         }
         match candidates.len() {
-            0 => {}
+            0 => {
+                if let Some(left) = self.memory.in_doubt(&name, Instant::now()) {
+                    return Err(doubtful(&name, left));
+                }
+            }
             1 => at.balancer = candidates.pop().and_then(|balancer| found(balancer, by)),
             _ => at.namesakes = candidates.into_iter().map(|balancer| balancer.id).collect(),
         }
@@ -234,6 +242,15 @@ impl Balancers {
 fn living(mut found: Vec<LoadBalancer>, name: &str) -> Vec<LoadBalancer> {
     found.retain(|one| one.name == name && one.provisioning_status != ProvisioningStatus::Deleted);
     found
+}
+
+/// The answer to a create was lost, and nothing is to be seen of it yet.
+fn doubtful(name: &str, left: Duration) -> Trouble {
+    let why = format!(
+        "the answer to the creation of load balancer {name} was lost; whether it is made is seen within {} s",
+        left.as_secs().max(1)
+    );
+    Trouble::Unknown(Doubt { retry_after: Some(left.min(LOOK_AGAIN)), ..Doubt::new(why) })
 }
 
 fn is_foreign(balancer: &LoadBalancer, project: &ProjectId) -> bool {

@@ -7,7 +7,7 @@ use openstack_client::{PortId, ProjectId};
 use tokio::time::Instant;
 
 use super::find::{At, PAGE_SIZE};
-use super::{Run, Sight, Wish, together};
+use super::{Run, Sight, Wish, known_address, together};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::FoundFloating;
 use crate::loadbalancer::trouble::Trouble;
@@ -95,7 +95,11 @@ impl Balancers {
         attached: Vec<FloatingIp>,
     ) -> Result<FoundFloating, Trouble> {
         let mut floating = FoundFloating { attached, ..FoundFloating::default() };
-        let had_address = !run.request.service.status.ingress.is_empty();
+        let service = &run.request.service;
+        for one in &floating.attached {
+            self.memory.led_to(&service.uid, &one.id);
+        }
+        let had_one = !service.status.ingress.is_empty() || self.memory.has_led_any(&service.uid);
         let (names, looks_for_left) = match &run.wish {
             Wish::Ensure(intent) => {
                 let wish = intent.floating.as_ref();
@@ -103,13 +107,13 @@ impl Balancers {
                 let unattached = |address: &std::net::IpAddr| {
                     !floating.attached.iter().any(|one| one.floating_ip_address == *address)
                 };
-                // Without a load balancer it need not be known yet.
-                if let Some(address) = asked.filter(unattached).filter(|_address| at.balancer.is_some()) {
+                // Also before there is a load balancer: none is made for an address that leads elsewhere.
+                if let Some(address) = asked.filter(unattached) {
                     let query = FloatingIpQuery::by_address(address);
                     floating.asked = self.floating_by(query).await?.into_iter().next();
                 }
                 let bare = at.balancer.is_some() && floating.attached.is_empty();
-                (&intent.names, bare && had_address && wish.is_some())
+                (&intent.names, bare && had_one && wish.is_some())
             }
             Wish::Remove(removal) => (&removal.names, at.balancer.is_none()),
         };
@@ -117,7 +121,12 @@ impl Balancers {
             let description = names.floating_ip_description();
             let query =
                 FloatingIpQuery { description: Some(description.clone()), ..FloatingIpQuery::default() };
-            let ours = |one: &FloatingIp| one.description == description && one.port_id.is_none();
+            let known = known_address(service);
+            let ours = |one: &FloatingIp| {
+                let was_ours =
+                    Some(one.floating_ip_address) == known || self.memory.has_led(&service.uid, &one.id);
+                one.description == description && one.port_id.is_none() && was_ours
+            };
             floating.left = self.floating_by(query).await?.into_iter().filter(ours).collect();
         }
         Ok(floating)
