@@ -22,6 +22,9 @@ enum Proof {
     Missing(Effect),
     /// The same, and it shows only when a process starts without it.
     MissingFromTheStart(Effect),
+    /// Without it, changes are seen only as often as everything is listed anew: the watch is refused, again and again, and that
+    /// is said. Whether this happens meanwhile is chance, for a list may come in between; with it, it happens.
+    Unwatched(Effect),
     /// The same, when there is no Lease yet.
     WithoutALease(Effect),
     /// The same, when there is no ServiceAccount of the node controller yet.
@@ -49,8 +52,10 @@ fn proof(grant: &Grant) -> anyhow::Result<Proof> {
         Some(other) => bail!("nothing is known of account {other}"),
     };
     Ok(match (grant.account(), grant.verb.as_str(), grant.resource()) {
-        (_, "list" | "watch", "nodes") => MissingFromTheStart(Initialised),
-        (_, "list" | "watch", "services") => MissingFromTheStart(Balanced),
+        (_, "list", "nodes") => MissingFromTheStart(Initialised),
+        (_, "list", "services") => MissingFromTheStart(Balanced),
+        (_, "watch", "nodes") => Proof::Unwatched(Initialised),
+        (_, "watch", "services") => Proof::Unwatched(Balanced),
         (Some("badge-controller"), "patch", "nodes") => Missing(Badge),
         (_, "patch", "nodes") => Missing(Initialised),
         (_, "delete", "nodes") => Missing(Deleted),
@@ -115,6 +120,21 @@ impl Trials {
                 grant.take(&self.site).await?;
                 self.restart().await?;
                 self.missing_from_the_start(grant, effect).await
+            }
+            Proof::Unwatched(effect) => {
+                grant.take(&self.site).await?;
+                let since = Since::now(&self.site);
+                self.restart().await?;
+                self.manager.serves().await?;
+                until("a watch that is refused twice", async || {
+                    let refusals = since.refusals(&self.site);
+                    let wanting = refusals.iter().filter(|refusal| grant.is_wanting_in(refusal));
+                    Ok((wanting.count() > 1).then_some(()))
+                })
+                .await?;
+                self.manager.says_it_lacks(&grant.said_as()).await?;
+                grant.give_back(&self.site).await?;
+                self.works(effect).await
             }
             Proof::Said(what) => {
                 grant.take(&self.site).await?;
