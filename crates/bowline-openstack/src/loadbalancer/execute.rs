@@ -4,12 +4,14 @@
 
 mod network;
 mod octavia;
+pub(super) mod port;
 
 use bowline_cloud::{CloudError, ErrorClass, Fence};
 use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome};
 use tokio::time::Instant;
 
 use self::octavia::change;
+pub(super) use self::port::PortTurns;
 use super::balancers::Balancers;
 use super::step::{Action, CloudStep, Seen};
 use crate::error::cloud_error;
