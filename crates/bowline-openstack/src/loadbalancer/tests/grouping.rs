@@ -119,8 +119,8 @@ async fn fifty_services_that_get_their_groups_at_once_write_each_port_once_for_e
 async fn a_group_that_neutrons_lists_do_not_show_yet_is_not_made_twice() {
     let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
     let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
-    // Whatever the lists of groups show is what was there before.
-    let behind = Rule::new(Fault::Stale(Duration::from_secs(3600))).on(Service::Network).method(Method::GET);
+    // The lists of groups lag behind by most of a minute.
+    let behind = Rule::new(Fault::Stale(Duration::from_secs(50))).on(Service::Network).method(Method::GET);
     let rule = stage.simulation.sim.with(|cloud| cloud.faults().add(behind.path("/v2.0/security-groups")));
     let (few, many) = services.split_at_mut(1);
     for end in stage.drive_all(few, Purpose::Ensure).await {
