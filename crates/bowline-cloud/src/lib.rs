@@ -50,7 +50,10 @@ pub use extra::{Answer, ExtraController, Watched, Watches};
 pub use fence::{Fence, Fenced, Pause, Unfenced};
 pub use finalizers::Finalizers;
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
-pub use loadbalancer::{AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose};
+pub use loadbalancer::{
+    AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose, Reconcile,
+    Reconciled,
+};
 pub use node::{AddressKind, ConditionView, NodeAddress, NodeSet, NodeView, Taint};
 pub use notes::Notes;
 pub use pairs::Pairs;

@@ -38,6 +38,28 @@ pub enum Purpose {
     Remove,
 }
 
+/// What kind of work was done for a Service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reconcile {
+    /// A load balancer was made, or brought to what the Service says.
+    Ensure,
+    /// Only its nodes had changed.
+    Update,
+    /// It was removed.
+    Delete,
+}
+
+/// Work for a Service that came to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reconciled {
+    /// What kind of work.
+    pub what: Reconcile,
+    /// From the first look to the end, with all steps and waits.
+    pub took: Duration,
+    /// Whether it failed or was refused. Another try is other work.
+    pub failed: bool,
+}
+
 /// Load balancers of a cloud.
 #[async_trait]
 pub trait LoadBalancers: Send + Sync + 'static {
@@ -84,6 +106,9 @@ pub trait LoadBalancers: Send + Sync + 'static {
     fn poll_period(&self) -> Duration {
         Duration::from_secs(2)
     }
+
+    /// Work for a Service came to an end: for the metrics of a provider. Nothing waits for this, and it decides nothing.
+    fn concluded(&self, _reconciled: Reconciled) {}
 }
 
 /// What some provider observed; only that provider can look inside.
@@ -144,6 +169,8 @@ pub trait AnyLoadBalancers: Send + Sync {
     async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError>;
     /// As [`LoadBalancers::poll_period`].
     fn poll_period(&self) -> Duration;
+    /// As [`LoadBalancers::concluded`].
+    fn concluded(&self, reconciled: Reconciled);
 }
 
 #[async_trait]
@@ -199,6 +226,10 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
 
     fn poll_period(&self) -> Duration {
         LoadBalancers::poll_period(self)
+    }
+
+    fn concluded(&self, reconciled: Reconciled) {
+        LoadBalancers::concluded(self, reconciled);
     }
 }
 

@@ -3,11 +3,12 @@
 //! `desire` says what a Service wants, `nodes` which nodes get its traffic, `condition` what it waits for,
 //! `patch` what is written to it; these are pure.
 //! `noted` knows which annotations are our own writing. `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
-//! `write` writes to its Service,
+//! `write` writes to its Service, `refused` comes back to what only a person can mend, `concluded` tells the provider how it ended,
 //! `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
 //! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
 mod aside;
+mod concluded;
 mod condition;
 pub mod desire;
 mod execute;
@@ -18,6 +19,7 @@ mod message;
 pub mod nodes;
 mod noted;
 pub mod patch;
+mod refused;
 mod rounds;
 mod waiting;
 mod work;
@@ -73,6 +75,8 @@ pub struct ServiceOptions {
     pub creates: CreateLimit,
     /// Every how long a load balancer is compared with its Service although nothing changed; `None` for never.
     pub repair_every: Option<Duration>,
+    /// The pauses between looks at a Service that is refused: what is wrong may be mended in the cloud.
+    pub look_again: Backoff,
     /// A wait for the cloud becomes an event and a condition when it lasts this long.
     pub tell_of_wait_after: Duration,
 }
@@ -92,6 +96,7 @@ impl Default for ServiceOptions {
             second_look_after: Duration::from_secs(5),
             creates: CreateLimit::default(),
             repair_every: Some(Duration::from_secs(12 * 3600)),
+            look_again: refused::LOOK_AGAIN,
             tell_of_wait_after: Duration::from_secs(30),
         }
     }

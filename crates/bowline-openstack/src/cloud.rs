@@ -10,6 +10,7 @@ mod live;
 mod metrics;
 mod offer;
 mod parts;
+mod reconciles;
 #[cfg(test)]
 mod tests;
 mod user_agent;
@@ -30,6 +31,7 @@ pub use self::clients::{Connect, over_the_network};
 use self::current::Current;
 use self::live::{LiveInstances, LiveLoadBalancers, LiveRoutes};
 use self::metrics::ConfigMetrics;
+use self::reconciles::ReconcileMetrics;
 use self::user_agent::user_agent;
 use crate::config::{ConfigSource, Environment, Reloader, Site};
 use crate::error::cloud_error;
@@ -72,6 +74,7 @@ impl Surroundings {
 pub struct OpenStackCloud {
     current: Arc<Current>,
     metrics: Arc<ConfigMetrics>,
+    reconciles: Arc<ReconcileMetrics>,
     background: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
@@ -105,7 +108,12 @@ impl OpenStackCloud {
         let reloader = reloader.map_err(|error| CloudError::invalid(error.to_string()))?;
         let current = Current::new(reloader, clients, environment);
         let current = current.map_err(|error| CloudError::invalid(error.to_string()))?;
-        Ok(Self { current: Arc::new(current), metrics: Arc::default(), background: Mutex::default() })
+        Ok(Self {
+            current: Arc::new(current),
+            metrics: Arc::default(),
+            reconciles: Arc::default(),
+            background: Mutex::default(),
+        })
     }
 
     /// Keeps the configuration current, to the end of work.
@@ -159,12 +167,11 @@ impl Cloud for OpenStackCloud {
     fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
         let parts = self.current.parts();
         let can = offer::load_balancers(&self.current.known(), &parts.configuration);
-        with(can, || {
-            parts
-                .load_balancers
-                .is_some()
-                .then(|| -> Arc<dyn AnyLoadBalancers> { Arc::new(LiveLoadBalancers(self.current.clone())) })
-        })
+        let live = || -> Arc<dyn AnyLoadBalancers> {
+            let (current, reconciles) = (self.current.clone(), self.reconciles.clone());
+            Arc::new(LiveLoadBalancers { current, reconciles })
+        };
+        with(can, || parts.load_balancers.is_some().then(live))
     }
 
     fn routes(&self) -> Capability<Arc<dyn Routes>> {
@@ -183,6 +190,7 @@ impl Cloud for OpenStackCloud {
     fn register_metrics(&self, registry: &mut Registry) {
         self.current.clients.metrics.show_in(registry);
         self.metrics.show_in(registry);
+        self.reconciles.show_in(registry);
     }
 }
 

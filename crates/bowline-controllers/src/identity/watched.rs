@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
     Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances, LoadBalancerRequest,
-    LoadBalancerStatus, NodeView, Notes, Plan, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
+    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, Watched,
+    Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -202,6 +203,10 @@ impl AnyLoadBalancers for Balancers {
 
     fn poll_period(&self) -> Duration {
         self.0.inside.poll_period()
+    }
+
+    fn concluded(&self, reconciled: Reconciled) {
+        self.0.inside.concluded(reconciled);
     }
 }
 

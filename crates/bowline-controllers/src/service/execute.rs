@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyObserved, AnyStep, ErrorClass, Evidence, LoadBalancerStatus, Plan, Planned, Refusal, Retry,
-    ServiceCondition, Wait,
+    AnyObserved, AnyStep, ErrorClass, Evidence, LoadBalancerStatus, Plan, Planned, Retry, ServiceCondition,
+    Wait,
 };
 use bowline_kube::queue::{Outcome, Priority};
 use bowline_kube::write::Guard;
@@ -153,6 +153,7 @@ impl Work {
             }
             episode
         };
+        self.concluded(job, false);
         let edited = before.is_some_and(|before| needs_update(&before.service, job.service()));
         if episode.is_some() || shows_something_new || edited {
             let task = episode.as_ref().map_or(Task::Ensure, |episode| episode.task);
@@ -191,6 +192,7 @@ impl Work {
         if acted {
             self.tell(job.service(), &message::done(job.task, &job.request.nodes));
         }
+        self.concluded(job, false);
         self.memories.forget(&job.key);
         // A namesake may have waited for this.
         if job.task == Task::RemoveOrphan { Outcome::Requeue } else { Outcome::Done }
@@ -237,6 +239,8 @@ impl Work {
 
     fn wait_for_fence(&self, job: &Job) -> Outcome {
         self.held.begin(&job.key, job.priority);
+        // A wait for us is none for the cloud.
+        job.memory().since = None;
         // Only a precaution: it runs as soon as the fence is open.
         Outcome::RetryAfter(WAITS.1)
     }
@@ -253,21 +257,9 @@ impl Work {
         }
     }
 
-    /// Only a person can mend it: told for each try of a person, and then nothing until something changes.
-    async fn refused(&self, job: &Job, refusal: &Refusal) -> Outcome {
-        let text = refusal.to_string();
-        let told = job.memory().refused.replace(text.clone()).is_some_and(|before| before == text);
-        if !told || job.priority == Priority::User {
-            warn!(service = %job.key, %refusal, "cannot be done");
-            self.tell(job.service(), &message::not_synced(&text));
-        }
-        self.say(job, condition::refused(&text)).await;
-        Outcome::Done
-    }
-
     /// Says on the Service why it is not as it asks, if that is news, and what the provider notes, if it does not stand there.
     /// What cannot be said now is said with the next try.
-    async fn say(&self, job: &Job, wanted: ServiceCondition) {
+    pub(super) async fn say(&self, job: &Job, wanted: ServiceCondition) {
         let (service, now) = (job.service(), Instant::now());
         let (there, written) = {
             let memory = job.memory();
@@ -321,7 +313,12 @@ impl Work {
         {
             return outcome;
         }
-        let Some(wait) = asked_to_wait else { return Outcome::Failed };
+        let Some(wait) = asked_to_wait else {
+            if !overtaken {
+                self.concluded(job, true);
+            }
+            return Outcome::Failed;
+        };
         self.tell_of_wait(job, ASKED_TO_WAIT, &error.to_string()).await;
         Outcome::RetryAfter(wait.max(WAITS.0))
     }
@@ -335,7 +332,7 @@ fn serves_meanwhile(job: &Job) -> bool {
 }
 
 /// A period between three and five quarters of `period`, the same for the same Service: repairs spread by themselves.
-fn spread(period: Duration, uid: &str) -> Duration {
+pub(super) fn spread(period: Duration, uid: &str) -> Duration {
     let hash = uid.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     let thousandths = 750 + hash % 500;
     period.saturating_mul(thousandths) / 1000

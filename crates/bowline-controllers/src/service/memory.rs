@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::condition::says_the_same;
 use super::desire::needs_update;
 use super::noted::{Noted, with_notes};
+use super::refused::Refused;
 use crate::rails::create_budget::CreateBudget;
 use crate::rails::second_look::SecondLook;
 
@@ -48,7 +49,9 @@ pub(super) struct Memory {
     pub(super) paused_told: bool,
     /// Somebody was told that the whole cluster is paused.
     pub(super) cluster_pause_told: bool,
-    pub(super) refused: Option<String>,
+    pub(super) refused: Option<Refused>,
+    /// When the work began that has not come to an end yet.
+    pub(super) since: Option<Instant>,
     pub(super) waits: Option<Waits>,
     pub(super) said: Option<Said>,
     /// Our annotations, until the informer shows them.

@@ -3,6 +3,7 @@
 mod api;
 mod bad_input;
 mod cloud;
+mod concluded;
 mod conditions;
 mod failures;
 mod fairness;
@@ -11,6 +12,7 @@ mod nodes;
 mod notes;
 mod pause;
 mod rails;
+mod refusals;
 mod silence;
 
 use std::sync::Arc;

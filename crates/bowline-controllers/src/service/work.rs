@@ -13,6 +13,7 @@ use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
@@ -204,6 +205,7 @@ impl Work {
                 return Err(self.pause(key, &mut memory, &service, wanted));
             }
             memory.paused_told = false;
+            memory.since.get_or_insert_with(Instant::now);
             // Seen: from now on the informer is asked, which shows if somebody takes it off.
             memory.finalizer_sent &= !has_finalizer(&service);
             match wanted {
@@ -232,6 +234,7 @@ impl Work {
             self.memories.forget(key);
             return Outcome::Requeue;
         }
+        memory.since = None;
         if memory.known.is_some() {
             memory.known = Some(service.clone());
         }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, CloudError, Doubt, Evidence, Fence, Instance,
-    Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Refusal, Route, RouteChange,
-    Routes, ServiceKey, async_trait,
+    Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Refusal, Route,
+    RouteChange, Routes, ServiceKey, async_trait,
 };
 use jiff::Timestamp;
 
 use super::current::Current;
+use super::reconciles::ReconcileMetrics;
 
 const NO_ROUTES: &str = "the configuration in use has no routes: [Route] router-id was removed from cloud.conf, or Neutron has no \
     extra routes any more; put it back, or restart";
@@ -75,11 +76,14 @@ impl Routes for LiveRoutes {
 }
 
 /// The load balancers.
-pub(super) struct LiveLoadBalancers(pub(super) Arc<Current>);
+pub(super) struct LiveLoadBalancers {
+    pub(super) current: Arc<Current>,
+    pub(super) reconciles: Arc<ReconcileMetrics>,
+}
 
 impl LiveLoadBalancers {
     fn inside(&self) -> Option<Arc<dyn AnyLoadBalancers>> {
-        self.0.parts().load_balancers.clone()
+        self.current.parts().load_balancers.clone()
     }
 }
 
@@ -129,5 +133,9 @@ impl AnyLoadBalancers for LiveLoadBalancers {
 
     fn poll_period(&self) -> Duration {
         self.inside().map_or(Duration::from_secs(2), |inside| inside.poll_period())
+    }
+
+    fn concluded(&self, reconciled: Reconciled) {
+        self.reconciles.observe(reconciled);
     }
 }

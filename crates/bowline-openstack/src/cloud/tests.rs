@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline_cloud::{
-    CallBudget, Capability, Cloud, CloudConfig, CloudContext, CloudError, ErrorClass, Instances, Urgency,
-    async_trait,
+    CallBudget, Capability, Cloud, CloudConfig, CloudContext, CloudError, ErrorClass, Instances, Reconcile,
+    Reconciled, Urgency, async_trait,
 };
 use openstack_client::{Timeouts, Transport};
 use sim_openstack::{Config, Fault, MEMBER, Rule, Service};
@@ -292,11 +292,23 @@ async fn calls_are_counted_under_the_names_that_dashboards_know() {
     cloud.register_metrics(&mut registry);
     cloud.initialize(&CloudContext::new("kubernetes")).await.unwrap();
     present(&found(&supported(cloud.instances()), "node-1").await);
+    let balancers = supported(cloud.load_balancers());
+    for (what, took, failed) in
+        [(Reconcile::Ensure, 40, false), (Reconcile::Ensure, 1, true), (Reconcile::Delete, 3, false)]
+    {
+        balancers.concluded(Reconciled { what, took: Duration::from_secs(took), failed });
+    }
     let mut text = String::new();
     prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
     for line in [
         "openstack_api_requests_total{request=\"server_list\"} 1",
         "openstack_api_request_duration_seconds_count{request=\"server_list\"} 1",
+        "cloudprovider_openstack_reconcile_total{operation=\"loadbalancer_ensure\"} 2",
+        "cloudprovider_openstack_reconcile_total{operation=\"loadbalancer_delete\"} 1",
+        "cloudprovider_openstack_reconcile_errors_total{operation=\"loadbalancer_ensure\"} 1",
+        "cloudprovider_openstack_reconcile_duration_seconds_sum{operation=\"loadbalancer_ensure\"} 41",
+        "cloudprovider_openstack_reconcile_duration_seconds_bucket{le=\"30.0\",operation=\"loadbalancer_ensure\"} 1",
+        "cloudprovider_openstack_reconcile_duration_seconds_bucket{le=\"50.0\",operation=\"loadbalancer_ensure\"} 2",
         "bowline_openstack_config_generation",
         "bowline_openstack_config_refused 0",
     ] {

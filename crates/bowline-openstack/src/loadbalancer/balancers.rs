@@ -15,9 +15,10 @@ use openstack_client::network::FloatingIp;
 use openstack_client::{Client, ProjectId};
 use tokio::sync::OnceCell;
 
+use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
 use super::found::Found;
-use super::group::{LeftOvers, SubnetRanges};
+use super::group::{LeftOvers, MadeGroups, SubnetRanges};
 use super::intent::Removal;
 use super::memory::Memory;
 use super::names::Names;
@@ -46,6 +47,8 @@ pub struct Balancers {
     pub(super) told: Told,
     pub(super) resolver: Resolver,
     pub(super) left_overs: LeftOvers,
+    pub(super) made_groups: MadeGroups,
+    pub(super) port_turns: PortTurns,
     pub(super) ranges: SubnetRanges,
     pub(super) all_balancers: SharedList<Vec<LoadBalancer>>,
     pub(super) all_floating: SharedList<Vec<FloatingIp>>,
@@ -98,6 +101,8 @@ impl Balancers {
             memory: Memory::default(),
             told: Told::default(),
             left_overs: LeftOvers::default(),
+            made_groups: MadeGroups::default(),
+            port_turns: PortTurns::default(),
             ranges: SubnetRanges::default(),
             all_balancers: SharedList::default(),
             all_floating: SharedList::default(),

@@ -4,6 +4,7 @@
 
 mod network;
 mod octavia;
+pub(super) mod port;
 
 use bowline_cloud::{CloudError, ErrorClass, Fence};
 use openstack_client::load_balancer::LoadBalancerCreate;
@@ -11,6 +12,7 @@ use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome};
 use tokio::time::Instant;
 
 use self::octavia::change;
+pub(super) use self::port::PortTurns;
 use super::balancers::Balancers;
 use super::step::{Action, CloudStep, Seen};
 use crate::error::cloud_error;

@@ -3,12 +3,12 @@
 //! In the order of a look: [`Targets::of`] says which Nodes are reached and where, [`observe()`] (or [`observe_many`]) reads the
 //! group and the ports of these Nodes, [`SubnetRanges`] knows the ranges of [`Targets::subnets`], [`WantedGroup::of`] makes the
 //! wish, and [`ensure_steps`] and [`removal_steps`] say what is to be done. Ports are read from Neutron at that moment and never
-//! from the shared inventory: that a port is missing in an older picture must not take the group from it, and a change needs the
-//! revision of now. A group that is not exactly of the Service's name is nobody's here and stays as it is.
+//! from the shared inventory: that a port is missing in an older picture must not take the group from it. A group that is not exactly of the Service's name is nobody's here and stays as it is.
 
 mod failure;
 mod index;
 mod left_over;
+mod made;
 mod observe;
 mod plan;
 mod ranges;
@@ -23,6 +23,7 @@ use openstack_client::network::{EtherType, Port, SecurityGroup};
 
 pub use self::failure::GroupError;
 pub use self::left_over::LeftOvers;
+pub use self::made::MadeGroups;
 pub use self::observe::{Asked, Observed, observe, observe_many};
 pub use self::plan::{ensure_steps, removal_steps};
 pub use self::ranges::SubnetRanges;

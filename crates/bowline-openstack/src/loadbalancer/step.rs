@@ -107,14 +107,19 @@ pub enum Action {
     CreateRules(SecurityGroupId, Vec<NewSecurityGroupRule>),
     /// Deletes a rule.
     DeleteRule(SecurityGroupRuleId, Option<WantedRule>),
-    /// Gives a port exactly these security groups, if nobody has changed it since.
-    SetPortGroups {
+    /// Gives a port one more security group; the others stay.
+    AddPortGroup {
         /// The port.
         port: PortId,
-        /// Its groups from now on.
-        groups: Vec<SecurityGroupId>,
-        /// The revision that was seen.
-        revision: Option<u64>,
+        /// The group.
+        group: SecurityGroupId,
+    },
+    /// Takes a security group off a port; the others stay.
+    RemovePortGroup {
+        /// The port.
+        port: PortId,
+        /// The group.
+        group: SecurityGroupId,
     },
     /// Takes a tag from a port; old releases of OCCM marked ports so.
     DeletePortTag {
@@ -162,7 +167,9 @@ impl CloudStep {
             Action::CreateGroup { name, .. } => name.clone(),
             Action::CreateRules(id, _) | Action::DeleteGroup(id) => id.to_string(),
             Action::DeleteRule(id, _) => id.to_string(),
-            Action::SetPortGroups { port, .. } | Action::DeletePortTag { port, .. } => port.to_string(),
+            Action::AddPortGroup { port, .. }
+            | Action::RemovePortGroup { port, .. }
+            | Action::DeletePortTag { port, .. } => port.to_string(),
         }
     }
 }
@@ -191,7 +198,9 @@ impl Step for CloudStep {
             Action::CreateGroup { .. } => (Verb::Create, "security group", None),
             Action::CreateRules(..) => (Verb::Create, "security group rule", None),
             Action::DeleteRule(..) => (Verb::Delete, "security group rule", None),
-            Action::SetPortGroups { .. } | Action::DeletePortTag { .. } => (Verb::Update, "port", None),
+            Action::AddPortGroup { .. } | Action::RemovePortGroup { .. } | Action::DeletePortTag { .. } => {
+                (Verb::Update, "port", None)
+            }
             Action::DeleteGroup(_) => (Verb::Delete, "security group", None),
         };
         let facts = StepFacts::new(verb, kind, self.target());
@@ -221,9 +230,9 @@ impl fmt::Display for CloudStep {
             Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: Some(port), .. }) => {
                 write!(f, "attach floating ip {id} to port {port}")
             }
-            Action::SetPortGroups { port, groups, .. } => {
-                let groups: Vec<&str> = groups.iter().map(SecurityGroupId::as_str).collect();
-                write!(f, "give port {port} the security groups [{}]", groups.join(" "))
+            Action::AddPortGroup { port, group } => write!(f, "add security group {group} to port {port}"),
+            Action::RemovePortGroup { port, group } => {
+                write!(f, "take security group {group} off port {port}")
             }
             Action::DeletePortTag { port, tag } => write!(f, "take the tag {tag} from port {port}"),
             _ => {

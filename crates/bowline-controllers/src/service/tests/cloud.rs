@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress, LoadBalancerRequest,
-    LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Refusal, ServiceKey, SetChange,
-    Step, StepFacts, Verb, Wait, async_trait,
+    LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Reconciled, Refusal, ServiceKey,
+    SetChange, Step, StepFacts, Verb, Wait, async_trait,
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -28,6 +28,10 @@ pub(super) struct State {
     pub(super) balancers: BTreeMap<String, Balancer>,
     /// Every change, as text.
     pub(super) changes: Vec<String>,
+    /// How each piece of work ended, as text.
+    pub(super) ended: Vec<String>,
+    /// What all plans refuse, if set.
+    pub(super) refusal: Option<&'static str>,
     /// The number of Services of each observation.
     pub(super) looks: Vec<usize>,
     pub(super) polls: usize,
@@ -175,6 +179,9 @@ impl LoadBalancers for FakeCloud {
         let act = |change| {
             Plan::Act(vec![Planned::new(FakeStep { uid: service.uid.to_string(), change }, "it differs")])
         };
+        if let Some(problem) = self.state().refusal {
+            return Plan::Refuse(Refusal { problems: vec![problem.into()] });
+        }
         match service.annotations.get("fake") {
             Some("elsewhere") => return Plan::Elsewhere,
             Some("refuse") => return Plan::Refuse(Refusal { problems: vec!["no such flavor".into()] }),
@@ -223,6 +230,11 @@ impl LoadBalancers for FakeCloud {
         self.perform(step)?;
         self.hang_in("execute", std::iter::once(step.uid.as_str())).await;
         Ok(())
+    }
+
+    fn concluded(&self, Reconciled { what, took, failed }: Reconciled) {
+        let end = if failed { "failed" } else { "done" };
+        self.state().ended.push(format!("{what:?} {end} {} s", took.as_secs()));
     }
 
     async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {

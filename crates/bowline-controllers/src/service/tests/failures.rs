@@ -122,21 +122,6 @@ async fn a_long_wait_says_what_it_waits_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_done_is_told_once_and_waits_for_a_change() {
-    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
-    cluster.put("web", |s| s["metadata"]["annotations"]["fake"] = json!("refuse"));
-    let meanwhile = async {
-        seconds(600).await;
-        assert_eq!(cloud.state().looks.len(), 1);
-        cluster.put("web", |s| s["metadata"]["annotations"]["fake"] = json!("fine"));
-        seconds(10).await;
-    };
-    run(&cluster, &cloud, meanwhile).await;
-    assert_eq!(cluster.state().events[0].2, "Error syncing load balancer: no such flavor");
-    assert_eq!(cloud.changes().len(), 3);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_poisoned_service_delays_no_other() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
     cloud.state().panic_for = Some("bad".into());

@@ -2,11 +2,12 @@
 
 use bowline_cloud::{CloudError, ErrorClass};
 use openstack_client::network::{
-    FloatingIp, FloatingIpCreate, NewSecurityGroupRule, PortUpdate, SecurityGroupCreate,
+    FloatingIp, FloatingIpCreate, NewSecurityGroupRule, SecurityGroupCreate, Tagged,
 };
 use openstack_client::{Client, Error, FloatingIpId, PortId, SubnetId};
 use tokio::time::Instant;
 
+use super::port::{add_group, remove_group};
 use super::{deleted, refused};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::step::Action;
@@ -45,14 +46,24 @@ impl Balancers {
             }
             Action::CreateGroup { name, description } => {
                 let new = SecurityGroupCreate { name: name.clone(), description: description.clone() };
-                neutron.create_security_group(&new).await.map(drop)
+                let made = neutron.create_security_group(&new).await;
+                made.map(|made| self.made_groups.made(name, made.id, Instant::now()))
             }
             Action::DeleteRule(id, _rule) => deleted(neutron.delete_security_group_rule(id).await),
-            Action::SetPortGroups { port, groups, revision } => {
-                let update = PortUpdate { security_groups: Some(groups.clone()), ..PortUpdate::default() };
-                neutron.update_port(port, &update, *revision).await.map(drop)
+            Action::AddPortGroup { port, group } => {
+                return add_group(&neutron, &self.port_turns, port, group).await;
             }
-            Action::DeleteGroup(id) => deleted(neutron.delete_security_group(id).await),
+            Action::RemovePortGroup { port, group } => {
+                return remove_group(&neutron, &self.port_turns, port, group).await;
+            }
+            Action::DeletePortTag { port, tag } => deleted(neutron.remove_tag(Tagged::Port(port), tag).await),
+            Action::DeleteGroup(id) => {
+                let result = deleted(neutron.delete_security_group(id).await);
+                if result.is_ok() {
+                    self.made_groups.deleted(id);
+                }
+                result
+            }
             _ => {
                 let why = "a step on a load balancer does not say on which; this is a defect of Bowline, please report it";
                 return Err(CloudError::new(ErrorClass::Fatal, why));

@@ -23,6 +23,17 @@ pub enum GroupError {
         /// All of them.
         ids: Vec<SecurityGroupId>,
     },
+    /// A group that was made a moment ago is not shown.
+    #[error(
+        "security group {id}, called {name}, was made a moment ago and Neutron does not show it; no second one is made, it is \
+         looked for again"
+    )]
+    NotShown {
+        /// The name.
+        name: String,
+        /// The group.
+        id: SecurityGroupId,
+    },
     /// The rules of a group need the range of a subnet that cannot be had.
     #[error(
         "the range of subnet {subnet}, from where the load balancer reaches the Nodes, is not known: {why}; see member-subnet-id \
@@ -50,6 +61,7 @@ impl GroupError {
                 ClientClass::NotFound | ClientClass::Unsupported => ErrorClass::Transient,
                 class => class_of(class),
             },
+            Self::NotShown { .. } => ErrorClass::Transient,
             Self::Several { .. } | Self::NoRange { .. } => ErrorClass::Invalid,
         }
     }

@@ -37,7 +37,8 @@ impl LeftOvers {
         if !self.may_be_there(network, project, name).await? {
             return Ok(None);
         }
-        let observed = observe(network, project, Asked { name, targets: &Targets::default() }).await?;
+        let asked = Asked { name, targets: &Targets::default(), made: None };
+        let observed = observe(network, project, asked).await?;
         if observed.found.is_none()
             && let Some(names) = self.names.lock().await.as_mut()
         {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use openstack_client::network::{
     Network, Port, PortQuery, SecurityGroup, SecurityGroupQuery, SecurityGroupRuleQuery,
 };
-use openstack_client::{Error, ProjectId};
+use openstack_client::{Error, ProjectId, SecurityGroupId};
 
 use super::index::Index;
 use super::{FoundGroup, GroupError, Target, Targets};
@@ -36,6 +36,8 @@ pub struct Asked<'a> {
     pub name: &'a str,
     /// The Nodes of the Service; none if it is to be removed.
     pub targets: &'a Targets,
+    /// The group, if it was made a moment ago: a list that lags behind does not show it.
+    pub made: Option<&'a SecurityGroupId>,
 }
 
 /// Looks for the group of one Service: by its name, then for the ports that have it, then, if there are Nodes without it, for theirs.
@@ -52,7 +54,7 @@ pub async fn observe(
         SecurityGroupQuery { project_id: Some(project.clone()), ..SecurityGroupQuery::by_name(asked.name) };
     let listed = network.security_groups(&query).of(PAGE_SIZE).all().await?;
     let group = only(asked.name, listed.into_iter().filter(|group| group.name == asked.name).collect())?;
-    let group = with_rules(network, group).await?;
+    let group = with_rules(network, or_made(network, group, asked).await?).await?;
     let mut ports = match &group {
         Some(group) => {
             let query = PortQuery { security_group: Some(group.id.clone()), ..PortQuery::default() };
@@ -94,9 +96,13 @@ pub async fn observe_many(
     let index = Index::of(&ports);
     let mut observed = Vec::with_capacity(asked.len());
     for asked in asked {
-        observed.push(match only(asked.name, groups.get(asked.name).cloned().unwrap_or_default()) {
-            Ok(group) => Ok(assemble(with_rules(network, group).await?, asked.targets, &index)),
+        let group = match only(asked.name, groups.get(asked.name).cloned().unwrap_or_default()) {
+            Ok(group) => or_made(network, group, *asked).await,
             Err(several) => Err(several),
+        };
+        observed.push(match group {
+            Ok(group) => Ok(assemble(with_rules(network, group).await?, asked.targets, &index)),
+            Err(own) => Err(own),
         });
     }
     Ok(observed)
@@ -133,6 +139,22 @@ fn only(name: &str, mut groups: Vec<SecurityGroup>) -> Result<Option<SecurityGro
         return Err(GroupError::Several { name: name.to_owned(), ids });
     }
     Ok(groups.pop())
+}
+
+/// The group that was listed, or the one that was made a moment ago.
+async fn or_made(
+    network: &Network,
+    listed: Option<SecurityGroup>,
+    asked: Asked<'_>,
+) -> Result<Option<SecurityGroup>, GroupError> {
+    let (None, Some(id)) = (&listed, asked.made) else { return Ok(listed) };
+    match network.security_group(id).await {
+        Ok(group) => Ok(Some(group)),
+        Err(error) if error.is_not_found() => {
+            Err(GroupError::NotShown { name: asked.name.to_owned(), id: id.clone() })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Neutron has the rules within the group. One that hides them there is asked for them: "not told" must not look like "none".

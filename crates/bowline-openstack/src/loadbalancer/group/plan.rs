@@ -1,7 +1,7 @@
 //! What is to be done about a security group. Pure.
 //!
-//! New rules come before old ones go, and rules before ports. Every change of a port says which revision it is meant for: if somebody
-//! else changes the groups of that port at the same time, Neutron refuses ours and we look again.
+//! New rules come before old ones go, and rules before ports. A change of a port is about the Service's own group only: the groups
+//! of other Services, and those of other people, come and go on the same port at the same time.
 
 use std::collections::BTreeSet;
 
@@ -120,29 +120,25 @@ fn port_steps(wanted: &WantedGroup, group: &SecurityGroupId, port: &Port) -> Vec
     let Some(own) = &port.security_groups else { return Vec::new() };
     match (wanted.ports.contains(&port.id), own.contains(group)) {
         (true, false) => {
-            let groups = own.iter().chain([group]).cloned().collect();
-            vec![planned(set(port, groups), "it is the port of a Node that gets traffic of the Service")]
+            let add = Action::AddPortGroup { port: port.id.clone(), group: group.clone() };
+            vec![planned(add, "it is the port of a Node that gets traffic of the Service")]
         }
         (false, true) => take_off(port, group, "its Node does not get traffic of the Service any more"),
         _ => Vec::new(),
     }
 }
 
-/// The groups that stay are sorted, as OCCM does it.
+/// The tag goes first: a port without the group is not seen again.
 fn take_off(port: &Port, group: &SecurityGroupId, why: &str) -> Vec<Planned<CloudStep>> {
-    let Some(own) = port.security_groups.as_ref().filter(|own| own.contains(group)) else {
+    if !port.security_groups.as_ref().is_some_and(|own| own.contains(group)) {
         return Vec::new();
-    };
-    let mut groups: Vec<SecurityGroupId> = own.iter().filter(|own| *own != group).cloned().collect();
-    groups.sort();
-    let mut steps = vec![planned(set(port, groups), why)];
+    }
+    let mut steps = Vec::new();
     if port.tags.iter().any(|tag| tag == group.as_str()) {
         let tag = Action::DeletePortTag { port: port.id.clone(), tag: group.to_string() };
         steps.push(planned(tag, "an old release of OCCM marked the port as having the group"));
     }
+    let remove = Action::RemovePortGroup { port: port.id.clone(), group: group.clone() };
+    steps.push(planned(remove, why));
     steps
-}
-
-fn set(port: &Port, groups: Vec<SecurityGroupId>) -> Action {
-    Action::SetPortGroups { port: port.id.clone(), groups, revision: port.revision_number }
 }

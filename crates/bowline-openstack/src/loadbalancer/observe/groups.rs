@@ -3,7 +3,9 @@
 //! Where groups are managed each Service wants one. Where they are not, what is left of another time is looked for once. Who goes
 //! leaves none behind, whatever is configured.
 
-use openstack_client::ProjectId;
+use bowline_cloud::{CloudError, Doubt};
+use openstack_client::{ProjectId, SecurityGroupId};
+use tokio::time::Instant;
 
 use super::{FEW, Grouped, Referred, Wish, together};
 use crate::loadbalancer::balancers::Balancers;
@@ -15,6 +17,7 @@ use crate::loadbalancer::trouble::Trouble;
 struct Search {
     name: String,
     targets: Targets,
+    made: Option<SecurityGroupId>,
 }
 
 impl Balancers {
@@ -46,18 +49,22 @@ impl Balancers {
         }
         let sight = &referred.sight;
         match (&sight.run.wish, &referred.references) {
-            (Wish::Ensure(intent), Some(references)) => Some(Search {
-                name: intent.names.security_group(),
-                targets: Targets::of(intent, &sight.run.request.nodes, &references.members),
-            }),
+            (Wish::Ensure(intent), Some(references)) => {
+                let targets = Targets::of(intent, &sight.run.request.nodes, &references.members);
+                Some(self.search_for(intent.names.security_group(), targets))
+            }
             (Wish::Remove(removal), _) => {
                 let at = sight.at.balancer.as_ref();
                 let busy = at.is_some_and(|at| at.balancer.provisioning_status.is_pending());
-                let search = || Search { name: removal.names.security_group(), targets: Targets::default() };
-                (!busy).then(search)
+                (!busy).then(|| self.search_for(removal.names.security_group(), Targets::default()))
             }
             (Wish::Ensure(_), None) => None,
         }
+    }
+
+    fn search_for(&self, name: String, targets: Targets) -> Search {
+        let made = self.made_groups.named(&name, Instant::now());
+        Search { name, targets, made }
     }
 
     async fn observe_groups(
@@ -69,7 +76,7 @@ impl Balancers {
         let asked: Vec<Asked<'_>> = searches
             .iter()
             .flatten()
-            .map(|search| Asked { name: &search.name, targets: &search.targets })
+            .map(|search| Asked { name: &search.name, targets: &search.targets, made: search.made.as_ref() })
             .collect();
         let answers = if asked.len() > FEW {
             match observe_many(&network, project, &asked).await {
@@ -120,6 +127,7 @@ impl From<GroupError> for Trouble {
     fn from(error: GroupError) -> Self {
         match error {
             GroupError::Call(error) => error.into(),
+            passing @ GroupError::NotShown { .. } => Self::Unknown(Doubt::from(&CloudError::from(passing))),
             wrong => Self::refused(wrong.to_string()),
         }
     }

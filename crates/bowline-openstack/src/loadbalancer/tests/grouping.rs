@@ -1,9 +1,16 @@
 //! Security groups of Services, looked at and made as the other things.
 
-use bowline_cloud::Purpose;
-use sim_openstack::Config;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Plan, Purpose, ServiceView, Unfenced};
+use futures::future::join_all;
+use http::Method;
+use jiff::Timestamp;
+use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::stage::{Stage, service};
+use crate::loadbalancer::step::CloudStep;
 
 fn groups(stage: &Stage) -> Vec<(String, usize)> {
     stage.simulation.sim.with(|cloud| {
@@ -47,4 +54,109 @@ async fn a_group_that_is_left_when_groups_are_no_longer_managed_goes() {
     stage.restart("sim");
     stage.drive(&mut web, Purpose::Ensure).await.settled();
     assert_eq!(groups(&stage), []);
+}
+
+/// The next step of each Service that has one.
+async fn next_steps(stage: &Stage, services: &[Arc<ServiceView>]) -> Vec<CloudStep> {
+    let requests: Vec<_> = services.iter().map(|one| stage.request(one, Purpose::Ensure)).collect();
+    let observed = LoadBalancers::observe(&stage.balancers, &requests).await;
+    let step = |(request, evidence): (_, Evidence<_>)| {
+        let observed = evidence.known().unwrap();
+        match LoadBalancers::plan(&stage.balancers, request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
+            Plan::Act(mut steps) => Some(steps.remove(0).step),
+            Plan::Settled(_) => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    requests.iter().zip(observed).filter_map(step).collect()
+}
+
+/// Made as a cluster has them whose groups were not managed before.
+async fn fifty_on_ten_nodes() -> (Stage, Vec<Arc<ServiceView>>) {
+    let mut stage = Stage::of_size(10, Config::default(), |_conf| {});
+    let mut services: Vec<_> = (0..50).map(|number| service(&format!("web-{number}"), 1)).collect();
+    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
+        end.settled();
+    }
+    stage.conf.load_balancer.manage_security_groups = true;
+    stage.restart("sim");
+    stage.clear();
+    (stage, services)
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_services_that_get_their_groups_at_once_write_each_port_once_for_each() {
+    let (stage, services) = fifty_on_ten_nodes().await;
+    // All answers take a while, so that all steps are on their way at the same time.
+    stage.simulation.fault(Rule::new(Fault::Slow(Duration::from_millis(200))).on(Service::Network));
+    let mut rounds = 0;
+    loop {
+        let steps = next_steps(&stage, &services).await;
+        if steps.is_empty() {
+            break;
+        }
+        rounds += 1;
+        for done in join_all(steps.iter().map(|step| stage.balancers.execute(step, &Unfenced))).await {
+            done.unwrap();
+        }
+    }
+    let made = groups(&stage);
+    assert_eq!((made.len(), made.iter().filter(|(_name, ports)| *ports == 10).count()), (50, 50));
+    let calls = |method: &str, path: &str| -> usize {
+        let end = format!(" {method} {path}");
+        let counts = stage.counts();
+        let count = counts.iter().find_map(|line| line.strip_suffix(end.as_str()));
+        count.map_or(0, |count| count.parse().unwrap())
+    };
+    let (writes, fresh) = (calls("PUT", "/v2.0/ports/{id}"), calls("GET", "/v2.0/ports/{id}"));
+    assert!((500..=550).contains(&writes) && fresh <= 550, "{writes} writes, {fresh} reads of ports");
+    // A group, its rules, two that go, and ten ports.
+    assert_eq!(rounds, 14);
+    assert!(calls("GET", "/v2.0/security-groups") <= rounds + 1, "{:?}", stage.counts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_that_neutrons_lists_do_not_show_yet_is_not_made_twice() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
+    // The lists of groups lag behind by most of a minute.
+    let behind = Rule::new(Fault::Stale(Duration::from_secs(50))).on(Service::Network).method(Method::GET);
+    let rule = stage.simulation.sim.with(|cloud| cloud.faults().add(behind.path("/v2.0/security-groups")));
+    let (few, many) = services.split_at_mut(1);
+    for end in stage.drive_all(few, Purpose::Ensure).await {
+        end.settled();
+    }
+    for end in stage.drive_all(many, Purpose::Ensure).await {
+        end.settled();
+    }
+    let made = groups(&stage);
+    assert!(made.len() == 6 && made.iter().all(|(_name, ports)| *ports == 3), "{made:?}");
+    assert!(stage.simulation.sim.with(|cloud| cloud.faults().acted(rule)) > Some(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_a_new_group_is_shown_nowhere_nothing_is_made_and_after_a_minute_it_is_believed() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut web = service("web", 1);
+    let made = loop {
+        let step = stage.first_step(&web, Purpose::Ensure).await;
+        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+        let made = groups(&stage);
+        if !made.is_empty() {
+            break made;
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    };
+    let gone = stage.simulation.sim.with(|cloud| {
+        let groups = &cloud.state().network.security_groups;
+        groups.iter().find(|group| group.name == made[0].0).unwrap().id.clone()
+    });
+    stage.simulation.edit(|state| drop(state.network.security_groups.remove(&gone)));
+    let doubt = stage.look(&web, Purpose::Ensure).await.known().unwrap_err();
+    assert_eq!(doubt.class, ErrorClass::Transient);
+    assert!(doubt.to_string().contains(&gone), "{doubt}");
+    assert_eq!(groups(&stage), []);
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(groups(&stage).len(), 1);
 }

@@ -242,3 +242,15 @@ async fn a_cloud_that_does_not_answer_leaves_a_doubt_and_no_refusal() {
     let evidence = stage.look(&service("web", 1), Purpose::Ensure).await;
     assert!(matches!(evidence, Evidence::Unknown(_)), "{evidence:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_with_a_service_itself_is_refused_again_and_again_without_a_question() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let web = annotated(&service("web", 1), annotations::KEEP_FLOATING_IP.key, "perhaps");
+    assert!(stage.refused(&web).await.contains("perhaps"));
+    stage.clear();
+    for _ in 0..3 {
+        stage.refused(&web).await;
+    }
+    assert_eq!(stage.simulation.calls(), 0, "{:?}", stage.counts());
+}

@@ -74,8 +74,12 @@ impl Stage {
     }
 
     pub(super) fn with(config: Config, change: impl FnOnce(&mut CloudConf)) -> Self {
+        Self::of_size(3, config, change)
+    }
+
+    pub(super) fn of_size(servers: usize, config: Config, change: impl FnOnce(&mut CloudConf)) -> Self {
         let clouds = clouds_yaml(&config);
-        let simulation = Simulation::new(config, 3);
+        let simulation = Simulation::new(config, servers);
         let mut conf = CloudConf::default();
         conf.load_balancer.subnet_id = simulation.estate.subnet.clone();
         conf.load_balancer.floating_network_id = simulation.estate.external_network.clone();
@@ -84,7 +88,7 @@ impl Stage {
         let balancers = balancers(simulation.client.clone(), &conf, &events);
         let mut stage =
             Self { simulation, clouds, conf, balancers, events, nodes: NodeSet::default(), polls: 0 };
-        stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(3)) };
+        stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(servers)) };
         stage
     }
 

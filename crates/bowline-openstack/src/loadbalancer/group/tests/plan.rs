@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use bowline_cloud::Planned;
+use openstack_client::PortId;
 use openstack_client::network::{EtherType, Port, SecurityGroup, SecurityGroupRule};
-use openstack_client::{PortId, SecurityGroupId};
 use serde_json::{Value, json};
 
 use super::{NAME, port};
@@ -73,10 +73,8 @@ fn shown(steps: &[Planned<CloudStep>]) -> Vec<String> {
             format!("rules [{}]", rules.collect::<Vec<_>>().join(", "))
         }
         Action::DeleteRule(id, _) => format!("no rule {id}"),
-        Action::SetPortGroups { port, groups, revision } => {
-            let groups: Vec<&str> = groups.iter().map(SecurityGroupId::as_str).collect();
-            format!("{port}@{} has {}", revision.unwrap(), groups.join("+"))
-        }
+        Action::AddPortGroup { port, group } => format!("{port}+{group}"),
+        Action::RemovePortGroup { port, group } => format!("{port}-{group}"),
         Action::DeletePortTag { port, tag } => format!("{port} has no tag {tag}"),
         Action::DeleteGroup(id) => format!("no group {id}"),
         other => panic!("not a step of a group: {other:?}"),
@@ -166,14 +164,14 @@ fn ports_get_the_group_and_the_ports_of_departed_nodes_lose_it() {
     ];
     let found = found(vec![rule("r1", &json!({}))], ports);
     let wanted = wanted(&[tcp(30080, RANGE)], &["p1", "p2", "p5"]);
-    assert_eq!(steps(Some(&wanted), Some(&found)), ["p1@7 has z+a+g1", "p3@7 has a+z"]);
+    assert_eq!(steps(Some(&wanted), Some(&found)), ["p1+g1", "p3-g1"]);
 }
 
 #[test]
 fn rules_come_before_ports_and_new_ones_before_old_ones_go() {
     let found = found(vec![egress("e4", "IPv4")], vec![port("p1", "sa", ("s1", "10.0.0.5"), &["a"])]);
     let wanted = wanted(&[tcp(30080, RANGE)], &["p1"]);
-    let expected = ["rules [IPv4 tcp 30080 10.0.0.0/24]", "no rule e4", "p1@7 has a+g1"];
+    let expected = ["rules [IPv4 tcp 30080 10.0.0.0/24]", "no rule e4", "p1+g1"];
     assert_eq!(steps(Some(&wanted), Some(&found)), expected);
 }
 
@@ -187,7 +185,7 @@ fn removal_takes_the_group_and_the_tag_of_old_releases_off_all_ports_first() {
         port("p3", "sc", ("s1", "10.0.0.7"), &["a"]),
     ];
     let found = found(vec![rule("r1", &json!({}))], ports);
-    let expected = ["p1@7 has ", "p2@7 has a+z", "p2 has no tag g1", "no group g1"];
+    let expected = ["p1-g1", "p2 has no tag g1", "p2-g1", "no group g1"];
     assert_eq!(shown(&removal_steps(&found)), expected);
     assert_eq!(steps(None, Some(&found)), expected, "a group that is not wanted any more goes");
 }
@@ -216,9 +214,9 @@ fn every_step_says_what_it_does_and_why() {
         [
             "create security group rule g1",
             "delete security group rule e4",
-            "give port p1 the security groups [a g1]",
-            "give port p2 the security groups []",
+            "add security group g1 to port p1",
             "take the tag g1 from port p2",
+            "take security group g1 off port p2",
         ]
     );
     let reasons: BTreeSet<&str> = steps.iter().map(|planned| planned.reason.as_str()).collect();

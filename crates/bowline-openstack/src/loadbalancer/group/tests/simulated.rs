@@ -1,14 +1,20 @@
 //! All of it on the simulator: looks, plans and steps, and how many calls they take.
 
-use bowline_cloud::{ErrorClass, NodeSet, ServiceView};
-use http::Uri;
-use openstack_client::network::{Network, PortUpdate, SecurityGroupCreate, Tagged};
-use openstack_client::{Error, ErrorClass as ClientClass, ProjectId, SubnetId};
-use sim_openstack::network::{Port as SimPort, add_group};
+use std::time::Duration;
+
+use bowline_cloud::{CloudError, ErrorClass, NodeSet, ServiceView};
+use futures::future::join;
+use http::{Method, Uri};
+use openstack_client::network::{Network, SecurityGroupCreate, Tagged};
+use openstack_client::{PortId, ProjectId, SecurityGroupId, SubnetId};
+use sim_openstack::network::{Port as SimPort, add_group as new_group};
 use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::{NAME, intent, node, nodes, service};
+use crate::error::cloud_error;
 use crate::instances::simulation::Simulation;
+use crate::loadbalancer::execute::PortTurns;
+use crate::loadbalancer::execute::port::{add_group, remove_group};
 use crate::loadbalancer::group::{
     Asked, GroupError, LeftOvers, Observed, SubnetRanges, Targets, WantedGroup, ensure_steps, observe,
     observe_many, removal_steps,
@@ -23,6 +29,7 @@ const BASE: &str = "k8s-nodes";
 struct World {
     simulation: Simulation,
     ranges: SubnetRanges,
+    turns: PortTurns,
     project: ProjectId,
 }
 
@@ -33,7 +40,8 @@ impl World {
 
     fn of(simulation: Simulation) -> Self {
         let project = ProjectId::new(simulation.estate.project.as_str()).unwrap();
-        Self { simulation, ranges: SubnetRanges::default(), project }
+        let (ranges, turns) = (SubnetRanges::default(), PortTurns::default());
+        Self { simulation, ranges, turns, project }
     }
 
     fn network(&self) -> Network {
@@ -67,7 +75,7 @@ impl World {
     }
 
     async fn observe(&self, name: &str, targets: &Targets) -> Result<Observed, GroupError> {
-        observe(&self.network(), &self.project, Asked { name, targets }).await
+        observe(&self.network(), &self.project, Asked { name, targets, made: None }).await
     }
 
     async fn wanted(&self, service: &ServiceView, targets: &Targets, observed: &Observed) -> WantedGroup {
@@ -91,7 +99,7 @@ impl World {
                 return round;
             }
             for step in steps {
-                perform(&self.network(), &step.action).await.unwrap();
+                self.perform(&step.action).await.unwrap();
             }
         }
         panic!("it does not come to rest");
@@ -109,6 +117,45 @@ impl World {
         self.simulation.edit(|state| {
             state.network.ports.update(&id, change).unwrap();
         });
+    }
+
+    /// Does what a step says, and nothing else.
+    async fn perform(&self, action: &Action) -> Result<(), CloudError> {
+        let (network, turns) = (self.network(), &self.turns);
+        let result = match action {
+            Action::CreateGroup { name, description } => {
+                let group = SecurityGroupCreate { name: name.clone(), description: description.clone() };
+                network.create_security_group(&group).await.map(drop)
+            }
+            Action::CreateRules(_, rules) => network.create_security_group_rules(rules).await.map(drop),
+            Action::DeleteRule(id, _) => network.delete_security_group_rule(id).await,
+            Action::AddPortGroup { port, group } => return add_group(&network, turns, port, group).await,
+            Action::RemovePortGroup { port, group } => {
+                return remove_group(&network, turns, port, group).await;
+            }
+            Action::DeletePortTag { port, tag } => network.remove_tag(Tagged::Port(port), tag).await,
+            Action::DeleteGroup(id) => network.delete_security_group(id).await,
+            other => panic!("not a step of a group: {other:?}"),
+        };
+        result.map_err(cloud_error)
+    }
+
+    /// Somebody else gives the first port a group of theirs.
+    fn add_theirs(&self, name: &str) {
+        let project = &self.simulation.estate.project;
+        let theirs = self.simulation.sim.with(|cloud| new_group(cloud.world(), project, name));
+        self.edit_port(0, |port| {
+            port.security_groups.push(theirs);
+            port.revision_number += 1;
+        });
+    }
+
+    fn group(&self, name: &str) -> SecurityGroupId {
+        self.simulation.sim.with(|cloud| {
+            let groups = &cloud.state().network.security_groups;
+            let found = groups.iter().find(|group| group.name == name).unwrap();
+            SecurityGroupId::new(found.id.as_str()).unwrap()
+        })
     }
 
     /// The names of the groups of a server's port.
@@ -134,25 +181,6 @@ impl World {
                 })
                 .collect()
         })
-    }
-}
-
-/// Does what a step says, and nothing else.
-async fn perform(network: &Network, action: &Action) -> Result<(), Error> {
-    match action {
-        Action::CreateGroup { name, description } => {
-            let group = SecurityGroupCreate { name: name.clone(), description: description.clone() };
-            network.create_security_group(&group).await.map(drop)
-        }
-        Action::CreateRules(_, rules) => network.create_security_group_rules(rules).await.map(drop),
-        Action::DeleteRule(id, _) => network.delete_security_group_rule(id).await,
-        Action::SetPortGroups { port, groups, revision } => {
-            let update = PortUpdate { security_groups: Some(groups.clone()), ..PortUpdate::default() };
-            network.update_port(port, &update, *revision).await.map(drop)
-        }
-        Action::DeletePortTag { port, tag } => network.remove_tag(Tagged::Port(port), tag).await,
-        Action::DeleteGroup(id) => network.delete_security_group(id).await,
-        other => panic!("not a step of a group: {other:?}"),
     }
 }
 
@@ -189,8 +217,13 @@ async fn fifty_nodes_get_the_group_and_every_look_takes_the_same_few_reads() {
     let reads: Vec<&String> = calls.iter().filter(|call| call.contains(" GET /v2.0/")).collect();
     assert_eq!(
         reads,
-        ["4 GET /v2.0/ports", "3 GET /v2.0/security-groups", "1 GET /v2.0/subnets/{id}"],
-        "three looks"
+        [
+            "4 GET /v2.0/ports",
+            "50 GET /v2.0/ports/{id}",
+            "3 GET /v2.0/security-groups",
+            "1 GET /v2.0/subnets/{id}"
+        ],
+        "three looks, and each port right before it is written"
     );
     let (steps, calls) = world.counted(world.plan(&service(), &all)).await;
     assert!(steps.is_empty());
@@ -213,26 +246,63 @@ async fn a_change_by_somebody_else_is_not_lost() {
     let world = World::new(1);
     let nodes = world.nodes([0]);
     for step in world.plan(&service(), &nodes).await {
-        perform(&world.network(), &step.action).await.unwrap();
+        world.perform(&step.action).await.unwrap();
     }
     let steps = world.plan(&service(), &nodes).await;
-    // Between our look and our step somebody gives the port a group of theirs.
-    let project = &world.simulation.estate.project;
-    let theirs = world.simulation.sim.with(|cloud| add_group(cloud.world(), project, "theirs"));
-    world.edit_port(0, |port| {
-        port.security_groups.push(theirs.clone());
-        port.revision_number += 1;
-    });
-    let mut refused = None;
-    for step in steps {
-        if let Err(error) = perform(&world.network(), &step.action).await {
-            refused = Some(error);
+    // Between our look and our step somebody gives the port a group of theirs…
+    world.add_theirs("early");
+    // …and another one after we have read the port and before we write it.
+    let late = Rule::new(Fault::Slow(Duration::from_secs(2))).on(Service::Network).method(Method::GET);
+    world.simulation.fault(late.path("/v2.0/ports/{id}").times(1));
+    let act = async {
+        for step in &steps {
+            world.perform(&step.action).await.unwrap();
         }
+    };
+    let meanwhile = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        world.add_theirs("late");
+    };
+    let (((), ()), calls) = world.counted(join(act, meanwhile)).await;
+    assert_eq!(world.groups(0), [BASE, "early", "late", NAME]);
+    let refused_and_again = ["2 GET /v2.0/ports/{id}", "2 PUT /v2.0/ports/{id}"];
+    assert!(refused_and_again.iter().all(|call| calls.iter().any(|made| made == call)), "{calls:?}");
+    assert_eq!(world.ensure(&service(), &nodes).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_port_that_somebody_changes_all_the_time_is_left_to_the_next_look() {
+    let world = World::new(1);
+    let nodes = world.nodes([0]);
+    for step in world.plan(&service(), &nodes).await {
+        world.perform(&step.action).await.unwrap();
     }
-    let refused = refused.unwrap();
-    assert_eq!((refused.status(), refused.class()), (Some(412), ClientClass::Conflict));
-    assert_eq!(world.ensure(&service(), &nodes).await, 1, "what is left is done with the next look");
-    assert_eq!(world.groups(0), [BASE, "theirs", NAME]);
+    let steps = world.plan(&service(), &nodes).await;
+    let stale = Fault::status(http::StatusCode::PRECONDITION_FAILED);
+    world.simulation.fault(Rule::new(stale).on(Service::Network).method(Method::PUT));
+    let add = &steps.last().unwrap().action;
+    let (refused, calls) = world.counted(world.perform(add)).await;
+    assert_eq!(refused.unwrap_err().class(), ErrorClass::Conflict);
+    assert_eq!(calls, ["3 GET /v2.0/ports/{id}", "3 PUT /v2.0/ports/{id}"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_so_already_is_not_written_and_a_port_that_is_gone_has_no_group() {
+    let world = World::new(2);
+    world.ensure(&service(), &world.nodes(0..2)).await;
+    let group = world.group(NAME);
+    let port = |index: usize| PortId::new(world.port(index).id).unwrap();
+    let add = Action::AddPortGroup { port: port(0), group: group.clone() };
+    let (added, calls) = world.counted(world.perform(&add)).await;
+    added.unwrap();
+    assert_eq!(calls, ["1 GET /v2.0/ports/{id}"]);
+    let remove = Action::RemovePortGroup { port: port(1), group };
+    world.perform(&remove).await.unwrap();
+    let (removed, calls) = world.counted(world.perform(&remove)).await;
+    removed.unwrap();
+    assert_eq!(calls, ["1 GET /v2.0/ports/{id}"]);
+    world.simulation.remove(1);
+    world.perform(&remove).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -242,14 +312,11 @@ async fn two_services_share_the_port_of_a_node_and_one_leaves_it_to_the_other() 
     world.ensure(&service(), &nodes).await;
     world.ensure(&other(), &nodes).await;
     assert_eq!(world.groups(0), [BASE, NAME, OTHER]);
-    let id = world.simulation.sim.with(|cloud| {
-        let groups = &cloud.state().network.security_groups;
-        groups.iter().find(|group| group.name == NAME).unwrap().id.clone()
-    });
-    world.edit_port(0, |port| port.tags = vec!["mine".to_owned(), id]);
+    let id = world.group(NAME);
+    world.edit_port(0, |port| port.tags = vec!["mine".to_owned(), id.to_string()]);
     let found = world.observe(NAME, &Targets::default()).await.unwrap().found.unwrap();
     for planned in removal_steps(&found) {
-        perform(&world.network(), &planned.step.action).await.unwrap();
+        world.perform(&planned.step.action).await.unwrap();
     }
     let mut left = world.groups(0);
     left.sort();
@@ -294,7 +361,7 @@ async fn a_list_that_was_cut_takes_the_group_from_nobody() {
         world.simulation.fault(cut.after(skip).times(1));
         assert!(world.plan(&service(), &nodes).await.is_empty());
         let targets = world.targets(&service(), &nodes);
-        let asked = [Asked { name: NAME, targets: &targets }];
+        let asked = [Asked { name: NAME, targets: &targets, made: None }];
         let observed = observe_many(&world.network(), &world.project, &asked).await.unwrap();
         let observed = observed[0].as_ref().unwrap();
         let wanted = world.wanted(&service(), &targets, observed).await;
@@ -315,7 +382,10 @@ async fn two_groups_of_one_name_are_an_error_that_names_both_and_touches_no_othe
     let error = world.observe(NAME, &targets).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Invalid);
     assert!(ids.iter().all(|id| error.to_string().contains(id.as_str())), "{error}");
-    let asked = [Asked { name: NAME, targets: &targets }, Asked { name: OTHER, targets: &targets }];
+    let asked = [
+        Asked { name: NAME, targets: &targets, made: None },
+        Asked { name: OTHER, targets: &targets, made: None },
+    ];
     let observed = observe_many(&world.network(), &world.project, &asked).await.unwrap();
     assert!(matches!(observed[0], Err(GroupError::Several { .. })));
     assert!(observed[1].as_ref().is_ok_and(|observed| observed.found.is_none()));
@@ -363,7 +433,7 @@ async fn twenty_services_on_fifty_nodes_are_seen_with_two_lists_and_as_one_by_on
         .iter()
         .map(String::as_str)
         .chain([NAME])
-        .map(|name| Asked { name, targets: &targets })
+        .map(|name| Asked { name, targets: &targets, made: None })
         .collect();
     let (observed, calls) = world.counted(observe_many(&world.network(), &world.project, &asked)).await;
     assert_eq!(calls, ["1 GET /v2.0/ports", "1 GET /v2.0/security-groups"]);
@@ -418,7 +488,7 @@ async fn what_is_left_of_a_time_with_groups_is_found_with_one_list_for_all_servi
     let found = left.find(&network, project, NAME).await.unwrap().unwrap();
     assert_eq!(found.ports.len(), 2);
     for planned in ensure_steps(None, Some(&found)) {
-        perform(&network, &planned.step.action).await.unwrap();
+        world.perform(&planned.step.action).await.unwrap();
     }
     assert_eq!((world.groups(0), world.rules(NAME).len()), (vec![BASE.to_owned()], 0));
     let (again, calls) = world.counted(left.find(&network, project, NAME)).await;
