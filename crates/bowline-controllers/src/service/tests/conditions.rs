@@ -95,7 +95,7 @@ async fn what_cannot_be_seen_is_unknown_and_what_is_refused_waits_for_a_person()
         seconds(30).await;
         assert_eq!(
             cluster.condition("odd"),
-            said("False", "Refused", "Waiting for a change of the Service: no such flavor")
+            said("False", "Refused", "Waiting for a change of the Service or of the cloud: no such flavor")
         );
         cloud.state().doubt = Some(Doubt::new("wrong password"));
         cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));

@@ -58,7 +58,7 @@ async fn looks_at_what_stays_refused_become_rare_and_say_nothing() {
         assert_eq!(said(&cluster), (2, 2), "other words are news");
         assert_eq!(
             cluster.condition("web").unwrap()[2],
-            "Waiting for a change of the Service: floating IP f-1 is in use"
+            "Waiting for a change of the Service or of the cloud: floating IP f-1 is in use"
         );
     };
     run(&cluster, &cloud, meanwhile).await;
