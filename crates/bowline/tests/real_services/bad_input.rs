@@ -25,7 +25,9 @@ struct Case {
     reason: &'static str,
     /// Parts of the event.
     says: Vec<String>,
-    mended: Option<Value>,
+    mended: Value,
+    /// Whether it has a load balancer meanwhile, for which only the address is missing.
+    waits: bool,
 }
 
 impl Case {
@@ -36,7 +38,8 @@ impl Case {
             wrong: service(name, annotations, &json!({})),
             reason: "Refused",
             says: says.iter().map(|part| (*part).to_owned()).collect(),
-            mended: Some(service(name, &[], &json!({}))),
+            mended: service(name, &[], &json!({})),
+            waits: false,
         }
     }
 
@@ -45,8 +48,14 @@ impl Case {
         Self { wrong: service(name, &[], spec), ..Self::annotated(name, &[], says) }
     }
 
+    /// One that is tried again by itself.
     fn failing(self) -> Self {
         Self { reason: "SyncFailed", ..self }
+    }
+
+    /// The same after its load balancer was made.
+    fn waiting(self) -> Self {
+        Self { waits: true, ..self.failing() }
     }
 }
 
@@ -54,13 +63,34 @@ impl Case {
 async fn bad_input_is_told_leaves_nothing_and_is_mended() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
     let site = Site::start(&tools, Arc::new(Cloud::start(2).await?), "").await?;
-    let _manager = site.run(&["--cluster-name=harbour"])?;
-    //malformed_annotations(&site).await?;
+    let manager = site.run(&["--cluster-name=harbour"])?;
+    malformed_annotations(&site).await?;
     references_that_lead_nowhere(&site).await?;
     things_of_others(&site).await?;
     used_up_quotas(&site).await?;
     no_node_fits(&site).await?;
-    nothing_is_left(&site).await
+    source_ranges_are_refused_at_once(&site).await?;
+    manager.end().await?;
+    names_that_are_cut(&site).await
+}
+
+/// Names have at most 255 bytes, as OCCM cuts them; two Services whose names are the same then do not get the same thing.
+async fn names_that_are_cut(site: &Site) -> anyhow::Result<()> {
+    let cluster = "c".repeat(200);
+    let _manager = site.run(&[&format!("--cluster-name={cluster}")])?;
+    let common = format!("long-{}", "x".repeat(40));
+    let (first, second) = (format!("{common}-a"), format!("{common}-b"));
+    site.user.apply(&service(&first, &[], &json!({}))).await?;
+    let one = site.until_ready(&first).await?;
+    let name =
+        site.member.rows("loadbalancer list").await?[0]["name"].as_str().context("no name")?.to_owned();
+    ensure!(name.len() == 255, "{name}");
+    site.user.apply(&service(&second, &[], &json!({}))).await?;
+    let other =
+        site.until_service(&second, "is told of or served", |service| !condition(service).is_null()).await?;
+    println!("CUT {} {:?} {:#?}", condition(&other), address(&other), site.warnings(&second).await?);
+    println!("CUT first {} {:?}", condition(&site.user.service(&first).await?), address(&one));
+    delete_all(site, &[&first, &second], 0).await
 }
 
 /// A value that a row does not accept; none if it accepts every text.
@@ -91,38 +121,105 @@ async fn malformed_annotations(site: &Site) -> anyhow::Result<()> {
     let mut cases: Vec<Case> = Vec::new();
     for (place, (row, value)) in wrong.iter().enumerate() {
         let said = format!("annotation {} is {value:?}", row.key);
-        let accepted = if false { String::new() } else { row.kind.accepted() };
-        cases.push(Case::annotated(&format!("wrong-{place}"), &[(row.key, value)], &[&said, &accepted]));
+        cases.push(Case::annotated(
+            &format!("wrong-{place}"),
+            &[(row.key, value)],
+            &[&said, &row.kind.accepted()],
+        ));
     }
     let few: Vec<(&str, &str)> = wrong.iter().take(5).map(|(row, value)| (row.key, *value)).collect();
     let keys: Vec<&str> = few.iter().map(|(key, _)| *key).collect();
     cases.push(Case::annotated("wrong-few", &few, &keys));
     let all: Vec<(&str, &str)> = wrong.iter().map(|(row, value)| (row.key, *value)).collect();
-    let keys: Vec<&str> = all.iter().map(|(key, _)| *key).collect();
-    cases.push(Case::annotated("wrong-all", &all, &keys));
+    // An event has 1024 bytes, which are as many as fit.
+    cases.push(Case::annotated("wrong-all", &all, &[all[0].0, openstack!("class"), openstack!("subnet-id")]));
     told_and_mended(site, &cases).await
 }
 
 async fn references_that_lead_nowhere(site: &Site) -> anyhow::Result<()> {
     let certificate = format!("http://barbican/v1/secrets/{NOWHERE}");
+    let tls = openstack!("default-tls-container-ref");
+    let things = site.cloud.prepare("spare").await?;
+    let vanished = subnet_that_was_used(site).await?;
+    let annotated =
+        |name, key, value, place: &str| Case::annotated(name, &[(key, value)], &[value, place]).failing();
     let cases = [
-        Case::annotated("subnet", &[(openstack!("subnet-id"), NOWHERE)], &[NOWHERE]),
-        Case::annotated("member-subnet", &[(openstack!("member-subnet-id"), NOWHERE)], &[NOWHERE]),
-        Case::annotated("port", &[(openstack!("port-id"), NOWHERE)], &[NOWHERE]),
-        Case::annotated("flavor", &[(openstack!("flavor-id"), NOWHERE)], &[NOWHERE]),
-        Case::annotated("zone", &[(openstack!("availability-zone"), "nosuch")], &["nosuch"]),
-        Case::annotated("external", &[(openstack!("floating-network-id"), NOWHERE)], &[NOWHERE]),
-        Case::annotated("external-subnet", &[(openstack!("floating-subnet-id"), NOWHERE)], &[NOWHERE]),
-        Case::annotated("external-name", &[(openstack!("floating-subnet"), "nosuch")], &["floating-subnet"]),
-        Case::annotated(
-            "certificate",
-            &[(openstack!("default-tls-container-ref"), &certificate)],
-            &[NOWHERE],
+        annotated("subnet", openstack!("subnet-id"), NOWHERE, "/subnet-id or subnet-id in cloud.conf"),
+        annotated("vanished", openstack!("subnet-id"), &vanished, "/subnet-id or subnet-id in cloud.conf"),
+        annotated(
+            "member-subnet",
+            openstack!("member-subnet-id"),
+            NOWHERE,
+            "Correct annotation loadbalancer.openstack.org/member-subnet-id",
         ),
-        Case::annotated("vip", &[("loadbalancer.bowline.dev/vip-address", "192.0.2.77")], &["192.0.2.77"]),
-        Case::specified("outside", &json!({"loadBalancerIP": "192.0.2.78"}), &["192.0.2.78"]),
+        annotated(
+            "port",
+            openstack!("port-id"),
+            NOWHERE,
+            "Correct annotation loadbalancer.openstack.org/port-id",
+        ),
+        annotated(
+            "flavor",
+            openstack!("flavor-id"),
+            NOWHERE,
+            "Correct annotation loadbalancer.openstack.org/flavor-id",
+        ),
+        Case::annotated("zone", &[(openstack!("availability-zone"), "nosuch")], &["/availability-zone"])
+            .failing(),
+        annotated("vip", "loadbalancer.bowline.dev/vip-address", "192.0.2.77", "spec.loadBalancerIP"),
+        annotated(
+            "external",
+            openstack!("floating-network-id"),
+            NOWHERE,
+            "floating-network-id in cloud.conf",
+        )
+        .waiting(),
+        Case::specified(
+            "outside",
+            &json!({"loadBalancerIP": "192.0.2.78"}),
+            &["192.0.2.78", "openstack floating ip create"],
+        )
+        .waiting(),
+        Case::annotated(
+            "external-subnet",
+            &[(openstack!("floating-subnet-id"), NOWHERE)],
+            &[NOWHERE, "accepted: a subnet of the external network"],
+        ),
+        Case::annotated(
+            "external-name",
+            &[(openstack!("floating-subnet"), "nosuch")],
+            &["correct the annotations or cloud.conf"],
+        ),
+        Case::annotated(
+            "lost",
+            &[(openstack!("load-balancer-id"), NOWHERE)],
+            &[NOWHERE, "correct or remove it"],
+        ),
+        Case {
+            mended: service("certificate", &[(tls, &things.secret)], &json!({})),
+            ..Case::annotated(
+                "certificate",
+                &[(tls, &certificate)],
+                &[NOWHERE, "correct default-tls-container-ref"],
+            )
+        },
     ];
-    told_and_mended(site, &cases).await
+    told_and_mended(site, &cases).await?;
+    site.member.done(&format!("floating ip delete {}", things.floating_ip)).await
+}
+
+/// A subnet that had a load balancer, and then was deleted with its network.
+async fn subnet_that_was_used(site: &Site) -> anyhow::Result<String> {
+    site.member.json("network create passing").await?;
+    let subnet = "subnet create --network passing --subnet-range 192.168.99.0/24 passing";
+    let subnet = site.member.json(subnet).await?["id"].as_str().context("no id")?.to_owned();
+    let internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
+    let annotations = [(openstack!("subnet-id"), subnet.as_str()), (internal, "true")];
+    site.user.apply(&service("passing", &annotations, &json!({}))).await?;
+    site.until_ready("passing").await?;
+    delete_all(site, &["passing"], 1).await?;
+    site.member.done("network delete passing").await?;
+    Ok(subnet)
 }
 
 /// Floating IPs and load balancers that are another project's, or lead to another thing already.
@@ -136,17 +233,17 @@ async fn things_of_others(site: &Site) -> anyhow::Result<()> {
     let (busy, theirs) = (text(&busy, "floating_ip_address")?, text(&theirs, "floating_ip_address")?);
     let create = format!("loadbalancer create --name theirs --project {other} --vip-subnet-id k8s-subnet");
     let balancer = text(&site.operator.json(&create).await?, "id")?;
-    let certificate = format!("http://barbican/v1/secrets/{NOWHERE}");
+    let there = "detach it there or ask for another address";
     let cases = [
-        Case::specified(
-            "busy",
-            &json!({"loadBalancerIP": busy}),
-            &[&busy, &port, "detach it there or ask for another"],
+        Case::specified("busy", &json!({"loadBalancerIP": busy}), &[&busy, &port, there]),
+        Case::annotated("pinned", &[("loadbalancer.bowline.dev/floating-ip", &busy)], &[&busy, &port, there]),
+        Case::specified("foreign", &json!({"loadBalancerIP": theirs}), &[&theirs, "is not of this project"])
+            .waiting(),
+        Case::annotated(
+            "their-balancer",
+            &[(openstack!("load-balancer-id"), &balancer)],
+            &[&balancer, "correct or remove it"],
         ),
-        Case::specified("foreign", &json!({"loadBalancerIP": theirs}), &[&theirs]),
-        Case::annotated("their-balancer", &[(openstack!("load-balancer-id"), &balancer)], &[&balancer]),
-        Case::annotated("pinned", &[("loadbalancer.bowline.dev/floating-ip", &busy)], &[&busy]),
-        Case::annotated("secret", &[(openstack!("default-tls-container-ref"), &certificate)], &[NOWHERE]),
     ];
     told_and_mended(site, &cases).await?;
     let shown = site.operator.json(&format!("loadbalancer show {balancer}")).await?;
@@ -172,33 +269,44 @@ async fn used_up_quotas(site: &Site) -> anyhow::Result<()> {
     for name in ["first", "second"] {
         site.until_ready(name).await?;
     }
-    delete_all(site, &["first", "second"]).await
+    delete_all(site, &["first", "second"], 0).await
 }
 
 async fn no_node_fits(site: &Site) -> anyhow::Result<()> {
     let nobody = [(openstack!("node-selector"), "kubernetes.io/hostname=nobody")];
-    let unknown = [(openstack!("load-balancer-id"), NOWHERE)];
-    site.user
-        .apply_all(&[service("lonely", &nobody, &json!({})), service("lost", &unknown, &json!({}))])
+    site.user.apply(&service("lonely", &nobody, &json!({}))).await?;
+    site.until_ready("lonely").await?;
+    let warnings = site
+        .until("a warning on lonely", async || {
+            Ok(Some(site.warnings("lonely").await?).filter(|warnings| !warnings.is_empty()))
+        })
         .await?;
-    for name in ["lonely", "lost"] {
-        let service = site.until_ready(name).await?;
-        println!(
-            "{name}: {} {:#?} {:?}",
-            condition(&service),
-            site.warnings(name).await?,
-            crate::site::balancer_id(&service)
-        );
-    }
-    delete_all(site, &["lonely", "lost"]).await
+    let (reason, text) = &warnings[0];
+    ensure!(reason == "LoadBalancerWithoutMembers" && text.contains("label Nodes"), "{warnings:#?}");
+    let pool =
+        site.member.rows("loadbalancer pool list").await?[0]["id"].as_str().context("no pool")?.to_owned();
+    let members = format!("loadbalancer member list {pool}");
+    ensure!(site.member.rows(&members).await?.is_empty());
+    site.admin.run(&["label", "node", "node-1", "--overwrite", "kubernetes.io/hostname=nobody"]).await?;
+    site.until_rows(&members, "one member", |rows| rows.len() == 1).await?;
+    delete_all(site, &["lonely"], 0).await
 }
 
-async fn delete_all(site: &Site, names: &[&str]) -> anyhow::Result<()> {
+/// What the API server refuses is told by kubectl.
+async fn source_ranges_are_refused_at_once(site: &Site) -> anyhow::Result<()> {
+    let wrong = service("ranges", &[], &json!({"loadBalancerSourceRanges": ["10.0.0.0/99"]}));
+    let error = site.user.apply(&wrong).await.err().context("it was accepted")?;
+    ensure!(error.to_string().contains("10.0.0.0/99"), "{error}");
+    Ok(())
+}
+
+/// Deletes all Services; so many floating IPs stay.
+async fn delete_all(site: &Site, names: &[&str], floating: usize) -> anyhow::Result<()> {
     site.user.run(&["delete", "svc", "--all"]).await?;
     for name in names {
         site.until_gone(name).await?;
     }
-    nothing_is_left(site).await
+    nothing_is_left(site, floating).await
 }
 
 /// Makes all Services, sees that each is told what is wrong and gets nothing, mends and deletes them.
@@ -208,17 +316,15 @@ async fn told_and_mended(site: &Site, cases: &[Case]) -> anyhow::Result<()> {
     site.user.apply_all(&wrong).await?;
     let mut problems = Vec::new();
     for case in cases {
-        if let Err(problem) = told(site, case).await {
-            println!("PROBLEM {} {problem:?}", case.name);
-            problems.push(format!("{}: {problem}", case.name));
-        }
+        problems.extend(told(site, case).await.err().map(|problem| format!("{}: {problem}", case.name)));
     }
-    if site.cloud.contents().await? != before {
-        println!("CONTENTS {:#}", site.cloud.contents().await?["loadbalancers"]);
-        problems.push("something is in the cloud".to_owned());
-    }
-    println!("{problems:#?}");
-    let mended: Vec<Value> = cases.iter().filter_map(|case| case.mended.clone()).collect();
+    ensure!(problems.is_empty(), "{problems:#?}");
+    let meanwhile = site.cloud.contents().await?;
+    let balancers = |contents: &Value| contents["loadbalancers"].as_array().map_or(0, Vec::len);
+    let waiting = cases.iter().filter(|case| case.waits).count();
+    ensure!(balancers(&meanwhile) == balancers(&before) + waiting, "{:#}", meanwhile["loadbalancers"]);
+    ensure!(meanwhile["floatingips"] == before["floatingips"], "{:#}", meanwhile["floatingips"]);
+    let mended: Vec<Value> = cases.iter().map(|case| case.mended.clone()).collect();
     site.user.apply_all(&mended).await?;
     for case in cases {
         site.until_ready(&case.name).await?;
@@ -243,7 +349,7 @@ async fn told(site: &Site, case: &Case) -> anyhow::Result<()> {
             Ok(Some(site.warnings(name).await?).filter(|warnings| !warnings.is_empty()))
         })
         .await?;
-    println!("{name}: {} | {}\n    {warnings:#?}", said["reason"], said["message"]);
+    println!("{name}: {} {}", said["reason"], warnings[0].1);
     ensure!(said["status"] == "False" && said["reason"] == case.reason, "{said}");
     ensure!(address(&service).is_none(), "it has an address: {service:#}");
     for part in &case.says {
@@ -252,14 +358,17 @@ async fn told(site: &Site, case: &Case) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn nothing_is_left(site: &Site) -> anyhow::Result<()> {
+/// Nothing of ours, and so many floating IPs of others.
+async fn nothing_is_left(site: &Site, floating: usize) -> anyhow::Result<()> {
     let contents = site.cloud.contents().await?;
-    for kind in ["loadbalancers", "listeners", "pools", "healthmonitors", "floatingips"] {
+    for kind in ["loadbalancers", "listeners", "pools", "healthmonitors"] {
         ensure!(
             contents[kind].as_array().is_some_and(Vec::is_empty),
             "{kind} are left: {:#}",
             contents[kind]
         );
     }
+    let left = contents["floatingips"].as_array().map_or(0, Vec::len);
+    ensure!(left == floating, "floating IPs: {:#}", contents["floatingips"]);
     Ok(())
 }

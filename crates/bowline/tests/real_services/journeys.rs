@@ -128,7 +128,7 @@ async fn nodes_come_and_go(site: &Site) -> anyhow::Result<()> {
 async fn it_becomes_internal_and_public_again(site: &Site) -> anyhow::Result<()> {
     let web = site.user.service("web").await?;
     let shown = site.member.json(&format!("loadbalancer show {}", balancer_id(&web)?)).await?;
-    let (public, vip) = (address(&web), shown["vip_address"].as_str().map(ToOwned::to_owned));
+    let vip = shown["vip_address"].as_str().map(ToOwned::to_owned);
     site.user.annotate("web", &format!("{INTERNAL}=true")).await?;
     site.until_service("web", "has its own address", |web| address(web) == vip).await?;
     site.until_rows(FLOATING, "no floating IP", <[_]>::is_empty).await?;
@@ -139,7 +139,6 @@ async fn it_becomes_internal_and_public_again(site: &Site) -> anyhow::Result<()>
         floating.len() == 1 && floating[0][ADDRESS] == address(&web).unwrap_or_default(),
         "{floating:#?}"
     );
-    println!("public, internal, public: {public:?}, {vip:?}, {:?}", address(&web));
     Ok(())
 }
 
@@ -151,7 +150,6 @@ async fn the_source_ranges_are_those_of_the_listeners(site: &Site) -> anyhow::Re
         site.until(&format!("listeners that allow {wanted}"), async || {
             let shown = site.member.json(&format!("loadbalancer listener show {listener}")).await?;
             let mut cidrs = shown["allowed_cidrs"].clone();
-            println!("{cidrs}");
             if let Some(cidrs) = cidrs.as_array_mut() {
                 cidrs.sort_by_key(Value::to_string);
             }
@@ -216,9 +214,6 @@ async fn two_share_one_load_balancer(site: &Site) -> anyhow::Result<()> {
 }
 
 async fn a_kept_floating_ip_is_used_again(site: &Site) -> anyhow::Result<()> {
-    for row in site.member.rows(FLOATING).await? {
-        println!("left after sharing: {row}");
-    }
     site.user.apply(&service("kept", &[(KEEP, "true")], &json!({}))).await?;
     let kept = address(&site.until_ready("kept").await?).context("no address")?;
     site.user.run(&["delete", "svc", "kept"]).await?;

@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::{Event, Service};
 use kube::api::ListParams;
 use kube::client::Body;
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -163,14 +163,26 @@ impl Site {
         Manager::start(command, self.log.clone())
     }
 
-    /// What the manager answers to everybody who asks whether it is ready.
-    pub(crate) async fn readyz(&self) -> anyhow::Result<(u16, String)> {
-        let mut config = Config::new(format!("https://127.0.0.1:{}", self.port).parse()?);
-        (config.accept_invalid_certs, config.default_retry) = (true, false);
+    /// What the manager answers to an administrator who asks whether it is ready.
+    pub(crate) async fn readyz(&self) -> anyhow::Result<String> {
+        let mut config = self.cluster.config(&Identity::Admin).await?;
+        config.cluster_url = format!("https://127.0.0.1:{}", self.port).parse()?;
+        (config.accept_invalid_certs, config.root_cert) = (true, None);
         let request = Request::get("/readyz?verbose").body(Body::empty())?;
         let answer = Client::try_from(config)?.send(request).await?;
-        let status = answer.status().as_u16();
-        Ok((status, String::from_utf8(answer.into_body().collect().await?.to_bytes().to_vec())?))
+        Ok(String::from_utf8(answer.into_body().collect().await?.to_bytes().to_vec())?)
+    }
+
+    /// Waits until an administrator reads all of this on `/readyz`.
+    pub(crate) async fn until_readyz(&self, parts: &[&str]) -> anyhow::Result<()> {
+        let mut last = String::new();
+        let seen = self.until("what /readyz shall say", async || {
+            // It may not serve yet.
+            last = self.readyz().await.unwrap_or_default();
+            Ok(parts.iter().all(|part| last.contains(part)).then_some(()))
+        });
+        let seen = seen.await;
+        seen.with_context(|| format!("{parts:?} in {last}"))
     }
 
     /// The last lines of the manager's log.

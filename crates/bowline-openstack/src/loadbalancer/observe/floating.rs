@@ -103,8 +103,8 @@ impl Balancers {
                 let unattached = |address: &std::net::IpAddr| {
                     !floating.attached.iter().any(|one| one.floating_ip_address == *address)
                 };
-                // Without a load balancer it need not be known yet.
-                if let Some(address) = asked.filter(unattached).filter(|_address| at.balancer.is_some()) {
+                // Also before there is a load balancer: none is made for an address that leads elsewhere.
+                if let Some(address) = asked.filter(unattached) {
                     let query = FloatingIpQuery::by_address(address);
                     floating.asked = self.floating_by(query).await?.into_iter().next();
                 }
