@@ -287,7 +287,8 @@ async fn no_node_fits(site: &Site) -> anyhow::Result<()> {
         site.member.rows("loadbalancer pool list").await?[0]["id"].as_str().context("no pool")?.to_owned();
     let members = format!("loadbalancer member list {pool}");
     ensure!(site.member.rows(&members).await?.is_empty());
-    site.admin.run(&["label", "node", "node-1", "--overwrite", "kubernetes.io/hostname=nobody"]).await?;
+    let node = concat!(openstack!("node-selector"), "=kubernetes.io/hostname=node-1");
+    site.user.annotate("lonely", node).await?;
     site.until_rows(&members, "one member", |rows| rows.len() == 1).await?;
     delete_all(site, &["lonely"], 0).await
 }
