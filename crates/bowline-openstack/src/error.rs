@@ -26,7 +26,11 @@ pub fn class_of(class: ClientClass) -> ErrorClass {
 /// A failed call as the framework sees it. The text of the client's error holds no secret and names the request's id.
 #[must_use]
 pub fn cloud_error(error: Error) -> CloudError {
-    let mapped = CloudError::new(class_of(error.class()), error.to_string());
+    let text = match error.class() {
+        ClientClass::Unauthenticated => format!("{error}. Check the credentials in [Global] of cloud.conf"),
+        _ => error.to_string(),
+    };
+    let mapped = CloudError::new(class_of(error.class()), text);
     let mapped = match error.retry_after() {
         Some(after) => mapped.retry_after(after),
         None => mapped,

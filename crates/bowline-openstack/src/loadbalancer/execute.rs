@@ -2,6 +2,7 @@
 //!
 //! Of one load balancer only one step is on its way at a time, and only one that was planned for what it is now.
 
+mod advice;
 mod network;
 mod octavia;
 pub(super) mod port;
@@ -15,7 +16,7 @@ use self::octavia::change;
 pub(super) use self::port::PortTurns;
 use super::balancers::Balancers;
 use super::step::{Action, CloudStep, Seen};
-use crate::error::cloud_error;
+use crate::error::{class_of, cloud_error};
 use crate::fence;
 
 impl Balancers {
@@ -42,7 +43,7 @@ impl Balancers {
                 if error.outcome() == Outcome::Unknown {
                     self.memory.may_be_made(new.name.clone(), Instant::now());
                 }
-                Err(refused(error))
+                Err(advised(advice::on_balancer(new, &error), error))
             }
         }
     }
@@ -80,6 +81,19 @@ pub(super) fn refused(error: Error) -> CloudError {
         }
         _ => cloud_error(error),
     }
+}
+
+/// A failure, with what a person can do about it if that is known.
+pub(super) fn advised(advice: Option<String>, error: Error) -> CloudError {
+    let (Some(advice), false) = (advice, error.class() == ClientClass::Quota) else { return refused(error) };
+    // What a request needs and the cloud does not have is a mistake in the request: nothing of ours is gone.
+    let class = if error.status() == Some(404) { ErrorClass::Invalid } else { class_of(error.class()) };
+    let text = format!("{error}. {advice}");
+    let mapped = match error.retry_after() {
+        Some(after) => CloudError::new(class, text).retry_after(after),
+        None => CloudError::new(class, text),
+    };
+    mapped.caused_by(error)
 }
 
 /// Gone is gone, whoever did it.

@@ -213,6 +213,7 @@ impl Wanted {
         group: Option<WantedGroup>,
     ) -> Self {
         let serial = rules.config.provider_requires_serial_api_calls;
+        let without_members = intent.without_members(nodes);
         let listeners = intent
             .ports
             .iter()
@@ -236,7 +237,7 @@ impl Wanted {
                 insist: floating.insist,
             },
         };
-        let notices = intent.notices.into_iter().chain(resolved.notices).collect();
+        let notices = intent.notices.into_iter().chain(resolved.notices).chain(without_members).collect();
         Self {
             names: intent.names,
             ownership,

@@ -8,7 +8,12 @@
     reason = "an answer without what is looked for fails the test, as it should"
 )]
 
+#[path = "../stage/cloud.rs"]
+#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
 mod cloud;
+#[path = "../stage/manager.rs"]
+#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
+mod manager;
 mod normal;
 mod shapes;
 mod stage;
@@ -20,8 +25,9 @@ use bowline_testkit::apiserver::Binaries;
 use serde_json::Value;
 
 use crate::cloud::Things;
+use crate::manager::Manager;
 use crate::shapes::{Providers, Shape, shapes, sharing};
-use crate::stage::{Manager, Stage};
+use crate::stage::Stage;
 
 const AMPHORA: &str = "lb-provider = amphora\ncreate-monitor = true\nmax-shared-lb = 2";
 const OVN: &str = "lb-provider = ovn\nlb-method = SOURCE_IP_PORT\ncreate-monitor = true";

@@ -1,11 +1,10 @@
 //! A cluster on a simulated cloud, and a manager on both: OCCM or Bowline.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::{Cluster, Identity};
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
+use crate::manager::Manager;
 use crate::shapes::Shape;
 
 /// How long a manager may take until nothing changes any more.
@@ -42,20 +42,6 @@ pub(crate) struct Stage {
     client: Client,
     kubeconfig: PathBuf,
     conf: PathBuf,
-}
-
-/// A manager that runs; it ends when this is dropped.
-pub(crate) struct Manager {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Drop for Manager {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
 }
 
 impl Stage {
@@ -93,18 +79,13 @@ impl Stage {
     /// Starts a manager.
     pub(crate) fn run(&self, program: &Path, first: &[&str], name: &str) -> anyhow::Result<Manager> {
         let log = self.cluster.folder().join(format!("{name}.log"));
-        let output = File::options().append(true).create(true).open(&log)?;
-        let child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(first)
             .args(FLAGS)
             .arg(format!("--cloud-config={}", self.conf.display()))
-            .arg(format!("--kubeconfig={}", self.kubeconfig.display()))
-            .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output)
-            .spawn()
-            .with_context(|| format!("start {}", program.display()))?;
-        Ok(Manager { child, log })
+            .arg(format!("--kubeconfig={}", self.kubeconfig.display()));
+        Manager::start(command, log)
     }
 
     pub(crate) async fn create_namespace(&self, namespace: &str) -> anyhow::Result<()> {
@@ -191,21 +172,5 @@ impl Stage {
             }
         }
         Ok(())
-    }
-}
-
-impl Manager {
-    fn still_runs(&mut self) -> anyhow::Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => bail!("ended with {status}\n{}", self.tail()),
-        }
-    }
-
-    /// The last lines of its log.
-    pub(crate) fn tail(&self) -> String {
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<_> = log.lines().rev().take(40).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 }

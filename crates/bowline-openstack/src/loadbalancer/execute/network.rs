@@ -8,7 +8,7 @@ use openstack_client::{Client, Error, FloatingIpId, PortId, SubnetId};
 use tokio::time::Instant;
 
 use super::port::{add_group, remove_group};
-use super::{deleted, refused};
+use super::{advice, advised, deleted, refused};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::step::Action;
 
@@ -94,7 +94,7 @@ impl Balancers {
                 Err(error) if error.fault().is_some_and(|fault| EXHAUSTED.contains(&fault)) => {
                     last = Some(error);
                 }
-                Err(error) => return Err(refused(error)),
+                Err(error) => return Err(advised(advice::on_floating_ip(&wish, &error), error)),
             }
         }
         Err(last

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use bowline_cloud::{AddressKind, IpFamily, NodeSet, NodeView, Text};
 
-use super::{Intent, PortIntent};
+use super::{Intent, Notice, PortIntent};
+use crate::loadbalancer::annotations::NODE_SELECTOR;
 
 /// A member to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,30 @@ impl Intent {
             })
         };
         selected.filter_map(|node| member(node)).collect()
+    }
+
+    /// What to tell if there are Nodes and none of them gets traffic. That there are none at all is told by the framework.
+    #[must_use]
+    pub fn without_members(&self, nodes: &NodeSet) -> Option<Notice> {
+        if nodes.nodes.is_empty() {
+            return None;
+        }
+        let mut selected = nodes.iter().filter(|node| self.nodes.fits(node)).peekable();
+        let message = if selected.peek().is_none() {
+            let (labels, key) = (self.nodes.to_string(), NODE_SELECTOR.key);
+            format!(
+                "no Node has the labels {labels:?}, so nobody gets traffic; correct annotation {key} or {} in cloud.conf, or \
+                 label Nodes",
+                NODE_SELECTOR.config_key()
+            )
+        } else if selected.all(|node| member_address(node, self.family).is_none()) {
+            "no Node has an address of the Service's IP family, so nobody gets traffic; see spec.ipFamilies and the addresses \
+             in the status of the Nodes"
+                .to_owned()
+        } else {
+            return None;
+        };
+        Some(Notice { reason: "LoadBalancerWithoutMembers", message })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which Nodes get the traffic of a Service.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use bowline_cloud::NodeView;
 
@@ -29,5 +30,16 @@ impl NodeSelector {
         self.0.iter().all(|(key, wanted)| {
             node.labels.get(key).is_some_and(|value| wanted.is_empty() || value == wanted)
         })
+    }
+}
+
+impl fmt::Display for NodeSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (key, value)) in self.0.iter().enumerate() {
+            let (comma, equals) =
+                (if place == 0 { "" } else { "," }, if value.is_empty() { "" } else { "=" });
+            write!(f, "{comma}{key}{equals}{value}")?;
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Steps: performed once, in turn, and only on what was looked at.
 
-use bowline_cloud::{ErrorClass, Fence, Fenced, LoadBalancers, Purpose, SetChange, Unfenced};
+use std::sync::Arc;
+
+use bowline_cloud::{ErrorClass, Fence, Fenced, LoadBalancers, Plan, Purpose, SetChange, Unfenced};
 use futures::future::join;
 use openstack_client::network::FloatingIpCreate;
 use sim_openstack::load_balancer::LoadBalancerQuota;
@@ -9,6 +11,7 @@ use sim_openstack::network::{NewSubnet, add_subnet};
 use super::stage::{Stage, service};
 use crate::loadbalancer::found::Children;
 use crate::loadbalancer::step::{Action, CloudStep, Seen};
+use crate::loadbalancer::{annotations, plan};
 
 #[derive(Debug)]
 struct Shut;
@@ -80,6 +83,64 @@ async fn a_quota_that_is_used_up_is_named() {
     assert_eq!(error.class(), ErrorClass::Forbidden);
     let text = error.to_string();
     assert!(text.contains("quota") && text.contains("Load Balancer"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_cloud_does_not_take_is_told_with_where_it_was_said() {
+    const NOWHERE: &str = "11111111-2222-3333-4444-555555555555";
+    let rows = [
+        (annotations::SUBNET_ID, NOWHERE, "subnet-id in cloud.conf"),
+        (annotations::PORT_ID, NOWHERE, "Correct annotation loadbalancer.openstack.org/port-id"),
+        (annotations::FLAVOR_ID, NOWHERE, "flavor-id in cloud.conf"),
+        (annotations::MEMBER_SUBNET_ID, NOWHERE, "annotation loadbalancer.openstack.org/member-subnet-id"),
+        (annotations::AVAILABILITY_ZONE, "nosuch", "availability-zone in cloud.conf"),
+        (annotations::VIP_ADDRESS, "192.0.2.77", "spec.loadBalancerIP"),
+    ];
+    let stage = Stage::new();
+    for (row, value, advice) in rows {
+        let mut web = service("web", 1);
+        Arc::make_mut(&mut web).annotations.insert(row.key.to_owned(), value.to_owned());
+        let step = stage.first_step(&web, Purpose::Ensure).await;
+        let text = stage.balancers.execute(&step, &Unfenced).await.unwrap_err().to_string();
+        assert!(text.contains(advice), "{}: {text}", row.key);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_floating_ip_that_cannot_be_had_is_told_with_what_to_do() {
+    const NOWHERE: &str = "11111111-2222-3333-4444-555555555555";
+    let stage = Stage::new();
+    let network = &stage.simulation.estate.external_network;
+    for (network, address, class, advice) in [
+        (NOWHERE, None, ErrorClass::Invalid, "floating-network-id in cloud.conf"),
+        (network, Some("192.0.2.78"), ErrorClass::Forbidden, "openstack floating ip create"),
+    ] {
+        let new = FloatingIpCreate {
+            floating_network_id: network.parse().unwrap(),
+            subnet_id: None,
+            floating_ip_address: address.map(|address| address.parse().unwrap()),
+            port_id: None,
+            description: "test".to_owned(),
+        };
+        let step = CloudStep::new(Action::CreateFloatingIp { new, subnets: Vec::new() });
+        let error = stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+        assert_eq!(error.class(), class);
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_load_balancer_is_made_for_a_floating_ip_that_leads_elsewhere() {
+    let mut stage = Stage::new();
+    let mut first = service("first", 1);
+    stage.drive(&mut first, Purpose::Ensure).await;
+    let (_, found) = stage.ensured(&first).await;
+    let mut second = service("second", 1);
+    Arc::make_mut(&mut second).load_balancer_ip =
+        Some(found.floating.attached[0].floating_ip_address.to_string().into());
+    let (wanted, found) = stage.ensured(&second).await;
+    let Plan::Refuse(refusal) = plan::ensure(&wanted, &found) else { panic!("not refused") };
+    assert!(refusal.to_string().contains("detach it there or ask for another address"), "{refusal}");
 }
 
 #[tokio::test(start_paused = true)]

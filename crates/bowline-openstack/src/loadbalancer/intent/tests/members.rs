@@ -81,3 +81,16 @@ fn only_selected_nodes_become_members() {
     assert_eq!(count(Case::new().with("node-selector", "gpu")), 1);
     assert_eq!(count(Case::new().with("node-selector", "gpu=no")), 0);
 }
+
+#[test]
+fn a_service_without_members_is_told_why() {
+    let one = set(vec![node("n", &[(InternalIP, "10.0.0.1")])]);
+    let told =
+        |case: Case, nodes: &NodeSet| case.intent().without_members(nodes).map(|notice| notice.message);
+    assert_eq!(told(Case::new(), &one), None);
+    assert_eq!(told(Case::new(), &NodeSet::default()), None, "the framework tells of no Nodes at all");
+    let said = told(Case::new().with("node-selector", "zone=a, gpu"), &one).unwrap();
+    assert!(said.contains("\"gpu,zone=a\"") && said.contains("node-selector"), "{said}");
+    let said = told(Case::new().service(|service| service.ip_families = vec![IpFamily::V6]), &one).unwrap();
+    assert!(said.contains("spec.ipFamilies"), "{said}");
+}

@@ -1,4 +1,4 @@
-//! A simulated cloud that both managers work on over HTTP, and what is in it.
+//! A simulated cloud that managers work on over HTTP, and what is in it. Part of several test targets.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use http::{Method, Request};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use sim_openstack::{
-    ADMIN, Account, Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, seed, serve,
+    ADMIN, Account, Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, World, seed, serve,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -66,15 +66,37 @@ impl Cloud {
 
     /// Writes a cloud.conf for it, with these lines in `[LoadBalancer]`.
     pub(crate) fn write_conf(&self, folder: &Path, load_balancer: &str) -> anyhow::Result<PathBuf> {
+        self.write_conf_with(folder, MEMBER.password, load_balancer)
+    }
+
+    /// The same with another password.
+    pub(crate) fn write_conf_with(
+        &self,
+        folder: &Path,
+        password: &str,
+        load_balancer: &str,
+    ) -> anyhow::Result<PathBuf> {
         let path = folder.join("cloud.conf");
         let (root, estate) = (&self.root, &self.estate);
         let text = format!(
-            "[Global]\nauth-url = {root}/identity/v3\nregion = RegionOne\nusername = {}\npassword = {}\n\
+            "[Global]\nauth-url = {root}/identity/v3\nregion = RegionOne\nusername = {}\npassword = {password}\n\
              tenant-name = {}\ndomain-id = default\n[LoadBalancer]\nsubnet-id = {}\nfloating-network-id = {}\n{load_balancer}\n",
-            MEMBER.user, MEMBER.password, MEMBER.project, estate.subnet, estate.external_network,
+            MEMBER.user, MEMBER.project, estate.subnet, estate.external_network,
         );
         std::fs::write(&path, text)?;
         Ok(path)
+    }
+
+    /// Writes a clouds.yaml for the `openstack` client: clouds `sim` and `sim-admin`.
+    pub(crate) fn write_clouds_yaml(&self, folder: &Path) -> anyhow::Result<PathBuf> {
+        let path = folder.join("clouds.yaml");
+        std::fs::write(&path, sim_openstack::clouds_yaml(&Config::at(&self.root)))?;
+        Ok(path)
+    }
+
+    /// Changes it behind everybody's back.
+    pub(crate) fn world<R>(&self, change: impl FnOnce(&mut World) -> R) -> R {
+        self.service.with(|cloud| change(cloud.world()))
     }
 
     /// How many requests there were since the last [`forget`](Self::forget), and how many of them changed something.
