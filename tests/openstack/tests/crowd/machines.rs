@@ -1,0 +1,33 @@
+//! Very many Nodes.
+
+use std::time::Duration;
+
+use sim_openstack::Config;
+
+use super::stack::Stack;
+use super::tally::{clear, cost};
+use super::world::{World, seconds, until};
+
+const NODES: usize = 5000;
+
+#[tokio::test(start_paused = true)]
+async fn five_thousand_nodes_are_initialised_and_kept_with_twenty_calls() {
+    let config = Config { network_page_max: Some(1000), ..Config::default() };
+    let world = World::new(config, NODES);
+    world.register(1..=NODES);
+    let stack = Stack::start(&world).await;
+    let took = until("all initialised", Duration::from_secs(3600), || world.initialised() == NODES).await;
+    let first = cost(&world);
+    first.print(&format!("5,000 Nodes initialised within {took:?}"));
+    assert!(first.calls <= 20, "{}", first.detail());
+    assert_eq!(first.changes, 0);
+    seconds(300).await;
+    clear(&world);
+    seconds(300).await;
+    let kept = cost(&world);
+    kept.print("5,000 Nodes, five quiet minutes");
+    assert!(kept.calls <= 20, "{}", kept.detail());
+    assert!(kept.calls >= 10, "they were looked at: {}", kept.detail());
+    assert_eq!((kept.changes, kept.writes), (0, 0), "{}", kept.detail());
+    stack.stop().await;
+}
