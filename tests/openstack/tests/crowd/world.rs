@@ -12,7 +12,13 @@ use tokio::time::{Instant, sleep};
 /// When everything begins.
 const START: &str = "2026-11-15T08:00:00Z";
 
-/// How often a condition is looked at that is waited for.
+/// The taint of Nodes that no cloud-controller-manager has seen yet.
+const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/// A condition that is waited for is looked at so many times at most: a look at a large cluster takes real time.
+const LOOKS: u32 = 1000;
+
+/// But not more often than this.
 const LOOK: Duration = Duration::from_millis(500);
 
 pub(crate) struct World {
@@ -47,7 +53,7 @@ impl World {
     pub(crate) fn register(&self, numbers: impl IntoIterator<Item = usize>) {
         let nodes = self.kube.objects::<Node>("");
         for number in numbers {
-            let taint = json!({"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true",
+            let taint = json!({"key": UNINITIALIZED, "value": "true",
                 "effect": "NoSchedule"});
             let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""});
             let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("node-{number}")},
@@ -60,7 +66,8 @@ impl World {
     pub(crate) fn initialised(&self) -> usize {
         let nodes = self.kube.stored("", "nodes");
         let done = |node: &&Value| {
-            node.pointer("/spec/taints").is_none_or(|taints| taints.as_array().is_none_or(Vec::is_empty))
+            let taints = node.pointer("/spec/taints").and_then(Value::as_array);
+            !taints.is_some_and(|taints| taints.iter().any(|taint| taint["key"] == UNINITIALIZED))
                 && node.pointer("/spec/providerID").is_some()
                 && node.pointer("/status/addresses").is_some()
         };
@@ -157,9 +164,10 @@ impl World {
 /// Waits in virtual time until something is so, and tells how long that took.
 pub(crate) async fn until(what: &str, limit: Duration, is_so: impl Fn() -> bool) -> Duration {
     let began = Instant::now();
+    let pause = LOOK.max(limit / LOOKS);
     while !is_so() {
         assert!(began.elapsed() <= limit, "not within {limit:?}: {what}");
-        sleep(LOOK).await;
+        sleep(pause).await;
     }
     began.elapsed()
 }
