@@ -23,7 +23,7 @@ async fn settled() -> (World, Stack) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_service_costs_two_changes_three_reads_and_two_writes_however_many_ports_it_has() {
+async fn a_service_costs_two_changes_and_three_reads_however_many_ports_it_has() {
     let (world, stack) = settled().await;
     for (name, ports) in [("one", 1), ("three", 3)] {
         clear(&world);
@@ -56,7 +56,7 @@ async fn an_edit_without_effect_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_annotation_that_is_nobodys_costs_no_call_at_all() {
+async fn an_annotation_of_somebody_else_changes_nothing() {
     let (world, stack) = settled().await;
     clear(&world);
     world.annotate("first", "example.org/team", "blue");

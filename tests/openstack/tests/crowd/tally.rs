@@ -12,8 +12,10 @@ use super::world::World;
 pub(crate) struct Cost {
     /// Changes in the cloud.
     pub(crate) changes: u64,
-    /// Reads, without those of the shared poll.
+    /// Reads, without those below.
     pub(crate) reads: u64,
+    /// Reads of servers and their ports, which all share: addresses of Nodes are refreshed every five minutes.
+    pub(crate) inventory: u64,
     /// Reads of load balancers that were asked for while something was pending: one for all who wait.
     pub(crate) polls: u64,
     /// Everything that was asked of the cloud, logins included.
@@ -42,7 +44,10 @@ pub(crate) fn cost(world: &World) -> Cost {
             log.counts().filter(|(_, method, ..)| *method == "GET").map(|(.., count)| count).sum::<u64>();
         // The log keeps only the latest of very many; counts are of all.
         cost.polls = u64::try_from(log.entries().filter(|entry| is_poll(entry)).count()).unwrap();
-        cost.reads = gets - cost.polls;
+        let count = |service, path| log.count(service, &Method::GET, path);
+        cost.inventory =
+            count(Service::Compute, "/v2.1/servers/detail") + count(Service::Network, "/v2.0/ports");
+        cost.reads = gets - cost.polls - cost.inventory;
         cost.by_path =
             log.counts().map(|(_, method, path, count)| format!("{count} {method} {path}")).collect();
     });
@@ -67,9 +72,9 @@ fn is_poll(entry: &LogEntry) -> bool {
 
 impl Cost {
     pub(crate) fn print(&self, what: &str) {
-        let Self { changes, reads, polls, calls, writes, events, by_path: _ } = self;
+        let Self { changes, reads, inventory, polls, calls, writes, events, by_path: _ } = self;
         println!(
-            "| {what} | {changes} changes | {reads} reads | {polls} polls | {calls} calls in all | {writes} API writes | \
+            "| {what} | {changes} changes | {reads} reads | {polls} polls | {inventory} of the inventory | {calls} calls in all | {writes} API writes | \
              {events} event writes |"
         );
     }
