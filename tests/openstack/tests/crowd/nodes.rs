@@ -41,8 +41,7 @@ async fn a_node_that_joins_costs_one_change_for_each_pool_and_reads_by_the_page(
     let cost = after_joining(&world, 3).await;
     cost.print("1 Node joins, 100 Services of 2 ports");
     assert_eq!(cost.changes, 200, "{}", cost.detail());
-    // A page of each kind, and floating IPs with each poll.
-    assert!(cost.reads <= 10 + 2 * cost.polls, "{}", cost.detail());
+    assert!(cost.reads <= 20, "{}", cost.detail());
     assert!(cost.polls <= 40, "{}", cost.detail());
     stack.stop().await;
 }
@@ -58,7 +57,7 @@ async fn a_burst_of_fifty_nodes_costs_the_same_as_one() {
     let cost = after_joining(&world, 52).await;
     cost.print("50 Nodes join within 4 s, 100 Services of 2 ports");
     assert_eq!(cost.changes, 200, "{}", cost.detail());
-    assert!(cost.reads <= 10 + 2 * cost.polls, "{}", cost.detail());
+    assert!(cost.reads <= 20, "{}", cost.detail());
     assert!(cost.polls <= 60, "{}", cost.detail());
     stack.stop().await;
 }

@@ -69,7 +69,7 @@ async fn an_annotation_of_somebody_else_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_service_that_goes_costs_less_than_upstream_and_leaves_nothing() {
+async fn a_service_that_goes_costs_no_more_than_upstream_and_leaves_nothing() {
     let (world, stack) = settled().await;
     world.apply("gone", 2);
     until("an address", MINUTES, || world.address("gone").is_some()).await;
