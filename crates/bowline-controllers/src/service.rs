@@ -67,7 +67,8 @@ pub struct ServiceOptions {
     pub backoff: Backoff,
     /// A change of nodes is acted on when no other came for this long…
     pub node_quiet: Duration,
-    /// …but not later than this after the first.
+    /// …but not later than this after the first. As long as it takes to make some hundred new Nodes known, with the rate of a
+    /// client of the API server: a second round costs every load balancer as much as the first.
     pub node_burst: Duration,
     /// SR-7: how long to wait before the second look at a large removal.
     pub second_look_after: Duration,
@@ -92,7 +93,7 @@ impl Default for ServiceOptions {
             slow_at_once: 512,
             backoff: Backoff::default(),
             node_quiet: Duration::from_secs(1),
-            node_burst: Duration::from_secs(5),
+            node_burst: Duration::from_secs(15),
             second_look_after: Duration::from_secs(5),
             creates: CreateLimit::default(),
             repair_every: Some(Duration::from_secs(12 * 3600)),

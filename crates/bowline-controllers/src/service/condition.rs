@@ -55,7 +55,11 @@ pub(super) fn unknown(why: &str) -> ServiceCondition {
 
 /// Only a person can mend it.
 pub(super) fn refused(problems: &str) -> ServiceCondition {
-    condition(ConditionStatus::False, "Refused", &format!("Waiting for a change of the Service or of the cloud: {problems}"))
+    condition(
+        ConditionStatus::False,
+        "Refused",
+        &format!("Waiting for a change of the Service or of the cloud: {problems}"),
+    )
 }
 
 /// Safety rail SR-10 stopped a create.

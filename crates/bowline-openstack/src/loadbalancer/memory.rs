@@ -41,6 +41,10 @@ const NEW_PORT: Duration = Duration::from_secs(600);
 /// servers let a request live. To ask again before would make two.
 const IN_DOUBT: Duration = Duration::from_secs(60);
 
+/// How long the floating IPs of a port that were read stand for a look at a load balancer that Octavia is at work on: as long as
+/// the members of some thousand load balancers take to be changed.
+const AT_WORK: Duration = Duration::from_secs(300);
+
 /// All that is known.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Mutex<Inner>);
@@ -95,6 +99,8 @@ enum Floating {
     None(Instant),
     /// These, for a moment.
     Just(Vec<FloatingIp>, Instant),
+    /// These, when they were last read: enough for who can do nothing yet but wait.
+    Read(Vec<FloatingIp>, Instant),
 }
 
 impl Memory {
@@ -308,12 +314,22 @@ impl Memory {
         IN_DOUBT.checked_sub(now.duration_since(since)).filter(|left| !left.is_zero())
     }
 
-    /// The floating IPs of a port, if they are known.
-    pub(super) fn floating(&self, port: &PortId, now: Instant) -> Option<Vec<FloatingIp>> {
+    /// The floating IPs of the port of a load balancer, if they are known. While Octavia is at work on it nothing is concluded, and
+    /// those that were last read will do: each of many Services would ask for its own otherwise, right after its change.
+    pub(super) fn floating(&self, port: &PortId, of: &LoadBalancer, now: Instant) -> Option<Vec<FloatingIp>> {
+        let at_work = of.provisioning_status.is_pending();
         match self.lock().ports.get(port)? {
             Floating::None(since) => (now.duration_since(*since) < NEW_PORT).then(Vec::new),
             Floating::Just(floating, at) => (now.duration_since(*at) < FRESH).then(|| floating.clone()),
+            Floating::Read(floating, at) => {
+                (at_work && now.duration_since(*at) < AT_WORK).then(|| floating.clone())
+            }
         }
+    }
+
+    /// Notes which floating IPs lead to a port, as they were read.
+    pub(super) fn reads_floating(&self, port: &PortId, floating: Vec<FloatingIp>, now: Instant) {
+        self.lock().ports.insert(port.clone(), Floating::Read(floating, now));
     }
 
     /// A floating IP was led to a port.
@@ -357,7 +373,7 @@ impl Memory {
         }
         let leads = |floating: &Floating| match floating {
             Floating::None(_since) => false,
-            Floating::Just(all, _at) => all.iter().any(|one| Some(&one.id) == id),
+            Floating::Just(all, _at) | Floating::Read(all, _at) => all.iter().any(|one| Some(&one.id) == id),
         };
         inner.ports.retain(|_port, floating| !leads(floating));
     }

@@ -6,7 +6,7 @@ use openstack_client::LoadBalancerId;
 use openstack_client::load_balancer::LoadBalancerCreate;
 use tokio::time::Instant;
 
-use super::{Entry, FRESH, Floating, Inner, Known, NEW_PORT, SEEN};
+use super::{AT_WORK, Entry, FRESH, Floating, Inner, Known, NEW_PORT, SEEN};
 use crate::loadbalancer::found::Tree;
 
 /// The most members of all pools that are kept: what is beyond is read when it is needed.
@@ -71,6 +71,7 @@ impl Inner {
         self.ports.retain(|_port, floating| match floating {
             Floating::None(since) => now.duration_since(*since) < NEW_PORT,
             Floating::Just(_floating, at) => now.duration_since(*at) < FRESH,
+            Floating::Read(_floating, at) => now.duration_since(*at) < AT_WORK,
         });
     }
 

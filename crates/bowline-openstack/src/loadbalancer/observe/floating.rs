@@ -26,8 +26,8 @@ impl Balancers {
         let now = Instant::now();
         let (mut known, mut asked, mut expected) = (ByPort::new(), BTreeSet::new(), BTreeSet::new());
         for (run, at) in found.iter().flatten() {
-            let Some(port) = port_of(at) else { continue };
-            match self.memory.floating(port, now) {
+            let (Some(port), Some(found)) = (port_of(at), &at.balancer) else { continue };
+            match self.memory.floating(port, &found.balancer, now) {
                 Some(floating) => drop(known.insert(port.clone(), floating)),
                 None => {
                     asked.insert(port.clone());
@@ -38,6 +38,10 @@ impl Balancers {
             }
         }
         let attached = self.attached(&asked, &expected).await.map(|mut attached| {
+            // That there is none is no knowledge to act on later.
+            for (port, floating) in &attached {
+                self.memory.reads_floating(port, floating.clone(), now);
+            }
             attached.append(&mut known);
             attached
         });

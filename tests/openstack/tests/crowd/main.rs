@@ -1,0 +1,14 @@
+//! What things cost, and what a crowd and a failing cloud do: the real controllers over the OpenStack provider, on a
+//! simulated cluster and a simulated cloud, in virtual time. Requests are counted in the simulators' own logs.
+//!
+//! `cargo test -p openstack-tests -- --nocapture` prints what was measured.
+
+mod faults;
+mod leader;
+mod machines;
+mod nodes;
+mod one;
+mod stack;
+mod surge;
+mod tally;
+mod world;

@@ -1,0 +1,89 @@
+//! One Service: created, looked at again, deleted.
+
+use std::time::Duration;
+
+use sim_openstack::Config;
+
+use super::stack::Stack;
+use super::tally::{clear, cost};
+use super::world::{World, seconds, until};
+
+const MINUTES: Duration = Duration::from_secs(180);
+
+/// Three Nodes and a first Service: logins, endpoints and versions are asked for once.
+async fn settled() -> (World, Stack) {
+    let world = World::new(Config::default(), 3);
+    world.register(1..=3);
+    let stack = Stack::start(&world).await;
+    until("three Nodes", MINUTES, || world.initialised() == 3).await;
+    world.apply("first", 1);
+    until("the first Service", MINUTES, || world.address("first").is_some()).await;
+    seconds(60).await;
+    (world, stack)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_costs_two_changes_and_three_reads_however_many_ports_it_has() {
+    let (world, stack) = settled().await;
+    for (name, ports) in [("one", 1), ("three", 3)] {
+        clear(&world);
+        world.apply(name, ports);
+        until("an address", MINUTES, || world.address(name).is_some()).await;
+        seconds(60).await;
+        let cost = cost(&world);
+        cost.print(&format!("create a Service, {ports} port(s), until quiet"));
+        assert_eq!(cost.changes, 2, "{}", cost.detail());
+        assert!(cost.reads <= 3, "{}", cost.detail());
+        // One every two seconds while the amphora boots.
+        assert!(cost.polls <= 33, "{}", cost.detail());
+        assert!(cost.writes <= 3, "{}", cost.detail());
+        assert!(world.address(name).unwrap().starts_with("172.24."));
+    }
+    stack.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_without_effect_changes_nothing() {
+    let (world, stack) = settled().await;
+    clear(&world);
+    world.annotate("first", "loadbalancer.openstack.org/keep-floatingip", "false");
+    seconds(120).await;
+    let cost = cost(&world);
+    cost.print("an edit without effect");
+    assert_eq!((cost.changes, cost.writes), (0, 0), "{}", cost.detail());
+    assert!(cost.reads + cost.polls <= 4, "{}", cost.detail());
+    stack.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_annotation_of_somebody_else_changes_nothing() {
+    let (world, stack) = settled().await;
+    clear(&world);
+    world.annotate("first", "example.org/team", "blue");
+    seconds(120).await;
+    let cost = cost(&world);
+    cost.print("an annotation of somebody else");
+    assert_eq!((cost.changes, cost.writes), (0, 0), "{}", cost.detail());
+    assert!(cost.reads + cost.polls <= 4, "{}", cost.detail());
+    stack.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_goes_costs_no_more_than_upstream_and_leaves_nothing() {
+    let (world, stack) = settled().await;
+    world.apply("gone", 2);
+    until("an address", MINUTES, || world.address("gone").is_some()).await;
+    seconds(60).await;
+    clear(&world);
+    world.delete("gone");
+    let took = until("its end", MINUTES, || !world.exists("gone")).await;
+    seconds(30).await;
+    let cost = cost(&world);
+    cost.print(&format!("delete a Service ({took:?})"));
+    assert_eq!(cost.changes, 2, "{}", cost.detail());
+    // Upstream makes 7 calls and D polls.
+    assert!(cost.changes + cost.reads <= 7, "{}", cost.detail());
+    assert_eq!((world.balancers(), world.floating_ips()), (1, 1), "only the first is left");
+    assert!(cost.writes <= 2, "{}", cost.detail());
+    stack.stop().await;
+}

@@ -1,0 +1,177 @@
+//! A cluster and a cloud, both simulated, and what people and kubelets do to them. Nothing of Bowline is here.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Event, Node, Service};
+use serde_json::{Value, json};
+use sim_kube::SimKube;
+use sim_openstack::{Config, Estate, EstateSize, MEMBER, Rule, SimService, State, seed};
+use tokio::time::{Instant, sleep};
+
+/// When everything begins.
+const START: &str = "2026-11-15T08:00:00Z";
+
+/// The taint of Nodes that no cloud-controller-manager has seen yet.
+const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/// A condition that is waited for is looked at so many times at most: a look at a large cluster takes real time.
+const LOOKS: u32 = 1000;
+
+/// But not more often than this.
+const LOOK: Duration = Duration::from_millis(500);
+
+pub(crate) struct World {
+    pub(crate) kube: SimKube,
+    pub(crate) cloud: SimService,
+    pub(crate) estate: Estate,
+}
+
+impl World {
+    /// A cloud with servers `node-1` and so on, and a cluster without Nodes.
+    pub(crate) fn new(config: Config, servers: usize) -> Self {
+        let start: Timestamp = START.parse().unwrap();
+        let (cloud, estate) = seed(config, start, &EstateSize { servers, cidr: None });
+        let mut config = sim_kube::Config::seeded(7);
+        config.clock = sim_kube::Clock::virtual_from(start);
+        // Two ports each for a thousand Services.
+        config.node_ports = 20_000..=32_767;
+        config.log_bodies = false;
+        Self { kube: SimKube::new(config), cloud: SimService::on_tokio_time(cloud), estate }
+    }
+
+    /// The configuration of a cluster in this cloud.
+    pub(crate) fn cloud_conf(&self) -> String {
+        format!(
+            "[Global]\nauth-url=http://openstack.sim/identity/v3\nusername={}\npassword={}\ntenant-name={}\n\
+             domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={}\nfloating-network-id={}\n",
+            MEMBER.user, MEMBER.password, MEMBER.project, self.estate.subnet, self.estate.external_network
+        )
+    }
+
+    /// The kubelets of these servers register their Nodes.
+    pub(crate) fn register(&self, numbers: impl IntoIterator<Item = usize>) {
+        let nodes = self.kube.objects::<Node>("");
+        for number in numbers {
+            let taint = json!({"key": UNINITIALIZED, "value": "true",
+                "effect": "NoSchedule"});
+            let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""});
+            let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("node-{number}")},
+                "spec": {"taints": [taint]}, "status": {"conditions": [ready]}});
+            nodes.create(&serde_json::from_value(node).unwrap()).unwrap();
+        }
+    }
+
+    /// How many Nodes are initialised and have an address.
+    pub(crate) fn initialised(&self) -> usize {
+        let nodes = self.kube.stored("", "nodes");
+        let done = |node: &&Value| {
+            let taints = node.pointer("/spec/taints").and_then(Value::as_array);
+            !taints.is_some_and(|taints| taints.iter().any(|taint| taint["key"] == UNINITIALIZED))
+                && node.pointer("/spec/providerID").is_some()
+                && node.pointer("/status/addresses").is_some()
+        };
+        nodes.iter().filter(done).count()
+    }
+
+    /// A person applies a Service.
+    pub(crate) fn apply(&self, name: &str, ports: u16) {
+        let ports: Vec<Value> = (0..ports)
+            .map(|place| json!({"name": format!("p{place}"), "protocol": "TCP", "port": 80 + place}))
+            .collect();
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+            "spec": {"type": "LoadBalancer", "ports": ports, "selector": {"app": name}}});
+        self.services().create(&serde_json::from_value(service).unwrap()).unwrap();
+    }
+
+    pub(crate) fn apply_many(&self, count: usize, ports: u16) {
+        for number in 0..count {
+            self.apply(&format!("web-{number}"), ports);
+        }
+    }
+
+    pub(crate) fn annotate(&self, name: &str, key: &str, value: &str) {
+        let note = |service: &mut Service| {
+            let annotations = service.metadata.annotations.get_or_insert_default();
+            annotations.insert(key.to_owned(), value.to_owned());
+        };
+        self.services().edit(name, note).unwrap();
+    }
+
+    pub(crate) fn delete(&self, name: &str) {
+        self.services().delete(name).unwrap();
+    }
+
+    pub(crate) fn exists(&self, name: &str) -> bool {
+        self.services().get(name).unwrap().is_some()
+    }
+
+    fn services(&self) -> sim_kube::Objects<Service> {
+        self.kube.objects("default")
+    }
+
+    /// The address at which a Service is reached.
+    pub(crate) fn address(&self, name: &str) -> Option<String> {
+        let service = self.services().get(name).unwrap()?;
+        service.status?.load_balancer?.ingress?.into_iter().next()?.ip
+    }
+
+    /// How many Services are reached somewhere.
+    pub(crate) fn served(&self) -> usize {
+        let services = self.kube.stored("", "services");
+        services
+            .iter()
+            .filter(|service| service.pointer("/status/loadBalancer/ingress/0/ip").is_some())
+            .count()
+    }
+
+    /// The messages of the events of Services with a reason.
+    pub(crate) fn events(&self, reason: &str) -> Vec<String> {
+        let events = self.kube.objects::<Event>("default").list().unwrap();
+        let of = events.into_iter().filter(|event| event.reason.as_deref() == Some(reason));
+        of.filter_map(|event| event.message).collect()
+    }
+
+    pub(crate) fn edit(&self, change: impl FnOnce(&mut State)) {
+        self.cloud.with(|cloud| cloud.edit(change));
+    }
+
+    pub(crate) fn fault(&self, rule: Rule) -> sim_openstack::RuleId {
+        self.cloud.with(|cloud| cloud.faults().add(rule))
+    }
+
+    pub(crate) fn balancers(&self) -> usize {
+        self.cloud.with(|cloud| cloud.state().load_balancer.load_balancers.len())
+    }
+
+    pub(crate) fn floating_ips(&self) -> usize {
+        self.cloud.with(|cloud| cloud.state().network.floating_ips.len())
+    }
+
+    pub(crate) fn members(&self) -> usize {
+        self.cloud.with(|cloud| cloud.state().load_balancer.members.len())
+    }
+
+    /// How many load balancers are ACTIVE.
+    pub(crate) fn active(&self) -> usize {
+        self.cloud.with(|cloud| {
+            let all = cloud.state().load_balancer.load_balancers.iter();
+            all.filter(|one| one.provisioning_status == "ACTIVE").count()
+        })
+    }
+}
+
+/// Waits in virtual time until something is so, and tells how long that took.
+pub(crate) async fn until(what: &str, limit: Duration, is_so: impl Fn() -> bool) -> Duration {
+    let began = Instant::now();
+    let pause = LOOK.max(limit / LOOKS);
+    while !is_so() {
+        assert!(began.elapsed() <= limit, "not within {limit:?}: {what}");
+        sleep(pause).await;
+    }
+    began.elapsed()
+}
+
+pub(crate) async fn seconds(count: u64) {
+    sleep(Duration::from_secs(count)).await;
+}
