@@ -1,10 +1,14 @@
 //! The load balancers on the simulated OpenStack, in virtual time; calls are counted by its log.
 
 mod counts;
+mod crashes;
+mod drift;
 mod finding;
 mod grouping;
 mod noting;
 mod performing;
 mod reading;
 mod resolving;
+mod sharing;
 mod stage;
+mod transitions;
