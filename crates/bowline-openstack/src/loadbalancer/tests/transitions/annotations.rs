@@ -83,10 +83,12 @@ fn trial_of(row: &Annotation) -> Option<Trial> {
         )),
         key if key == rows_::FLOATING_NETWORK_ID.key => trial(WithFloatingIp, &["{external-2}", ""]),
         key if key == rows_::FLOATING_SUBNET_ID.key => trial(WithFloatingIp, &["{gold}", "{silver}"]),
-        key if key == rows_::FLOATING_SUBNET.key => trial(WithFloatingIp, &["gold", "~^sil"]),
+        key if key == rows_::FLOATING_SUBNET.key => trial(WithFloatingIp, &["gold", "~sil.*"]),
         key if key == rows_::FLOATING_SUBNET_TAGS.key => trial(WithFloatingIp, &["fast", "slow"]),
         key if key == rows_::KEEP_FLOATING_IP.key => trial(WhenGone, &["true", "false"]),
-        key if key == rows_::PORT_ID.key => trial(WhenMade, &["{port-1}", "{port-2}"]),
+        // A floating IP stays with a port that a user made, so there is none here.
+        key if key == rows_::PORT_ID.key => trial(WhenMade, &["{port-1}", "{port-2}"])
+            .based(Setting::annotation(rows_::INTERNAL.key, "true")),
         key if key == rows_::SUBNET_ID.key => trial(WhenMade, &["{subnet-2}", "{subnet-3}"]),
         key if key == rows_::NETWORK_ID.key => {
             trial(WhenMade, &["{network-3}", "{network-4}"]).based(members_here())

@@ -35,7 +35,7 @@ fn of_balancer(key: &Key) -> Option<Trial> {
         "network-id" => based(members_here(), trial(WhenMade, &["{network-3}", "{network-4}"])),
         "floating-network-id" => trial(WithFloatingIp, &["{external-2}"]),
         "floating-subnet-id" => trial(WithFloatingIp, &["{gold}", "{silver}"]),
-        "floating-subnet" => trial(WithFloatingIp, &["gold", "~^sil"]),
+        "floating-subnet" => trial(WithFloatingIp, &["gold", "~sil.*"]),
         "floating-subnet-tags" => trial(WithFloatingIp, &["fast", "slow"]),
         "create-monitor" => trial(AtOnce, &["true", "false"]),
         "monitor-delay" => based(monitored(), trial(AtOnce, &["11s", "12s"])),
@@ -70,7 +70,7 @@ fn of_class(key: &Key) -> Trial {
     let tried = match key.name {
         "floating-network-id" => trial(WithFloatingIp, &["{external-2}"]),
         "floating-subnet-id" => trial(WithFloatingIp, &["{gold}", "{silver}"]),
-        "floating-subnet" => trial(WithFloatingIp, &["gold", "~^sil"]),
+        "floating-subnet" => trial(WithFloatingIp, &["gold", "~sil.*"]),
         "floating-subnet-tags" => trial(WithFloatingIp, &["fast", "slow"]),
         "network-id" => Trial {
             base: class.and(&members_here()),

@@ -85,21 +85,31 @@ pub(in super::super) struct Living {
 impl Living {
     /// One that is made with a setting.
     pub(in super::super) async fn born(setting: &Setting) -> Self {
-        let mut estate = Estate::new().await;
-        let conf = estate.conf(&setting.conf);
-        estate.configure(conf);
-        let service = setting.on(&estate, None);
-        let mut living = Self { estate, service };
+        let mut living = Self::unborn(setting).await;
         living.settle(setting).await;
         living
     }
 
+    /// One for which nothing is done yet.
+    pub(in super::super) async fn unborn(setting: &Setting) -> Self {
+        let mut estate = Estate::new().await;
+        let conf = estate.conf(&setting.conf);
+        estate.configure(conf);
+        let service = setting.on(&estate, None);
+        Self { estate, service }
+    }
+
     /// Another setting counts from now on.
     pub(in super::super) async fn change(&mut self, setting: &Setting) {
+        self.wish(setting);
+        self.settle(setting).await;
+    }
+
+    /// The same, and nothing is done about it yet.
+    pub(in super::super) fn wish(&mut self, setting: &Setting) {
         let conf = self.estate.conf(&setting.conf);
         self.estate.configure(conf);
         self.service = setting.on(&self.estate, Some(&self.service));
-        self.settle(setting).await;
     }
 
     async fn settle(&mut self, setting: &Setting) {

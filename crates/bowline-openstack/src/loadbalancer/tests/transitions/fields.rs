@@ -45,7 +45,7 @@ async fn ports_come_go_and_change_in_any_order() {
     let groups = Setting::conf("groups", "[LoadBalancer]\nmanage-security-groups = true").and(&monitored());
     run(vec![
         besides(&amphora().and(&groups), at_once("ports", &ports())),
-        besides(&ovn().and(&groups), at_once("ports", &ports())),
+        Course { each_to_each: false, ..besides(&ovn().and(&groups), at_once("ports", &ports())) },
     ])
     .await;
 }
@@ -53,7 +53,8 @@ async fn ports_come_go_and_change_in_any_order() {
 #[tokio::test(start_paused = true)]
 async fn ports_come_go_and_change_one_thing_at_a_time_where_the_provider_asks_for_it() {
     let serial = Setting::conf("serial", "[LoadBalancer]\nprovider-requires-serial-api-calls = true");
-    run(vec![besides(&serial.and(&monitored()), at_once("ports, serially", &ports()))]).await;
+    let course = besides(&serial.and(&monitored()), at_once("ports, serially", &ports()));
+    run(vec![Course { each_to_each: false, ..course }]).await;
 }
 
 #[tokio::test(start_paused = true)]

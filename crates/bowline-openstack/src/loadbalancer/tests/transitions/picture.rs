@@ -5,7 +5,7 @@
 use bowline_cloud::{Ingress, ServiceView};
 use serde_json::{Value, json};
 use sim_openstack::State;
-use sim_openstack::load_balancer::{Listener, LoadBalancer, Pool};
+use sim_openstack::load_balancer::{Listener, LoadBalancer, Member, Pool};
 
 use super::super::stage::Stage;
 use super::estate::ASKED;
@@ -95,9 +95,17 @@ fn listener(state: &State, one: &Listener) -> Value {
 fn pool(state: &State, one: &Pool) -> Value {
     let octavia = &state.load_balancer;
     let mut value = unnamed(plain(one));
-    value["members"] = json!(sorted(octavia.members.find("pool_id", &one.id).map(plain)));
+    value["members"] = json!(sorted(octavia.members.find("pool_id", &one.id).map(member)));
     value["monitors"] =
         json!(sorted(octavia.monitors.find("pool_id", &one.id).map(|one| unnamed(plain(one)))));
+    value
+}
+
+/// A member is called by its Node, also where it has another name because it was made alone.
+fn member(one: &Member) -> Value {
+    let mut value = plain(one);
+    let alone = one.name.strip_prefix("member_").and_then(|rest| rest.split_once('_'));
+    value["name"] = json!(alone.map_or(one.name.as_str(), |(node, _rest)| node));
     value
 }
 
