@@ -101,8 +101,7 @@ impl Balancers {
         let sights = self.floating_of_all(found).await;
         let referring = sights.into_iter().map(|sight| self.refer(sight)).collect();
         let grouped = self.groups_of_all(together(referring).await).await;
-        let mut resolved: Vec<_> =
-            grouped.into_iter().map(|one| one.map(|one| self.resolve(one))).collect();
+        let mut resolved: Vec<_> = grouped.into_iter().map(|one| one.map(|one| self.resolve(one))).collect();
         self.read_children(&mut resolved).await;
         let pictures = resolved.into_iter().map(|one| self.picture(one)).collect();
         together(pictures).await.into_iter().map(evidence).collect()

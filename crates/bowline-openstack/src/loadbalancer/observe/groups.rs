@@ -105,7 +105,13 @@ impl Balancers {
         let wanted = match &referred.sight.run.wish {
             Wish::Ensure(intent) => {
                 let ranges = self.ranges.of(&network, &search.targets.subnets(&ports)).await?;
-                Some(WantedGroup::of(intent, &search.targets, &ports, &ranges, referred.sight.run.features.ovn)?)
+                Some(WantedGroup::of(
+                    intent,
+                    &search.targets,
+                    &ports,
+                    &ranges,
+                    referred.sight.run.features.ovn,
+                )?)
             }
             Wish::Remove(_) => None,
         };

@@ -152,7 +152,9 @@ impl Wish<'_> {
                 Some(elsewhere) => return still(taken(floating, elsewhere)),
                 None => old.chain([attach(floating, port, ASKED)]).collect(),
             },
-            (None, Some(place)) => std::iter::once(self.create(place, Some(asked), None)).chain(old).collect(),
+            (None, Some(place)) => {
+                std::iter::once(self.create(place, Some(asked), None)).chain(old).collect()
+            }
             (None, None) => {
                 return still(format!(
                     "floating IP {asked} is asked for; it is not there, and no external network to take it from"

@@ -42,7 +42,8 @@ async fn stumble(living: &mut Living, purpose: Purpose, ends: Ends) -> usize {
 }
 
 fn three_ports(view: &mut ServiceView) {
-    let port = ServicePort { protocol: Protocol::Tcp, port: 443, node_port: Some(30443), ..ServicePort::default() };
+    let port =
+        ServicePort { protocol: Protocol::Tcp, port: 443, node_port: Some(30443), ..ServicePort::default() };
     view.ports.push(port);
 }
 

@@ -82,10 +82,13 @@ fn remove_group(state: &mut State) {
 
 fn damages() -> BTreeMap<&'static str, Damage> {
     BTreeMap::from([
-        ("listener deleted, its pool left", (|state| {
-            let id = first_listener(state);
-            state.load_balancer.listeners.remove(&id);
-        }) as Damage),
+        (
+            "listener deleted, its pool left",
+            (|state| {
+                let id = first_listener(state);
+                state.load_balancer.listeners.remove(&id);
+            }) as Damage,
+        ),
         ("listener and pool deleted", |state| {
             remove_pool(state);
             let id = first_listener(state);
@@ -106,7 +109,11 @@ fn damages() -> BTreeMap<&'static str, Damage> {
         }),
         ("listener given up", |state| {
             let id = first_listener(state);
-            state.load_balancer.listeners.update(&id, |one| one.provisioning_status = "ERROR".into()).unwrap();
+            state
+                .load_balancer
+                .listeners
+                .update(&id, |one| one.provisioning_status = "ERROR".into())
+                .unwrap();
         }),
         ("pool deleted", remove_pool),
         ("pool changed", |state| {
@@ -153,13 +160,16 @@ fn damages() -> BTreeMap<&'static str, Damage> {
 /// What others do to things of Neutron shows at every look.
 fn damages_of_neutron() -> BTreeMap<&'static str, Damage> {
     BTreeMap::from([
-        ("floating IP detached", (|state| {
-            let id = leading(state);
-            let detach = |one: &mut sim_openstack::network::FloatingIp| {
-                (one.port_id, one.fixed_ip_address, one.router_id) = (None, None, None);
-            };
-            state.network.floating_ips.update(&id, detach).unwrap();
-        }) as Damage),
+        (
+            "floating IP detached",
+            (|state| {
+                let id = leading(state);
+                let detach = |one: &mut sim_openstack::network::FloatingIp| {
+                    (one.port_id, one.fixed_ip_address, one.router_id) = (None, None, None);
+                };
+                state.network.floating_ips.update(&id, detach).unwrap();
+            }) as Damage,
+        ),
         ("floating IP deleted", |state| {
             let id = leading(state);
             state.network.floating_ips.remove(&id);
@@ -271,7 +281,10 @@ async fn a_load_balancer_in_error_is_made_anew_with_its_floating_ip_unless_that_
     living.estate.stage.clear();
     let End::Refused(refusal) = living.drive(Purpose::Ensure).await else { panic!("it is left alone") };
     let text = refusal.to_string();
-    assert!(text.contains("ERROR") && text.contains("failover") && text.contains("recreate-on-error"), "{text}");
+    assert!(
+        text.contains("ERROR") && text.contains("failover") && text.contains("recreate-on-error"),
+        "{text}"
+    );
     assert_eq!(living.estate.stage.mutating(), 0);
     // It goes all the same.
     living.drive(Purpose::Remove).await.settled();

@@ -87,15 +87,20 @@ fn trial_of(row: &Annotation) -> Option<Trial> {
         key if key == rows_::FLOATING_SUBNET_TAGS.key => trial(WithFloatingIp, &["fast", "slow"]),
         key if key == rows_::KEEP_FLOATING_IP.key => trial(WhenGone, &["true", "false"]),
         // A floating IP stays with a port that a user made, so there is none here.
-        key if key == rows_::PORT_ID.key => trial(WhenMade, &["{port-1}", "{port-2}"])
-            .based(Setting::annotation(rows_::INTERNAL.key, "true")),
+        key if key == rows_::PORT_ID.key => {
+            trial(WhenMade, &["{port-1}", "{port-2}"]).based(Setting::annotation(rows_::INTERNAL.key, "true"))
+        }
         key if key == rows_::SUBNET_ID.key => trial(WhenMade, &["{subnet-2}", "{subnet-3}"]),
         key if key == rows_::NETWORK_ID.key => {
             trial(WhenMade, &["{network-3}", "{network-4}"]).based(members_here())
         }
         key if key == rows_::MEMBER_SUBNET_ID.key => trial(AtOnce, &["{subnet-2}", "{subnet-3}"]),
-        key if key == rows_::LB_METHOD.key => trial(AtOnce, &["LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"]),
-        key if key == rows_::PROXY_PROTOCOL.key => trial(AtOnce, &["true", "v2", "v1", "false"]).refused_by_ovn(),
+        key if key == rows_::LB_METHOD.key => {
+            trial(AtOnce, &["LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"])
+        }
+        key if key == rows_::PROXY_PROTOCOL.key => {
+            trial(AtOnce, &["true", "v2", "v1", "false"]).refused_by_ovn()
+        }
         key if key == rows_::X_FORWARDED_FOR.key => trial(AtOnce, &["true", "false"]).refused_by_ovn(),
         key if key == rows_::TLS_CONTAINER_REF.key => {
             trial(AtOnce, &["{certificate-1}", "{certificate-2}", ""]).refused_by_ovn()
@@ -114,8 +119,12 @@ fn trial_of(row: &Annotation) -> Option<Trial> {
         key if key == rows_::NODE_SELECTOR.key => trial(AtOnce, &["zone=a", "disk=ssd", ""]),
         key if key == rows_::VIP_ADDRESS.key => trial(WhenMade, &["10.10.0.201", "10.10.0.202"]),
         key if key == rows_::RECREATE_ON_ERROR.key => trial(AtOnce, &["false", "true"]),
-        key if key == rows_::SOURCE_RANGES.key => trial(AtOnce, &["10.0.0.0/8", "192.0.2.0/24,198.51.100.0/24"]),
-        key => panic!("annotation {key} is not tried here; say how it shows on a load balancer that is there"),
+        key if key == rows_::SOURCE_RANGES.key => {
+            trial(AtOnce, &["10.0.0.0/8", "192.0.2.0/24,198.51.100.0/24"])
+        }
+        key => {
+            panic!("annotation {key} is not tried here; say how it shows on a load balancer that is there")
+        }
     })
 }
 

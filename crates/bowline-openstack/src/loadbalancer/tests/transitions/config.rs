@@ -17,9 +17,8 @@ fn of_balancer(key: &Key) -> Option<Trial> {
     let not_with_ovn = |trial: Trial| Trial { with_ovn: Some(AtOnce), ..trial };
     let refused_by_ovn = |trial: Trial| Trial { with_ovn: None, ..trial };
     let proxied = || Setting::annotation(rows::PROXY_PROTOCOL.key, "v2");
-    let hostnames = || {
-        proxied().and(&Setting::conf("host names", "[LoadBalancer]\nenable-ingress-hostname = true"))
-    };
+    let hostnames =
+        || proxied().and(&Setting::conf("host names", "[LoadBalancer]\nenable-ingress-hostname = true"));
     Some(match key.name {
         // Without it there are no load balancers at all, and this code is not asked.
         "enabled" => return None,
@@ -49,7 +48,9 @@ fn of_balancer(key: &Key) -> Option<Trial> {
         "flavor-id" => not_with_ovn(trial(WhenMade, &["small", "large"])),
         "availability-zone" => not_with_ovn(trial(WhenMade, &["small", "large"])),
         "enable-ingress-hostname" => refused_by_ovn(based(proxied(), trial(AtOnce, &["true", "false"]))),
-        "ingress-hostname-suffix" => refused_by_ovn(based(hostnames(), trial(AtOnce, &["one.example", "two.example"]))),
+        "ingress-hostname-suffix" => {
+            refused_by_ovn(based(hostnames(), trial(AtOnce, &["one.example", "two.example"])))
+        }
         // Counts for those who share one: see `sharing`.
         "max-shared-lb" => trial(AtOnce, &["1", "9"]),
         // Where certificates are looked for; on the load balancer they are the same.
@@ -60,25 +61,29 @@ fn of_balancer(key: &Key) -> Option<Trial> {
         "default-tls-container-ref" => refused_by_ovn(trial(AtOnce, &["{certificate-1}", "{certificate-2}"])),
         "provider-requires-serial-api-calls" => trial(AtOnce, &["true", "false"]),
         "use-octavia" => trial(AtOnce, &["true"]),
-        name => panic!("key {name} of [LoadBalancer] is not tried here; say how it shows on a load balancer that is there"),
+        name => panic!(
+            "key {name} of [LoadBalancer] is not tried here; say how it shows on a load balancer that is there"
+        ),
     })
 }
 
 fn of_class(key: &Key) -> Trial {
     use Shows::{AtOnce, WhenMade, WithFloatingIp};
-    let class = Setting::annotation(rows::CLASS.key, "c").and(&Setting::conf("a class", "[LoadBalancerClass \"c\"]"));
+    let class =
+        Setting::annotation(rows::CLASS.key, "c").and(&Setting::conf("a class", "[LoadBalancerClass \"c\"]"));
     let tried = match key.name {
         "floating-network-id" => trial(WithFloatingIp, &["{external-2}"]),
         "floating-subnet-id" => trial(WithFloatingIp, &["{gold}", "{silver}"]),
         "floating-subnet" => trial(WithFloatingIp, &["gold", "~sil.*"]),
         "floating-subnet-tags" => trial(WithFloatingIp, &["fast", "slow"]),
-        "network-id" => Trial {
-            base: class.and(&members_here()),
-            ..trial(WhenMade, &["{network-3}", "{network-4}"])
-        },
+        "network-id" => {
+            Trial { base: class.and(&members_here()), ..trial(WhenMade, &["{network-3}", "{network-4}"]) }
+        }
         "subnet-id" => trial(WhenMade, &["{subnet-2}", "{subnet-3}"]),
         "member-subnet-id" => trial(AtOnce, &["{subnet-2}", "{subnet-3}"]),
-        name => panic!("key {name} of a class is not tried here; say how it shows on a load balancer that is there"),
+        name => panic!(
+            "key {name} of a class is not tried here; say how it shows on a load balancer that is there"
+        ),
     };
     Trial { base: class.and(&tried.base), ..tried }
 }
@@ -92,8 +97,9 @@ async fn try_keys(which: impl Fn(&Trial) -> bool) {
     }
     for key in keys::of(Section::LoadBalancerClass) {
         let Some(trial) = Some(of_class(key)).filter(|trial| which(trial)) else { continue };
-        let set =
-            |value: &str| Setting::conf(value, &format!("[LoadBalancerClass \"c\"]\n{} = \"{value}\"", key.name));
+        let set = |value: &str| {
+            Setting::conf(value, &format!("[LoadBalancerClass \"c\"]\n{} = \"{value}\"", key.name))
+        };
         courses.extend(trial.courses(&format!("{} of a class", key.name), &set));
     }
     assert!(!courses.is_empty());

@@ -138,7 +138,10 @@ impl Living {
             self.estate.stage.clear();
             let end = self.drive(Purpose::Ensure).await;
             if self.estate.stage.mutating() > 0 || !matches!(end, End::Settled(_)) {
-                done.push(format!("looked at again (memory: {remembers}): {:?} {end:?}", self.estate.stage.counts()));
+                done.push(format!(
+                    "looked at again (memory: {remembers}): {:?} {end:?}",
+                    self.estate.stage.counts()
+                ));
             }
         }
         done
@@ -253,14 +256,16 @@ impl Course {
             }
             living.change(&self.settings[now]).await;
             let again = differences(&living.picture(), &fresh[now]);
-            problems.extend(self.told(way, again.into_iter().map(|one| format!("made anew: {one}")).collect()));
+            problems
+                .extend(self.told(way, again.into_iter().map(|one| format!("made anew: {one}")).collect()));
         }
         problems
     }
 
     async fn when_gone(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        for (before, now) in (0..self.settings.len()).flat_map(|one| (0..self.settings.len()).map(move |two| (one, two)))
+        for (before, now) in
+            (0..self.settings.len()).flat_map(|one| (0..self.settings.len()).map(move |two| (one, two)))
         {
             let mut fresh = Living::born(&self.settings[now]).await;
             fresh.drive(Purpose::Remove).await.settled();

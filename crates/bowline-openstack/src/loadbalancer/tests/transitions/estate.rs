@@ -134,14 +134,15 @@ fn lay_out(stage: &Stage) -> Things {
             things.insert(name, format!("http://openstack.sim/key-manager/v1/secrets/{id}"));
         }
         let octavia = &mut world.state.load_balancer;
-        let profile = Profile { id: "p".to_owned(), provider_name: "amphora".to_owned(), ..Profile::default() };
+        let profile =
+            Profile { id: "p".to_owned(), provider_name: "amphora".to_owned(), ..Profile::default() };
         octavia.flavor_profiles.insert("p".to_owned(), profile);
         for name in ["small", "large"] {
             let id = name.to_owned();
-            let flavor =
-                Flavor { id, enabled: true, flavor_profile_id: "p".to_owned(), ..Flavor::default() };
+            let flavor = Flavor { id, enabled: true, flavor_profile_id: "p".to_owned(), ..Flavor::default() };
             octavia.flavors.insert(name.to_owned(), flavor);
-            let zone = AvailabilityZone { name: name.to_owned(), enabled: true, ..AvailabilityZone::default() };
+            let zone =
+                AvailabilityZone { name: name.to_owned(), enabled: true, ..AvailabilityZone::default() };
             octavia.zones.insert(name.to_owned(), zone);
         }
     });

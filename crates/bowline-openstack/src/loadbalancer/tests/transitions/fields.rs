@@ -70,13 +70,17 @@ async fn node_ports_affinity_policy_and_source_ranges_count_at_once() {
                         view.ports[0].node_port = view.ports[1].node_port;
                         view.ports[1].node_port = first;
                     }),
-                    Setting::field("none", |view| view.ports.iter_mut().for_each(|port| port.node_port = None)),
+                    Setting::field("none", |view| {
+                        view.ports.iter_mut().for_each(|port| port.node_port = None)
+                    }),
                 ],
             ),
             at_once(
                 "session affinity",
                 &[
-                    Setting::field("ClientIP", |view| view.session_affinity = Some(SessionAffinity::ClientIp)),
+                    Setting::field("ClientIP", |view| {
+                        view.session_affinity = Some(SessionAffinity::ClientIp)
+                    }),
                     Setting::field("None", |view| view.session_affinity = Some(SessionAffinity::None)),
                 ],
             ),
@@ -152,7 +156,8 @@ async fn a_second_ip_family_comes_with_a_new_load_balancer_and_is_shown() {
         view.ip_family_policy = Some(IpFamilyPolicy::PreferDualStack);
     });
     let settings = vec![Setting::none(), two.clone()];
-    let course = Course { name: "ip families".to_owned(), shows: Shows::WhenMade, settings, each_to_each: false };
+    let course =
+        Course { name: "ip families".to_owned(), shows: Shows::WhenMade, settings, each_to_each: false };
     run(vec![course]).await;
     let living = Living::born(&two).await;
     assert_eq!(living.service.status.ingress.len(), 2, "{:?}", living.service.status);

@@ -80,7 +80,8 @@ async fn groups_source_ranges_and_the_provider_act_together() {
 
 #[tokio::test(start_paused = true)]
 async fn with_ovn_any_method_is_the_only_one() {
-    let methods = ["SOURCE_IP_PORT", "ROUND_ROBIN", "LEAST_CONNECTIONS"].map(|one| said(&rows::LB_METHOD, one));
+    let methods =
+        ["SOURCE_IP_PORT", "ROUND_ROBIN", "LEAST_CONNECTIONS"].map(|one| said(&rows::LB_METHOD, one));
     run(vec![round("method", combined(&[&[ovn()], &methods]))]).await;
 }
 
@@ -118,7 +119,8 @@ async fn one_thing_at_a_time_leads_to_the_same() {
 #[tokio::test(start_paused = true)]
 async fn another_provider_counts_for_new_load_balancers_only() {
     let settings = vec![amphora(), ovn()];
-    let course = Course { name: "lb-provider".to_owned(), shows: Shows::WhenMade, settings, each_to_each: false };
+    let course =
+        Course { name: "lb-provider".to_owned(), shows: Shows::WhenMade, settings, each_to_each: false };
     run(vec![course]).await;
 }
 

@@ -72,9 +72,10 @@ fn asked(address: &str) -> Option<&str> {
 fn balancer(state: &State, one: &LoadBalancer) -> Value {
     let octavia = &state.load_balancer;
     let listeners: Vec<&Listener> = octavia.listeners.find("loadbalancer_id", &one.id).collect();
-    let stray = octavia.pools.find("loadbalancer_id", &one.id).filter(|pool| {
-        !listeners.iter().any(|listener| listener.default_pool_id.as_ref() == Some(&pool.id))
-    });
+    let stray = octavia
+        .pools
+        .find("loadbalancer_id", &one.id)
+        .filter(|pool| !listeners.iter().any(|listener| listener.default_pool_id.as_ref() == Some(&pool.id)));
     let mut value = plain(one);
     value["asked address"] = json!(asked(&one.vip_address));
     value["further"] = json!(one.additional_vips.iter().map(|vip| &vip.subnet_id).collect::<Vec<_>>());
