@@ -62,8 +62,9 @@ fn in_udp(serial: bool) -> Setting {
     }))
 }
 
-/// The way from one setting, or from nothing, to another one, or to nothing, whenever the process ends.
-async fn survives(from: Option<&Setting>, to: Option<&Setting>, fresh: &Value) {
+/// The way from one setting, or from nothing, to another one, or to nothing, where the process ends after every step, and once
+/// after each if that is asked for.
+async fn survives(from: Option<&Setting>, to: Option<&Setting>, fresh: &Value, each: bool) {
     let mut last = 1;
     let mut ends = vec![Ends::Always];
     while let Some(now) = ends.pop() {
@@ -77,15 +78,15 @@ async fn survives(from: Option<&Setting>, to: Option<&Setting>, fresh: &Value) {
         let purpose = if to.is_some() { Purpose::Ensure } else { Purpose::Remove };
         let steps = stumble(&mut living, purpose, now).await;
         assert_eq!(differences(&living.picture(), fresh), Vec::<String>::new(), "{now:?} of {steps}");
-        if to.is_some() {
+        if to.is_some() && matches!(now, Ends::Always) {
             assert_eq!(living.restless().await, Vec::<String>::new(), "{now:?}");
         }
-        if last <= steps {
+        assert!(steps > 1, "there is something to cut");
+        if each && last < steps {
             ends.push(Ends::After(last));
             last += 1;
         }
     }
-    assert!(last > 2, "more than one step was cut");
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,7 +94,7 @@ async fn a_new_service_with_three_ports_a_group_and_a_floating_ip_survives_any_e
     for serial in [false, true] {
         let setting = with_all(serial);
         let fresh = Living::born(&setting).await.picture();
-        survives(None, Some(&setting), &fresh).await;
+        survives(None, Some(&setting), &fresh, !serial).await;
     }
 }
 
@@ -101,7 +102,7 @@ async fn a_new_service_with_three_ports_a_group_and_a_floating_ip_survives_any_e
 async fn a_change_of_protocols_survives_any_end() {
     let (tcp, udp) = (with_all(false), in_udp(false));
     let fresh = Living::born(&udp).await.picture();
-    survives(Some(&tcp), Some(&udp), &fresh).await;
+    survives(Some(&tcp), Some(&udp), &fresh, true).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,6 +113,6 @@ async fn a_removal_survives_any_end() {
         fresh.drive(Purpose::Remove).await.settled();
         let gone = fresh.picture();
         assert_eq!(gone["load balancers"].to_string() + &gone["groups"].to_string(), "[][]");
-        survives(Some(&setting), None, &gone).await;
+        survives(Some(&setting), None, &gone, !serial).await;
     }
 }

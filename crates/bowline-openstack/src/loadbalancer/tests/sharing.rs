@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{Purpose, ServiceView};
-use openstack_client::load_balancer::{ListenerCreate, LoadBalancerCreate, PoolCreate, Protocol};
+use openstack_client::load_balancer::{Algorithm, ListenerCreate, LoadBalancerCreate, PoolCreate, Protocol};
 use openstack_client::network::FloatingIpCreate;
 use sim_openstack::Config;
 use sim_openstack::load_balancer::LoadBalancer;
@@ -112,7 +112,8 @@ async fn services_come_to_a_shared_load_balancer_and_leave_it_as_upstream_tries_
 /// A load balancer that a user made, with a listener for HTTP on port 80 and a floating IP.
 async fn users_own(stage: &Stage) -> String {
     let (octavia, estate) = (stage.simulation.client.load_balancer(), &stage.simulation.estate);
-    let pool = PoolCreate { protocol: Protocol::Http, ..PoolCreate::default() };
+    let lb_algorithm = Algorithm::RoundRobin;
+    let pool = PoolCreate { protocol: Protocol::Http, lb_algorithm, ..PoolCreate::default() };
     let listener = ListenerCreate {
         name: "users".to_owned(),
         protocol: Protocol::Http,
