@@ -155,10 +155,17 @@ async fn a_second_ip_family_comes_with_a_new_load_balancer_and_is_shown() {
         view.ip_families = vec![IpFamily::V4, IpFamily::V6];
         view.ip_family_policy = Some(IpFamilyPolicy::PreferDualStack);
     });
-    let settings = vec![Setting::none(), two.clone()];
-    let course =
-        Course { name: "ip families".to_owned(), shows: Shows::WhenMade, settings, each_to_each: false };
-    run(vec![course]).await;
-    let living = Living::born(&two).await;
-    assert_eq!(living.service.status.ingress.len(), 2, "{:?}", living.service.status);
+    let mut living = Living::born(&Setting::none()).await;
+    let plain = living.picture();
+    living.change(&two).await;
+    assert_eq!(living.picture(), plain, "the load balancer that is there stays as it is");
+    living.lose_balancer().await;
+    living.change(&two).await;
+    let fresh = Living::born(&two).await;
+    assert_eq!(living.picture(), fresh.picture());
+    assert_eq!(fresh.service.status.ingress.len(), 2, "{:?}", fresh.service.status);
+    assert_eq!(living.restless().await, Vec::<String>::new());
+    // Who asks for one is shown one.
+    living.change(&Setting::none()).await;
+    assert_eq!(living.service.status.ingress.len(), 1, "{:?}", living.service.status);
 }
