@@ -101,8 +101,8 @@ impl BatchMember {
 /// port of its own for its health has to be said.
 fn in_batch(member: &BatchMember) -> Value {
     let mut said = json!(member);
-    if member.monitor_port.is_none() {
-        said["monitor_port"] = Value::Null;
+    if let Some(fields) = said.as_object_mut() {
+        let _said = fields.entry("monitor_port").or_insert(Value::Null);
     }
     said
 }
