@@ -126,6 +126,11 @@ impl Balancers {
         Ok(Features::of(&self.conf.load_balancer.lb_provider, *version))
     }
 
+    /// What load balancers of a provider can do, once the version is known.
+    pub(super) fn features_of(&self, provider: &str) -> Option<Features> {
+        self.version.get().map(|version| Features::of(provider, *version))
+    }
+
     /// The project, by which all lists are limited: an administrator would see those of the whole cloud.
     pub(super) async fn project(&self) -> Result<ProjectId, Trouble> {
         let identity = self.client.identity().await?;

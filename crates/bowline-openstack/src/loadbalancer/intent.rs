@@ -62,6 +62,8 @@ pub struct Intent {
     pub internal: bool,
     /// The IP family that it prefers, if it says so.
     pub family: Option<IpFamily>,
+    /// Whether it has addresses of two families, where the cloud can.
+    pub dual_stack: bool,
     /// Where a new load balancer stands.
     pub vip: VipPlace,
     /// The address of a new load balancer.
@@ -164,6 +166,7 @@ impl Intent {
             load_balancer,
             internal,
             family,
+            dual_stack: service.ip_families.len() > 1,
             vip,
             vip_address: vip_pinned
                 .or_else(|| address.filter(|_address| internal || family == Some(IpFamily::V6))),

@@ -152,6 +152,15 @@ impl Names {
     }
 }
 
+/// Whether this is the description of a floating IP that was made for the Service whose name a load balancer bears, whatever
+/// the cluster was called then.
+#[must_use]
+pub fn describes_floating_ip_of(load_balancer: &str, text: &str) -> bool {
+    let service = text.strip_prefix(FLOATING_IP_PREFIX).and_then(|rest| rest.split(OF_CLUSTER).next());
+    let tail = service.map(|service| format!("_{}", service.replacen('/', "_", 1)));
+    load_balancer.starts_with(LOAD_BALANCER_PREFIX) && tail.is_some_and(|tail| load_balancer.ends_with(&tail))
+}
+
 /// The name of a member that is made alone, for providers that cannot take all at once; in a batch it is the Node's name.
 #[must_use]
 pub fn serial_member(node: &str, address: &str, node_port: u16) -> String {

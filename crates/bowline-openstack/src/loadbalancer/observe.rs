@@ -50,6 +50,8 @@ async fn together<F: Future>(questions: Vec<F>) -> Vec<F::Output> {
 struct Run<'a> {
     request: &'a LoadBalancerRequest,
     wish: Wish,
+    /// What can be had of the load balancer that is there, or of a new one.
+    features: Features,
 }
 
 /// What a Service wants, as far as it is known without the cloud.
@@ -97,10 +99,9 @@ impl Balancers {
         let runs = requests.iter().map(|request| self.wish(request, features)).collect();
         let found = self.find_all(runs, began).await;
         let sights = self.floating_of_all(found).await;
-        let referring = sights.into_iter().map(|sight| self.refer(sight, features)).collect();
-        let grouped = self.groups_of_all(together(referring).await, features).await;
-        let mut resolved: Vec<_> =
-            grouped.into_iter().map(|one| one.map(|one| self.resolve(one, features))).collect();
+        let referring = sights.into_iter().map(|sight| self.refer(sight)).collect();
+        let grouped = self.groups_of_all(together(referring).await).await;
+        let mut resolved: Vec<_> = grouped.into_iter().map(|one| one.map(|one| self.resolve(one))).collect();
         self.read_children(&mut resolved).await;
         let pictures = resolved.into_iter().map(|one| self.picture(one)).collect();
         together(pictures).await.into_iter().map(evidence).collect()
@@ -119,7 +120,7 @@ impl Balancers {
                 Wish::Remove(Box::new(Removal::of(service, cluster, ownership, config, features.tags)))
             }
         };
-        Ok(Run { request, wish })
+        Ok(Run { request, wish, features })
     }
 
     fn ownership(&self, service: &ServiceView) -> Ownership {
@@ -137,17 +138,24 @@ impl Balancers {
         let pair = |run: Result<Run<'a>, Trouble>| {
             let run = run?;
             let at = found.next().unwrap_or_else(|| Err(Trouble::refused("a look was lost")))?;
-            Ok((run, at))
+            Ok((self.suited(run, &at)?, at))
         };
         runs.into_iter().map(pair).collect()
     }
 
+    /// The wish as the load balancer that is there can fulfil it: it may have another provider than new ones.
+    fn suited<'a>(&self, run: Run<'a>, at: &At) -> Result<Run<'a>, Trouble> {
+        let made_anew = |one: &&LoadBalancer| one.provisioning_status == ProvisioningStatus::Error;
+        let there = at.balancer.as_ref().map(|at| &at.balancer).filter(|one| !made_anew(one));
+        let provider = there.map(|one| one.provider.as_str()).filter(|provider| !provider.is_empty());
+        match provider.and_then(|provider| self.features_of(provider)) {
+            Some(features) if features != run.features => self.wish(run.request, features),
+            _ => Ok(run),
+        }
+    }
+
     /// What the wish refers to.
-    async fn refer<'a>(
-        &self,
-        sight: Result<Sight<'a>, Trouble>,
-        features: Features,
-    ) -> Result<Referred<'a>, Trouble> {
+    async fn refer<'a>(&self, sight: Result<Sight<'a>, Trouble>) -> Result<Referred<'a>, Trouble> {
         let sight = sight?;
         let Wish::Ensure(intent) = &sight.run.wish else { return Ok(Referred { sight, references: None }) };
         let broken = |at: &FoundBalancer| at.balancer.provisioning_status == ProvisioningStatus::Error;
@@ -155,7 +163,7 @@ impl Balancers {
             intent,
             service: &sight.run.request.service,
             nodes: &sight.run.request.nodes,
-            features,
+            features: sight.run.features,
             creates: sight.at.balancer.as_ref().is_none_or(broken),
             floating: lacks_floating(intent, &sight),
         };
@@ -164,13 +172,13 @@ impl Balancers {
     }
 
     /// The wish itself, and what is known of the load balancer without reading it.
-    fn resolve<'a>(&self, grouped: Grouped<'a>, features: Features) -> Resolved<'a> {
+    fn resolve<'a>(&self, grouped: Grouped<'a>) -> Resolved<'a> {
         let Grouped { referred: Referred { sight, references }, wanted: group, found } = grouped;
         let request = sight.run.request;
         let balancer = sight.at.balancer.as_ref().map(|at| &at.balancer);
         let (wanted, children) = match (&sight.run.wish, references) {
             (Wish::Ensure(intent), Some(references)) => {
-                let rules = Rules { config: &self.conf.load_balancer, tagged: features.tags };
+                let rules = Rules { config: &self.conf.load_balancer, tagged: sight.run.features.tags };
                 let ownership = self.ownership(&request.service);
                 let intent = (**intent).clone();
                 let wanted = Wanted::of(intent, &request.nodes, *references, ownership, rules, group);

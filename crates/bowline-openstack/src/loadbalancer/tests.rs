@@ -1,11 +1,15 @@
 //! The load balancers on the simulated OpenStack, in virtual time; calls are counted by its log.
 
 mod counts;
+mod crashes;
 mod doubt;
+mod drift;
 mod finding;
 mod grouping;
 mod noting;
 mod performing;
 mod reading;
 mod resolving;
+mod sharing;
 mod stage;
+mod transitions;

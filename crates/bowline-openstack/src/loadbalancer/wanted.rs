@@ -86,6 +86,8 @@ pub struct Wanted {
     pub group: Option<WantedGroup>,
     /// How the address is shown.
     pub publication: Publication,
+    /// Whether further addresses of the load balancer are shown as well.
+    pub dual_stack: bool,
     /// What the owner should know.
     pub notices: Vec<Notice>,
     /// Whether the provider takes one thing at a time: no children with a new load balancer, members one by one.
@@ -189,6 +191,8 @@ pub enum WantedAddress {
         asked: Option<IpAddr>,
         /// Whether it is this one also if another is there already.
         insist: bool,
+        /// Whether the one that it takes the place of stays.
+        keep_floating_ip: bool,
     },
 }
 
@@ -235,6 +239,7 @@ impl Wanted {
                 place: resolved.floating,
                 asked: floating.address,
                 insist: floating.insist,
+                keep_floating_ip: intent.keep_floating_ip,
             },
         };
         let notices = intent.notices.into_iter().chain(resolved.notices).chain(without_members).collect();
@@ -247,6 +252,7 @@ impl Wanted {
             address,
             group,
             publication: intent.publication,
+            dual_stack: intent.dual_stack,
             notices,
             serial,
             most_sharers: rules.config.max_shared_lb,

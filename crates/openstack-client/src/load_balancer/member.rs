@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{LoadBalancing, OperatingStatus, ProvisioningStatus};
 use crate::{Error, MemberId, Pages, PoolId, SubnetId, decode, paging::Listed};
@@ -97,6 +97,16 @@ impl BatchMember {
     }
 }
 
+/// A member as a batch says it. Octavia leaves what is not mentioned of a member that is there as it was, so that it has no
+/// port of its own for its health has to be said.
+fn in_batch(member: &BatchMember) -> Value {
+    let mut said = json!(member);
+    if let Some(fields) = said.as_object_mut() {
+        let _said = fields.entry("monitor_port").or_insert(Value::Null);
+    }
+    said
+}
+
 /// A change to a member.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct MemberUpdate {
@@ -127,8 +137,8 @@ impl LoadBalancing {
         self.0.fetch(Self::get("loadbalancer_member_get", &path), "member").await
     }
 
-    /// Gives a pool exactly these members; with `additive_only` the others stay. Even a batch that changes nothing makes
-    /// the load balancer pending for a while.
+    /// Gives a pool exactly these members; with `additive_only` the others stay. A member without a port of its own for its
+    /// health loses the one it had. Even a batch that changes nothing makes the load balancer pending for a while.
     ///
     /// # Errors
     ///
@@ -139,6 +149,7 @@ impl LoadBalancing {
         members: &[BatchMember],
         additive_only: bool,
     ) -> Result<(), Error> {
+        let members: Vec<Value> = members.iter().map(in_batch).collect();
         let body = json!({ "members": members });
         let call = Self::put("loadbalancer_members_update", &["pools", pool.as_str(), "members"], &body)?;
         self.0.done(call.with_some("additive_only", additive_only.then_some("True"))).await

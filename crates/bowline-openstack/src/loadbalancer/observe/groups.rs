@@ -9,7 +9,6 @@ use tokio::time::Instant;
 
 use super::{FEW, Grouped, Referred, Wish, together};
 use crate::loadbalancer::balancers::Balancers;
-use crate::loadbalancer::features::Features;
 use crate::loadbalancer::group::{Asked, GroupError, Observed, Targets, WantedGroup, observe, observe_many};
 use crate::loadbalancer::trouble::Trouble;
 
@@ -25,7 +24,6 @@ impl Balancers {
     pub(super) async fn groups_of_all<'a>(
         &self,
         referred: Vec<Result<Referred<'a>, Trouble>>,
-        features: Features,
     ) -> Vec<Result<Grouped<'a>, Trouble>> {
         let project = match self.project().await {
             Ok(project) => project,
@@ -37,7 +35,7 @@ impl Balancers {
         let mut grouped = Vec::with_capacity(referred.len());
         for (one, search) in referred.into_iter().zip(searches) {
             let seen = search.is_some().then(|| observed.next()).flatten();
-            grouped.push(self.grouped(one, search, seen, &project, features));
+            grouped.push(self.grouped(one, search, seen, &project));
         }
         together(grouped).await
     }
@@ -95,7 +93,6 @@ impl Balancers {
         search: Option<Search>,
         seen: Option<Result<Observed, Trouble>>,
         project: &ProjectId,
-        features: Features,
     ) -> Result<Grouped<'a>, Trouble> {
         let referred = referred?;
         let network = self.client.network();
@@ -115,7 +112,13 @@ impl Balancers {
         let wanted = match &referred.sight.run.wish {
             Wish::Ensure(intent) => {
                 let ranges = self.ranges.of(&network, &search.targets.subnets(&ports)).await?;
-                Some(WantedGroup::of(intent, &search.targets, &ports, &ranges, features.ovn)?)
+                Some(WantedGroup::of(
+                    intent,
+                    &search.targets,
+                    &ports,
+                    &ranges,
+                    referred.sight.run.features.ovn,
+                )?)
             }
             Wish::Remove(_) => None,
         };

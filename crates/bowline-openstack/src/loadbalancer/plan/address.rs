@@ -15,6 +15,8 @@ use crate::loadbalancer::names::LOAD_BALANCER_PREFIX;
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::{FloatingPlace, Wanted, WantedAddress};
 
+const ASKED: &str = "the Service asks for this floating IP";
+
 /// The address, once the steps are done.
 #[derive(Default)]
 pub(super) struct Reached {
@@ -32,6 +34,7 @@ struct Wish<'a> {
     claim: &'a Claim<'a>,
     place: Option<&'a FloatingPlace>,
     asked: Option<IpAddr>,
+    keep: bool,
 }
 
 pub(super) fn reached(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> Reached {
@@ -41,25 +44,25 @@ pub(super) fn reached(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> Reac
         _ if own.is_some_and(|address| address.is_ipv6()) => Reached { address: own, ..Reached::default() },
         WantedAddress::Own { keep_floating_ip } => {
             let attached = &found.floating.attached;
-            let steps = attached.iter().map(|floating| drop_floating(wanted, floating, *keep_floating_ip));
+            let internal = "the Service is internal now";
+            let steps = attached.iter().map(|one| give_back(wanted, one, *keep_floating_ip, internal));
             Reached { address: own, steps: steps.collect(), problem: None }
         }
-        WantedAddress::Floating { place, asked, insist } => {
-            Wish { wanted, found, claim, place: place.as_ref(), asked: *asked }.reached(*insist)
+        WantedAddress::Floating { place, asked, insist, keep_floating_ip: keep } => {
+            Wish { wanted, found, claim, place: place.as_ref(), asked: *asked, keep: *keep }.reached(*insist)
         }
     }
 }
 
-/// The floating IP of a Service that became internal.
-fn drop_floating(wanted: &Wanted, floating: &FloatingIp, keep: bool) -> Planned<CloudStep> {
-    let internal = "the Service is internal now";
+/// A floating IP that the Service does not need any more.
+fn give_back(wanted: &Wanted, floating: &FloatingIp, keep: bool, why: &str) -> Planned<CloudStep> {
     if keep {
-        return detach(floating, &format!("{internal} and its floating IP is kept"));
+        return detach(floating, &format!("{why} and its floating IP is kept"));
     }
     if !wanted.names.describes_own_floating_ip(&floating.description) {
-        return detach(floating, &format!("{internal} and its floating IP was not made for it"));
+        return detach(floating, &format!("{why} and its floating IP was not made for it"));
     }
-    Planned::new(CloudStep::new(Action::DeleteFloatingIp(floating.id.clone())), internal)
+    Planned::new(CloudStep::new(Action::DeleteFloatingIp(floating.id.clone())), why)
 }
 
 /// Why a load balancer is not even made: the address that the Service asks for leads elsewhere.
@@ -122,7 +125,7 @@ impl Wish<'_> {
         }
     }
 
-    /// Another one leads here than the one that the Service insists on. The old one is not given back: it may be wanted again.
+    /// Another one leads here than the one that the Service insists on. Before the old one goes, the new one is there.
     fn exchange(&self, asked: IpAddr, current: IpAddr) -> Reached {
         let still = |problem: String| Reached {
             address: Some(current),
@@ -137,30 +140,36 @@ impl Wish<'_> {
         }
         let balancer = &self.claim.there.balancer;
         let Some(port) = &balancer.vip_port_id else { return Reached::default() };
-        match self.lead_asked(asked, port) {
-            Err(problem) => still(problem),
-            Ok(None) => still(format!(
-                "floating IP {asked} is asked for; it is not there, and no external network to take it from"
-            )),
-            Ok(Some(lead)) => {
-                let here = |floating: &&FloatingIp| {
-                    floating.fixed_ip_address.is_none() || floating.fixed_ip_address == balancer.vip_address
-                };
-                let old = self.found.floating.attached.iter().filter(here);
-                let reason = format!("floating IP {asked} is asked for in its place");
-                let mut steps: Steps = old.map(|floating| detach(floating, &reason)).collect();
-                steps.push(lead);
-                Reached { steps, address: Some(asked), problem: None }
+        let here = |floating: &&FloatingIp| {
+            floating.fixed_ip_address.is_none() || floating.fixed_ip_address == balancer.vip_address
+        };
+        let old = self.found.floating.attached.iter().filter(here);
+        let reason = format!("floating IP {asked} is asked for in its place");
+        let old = old.map(|floating| give_back(self.wanted, floating, self.keep, &reason));
+        let there = self.found.floating.asked.as_ref().filter(|one| one.floating_ip_address == asked);
+        let steps = match (there, self.place) {
+            (Some(floating), _) => match &floating.port_id {
+                Some(elsewhere) => return still(taken(floating, elsewhere)),
+                None => old.chain([attach(floating, port, ASKED)]).collect(),
+            },
+            (None, Some(place)) => {
+                std::iter::once(self.create(place, Some(asked), None)).chain(old).collect()
             }
-        }
+            (None, None) => {
+                return still(format!(
+                    "floating IP {asked} is asked for; it is not there, and no external network to take it from"
+                ));
+            }
+        };
+        Reached { steps, address: Some(asked), problem: None }
     }
 
     fn lead_asked(&self, asked: IpAddr, port: &PortId) -> Result<Option<Planned<CloudStep>>, String> {
         let floating = self.found.floating.asked.as_ref();
         match floating.filter(|floating| floating.floating_ip_address == asked) {
-            None => Ok(self.place.map(|place| self.create(place, Some(asked), port))),
+            None => Ok(self.place.map(|place| self.create(place, Some(asked), Some(port)))),
             Some(floating) => match &floating.port_id {
-                None => Ok(Some(attach(floating, port, "the Service asks for this floating IP"))),
+                None => Ok(Some(attach(floating, port, ASKED))),
                 Some(elsewhere) => Err(taken(floating, elsewhere)),
             },
         }
@@ -175,16 +184,21 @@ impl Wish<'_> {
             Some(floating) => {
                 Some(attach(floating, port, "this floating IP was made for the Service before"))
             }
-            None => self.place.map(|place| self.create(place, None, port)),
+            None => self.place.map(|place| self.create(place, None, Some(port))),
         }
     }
 
-    fn create(&self, place: &FloatingPlace, asked: Option<IpAddr>, port: &PortId) -> Planned<CloudStep> {
+    fn create(
+        &self,
+        place: &FloatingPlace,
+        asked: Option<IpAddr>,
+        port: Option<&PortId>,
+    ) -> Planned<CloudStep> {
         let new = FloatingIpCreate {
             floating_network_id: place.network.clone(),
             subnet_id: None,
             floating_ip_address: asked,
-            port_id: Some(port.clone()),
+            port_id: port.cloned(),
             description: self.wanted.names.floating_ip_description(),
         };
         // An address is in one subnet; to try it in others makes no sense.

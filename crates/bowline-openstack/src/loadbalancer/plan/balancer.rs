@@ -73,7 +73,7 @@ pub(super) fn join(wanted: &Wanted, claim: &Claim<'_>) -> Option<Planned<CloudSt
 pub(super) fn status(wanted: &Wanted, balancer: &LoadBalancer, address: IpAddr) -> LoadBalancerStatus {
     let shown = &wanted.publication;
     let mut status = shown.status(address);
-    if matches!(shown, Publication::Hostname(_)) || wanted.balancer.additional_vips.is_empty() {
+    if matches!(shown, Publication::Hostname(_)) || !wanted.dual_stack {
         return status;
     }
     for further in balancer.additional_vips.iter().filter_map(|vip| vip.ip_address) {

@@ -43,6 +43,12 @@ fn spot_of(member: &Member) -> Spot {
     (member.address, member.protocol_port)
 }
 
+/// Whether a member is in another subnet than it shall be. Where nothing is said, Octavia has chosen.
+fn is_elsewhere(wanted: &BatchMember, found: &Member) -> bool {
+    let (wanted, found) = (wanted.subnet_id.as_ref(), found.subnet_id.as_ref());
+    wanted.zip(found).is_some_and(|(wanted, found)| wanted != found)
+}
+
 impl<'a> Members<'a> {
     fn missing(&self) -> Vec<&'a BatchMember> {
         self.wanted.iter().filter(|member| !self.found.contains_key(&spot(member))).collect()
@@ -63,11 +69,7 @@ impl<'a> Members<'a> {
     }
 
     fn all_at_once(&self) -> Steps {
-        let elsewhere = |wanted: &BatchMember, found: &Member| {
-            let (wanted, found) = (wanted.subnet_id.as_ref(), found.subnet_id.as_ref());
-            wanted.zip(found).is_some_and(|(wanted, found)| wanted != found)
-        };
-        let moving: Vec<Spot> = self.differing(elsewhere).iter().map(|(wanted, _)| spot(wanted)).collect();
+        let moving: Vec<Spot> = self.differing(is_elsewhere).iter().map(|(wanted, _)| spot(wanted)).collect();
         let news = self.news().map(|(reason, removed)| {
             let change = SetChange { before: self.found.len(), removed };
             self.set(&[], &moving, change, &reason)
@@ -147,16 +149,15 @@ impl<'a> Members<'a> {
     /// First those that are missing, so that there are never fewer than before.
     fn one_by_one(&self) -> Steps {
         let (leftover, found) = (self.leftover(), self.found.len());
-        let other_port = |wanted: &BatchMember, found: &Member| wanted.monitor_port != found.monitor_port;
+        let other = |wanted: &BatchMember, found: &Member| {
+            wanted.monitor_port != found.monitor_port || is_elsewhere(wanted, found)
+        };
         let mut steps: Steps =
             self.missing().into_iter().map(|member| self.create(member, "joined")).collect();
-        for (wanted, found_member) in self.differing(other_port) {
+        for (wanted, found_member) in self.differing(other) {
             let change = SetChange { before: found, removed: 1 };
-            steps.push(self.delete(
-                found_member,
-                change,
-                "must be asked at another port, which needs a new member",
-            ));
+            let what = "must be asked at another port or be in another subnet, which needs a new member";
+            steps.push(self.delete(found_member, change, what));
             steps.push(self.create(wanted, "comes back"));
         }
         let change = SetChange { before: found, removed: leftover.len() };

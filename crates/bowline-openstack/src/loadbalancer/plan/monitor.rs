@@ -10,6 +10,9 @@ use crate::loadbalancer::found::FoundPool;
 use crate::loadbalancer::step::Action;
 use crate::loadbalancer::wanted::{WantedListener, WantedMonitor};
 
+/// What Octavia takes where nothing is said: who says nothing any more gets it as well.
+const MAX_RETRIES_DOWN: i64 = 3;
+
 pub(super) fn steps(claim: &Claim<'_>, wish: &WantedListener, pool: &FoundPool) -> Steps {
     let at = port(&wish.key);
     let delete = |found: &HealthMonitor, why: &str| {
@@ -46,14 +49,13 @@ fn spoilt(wanted: &WantedMonitor, found: &HealthMonitor) -> Option<String> {
 fn update(wanted: &WantedMonitor, found: &HealthMonitor) -> (HealthMonitorUpdate, Differences) {
     let mut differs = Differences::default();
     let values = wanted.values;
+    let down = values.max_retries_down.unwrap_or(MAX_RETRIES_DOWN);
     let mut change = HealthMonitorUpdate {
         name: differs.of("the name of the monitor", &found.name, &wanted.name),
         delay: differs.of("delay", &found.delay, &values.delay),
         timeout: differs.of("timeout", &found.timeout, &values.timeout),
         max_retries: differs.of("max-retries", &found.max_retries, &values.max_retries),
-        max_retries_down: values
-            .max_retries_down
-            .and_then(|wanted| differs.of("max-retries-down", &found.max_retries_down, &wanted)),
+        max_retries_down: differs.of("max-retries-down", &found.max_retries_down, &down),
         ..HealthMonitorUpdate::default()
     };
     if let Some([path, method, codes]) = wanted.http() {

@@ -11,7 +11,7 @@ use super::{LoadBalancerPlan, Steps, children, claim, refuse, there, wait};
 use crate::loadbalancer::found::{Children, Found, Tree};
 use crate::loadbalancer::group;
 use crate::loadbalancer::intent::Removal;
-use crate::loadbalancer::names::LOAD_BALANCER_PREFIX;
+use crate::loadbalancer::names::{LOAD_BALANCER_PREFIX, describes_floating_ip_of};
 use crate::loadbalancer::step::{Action, CloudStep};
 
 const GONE: &str = "the Service wants no load balancer any more";
@@ -57,10 +57,13 @@ fn goes_whole(claim: &Claim<'_>) -> bool {
 
 /// The floating IPs that lead to a load balancer that goes, if they were made for it: for this Service, or for one that owned
 /// it before.
-fn attached_floating(removal: &Removal, found: &Found) -> Steps {
+fn attached_floating(removal: &Removal, found: &Found, balancer: &str) -> Steps {
     let names = &removal.names;
-    let made =
-        |text: &str| names.describes_own_floating_ip(text) || names.describes_floating_ip_of_cluster(text);
+    let made = |text: &str| {
+        names.describes_own_floating_ip(text)
+            || names.describes_floating_ip_of_cluster(text)
+            || describes_floating_ip_of(balancer, text)
+    };
     let ours = found.floating.attached.iter().filter(|floating| made(&floating.description));
     let step = |floating: &openstack_client::network::FloatingIp| {
         let step = CloudStep::new(Action::DeleteFloatingIp(floating.id.clone()));
@@ -92,7 +95,7 @@ fn delete(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, 
     let balancer = &claim.there.balancer;
     let cascade = removal.cascade || balancer.provisioning_status == ProvisioningStatus::Error;
     let delete = claim.step(Action::DeleteBalancer { name: balancer.name.clone(), cascade }, GONE);
-    let mut steps = attached_floating(removal, found);
+    let mut steps = attached_floating(removal, found, &balancer.name);
     if cascade {
         steps.push(delete);
         return Ok(steps);

@@ -44,7 +44,12 @@ fn ownership() -> Ownership {
 
 fn floating(asked: Option<&str>, insist: bool) -> WantedAddress {
     let place = Some(FloatingPlace { network: "public".parse().unwrap(), subnets: Vec::new() });
-    WantedAddress::Floating { place, asked: asked.map(|address| address.parse().unwrap()), insist }
+    WantedAddress::Floating {
+        place,
+        asked: asked.map(|address| address.parse().unwrap()),
+        insist,
+        keep_floating_ip: false,
+    }
 }
 
 /// A Service with one TCP port, two Nodes, a monitor and a floating IP.
@@ -66,6 +71,7 @@ fn wanted() -> Wanted {
         address: floating(None, false),
         group: None,
         publication: Publication::Address(IpMode::Vip),
+        dual_stack: false,
         notices: Vec::new(),
         serial: false,
         most_sharers: 2,

@@ -63,6 +63,10 @@ pub(super) struct Stage {
     pub(super) balancers: Balancers,
     pub(super) events: Arc<Events>,
     pub(super) nodes: NodeSet,
+    /// `--cluster-name`.
+    pub(super) cluster: &'static str,
+    /// The UID of the cluster; counts after a restart.
+    pub(super) cluster_uid: &'static str,
     /// Calls that polls made.
     pub(super) polls: u64,
 }
@@ -85,9 +89,19 @@ impl Stage {
         conf.load_balancer.floating_network_id = simulation.estate.external_network.clone();
         change(&mut conf);
         let events = Arc::new(Events::default());
-        let balancers = balancers(simulation.client.clone(), &conf, &events);
-        let mut stage =
-            Self { simulation, clouds, conf, balancers, events, nodes: NodeSet::default(), polls: 0 };
+        let cluster_uid = "cluster-1";
+        let balancers = balancers(simulation.client.clone(), &conf, &events, cluster_uid);
+        let mut stage = Self {
+            simulation,
+            clouds,
+            conf,
+            balancers,
+            events,
+            nodes: NodeSet::default(),
+            cluster: "kubernetes",
+            cluster_uid,
+            polls: 0,
+        };
         stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(servers)) };
         stage
     }
@@ -120,7 +134,7 @@ impl Stage {
 
     /// Another process takes over: it knows nothing.
     pub(super) fn restart(&mut self, account: &str) {
-        self.balancers = balancers(self.new_client(account), &self.conf, &self.events);
+        self.balancers = balancers(self.new_client(account), &self.conf, &self.events, self.cluster_uid);
     }
 
     /// A client that knows nothing yet, by the name of its account in the simulator's clouds.yaml.
@@ -141,7 +155,7 @@ impl Stage {
 
     pub(super) fn request(&self, service: &Arc<ServiceView>, purpose: Purpose) -> LoadBalancerRequest {
         LoadBalancerRequest {
-            cluster: "kubernetes".into(),
+            cluster: self.cluster.into(),
             service: Arc::clone(service),
             nodes: self.nodes.clone(),
             purpose,
@@ -222,6 +236,17 @@ impl Stage {
         panic!("no end after 500 rounds");
     }
 
+    /// Looks once and performs one step at most. The end, or none; nothing at all if it waits.
+    pub(super) async fn one_round(
+        &self,
+        service: &mut Arc<ServiceView>,
+        purpose: Purpose,
+    ) -> Option<Option<End>> {
+        let request = self.request(service, purpose);
+        let evidence = LoadBalancers::observe(&self.balancers, std::slice::from_ref(&request)).await.pop();
+        self.conclude(service, &request, evidence.unwrap()).await
+    }
+
     /// The end, or none; nothing at all if it waits.
     async fn conclude(
         &self,
@@ -296,10 +321,10 @@ impl Stage {
     }
 }
 
-fn balancers(client: Client, conf: &CloudConf, events: &Arc<Events>) -> Balancers {
+fn balancers(client: Client, conf: &CloudConf, events: &Arc<Events>, cluster_uid: &str) -> Balancers {
     let inventory = Arc::new(Inventory::new(client.clone(), AGE_LIMIT));
     let events = Arc::clone(events) as Arc<dyn EventSink>;
-    Balancers::new(client, Arc::new(conf.clone()), inventory, Some("cluster-1".into()), events)
+    Balancers::new(client, Arc::new(conf.clone()), inventory, Some(cluster_uid.into()), events)
 }
 
 /// A Service with so many TCP ports.

@@ -206,8 +206,7 @@ async fn members_are_replaced_and_added_in_batches() {
     let mut wanted = BatchMember::new(address("fd00::5"), 30080);
     wanted.name = "n0".into();
     wanted.subnet_id = Some(SubnetId::new("sn").unwrap());
-    let body =
-        json!({"members": [{"address": "fd00::5", "protocol_port": 30080, "name": "n0", "subnet_id": "sn"}]});
+    let body = json!({"members": [{"address": "fd00::5", "protocol_port": 30080, "name": "n0", "subnet_id": "sn", "monitor_port": null}]});
     octavia.batch_members(&pool, std::slice::from_ref(&wanted), false).await.unwrap();
     assert_eq!(
         (last(&cloud).line(), last(&cloud).body),

@@ -91,8 +91,8 @@ pub(super) fn ensure() -> Vec<Case> {
         }),
         case("it has a second address", |wanted, world| {
             let further = json!([{ "subnet_id": "six", "ip_address": "2001:db8::1" }]);
-            world.lb().additional_vips = world::from(further.clone());
-            wanted.balancer.additional_vips = world::from(further);
+            world.lb().additional_vips = world::from(further);
+            wanted.dual_stack = true;
         }),
     ];
     cases.extend(listeners());

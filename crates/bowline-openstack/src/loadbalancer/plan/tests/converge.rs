@@ -230,11 +230,20 @@ fn after_the_cluster_was_renamed_all_is_as_if_it_had_always_been_called_so() {
 }
 
 #[test]
-fn another_floating_ip_can_be_insisted_on_and_the_first_one_comes_back() {
+fn another_floating_ip_can_be_insisted_on_and_the_one_before_is_given_back_unless_it_is_kept() {
     let mut wanted = wanted();
     let mut world = World::of(&wanted);
     for asked in ["192.0.2.7", "192.0.2.1", "192.0.2.7"] {
         wanted.address = floating(Some(asked), true);
+        assert!(matches!(world.settle(&wanted), Plan::Settled(_)));
+        assert_eq!(attached(&world), [asked]);
+        assert_eq!(world.floating.len(), 1);
+    }
+    for asked in ["192.0.2.1", "192.0.2.7", "192.0.2.1"] {
+        wanted.address = floating(Some(asked), true);
+        if let WantedAddress::Floating { keep_floating_ip, .. } = &mut wanted.address {
+            *keep_floating_ip = true;
+        }
         assert!(matches!(world.settle(&wanted), Plan::Settled(_)));
         assert_eq!(attached(&world), [asked]);
     }

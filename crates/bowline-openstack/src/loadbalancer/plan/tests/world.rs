@@ -267,7 +267,9 @@ impl World {
             Action::CreateFloatingIp { new, .. } => {
                 let address =
                     new.floating_ip_address.map_or_else(|| "192.0.2.9".to_owned(), |asked| asked.to_string());
-                self.free_port();
+                if new.port_id.is_some() {
+                    self.free_port();
+                }
                 self.float(
                     &address,
                     new.port_id.as_ref().map(openstack_client::PortId::as_str),

@@ -26,6 +26,7 @@ pub(in super::super) fn address() -> Vec<Case> {
         place: None,
         asked: asked.map(|asked| asked.parse().unwrap()),
         insist: false,
+        keep_floating_ip: false,
     };
     let mut cases = vec![
         bare("none yet", |_, _| {}),
@@ -74,8 +75,8 @@ pub(in super::super) fn address() -> Vec<Case> {
 fn subnets(wanted: &mut Wanted, asked: Option<&str>) {
     let subnets = vec!["first".parse().unwrap(), "second".parse().unwrap()];
     let place = Some(FloatingPlace { network: "public".parse().unwrap(), subnets });
-    wanted.address =
-        WantedAddress::Floating { place, asked: asked.map(|asked| asked.parse().unwrap()), insist: false };
+    let asked = asked.map(|asked| asked.parse().unwrap());
+    wanted.address = WantedAddress::Floating { place, asked, insist: false, keep_floating_ip: false };
 }
 
 fn asked() -> Vec<Case> {
@@ -116,8 +117,9 @@ fn asked() -> Vec<Case> {
             insist(wanted);
         }),
         case("insists on one that is not there, and no external network", |wanted, _| {
+            let asked = "192.0.2.7".parse().ok();
             wanted.address =
-                WantedAddress::Floating { place: None, asked: "192.0.2.7".parse().ok(), insist: true };
+                WantedAddress::Floating { place: None, asked, insist: true, keep_floating_ip: false };
         }),
         case("insists on the one that leads here beside another", move |wanted, world| {
             world.float("192.0.2.7", Some("vip-port"), "by hand");

@@ -1,0 +1,259 @@
+//! Load balancers that several Services, clusters or people use.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_cloud::{Purpose, ServiceView};
+use openstack_client::load_balancer::{Algorithm, ListenerCreate, LoadBalancerCreate, PoolCreate, Protocol};
+use openstack_client::network::FloatingIpCreate;
+use sim_openstack::Config;
+use sim_openstack::load_balancer::LoadBalancer;
+
+use super::stage::{End, Stage, annotated, service};
+use crate::loadbalancer::annotations::LOAD_BALANCER_ID;
+
+/// A Service with one port.
+fn at_port(name: &str, port: u16) -> Arc<ServiceView> {
+    let mut view = (*service(name, 1)).clone();
+    (view.ports[0].port, view.ports[0].node_port) = (port, Some(30000 + port));
+    Arc::new(view)
+}
+
+fn id_of(service: &ServiceView) -> String {
+    service.annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned()
+}
+
+/// A Service with one port that names a load balancer.
+fn joining(name: &str, port: u16, id: &str) -> Arc<ServiceView> {
+    annotated(&at_port(name, port), LOAD_BALANCER_ID.key, id)
+}
+
+fn balancer(stage: &Stage, id: &str) -> Option<LoadBalancer> {
+    stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.get(id).cloned())
+}
+
+/// The Services that are on a load balancer by its tags, and the ports of its listeners.
+fn on(stage: &Stage, id: &str) -> (Vec<String>, Vec<u16>) {
+    let tags = balancer(stage, id).unwrap().tags;
+    let name = |tag: &String| Some(tag.strip_prefix("kube_service_kubernetes_default_")?.to_owned());
+    let mut names: Vec<String> = tags.iter().filter_map(name).collect();
+    names.sort();
+    let mut ports: Vec<u16> = stage.simulation.sim.with(|cloud| {
+        let listeners = cloud.state().load_balancer.listeners.find("loadbalancer_id", id);
+        listeners.map(|listener| listener.protocol_port).collect()
+    });
+    ports.sort_unstable();
+    (names, ports)
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn refused(end: End) -> String {
+    match end {
+        End::Refused(refusal) => refusal.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn pools_and_floating(stage: &Stage) -> (usize, usize) {
+    stage.simulation.sim.with(|cloud| {
+        let state = cloud.state();
+        (state.load_balancer.pools.len(), state.network.floating_ips.len())
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn services_come_to_a_shared_load_balancer_and_leave_it_as_upstream_tries_it() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.create_monitor = true);
+    let mut one = at_port("one", 80);
+    stage.drive(&mut one, Purpose::Ensure).await.settled();
+    let id = id_of(&one);
+    let mut two = joining("two", 8080, &id);
+    let status = stage.drive(&mut two, Purpose::Ensure).await.settled();
+    assert_eq!((id_of(&two), &status), (id.clone(), &one.status));
+    assert_eq!(on(&stage, &id), (names(&["one", "two"]), vec![80, 8080]));
+    // Another port: the listener before goes.
+    let mut moved = (*two).clone();
+    moved.ports[0].port = 8081;
+    let mut two = Arc::new(moved);
+    stage.drive(&mut two, Purpose::Ensure).await.settled();
+    assert_eq!(on(&stage, &id), (names(&["one", "two"]), vec![80, 8081]));
+    // A third is more than max-shared-lb.
+    let refusal = refused(stage.drive(&mut joining("third", 90, &id), Purpose::Ensure).await);
+    assert!(refusal.contains("max-shared-lb"), "{refusal}");
+    stage.drive(&mut two, Purpose::Remove).await.settled();
+    assert_eq!(on(&stage, &id), (names(&["one"]), vec![80]));
+    assert_eq!(pools_and_floating(&stage), (1, 1));
+
+    stage.conf.load_balancer.max_shared_lb = 9;
+    stage.restart("sim");
+    let mut three = joining("three", 8080, &id);
+    stage.drive(&mut three, Purpose::Ensure).await.settled();
+    let mut four = joining("four", 8080, &id);
+    let refusal = refused(stage.drive(&mut four, Purpose::Ensure).await);
+    assert!(refusal.contains("8080") && refusal.contains("default_three"), "{refusal}");
+    assert_eq!(on(&stage, &id), (names(&["one", "three"]), vec![80, 8080]));
+    stage.drive(&mut four, Purpose::Remove).await.settled();
+    assert_eq!(on(&stage, &id), (names(&["one", "three"]), vec![80, 8080]));
+    // The owner goes first: the load balancer and its address stay for the other.
+    stage.drive(&mut one, Purpose::Remove).await.settled();
+    assert_eq!(on(&stage, &id), (names(&["three"]), vec![8080]));
+    stage.restart("sim");
+    stage.clear();
+    assert_eq!(stage.drive(&mut three, Purpose::Ensure).await.settled(), status);
+    assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
+    stage.drive(&mut three, Purpose::Remove).await.settled();
+    assert!(balancer(&stage, &id).is_none());
+    assert_eq!(pools_and_floating(&stage), (0, 0));
+}
+
+/// A load balancer that a user made, with a listener for HTTP on port 80 and a floating IP.
+async fn users_own(stage: &Stage) -> String {
+    let (octavia, estate) = (stage.simulation.client.load_balancer(), &stage.simulation.estate);
+    let lb_algorithm = Algorithm::RoundRobin;
+    let pool = PoolCreate { protocol: Protocol::Http, lb_algorithm, ..PoolCreate::default() };
+    let listener = ListenerCreate {
+        name: "users".to_owned(),
+        protocol: Protocol::Http,
+        protocol_port: 80,
+        default_pool: Some(pool),
+        ..ListenerCreate::default()
+    };
+    let new = LoadBalancerCreate {
+        name: "users".to_owned(),
+        vip_subnet_id: Some(estate.subnet.parse().unwrap()),
+        listeners: vec![listener],
+        ..LoadBalancerCreate::default()
+    };
+    let made = octavia.create_load_balancer(&new).await.unwrap();
+    let floating = FloatingIpCreate {
+        floating_network_id: estate.external_network.parse().unwrap(),
+        subnet_id: None,
+        floating_ip_address: None,
+        port_id: made.vip_port_id.clone(),
+        description: "users".to_owned(),
+    };
+    stage.simulation.client.network().create_floating_ip(&floating).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    made.id.to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_joins_a_users_load_balancer_and_leaves_it_to_the_user() {
+    let mut stage = Stage::new();
+    let id = users_own(&stage).await;
+    let mut web = joining("web", 8080, &id);
+    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert!(status.ingress[0].ip.unwrap().to_string().starts_with("172.24."), "{status:?}");
+    assert_eq!(on(&stage, &id), (names(&["web"]), vec![80, 8080]));
+    // What the user has at port 80 is not for us.
+    let refusal = refused(stage.drive(&mut joining("other", 80, &id), Purpose::Ensure).await);
+    assert!(refusal.contains("80"), "{refusal}");
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!(on(&stage, &id), (names(&[]), vec![80]));
+    assert_eq!(pools_and_floating(&stage), (1, 1));
+    let tags = balancer(&stage, &id).unwrap().tags;
+    assert!(!tags.iter().any(|tag| tag.contains("uid-of-web")), "{tags:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_clusters_of_one_name_in_one_project_leave_each_others_load_balancers_alone() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let id = id_of(&web);
+    let before = balancer(&stage, &id);
+    stage.cluster_uid = "cluster-2";
+    stage.restart("sim");
+    let mut namesake = (*service("web", 1)).clone();
+    namesake.uid = "uid-elsewhere".into();
+    let mut namesake = Arc::new(namesake);
+    stage.clear();
+    let refusal = refused(stage.drive(&mut namesake, Purpose::Ensure).await);
+    assert!(refusal.contains("cluster-1") && refusal.contains("--cluster-name"), "{refusal}");
+    stage.drive(&mut namesake, Purpose::Remove).await.settled();
+    assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
+    assert_eq!((balancer(&stage, &id), pools_and_floating(&stage)), (before, (1, 1)));
+    // On purpose it can be shared between them.
+    let mut other = joining("other", 8080, &id);
+    stage.drive(&mut other, Purpose::Ensure).await.settled();
+    assert_eq!(on(&stage, &id), (names(&["other", "web"]), vec![80, 8080]));
+    stage.drive(&mut other, Purpose::Remove).await.settled();
+    assert_eq!(on(&stage, &id), (names(&["web"]), vec![80]));
+    stage.cluster_uid = "cluster-1";
+    stage.restart("sim");
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!(pools_and_floating(&stage), (0, 0));
+}
+
+/// All names and tags of load balancers and of what hangs on them.
+fn all_names(stage: &Stage) -> Vec<String> {
+    stage.simulation.sim.with(|cloud| {
+        let octavia = &cloud.state().load_balancer;
+        let balancers = octavia.load_balancers.iter().flat_map(|one| one.tags.iter().chain([&one.name]));
+        let listeners = octavia.listeners.iter().flat_map(|one| one.tags.iter().chain([&one.name]));
+        let pools = octavia.pools.iter().map(|one| &one.name);
+        let monitors = octavia.monitors.iter().map(|one| &one.name);
+        let all = balancers.chain(listeners).chain(pools).chain(monitors);
+        let mut all: Vec<String> = all.filter(|name| name.contains("kube_service")).cloned().collect();
+        all.sort();
+        all
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_change_of_the_clusters_name_all_of_it_is_renamed_and_nothing_is_made_anew() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.create_monitor = true);
+    let mut web = service("web", 2);
+    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let (id, before) = (id_of(&web), all_names(&stage));
+    stage.cluster = "renamed";
+    stage.restart("sim");
+    assert_eq!(stage.drive(&mut web, Purpose::Ensure).await.settled(), status);
+    let expected: Vec<String> = before.iter().map(|name| name.replace("kubernetes", "renamed")).collect();
+    assert_eq!((all_names(&stage), id_of(&web)), (expected, id));
+    stage.restart("sim");
+    stage.clear();
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!(pools_and_floating(&stage), (0, 0), "what was made under the old name goes as well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_shared_load_balancer_only_the_owner_changes_the_name_whoever_looks_first() {
+    for owner_first in [true, false] {
+        let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.create_monitor = true);
+        let mut one = at_port("one", 80);
+        stage.drive(&mut one, Purpose::Ensure).await.settled();
+        let id = id_of(&one);
+        let mut two = joining("two", 8080, &id);
+        stage.drive(&mut two, Purpose::Ensure).await.settled();
+        stage.cluster = "renamed";
+        stage.restart("sim");
+        if !owner_first {
+            // Until the owner has done so, the other is not known on it, and leaves it as it is.
+            refused(stage.drive(&mut two, Purpose::Ensure).await);
+            assert_eq!(balancer(&stage, &id).unwrap().name, "kube_service_kubernetes_default_one");
+        }
+        for service in [&mut one, &mut two] {
+            stage.drive(service, Purpose::Ensure).await.settled();
+        }
+        let is = balancer(&stage, &id).unwrap();
+        assert_eq!(is.name, "kube_service_renamed_default_one", "owner first: {owner_first}");
+        let mut tags: Vec<_> = is.tags.iter().filter(|tag| tag.starts_with("kube_")).cloned().collect();
+        tags.sort();
+        assert_eq!(
+            tags,
+            ["kube_service_renamed_default_one", "kube_service_renamed_default_two"],
+            "owner first: {owner_first}"
+        );
+        for service in [&mut one, &mut two] {
+            stage.drive(service, Purpose::Remove).await.settled();
+        }
+        assert!(balancer(&stage, &id).is_none());
+        assert_eq!(pools_and_floating(&stage), (0, 0), "owner first: {owner_first}");
+    }
+}
