@@ -26,12 +26,9 @@ pub(super) fn place(world: &World, caller: &Caller, wanted: &Map<String, Value>)
     let no_subnet = |id: &str| bad_request(&format!("Subnet {id} not found."));
     if let Some(id) = text("vip_port_id") {
         let port = world.state.network.ports.get(id).filter(|port| caller.may_see(&port.project_id));
-        let port = port.ok_or_else(|| bad_request(&format!("Port {id} not found.")))?;
-        return Ok(Place {
-            network_id: port.network_id.clone(),
-            fixed: Vec::new(),
-            given: Some(port.clone()),
-        });
+        let mut port = port.ok_or_else(|| bad_request(&format!("Port {id} not found.")))?.clone();
+        choose(&mut port, text("vip_subnet_id"), text("vip_address"))?;
+        return Ok(Place { network_id: port.network_id.clone(), fixed: Vec::new(), given: Some(port) });
     }
     let address = text("vip_address").map(str::to_owned);
     let (network_id, subnet_id) = match (text("vip_subnet_id"), text("vip_network_id")) {
@@ -63,6 +60,27 @@ pub(super) fn place(world: &World, caller: &Caller, wanted: &Map<String, Value>)
         fixed.push((subnet.to_owned(), vip.text("ip_address").map(str::to_owned)));
     }
     Ok(Place { network_id, fixed, given: None })
+}
+
+/// Of the addresses of a given port the one that is the VIP: the only one, or the one that is told by subnet or address.
+fn choose(port: &mut Port, subnet: Option<&str>, address: Option<&str>) -> Result<(), Refusal> {
+    if subnet.is_none() && address.is_none() {
+        return match port.fixed_ips.len() {
+            1 => Ok(()),
+            _ => Err(invalid(
+                "VIP port's subnet could not be determined. Please specify either a VIP subnet or address.",
+            )),
+        };
+    }
+    port.fixed_ips.retain(|fixed| {
+        subnet.is_none_or(|subnet| fixed.subnet_id == subnet)
+            && address.is_none_or(|address| fixed.ip_address == address)
+    });
+    port.fixed_ips.truncate(1);
+    match port.fixed_ips.as_slice() {
+        [] => Err(invalid("No VIP address found on the specified VIP port within the specified subnet.")),
+        _ => Ok(()),
+    }
 }
 
 /// Makes the port, or takes the given one, and writes the address into the load balancer.

@@ -6,6 +6,8 @@ use sim_openstack::load_balancer;
 use crate::player::Player;
 
 const OCTAVIA: &str = "http://127.0.0.1:9876/v2/lbaas";
+/// The recorded subnet of IPv6 addresses.
+const SUBNET6: &str = "4aaa7064-e82d-4492-9cd3-4e487224523b";
 /// Longer than any operation takes.
 const LONG: u64 = 70;
 
@@ -49,6 +51,7 @@ pub(crate) fn replay(player: &mut Player) {
     for provider in ["ovn", "amphora"] {
         addresses(player, provider);
     }
+    two_addresses(player);
     stuck(player);
     child_quotas(player);
     health(player);
@@ -336,6 +339,22 @@ fn addresses(player: &mut Player, provider: &str) {
     player.play(&format!("neutron-own-vip-port-during-{provider}"));
     gone(player, made["loadbalancer"]["id"].as_str().unwrap());
     player.play(&format!("neutron-own-vip-port-after-{provider}-lb"));
+}
+
+/// A given port with an address of each family: Octavia does not guess which one is meant.
+fn two_addresses(player: &mut Player) {
+    let (estate, subnet6) = (&player.estate, player.own(SUBNET6));
+    let fixed = json!([{"subnet_id": estate.subnet}, {"subnet_id": subnet6}]);
+    let wanted = json!({"port": {"network_id": estate.network, "name": "two", "fixed_ips": fixed}});
+    let token = player.member.clone();
+    let port = player.ask(&token, "POST", "http://127.0.0.1:9696/v2.0/ports", &[], &wanted).body;
+    let recorded = player.recorded_body("octavia-ovn-create-vip-port-in-subnet");
+    let recorded = recorded["loadbalancer"]["vip_port_id"].as_str().unwrap();
+    player.translate(recorded, port["port"]["id"].as_str().unwrap());
+    play(player, "ovn-create-", &["vip-port-of-two-addresses-400", "vip-port-in-other-subnet-400"]);
+    let made = player.play("octavia-ovn-create-vip-port-in-subnet");
+    player.pass(LONG);
+    gone(player, made["loadbalancer"]["id"].as_str().unwrap());
 }
 
 fn stuck(player: &mut Player) {
