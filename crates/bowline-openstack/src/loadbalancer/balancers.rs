@@ -13,7 +13,7 @@ use openstack_client::identity::Version;
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::FloatingIp;
 use openstack_client::{Client, ProjectId};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
@@ -36,6 +36,10 @@ use crate::inventory::Inventory;
 /// How often what is pending is asked for, once for all who wait.
 const POLL_PERIOD: Duration = Duration::from_secs(2);
 
+/// How many load balancers are asked for at once. With OVN Octavia makes one after the other and answers when it is done: what
+/// is asked for beyond that only waits, until nobody listens any more.
+const MAKE_AT_ONCE: usize = 8;
+
 /// The load balancers of one project in one region.
 pub struct Balancers {
     pub(super) client: Client,
@@ -44,6 +48,7 @@ pub struct Balancers {
     pub(super) cluster: Option<Text>,
     pub(super) events: Arc<dyn EventSink>,
     pub(super) memory: Memory,
+    pub(super) making: Semaphore,
     pub(super) told: Told,
     pub(super) resolver: Resolver,
     pub(super) left_overs: LeftOvers,
@@ -99,6 +104,7 @@ impl Balancers {
             cluster,
             events,
             memory: Memory::default(),
+            making: Semaphore::new(MAKE_AT_ONCE),
             told: Told::default(),
             left_overs: LeftOvers::default(),
             made_groups: MadeGroups::default(),

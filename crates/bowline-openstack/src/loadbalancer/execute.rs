@@ -22,6 +22,11 @@ use crate::fence;
 impl Balancers {
     /// Performs a step.
     pub(super) async fn perform(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        let _place = match &step.action {
+            // Never closed; if it were, nothing would be limited.
+            Action::CreateBalancer(_) => self.making.acquire().await.ok(),
+            _ => None,
+        };
         fence.check()?;
         let perform = |client: Client| async move {
             match (&step.action, &step.on) {

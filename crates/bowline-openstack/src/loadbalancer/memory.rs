@@ -37,9 +37,9 @@ const SEEN: Duration = Duration::from_secs(60);
 /// would refuse a second one.
 const NEW_PORT: Duration = Duration::from_secs(600);
 
-/// How long Octavia may take to show a load balancer whose request it was sent without an answer to us: longer than its own
-/// servers let a request live. To ask again before would make two.
-const IN_DOUBT: Duration = Duration::from_secs(60);
+/// How long Octavia may take to show a load balancer that it was asked for without an answer to us. A real one, busy with twenty
+/// at once, took longer than a call may take, and went on when nobody listened any more. To ask again before would make two.
+const IN_DOUBT: Duration = Duration::from_secs(180);
 
 /// How long the floating IPs of a port that were read stand for a look at a load balancer that Octavia is at work on: as long as
 /// the members of some thousand load balancers take to be changed.

@@ -39,7 +39,7 @@ async fn a_load_balancer_is_not_asked_for_again_while_the_first_may_still_come()
     let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
     assert!(doubt.why.contains("was lost") && doubt.retry_after.is_some(), "{doubt:?}");
     assert_eq!(balancers(&stage), 0);
-    tokio::time::sleep(Duration::from_secs(61)).await;
+    tokio::time::sleep(Duration::from_secs(181)).await;
     stage.drive(&mut web, Purpose::Ensure).await.settled();
     assert_eq!(balancers(&stage), 1, "nothing came of the first, so it is made now");
 }
