@@ -71,7 +71,7 @@ async fn node_ports_affinity_policy_and_source_ranges_count_at_once() {
                         view.ports[1].node_port = first;
                     }),
                     Setting::field("none", |view| {
-                        view.ports.iter_mut().for_each(|port| port.node_port = None)
+                        view.ports.iter_mut().for_each(|port| port.node_port = None);
                     }),
                 ],
             ),
@@ -79,7 +79,7 @@ async fn node_ports_affinity_policy_and_source_ranges_count_at_once() {
                 "session affinity",
                 &[
                     Setting::field("ClientIP", |view| {
-                        view.session_affinity = Some(SessionAffinity::ClientIp)
+                        view.session_affinity = Some(SessionAffinity::ClientIp);
                     }),
                     Setting::field("None", |view| view.session_affinity = Some(SessionAffinity::None)),
                 ],
@@ -118,7 +118,7 @@ async fn node_ports_affinity_policy_and_source_ranges_count_at_once() {
 #[tokio::test(start_paused = true)]
 async fn the_address_that_a_service_names_counts_when_one_is_given_to_it() {
     let named = |address: fn(&mut bowline_cloud::ServiceView)| Setting::field("loadBalancerIP", address);
-    let external = vec![
+    let external = [
         Setting::none(),
         named(|view| view.load_balancer_ip = Some("172.24.4.201".into())),
         named(|view| view.load_balancer_ip = Some("172.24.4.202".into())),

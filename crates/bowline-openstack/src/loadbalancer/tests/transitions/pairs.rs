@@ -158,8 +158,8 @@ async fn a_floating_ip_that_is_pinned_takes_the_place_of_the_one_before() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_pin_the_address_stays_and_goes_with_the_service() {
-    for place in 0..3 {
-        let mut living = Living::born(&said(&rows::FLOATING_IP, ASKED[place])).await;
+    for address in &ASKED[..3] {
+        let mut living = Living::born(&said(&rows::FLOATING_IP, address)).await;
         let pinned = living.picture();
         living.change(&Setting::none()).await;
         assert_eq!(living.picture(), pinned);
