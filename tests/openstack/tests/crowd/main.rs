@@ -3,6 +3,12 @@
 //!
 //! `cargo test -p openstack-tests -- --nocapture` prints what was measured.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what is not as expected fails the test, as it should"
+)]
+
 mod faults;
 mod leader;
 mod machines;
