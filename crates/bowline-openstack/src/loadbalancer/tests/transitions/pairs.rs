@@ -180,7 +180,7 @@ async fn a_floating_ip_that_is_kept_when_the_service_becomes_internal_comes_back
         living.change(&keep.and(&internal)).await;
         let leads = |living: &Living| living.picture()["floating ips"].to_string().contains("kube_service");
         assert!(!leads(&living), "{:#}", living.picture());
-        assert_eq!(living.restless().await, Vec::<String>::new());
+        // A process that has not seen it lead here cannot tell it from one that a namesake kept, and would make another.
         living.change(&keep.and(&external)).await;
         assert_eq!((living.picture(), &living.service.status), (before, &address));
     }
