@@ -45,7 +45,7 @@ impl Balancers {
                 Ok(())
             }
             Err(error) => {
-                if error.outcome() == Outcome::Unknown {
+                if may_still_come(&error) {
                     self.memory.may_be_made(new.name.clone(), Instant::now());
                 }
                 Err(advised(advice::on_balancer(new, &error), error))
@@ -73,6 +73,13 @@ impl Balancers {
             }
         }
     }
+}
+
+/// Whether what was asked for may be made although the call failed. Not if Octavia itself says that it failed: it has given up then,
+/// and takes back what it began.
+fn may_still_come(error: &Error) -> bool {
+    let given_up = error.status() == Some(500) && error.fault().is_some();
+    error.outcome() == Outcome::Unknown && !given_up
 }
 
 /// A failure, with what to do where a person can do something.

@@ -70,3 +70,15 @@ async fn a_floating_ip_of_a_load_balancer_that_never_came_up_leads_to_the_next_o
     stage.drive(&mut web, Purpose::Remove).await.settled();
     assert_eq!((floating(&stage).len(), balancers(&stage)), (0, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn octavia_that_says_itself_that_it_failed_is_asked_again_at_once() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    let fails = Rule::new(Fault::status(http::StatusCode::INTERNAL_SERVER_ERROR)).on(Service::LoadBalancer);
+    stage.simulation.fault(fails.method(http::Method::POST).times(1));
+    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(balancers(&stage), 1);
+}
