@@ -31,12 +31,7 @@ use crate::stage::Stage;
 
 const AMPHORA: &str = "lb-provider = amphora\ncreate-monitor = true\nmax-shared-lb = 2";
 const OVN: &str = "lb-provider = ovn\nlb-method = SOURCE_IP_PORT\ncreate-monitor = true";
-
-/// What OCCM writes at every comparison, also to its own load balancers.
-const RESTLESS: &[&str] = &[
-    // It compares the port of the health check also where there is none: with OVN, of Services with local traffic.
-    "local",
-];
+const GROUPS: &str = "lb-provider = amphora\ncreate-monitor = true\nmanage-security-groups = true";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn amphorae_are_taken_over_and_given_back_without_a_change() -> anyhow::Result<()> {
@@ -46,6 +41,12 @@ async fn amphorae_are_taken_over_and_given_back_without_a_change() -> anyhow::Re
 #[tokio::test(flavor = "multi_thread")]
 async fn ovn_is_taken_over_and_given_back_without_a_change() -> anyhow::Result<()> {
     there_and_back(OVN, |shape| shape.with == Providers::Both).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn managed_security_groups_are_taken_over_and_given_back_without_a_change() -> anyhow::Result<()> {
+    there_and_back(GROUPS, |shape| ["basic", "three-ports", "udp", "local", "kept"].contains(&shape.name))
+        .await
 }
 
 async fn there_and_back(conf: &str, fits: fn(&Shape) -> bool) -> anyhow::Result<()> {
@@ -133,9 +134,10 @@ async fn make_all(
     stage.until_served(namespace, manager).await
 }
 
-/// Whether OCCM changed nothing, but for what it does to its own as well.
+/// Whether OCCM changed nothing, but for what it does to its own load balancers as well: with OVN it compares the port of the health
+/// check where there is none, and gives the members of Services with local traffic at every look.
 fn restful(changes: &[String], conf: &str) -> bool {
-    changes.iter().all(|change| conf == OVN && !RESTLESS.is_empty() && change.contains("/members"))
+    changes.iter().all(|change| conf == OVN && change.contains("/members"))
 }
 
 /// The floating IPs that Services asked to keep, and the project's default security group.
@@ -143,6 +145,9 @@ fn nothing_left(contents: &Value) -> anyhow::Result<()> {
     for kind in ["loadbalancers", "listeners", "pools", "healthmonitors"] {
         ensure!(contents[kind].as_array().is_some_and(Vec::is_empty), "{kind} are left: {}", contents[kind]);
     }
+    let groups = contents["security_groups"].as_array().into_iter().flatten();
+    let groups: Vec<_> = groups.filter_map(|row| row["name"].as_str()).collect();
+    ensure!(!groups.iter().any(|name| name.starts_with("lb-sg-")), "security groups: {groups:?}");
     let rows = contents["floatingips"].as_array().into_iter().flatten();
     let left: Vec<_> = rows.filter_map(|row| row["description"].as_str()).collect();
     // Two were to be kept, and two were given.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 /// Fields that differ between any two things.
-const PASSING: [&str; 10] = [
+const PASSING: [&str; 11] = [
     "id",
     "created_at",
     "updated_at",
@@ -17,6 +17,7 @@ const PASSING: [&str; 10] = [
     "project_id",
     "mac_address",
     "security_group_id",
+    "standard_attr_id",
 ];
 
 /// Tags that Bowline adds beside those of OCCM.
