@@ -64,7 +64,22 @@ impl Balancers {
                 }
                 result
             }
-            _ => {
+            // All of them named, so that a new action cannot be forgotten here.
+            Action::CreateBalancer(_)
+            | Action::UpdateBalancer(_)
+            | Action::DeleteBalancer { .. }
+            | Action::CreateListener(_)
+            | Action::UpdateListener(..)
+            | Action::DeleteListener(_)
+            | Action::CreatePool(_)
+            | Action::UpdatePool(..)
+            | Action::DeletePool(_)
+            | Action::SetMembers { .. }
+            | Action::CreateMember(..)
+            | Action::DeleteMember { .. }
+            | Action::CreateMonitor(_)
+            | Action::UpdateMonitor(..)
+            | Action::DeleteMonitor(_) => {
                 let why = "a step on a load balancer does not say on which; this is a defect of Bowline, please report it";
                 return Err(CloudError::new(ErrorClass::Fatal, why));
             }

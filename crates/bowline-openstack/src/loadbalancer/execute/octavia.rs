@@ -34,8 +34,18 @@ pub(super) async fn change(client: &Client, on: &LoadBalancerId, action: &Action
             Answer::Monitor(Box::new(octavia.update_health_monitor(id, update).await?))
         }
         Action::DeleteMonitor(id) => done(deleted(octavia.delete_health_monitor(id).await))?,
-        // Not Octavia's; performed elsewhere.
-        _ => Answer::Done,
+        // Not Octavia's, or not on one that is there; performed elsewhere. All of them named, so that none can be forgotten.
+        Action::CreateBalancer(_)
+        | Action::CreateFloatingIp { .. }
+        | Action::UpdateFloatingIp(..)
+        | Action::DeleteFloatingIp(_)
+        | Action::CreateGroup { .. }
+        | Action::CreateRules(..)
+        | Action::DeleteRule(..)
+        | Action::AddPortGroup { .. }
+        | Action::RemovePortGroup { .. }
+        | Action::DeletePortTag { .. }
+        | Action::DeleteGroup(_) => Answer::Done,
     };
     Ok(answer)
 }
