@@ -3,3 +3,4 @@
 //! It is for tests only: nothing here may be linked into a binary that ships.
 
 pub mod apiserver;
+pub mod manager;

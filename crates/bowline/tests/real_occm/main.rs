@@ -11,9 +11,6 @@
 #[path = "../stage/cloud.rs"]
 #[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
 mod cloud;
-#[path = "../stage/manager.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod manager;
 mod normal;
 mod shapes;
 mod stage;
@@ -25,9 +22,9 @@ use bowline_testkit::apiserver::Binaries;
 use serde_json::Value;
 
 use crate::cloud::Things;
-use crate::manager::Manager;
 use crate::shapes::{Providers, Shape, shapes, sharing};
 use crate::stage::Stage;
+use bowline_testkit::manager::Manager;
 
 const AMPHORA: &str = "lb-provider = amphora\ncreate-monitor = true\nmax-shared-lb = 2";
 const OVN: &str = "lb-provider = ovn\nlb-method = SOURCE_IP_PORT\ncreate-monitor = true";

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
-use crate::manager::Manager;
 use crate::shapes::Shape;
+use bowline_testkit::manager::Manager;
 
 /// How long a manager may take until nothing changes any more.
 const PATIENCE: Duration = Duration::from_secs(120);

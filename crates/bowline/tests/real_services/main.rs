@@ -18,8 +18,5 @@ mod cloud;
 mod credentials;
 mod journeys;
 mod kubectl;
-#[path = "../stage/manager.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod manager;
 mod openstack;
 mod site;

@@ -19,8 +19,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::cloud::Cloud;
 use crate::kubectl::Kubectl;
-use crate::manager::Manager;
 use crate::openstack::{self, OpenStack};
+use bowline_testkit::manager::Manager;
 
 /// Longer than anything takes on a busy machine; a test that gets here has failed.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! A manager as a process with its log in a file. Part of several test targets.
+//! A manager as a process, with its log in a file.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A manager that runs; it ends when this is dropped.
-pub(crate) struct Manager {
+pub struct Manager {
     child: Child,
     log: PathBuf,
 }
@@ -27,7 +27,10 @@ impl Drop for Manager {
 
 impl Manager {
     /// Starts it; what it says is added to the file `log`.
-    pub(crate) fn start(mut command: Command, log: PathBuf) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// When the log cannot be opened or the program not be started.
+    pub fn start(mut command: Command, log: PathBuf) -> anyhow::Result<Self> {
         let output = File::options().append(true).create(true).open(&log)?;
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         let child = command.spawn().with_context(|| format!("start {command:?}"))?;
@@ -35,7 +38,10 @@ impl Manager {
     }
 
     /// Fails if it has ended.
-    pub(crate) fn still_runs(&mut self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// With how it ended and the last lines of its log.
+    pub fn still_runs(&mut self) -> anyhow::Result<()> {
         match self.ended()? {
             None => Ok(()),
             Some(status) => bail!("ended with {status}\n{}", self.tail()),
@@ -43,12 +49,28 @@ impl Manager {
     }
 
     /// How it ended, if it has.
-    pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
+    /// Kills it at once, as a crash would: it gives nothing back.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn crash(mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Asks it to end and waits for that: it gives its Lease back.
-    pub(crate) async fn end(mut self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub async fn end(mut self) -> anyhow::Result<()> {
         let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
         ensure!(asked.success(), "it could not be asked to end");
         let deadline = Instant::now() + PATIENCE;
@@ -60,12 +82,14 @@ impl Manager {
     }
 
     /// All that it said.
-    pub(crate) fn said(&self) -> String {
+    #[must_use]
+    pub fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     /// The last lines of its log.
-    pub(crate) fn tail(&self) -> String {
+    #[must_use]
+    pub fn tail(&self) -> String {
         let log = self.said();
         let lines: Vec<_> = log.lines().rev().take(40).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
