@@ -9,12 +9,14 @@
 )]
 
 mod conf;
+mod evidence;
 mod openstack;
 mod patience;
 mod report;
 mod scenario;
 mod scenarios;
 mod site;
+mod sweep;
 mod world;
 
 use std::path::PathBuf;
@@ -84,6 +86,12 @@ async fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
 
 async fn run(trial: &Trial, world: &World) -> anyhow::Result<Vec<String>> {
     let stage = trial.stage(world);
-    (trial.scenario.run)(&stage).await?;
-    Ok(stage.notes())
+    let outcome = (trial.scenario.run)(&stage).await;
+    if outcome.is_err() {
+        let folder = world.keep.join(trial.scenario.name.replace('/', "-")).join("cloud");
+        evidence::keep_logs(&world.about().logs, &folder)?;
+        println!("      logs: {}", folder.display());
+        sweep::sweep(&world.member).await?;
+    }
+    outcome.map(|()| stage.notes())
 }

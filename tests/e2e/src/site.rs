@@ -22,6 +22,7 @@ pub(crate) use self::nodes::{new_node, taints};
 pub(crate) use self::services::{address, balancer_id, condition, port, service};
 use crate::conf::Conf;
 use crate::scenario::Stage;
+use crate::sweep::MARK;
 use crate::world::World;
 
 /// Where the Services are.
@@ -63,7 +64,7 @@ impl<'w> Site<'w> {
     /// A cluster without Nodes; no manager runs yet.
     pub(crate) async fn start(stage: &Stage<'w>, conf: &Conf) -> anyhow::Result<Self> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("e2e-{}-{number}", std::process::id());
+        let name = format!("{MARK}{}-{number}", std::process::id());
         Self::start_named(stage, conf, &name).await
     }
 
