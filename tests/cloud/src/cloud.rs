@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 
-use crate::configure::password;
 use crate::description::Description;
 use crate::http;
 use crate::interrupt::Interrupt;
@@ -16,7 +15,7 @@ use crate::process::{self, Record};
 use crate::progress::{Progress, tail};
 use crate::settings::{APIS, Settings};
 use crate::start::Starter;
-use crate::units::{self, Kind, Unit};
+use crate::units::{self, Kind, Operator, Unit};
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -28,7 +27,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub struct Cloud {
     settings: Settings,
     description: Description,
-    password: String,
+    operator: Operator,
 }
 
 /// A service of the cloud, to break and mend.
@@ -66,8 +65,8 @@ impl Cloud {
                 );
             }
         }
-        let password = password(&settings)?;
-        Ok(Self { settings, description, password })
+        let operator = Operator::of(&settings)?;
+        Ok(Self { settings, description, operator })
     }
 
     /// Everything that was seeded.
@@ -82,7 +81,7 @@ impl Cloud {
     /// # Errors
     /// When there is none of that name.
     pub fn service(&self, name: &str) -> anyhow::Result<Service<'_>> {
-        let unit = find_service(&self.settings, &self.password, name)?;
+        let unit = find_service(&self.settings, &self.operator, name)?;
         Ok(Service { cloud: self, unit })
     }
 
@@ -130,7 +129,7 @@ impl Cloud {
         let mut command = Command::new("mariadb");
         command.args(["--no-defaults", "--user=root", "--batch", "--raw", "--skip-column-names"]);
         command.arg(format!("--socket={}", self.settings.database_socket().display())).arg(database);
-        command.env("MYSQL_PWD", &self.password);
+        command.env("MYSQL_PWD", &self.operator.password);
         command
     }
 }
@@ -205,9 +204,9 @@ impl Drop for TableLock {
 }
 
 /// A service by its name.
-pub(crate) fn find_service(settings: &Settings, password: &str, name: &str) -> anyhow::Result<Unit> {
+pub(crate) fn find_service(settings: &Settings, operator: &Operator, name: &str) -> anyhow::Result<Unit> {
     let units =
-        units::all(settings, password).into_iter().filter(|unit| matches!(unit.kind, Kind::Service(_)));
+        units::all(settings, operator).into_iter().filter(|unit| matches!(unit.kind, Kind::Service(_)));
     let all: Vec<Unit> = units.collect();
     let names: Vec<&str> = all.iter().map(|unit| unit.name.as_str()).collect();
     let error = anyhow!("no service {name:?}; there are {}", names.join(", "));

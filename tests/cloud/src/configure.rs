@@ -9,9 +9,9 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 
 use crate::certificates;
-use crate::machine::account;
 use crate::settings::{APIS, Api, Choices, HOSTS, PORTS, Settings, TLS_PORT_OFFSET, port};
 use crate::template::{Values, fill};
+use crate::units::Operator;
 
 /// The accounts by which the services use each other.
 const SERVICE_USERS: [&str; 5] = ["placement", "glance", "nova", "neutron", "octavia"];
@@ -70,9 +70,9 @@ pub(crate) fn make_folders(settings: &Settings) -> anyhow::Result<()> {
 }
 
 /// Writes all files.
-pub(crate) fn configure(settings: &Settings, choices: &Choices, password: &str) -> anyhow::Result<()> {
-    certificates::make_missing(settings, password)?;
-    let values = values(settings, choices, password, &account()?)?;
+pub(crate) fn configure(settings: &Settings, choices: &Choices, operator: &Operator) -> anyhow::Result<()> {
+    certificates::make_missing(settings, &operator.password)?;
+    let values = values(settings, choices, &operator.password, &operator.account)?;
     for (name, template) in FILES {
         write(settings, name, template, &values)?;
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use crate::cloud::{find_service, freeze, start, stop, thaw};
-use crate::configure::password;
 use crate::settings::Settings;
+use crate::units::Operator;
 
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
@@ -28,7 +28,7 @@ pub enum Fault {
 /// # Errors
 /// When there is no such service, it does not run, or does not become ready.
 pub fn inflict(settings: &Settings, fault: Fault, name: &str) -> anyhow::Result<()> {
-    let unit = find_service(settings, &password(settings)?, name)?;
+    let unit = find_service(settings, &Operator::of(settings)?, name)?;
     match fault {
         Fault::Stop => stop(settings, &unit, STOP_GRACE),
         Fault::Start => start(settings, &unit),

@@ -38,7 +38,16 @@ pub(crate) struct Python {
 
 /// The name of the account we run as.
 pub(crate) fn account() -> anyhow::Result<String> {
-    let output = Command::new("id").arg("-un").output().context("run `id -un`")?;
+    id("-un")
+}
+
+/// The name of its group.
+pub(crate) fn group() -> anyhow::Result<String> {
+    id("-gn")
+}
+
+fn id(option: &str) -> anyhow::Result<String> {
+    let output = Command::new("id").arg(option).output().context("run `id`")?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 

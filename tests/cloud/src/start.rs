@@ -57,15 +57,26 @@ impl Starter<'_> {
         self.require_free_ports(units)?;
         let mut begun = Vec::new();
         let result = self.walk(units, &mut begun);
-        if self.interrupt.is_requested() {
-            self.progress.say("interrupted: ending what was started");
-            let ours: Vec<_> = process::records(self.settings)
-                .into_iter()
-                .filter(|(name, _)| begun.contains(name))
-                .collect();
-            process::end(self.settings, &ours, END_GRACE)?;
+        if result.is_err() {
+            self.end_begun(units, &begun)?;
         }
         result
+    }
+
+    /// After a failure, services are left for a look at them; a task would only be in the way of the next try.
+    fn end_begun(&self, units: &[Unit], begun: &[String]) -> anyhow::Result<()> {
+        let all = self.interrupt.is_requested();
+        let ends =
+            |unit: &&Unit| begun.contains(&unit.name) && (all || matches!(unit.kind, Kind::Task { .. }));
+        let ours: Vec<_> = units
+            .iter()
+            .filter(ends)
+            .filter_map(|unit| Some((unit.name.clone(), Record::read(self.settings, &unit.name)?)))
+            .collect();
+        if all {
+            self.progress.say("interrupted: ending what was started");
+        }
+        process::end(self.settings, &ours, END_GRACE)
     }
 
     fn walk(&self, units: &[Unit], begun: &mut Vec<String>) -> anyhow::Result<()> {
@@ -109,6 +120,9 @@ impl Starter<'_> {
         match &unit.kind {
             Kind::Task { when: When::Once, .. } if self.marker(unit).exists() => Ok(State::Ready),
             Kind::Task { steps, .. } => {
+                if let Some(left) = Record::read(self.settings, &unit.name) {
+                    process::end(self.settings, &[(unit.name.clone(), left)], END_GRACE)?;
+                }
                 begun.push(unit.name.clone());
                 let task = self.next_step(unit, steps, 0)?;
                 Ok(State::Starting(Starting { since: Instant::now(), task, probe: None }))

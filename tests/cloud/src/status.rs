@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::http;
 use crate::process::Record;
 use crate::settings::{APIS, Settings};
-use crate::units::{self, Kind};
+use crate::units::{self, Kind, Operator};
 
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
 
@@ -65,7 +65,7 @@ impl Status {
     /// Looks at everything.
     #[must_use]
     pub fn of(settings: &Settings) -> Self {
-        let units = units::all(settings, "");
+        let units = units::all(settings, &Operator::default());
         let services = units.iter().filter(|unit| matches!(unit.kind, Kind::Service(_)));
         Self {
             services: services.map(|unit| service_status(settings, &unit.name)).collect(),

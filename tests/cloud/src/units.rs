@@ -10,6 +10,8 @@ pub(crate) use openstack::OCTAVIA_SOCKETS;
 
 use std::path::PathBuf;
 
+use crate::configure::password;
+use crate::machine;
 use crate::process::Launch;
 use crate::settings::{APIS, Settings, TLS_PORT_OFFSET, auth_url, port};
 
@@ -117,29 +119,45 @@ impl Unit {
     }
 }
 
+/// Who runs the cloud. The default will do for one who only looks at the list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Operator {
+    pub(crate) account: String,
+    pub(crate) group: String,
+    /// Of all accounts in the cloud.
+    pub(crate) password: String,
+}
+
+impl Operator {
+    /// Ourselves.
+    pub(crate) fn of(settings: &Settings) -> anyhow::Result<Self> {
+        Ok(Self { account: machine::account()?, group: machine::group()?, password: password(settings)? })
+    }
+}
+
 /// All of them.
-pub(crate) fn all(settings: &Settings, password: &str) -> Vec<Unit> {
-    let mut units = foundation::units(settings);
+pub(crate) fn all(settings: &Settings, operator: &Operator) -> Vec<Unit> {
+    let mut units = foundation::units(settings, operator);
     units.extend(networking::units(settings));
-    units.extend(openstack::units(settings, password));
+    units.extend(openstack::units(settings, operator));
     let services = units.iter().filter(|unit| matches!(unit.kind, Kind::Service(_)));
     let needs: Vec<&str> = services.map(|unit| unit.name.as_str()).collect();
-    let estate = seed(settings, password, "estate").arg(settings.estate_file());
+    let estate = seed(settings, operator, "estate").arg(settings.estate_file());
     let last = Unit::task("estate", &needs, When::Always, vec![estate]);
     units.push(last);
     units
 }
 
 /// A part of the seed, with the administrator's login.
-fn seed(settings: &Settings, password: &str, part: &str) -> Launch {
+fn seed(settings: &Settings, operator: &Operator, part: &str) -> Launch {
     let mut launch = Launch::new(settings.program("python")).arg(settings.script("seed.py")).arg(part);
-    for (name, value) in login("admin", "admin", password) {
+    for (name, value) in login("admin", "admin", &operator.password) {
         launch = launch.env(name, value);
     }
     for api in &APIS {
         launch = launch.env(&format!("CLOUD_PORT_{}", api.name.to_uppercase()), api.port.to_string());
     }
-    launch.env("CLOUD_PASSWORD", password)
+    launch.env("CLOUD_PASSWORD", &operator.password)
 }
 
 /// The variables by which OpenStack's clients log in, to the region without TLS.

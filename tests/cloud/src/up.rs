@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::configure::{configure, make_folders, password};
+use crate::configure::{configure, make_folders};
 use crate::description::Description;
 use crate::install::install;
 use crate::interrupt::Interrupt;
@@ -18,7 +18,7 @@ use crate::process::{self, Record};
 use crate::progress::Progress;
 use crate::settings::{Choices, Settings};
 use crate::start::Starter;
-use crate::units::{self, Kind, OCTAVIA_SOCKETS, Unit};
+use crate::units::{self, Kind, OCTAVIA_SOCKETS, Operator, Unit};
 
 /// OpenStack's services would wait up to a minute for work in hand; what is cut off here is the test's business.
 const SERVICE_GRACE: Duration = Duration::from_secs(4);
@@ -46,12 +46,12 @@ pub fn up(
     make_folders(settings)?;
     install(settings, progress, interrupt)?;
     prepare_octavia_sockets()?;
-    let password = password(settings)?;
-    configure(settings, choices, &password)?;
-    let units = units::all(settings, &password);
+    let operator = Operator::of(settings)?;
+    configure(settings, choices, &operator)?;
+    let units = units::all(settings, &operator);
     let starter = Starter { settings, progress, interrupt };
     starter.start(&units)?;
-    let description = Description::compose(settings, &password)?;
+    let description = Description::compose(settings, &operator.password)?;
     description.write(settings)?;
     progress.say(&format!("the cloud is up: {}", settings.description_file().display()));
     Ok(description)
@@ -111,7 +111,7 @@ fn stop_all(settings: &Settings, progress: Progress) -> anyhow::Result<()> {
 }
 
 fn foundation_names(settings: &Settings) -> Vec<String> {
-    let units = units::all(settings, "");
+    let units = units::all(settings, &Operator::default());
     let is_foundation = |unit: &Unit| matches!(&unit.kind, Kind::Service(service) if service.is_foundation);
     units.into_iter().filter(is_foundation).map(|unit| unit.name).collect()
 }

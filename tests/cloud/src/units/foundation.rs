@@ -1,14 +1,14 @@
 //! What OpenStack stands on: the database, the message queue, the token cache, the web server.
 
-use super::{Port, Ready, Unit, When, api_ports, port};
+use super::{Operator, Port, Ready, Unit, When, api_ports, port};
 use crate::process::Launch;
 use crate::settings::Settings;
 
-pub(super) fn units(settings: &Settings) -> Vec<Unit> {
+pub(super) fn units(settings: &Settings, operator: &Operator) -> Vec<Unit> {
     let mut units = database(settings);
     units.extend(messages(settings));
-    let memcached =
-        Launch::new("memcached").words(&format!("-u root -l 127.0.0.1 -m 64 -p {}", port("memcached")));
+    let memcached = Launch::new("memcached").words(&format!("-l 127.0.0.1 -m 64 -p {}", port("memcached")));
+    let memcached = memcached.arg("-u").arg(&operator.account);
     units.push(Unit::service("memcached", &[], memcached).listens(&[port("memcached")]).foundation());
     let configuration = settings.etc().join("nginx.conf");
     let nginx = Launch::new("nginx").words("-e stderr -c").arg(&configuration);

@@ -4,18 +4,18 @@
 
 use std::path::PathBuf;
 
-use super::{Port, Ready, Unit, When, auth_url, port, seed};
+use super::{Operator, Port, Ready, Unit, When, auth_url, port, seed};
 use crate::process::Launch;
 use crate::settings::{APIS, HOSTS, Settings};
 
 /// Octavia's provider library knows no other place.
 pub(crate) const OCTAVIA_SOCKETS: &str = "/var/run/octavia";
 
-pub(super) fn units(settings: &Settings, password: &str) -> Vec<Unit> {
+pub(super) fn units(settings: &Settings, operator: &Operator) -> Vec<Unit> {
     let parts = [
-        keystone(settings, password),
-        neutron(settings, password),
-        octavia(settings, password),
+        keystone(settings, operator),
+        neutron(settings, operator),
+        octavia(settings, operator),
         nova(settings),
         placement(settings),
         glance(settings),
@@ -23,7 +23,7 @@ pub(super) fn units(settings: &Settings, password: &str) -> Vec<Unit> {
     parts.into_iter().flatten().collect()
 }
 
-fn keystone(settings: &Settings, password: &str) -> Vec<Unit> {
+fn keystone(settings: &Settings, operator: &Operator) -> Vec<Unit> {
     let configuration = settings.etc().join("keystone/keystone.conf");
     let manage = |arguments: &str| {
         let launch =
@@ -35,11 +35,12 @@ fn keystone(settings: &Settings, password: &str) -> Vec<Unit> {
          --bootstrap-public-url {url}/",
         url = auth_url()
     ));
+    let owner = format!("--keystone-user {} --keystone-group {}", operator.account, operator.group);
     let steps = vec![
         manage("db_sync"),
-        manage("fernet_setup"),
-        manage("credential_setup"),
-        bootstrap.env("OS_BOOTSTRAP_PASSWORD", password),
+        manage("fernet_setup").words(&owner),
+        manage("credential_setup").words(&owner),
+        bootstrap.env("OS_BOOTSTRAP_PASSWORD", &operator.password),
     ];
     let api = web(settings, "keystone", "keystone.wsgi.api", &["keystone-database", "memcached", "nginx"]);
     vec![
@@ -49,7 +50,7 @@ fn keystone(settings: &Settings, password: &str) -> Vec<Unit> {
                 service.launch.clone().env("OS_KEYSTONE_CONFIG_DIR", settings.etc().join("keystone"));
         })
         .reads(&[configuration]),
-        Unit::task("catalog", &["keystone"], When::Once, vec![seed(settings, password, "catalog")]),
+        Unit::task("catalog", &["keystone"], When::Once, vec![seed(settings, operator, "catalog")]),
     ]
 }
 
@@ -116,14 +117,14 @@ fn nova(settings: &Settings) -> Vec<Unit> {
     units
 }
 
-fn neutron(settings: &Settings, password: &str) -> Vec<Unit> {
+fn neutron(settings: &Settings, operator: &Operator) -> Vec<Unit> {
     let folder = settings.etc().join("neutron");
     let files = [folder.join("neutron.conf"), folder.join("ml2_conf.ini")];
     let both = [&files[0], &files[1]];
     let sync = tool(settings, "neutron-db-manage", &both).words("upgrade heads");
     let needs = ["neutron-database", "rabbitmq", "catalog", "ovn-northd"];
     let maintenance = tool(settings, "neutron-ovn-maintenance-worker", &both);
-    let network = seed(settings, password, "management").arg(amphora_file(settings));
+    let network = seed(settings, operator, "management").arg(amphora_file(settings));
     vec![
         Unit::task("neutron-database", &["databases"], When::Once, vec![sync]),
         web(settings, "neutron", "neutron.wsgi.api", &needs)
@@ -137,7 +138,7 @@ fn neutron(settings: &Settings, password: &str) -> Vec<Unit> {
     ]
 }
 
-fn octavia(settings: &Settings, password: &str) -> Vec<Unit> {
+fn octavia(settings: &Settings, operator: &Operator) -> Vec<Unit> {
     let configuration = settings.etc().join("octavia/octavia.conf");
     let run = |program: &str| tool(settings, program, &[&configuration]);
     let steps = ["upgrade head", "upgrade_persistence"].map(|step| run("octavia-db-manage").words(step));
@@ -148,7 +149,7 @@ fn octavia(settings: &Settings, password: &str) -> Vec<Unit> {
         .arg(settings.database_socket())
         .arg(port("octavia-health-manager").to_string())
         .arg(settings.members_down())
-        .env("CLOUD_PASSWORD", password);
+        .env("CLOUD_PASSWORD", &operator.password);
     let needs = ["octavia-database", "rabbitmq", "catalog", "ovn-northd"];
     let reads = std::slice::from_ref(&configuration);
     vec![

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use super::*;
 
 fn units() -> Vec<Unit> {
-    all(&Settings::of_folder("/cloud".into()), "password")
+    all(
+        &Settings::of_folder("/cloud".into()),
+        &Operator { password: "password".into(), ..Operator::default() },
+    )
 }
 
 #[test]
