@@ -3,6 +3,7 @@
 //! Lean on purpose: it is compiled before anything else can be done, so it must not depend on the other crates.
 
 mod deny;
+mod e2e;
 mod generated;
 mod kubernetes;
 mod lint;
@@ -56,6 +57,20 @@ enum Task {
     Kubernetes,
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
+    /// Run the end-to-end scenarios on a real OpenStack and a real API server: `cargo xtask e2e --help`
+    #[command(disable_help_flag = true)]
+    E2e {
+        /// What the runner is told
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Manage the real OpenStack that they use: `cargo xtask cloud --help`
+    #[command(disable_help_flag = true)]
+    Cloud {
+        /// up, down, status, env, …
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Run the sample cloud's manager on a real API server and show what it does
     Sample {
         /// End by itself when everything was seen
@@ -84,6 +99,8 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
         Task::OpenstackClient => openstack_client::ensure(),
+        Task::E2e { arguments } => e2e::e2e(arguments),
+        Task::Cloud { arguments } => e2e::cloud(arguments),
         Task::Sample { once } => sample::sample(*once),
     }
 }

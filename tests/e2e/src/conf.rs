@@ -53,7 +53,7 @@ impl Conf {
         };
         let who = match &self.access {
             Access::Password(password) => {
-                let member = &cloud.member;
+                let member = &cloud.accounts.member;
                 format!(
                     "username = {}\npassword = \"{password}\"\ntenant-name = {}\ndomain-name = {}\n",
                     member.user, member.project, member.domain,

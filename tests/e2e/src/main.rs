@@ -1,7 +1,9 @@
 //! End-to-end scenarios: the shipped binary between a real API server and a real OpenStack.
 //!
-//! What it asserts, it asserts through the APIs of both; it knows nothing of how Bowline works inside. The cloud has to run:
-//! `cargo xtask e2e` starts it, builds the binary, and calls this.
+//! What it asserts, it asserts through the APIs of both; it knows nothing of how Bowline works inside. The cloud is started if it does
+//! not run, and ended with this program if it was started by it. `cargo xtask e2e` builds what is needed and calls this.
+//!
+//! Exit codes: 0 all scenarios held, 1 one did not, 3 this machine cannot run the cloud, 130 interrupted.
 
 #![expect(
     clippy::indexing_slicing,
@@ -21,16 +23,19 @@ mod world;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Parser;
+use real_cloud::{Choices, Interrupt, Interrupted, Settings, Status, Unsupported, down, up};
 
 use crate::report::Report;
 use crate::scenario::{Choice, Trial};
 use crate::world::World;
 
-/// Runs end-to-end scenarios on the cloud that `cargo xtask cloud up` has started.
+/// Runs end-to-end scenarios on a real OpenStack and a real API server.
 #[derive(Parser)]
+#[command(name = "cargo xtask e2e", bin_name = "cargo xtask e2e")]
 struct Arguments {
     /// Only scenarios whose names contain one of these
     names: Vec<String>,
@@ -40,33 +45,42 @@ struct Arguments {
     /// Show the scenarios that would run, and run none
     #[arg(long)]
     list: bool,
+    /// Leave the cloud running
+    #[arg(long)]
+    leave_cloud: bool,
     /// The binary under test; by default the one beside this program
     #[arg(long)]
     bowline: Option<PathBuf>,
-    /// Where logs of failed scenarios are kept
+    /// Where logs are kept
     #[arg(long, default_value = "target/e2e")]
     keep: PathBuf,
+    #[command(flatten)]
+    choices: Choices,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let outcome = tokio::select! {
-        outcome = perform(&arguments) => outcome,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-    };
-    match outcome {
+fn main() -> ExitCode {
+    match perform(&Arguments::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            exit_code(&error)
         }
     }
 }
 
+fn exit_code(error: &anyhow::Error) -> ExitCode {
+    if error.is::<Unsupported>() {
+        ExitCode::from(3)
+    } else if error.is::<Interrupted>() {
+        ExitCode::from(130)
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
 /// Runs what was chosen; whether all of it held.
-async fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
+fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
     let choice = Choice { names: arguments.names.clone(), all: arguments.all };
     let trials = choice.of(scenarios::all());
     ensure!(!trials.is_empty(), "no scenario is named like {:?}; --list --all shows them", arguments.names);
@@ -74,9 +88,33 @@ async fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
         trials.iter().for_each(|trial| println!("{:<44} {}", trial.name(), trial.scenario.story));
         return Ok(true);
     }
+    let (settings, interrupt) = (Settings::locate(), Interrupt::watch()?);
+    let leave = arguments.leave_cloud || Status::of(&settings).is_up();
+    let outcome = up(&settings, &arguments.choices, false, &interrupt).and_then(|_| {
+        let runtime = tokio::runtime::Runtime::new()?;
+        runtime.block_on(async {
+            tokio::select! {
+                outcome = run_all(arguments, &trials) => outcome,
+                () = interrupted(&interrupt) => Err(Interrupted.into()),
+            }
+        })
+    });
+    if !leave {
+        down(&settings)?;
+    }
+    outcome
+}
+
+async fn interrupted(interrupt: &Interrupt) {
+    while !interrupt.is_requested() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn run_all(arguments: &Arguments, trials: &[Trial]) -> anyhow::Result<bool> {
     let world = World::open(arguments.bowline.clone(), arguments.keep.clone()).await?;
     let mut report = Report::new(trials.len());
-    for trial in &trials {
+    for trial in trials {
         report.begin(&trial.name());
         let outcome = run(trial, &world).await;
         report.end(outcome);

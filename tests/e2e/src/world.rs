@@ -25,8 +25,8 @@ impl World {
         ensure!(bowline.is_file(), "no binary to test at {}: `cargo build -p bowline`", bowline.display());
         let cloud = Cloud::open()?;
         let description = cloud.description();
-        let admin = OpenStack::login(description, &description.admin).await?;
-        let member = OpenStack::login(description, &description.member).await?;
+        let admin = OpenStack::login(description, &description.accounts.admin).await?;
+        let member = OpenStack::login(description, &description.accounts.member).await?;
         Ok(Self { admin, member, cloud, bowline, keep })
     }
 

@@ -3,9 +3,13 @@
 //! Only looks; it must not build or download. Uses nothing but `std`, because `xtask` compiles this same file: there is
 //! one definition of the version and of the cache folder.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
+
+#[path = "cache.rs"] // beside this file, also for those who include it by its path
+mod cache;
+
+pub use cache::cache_folder;
 
 /// The Go module that pins what is tested against: the one place where the version is written.
 const GO_MOD: &str = include_str!("../../../../tests/kubernetes/go.mod");
@@ -99,25 +103,6 @@ pub fn cached_binaries_folder() -> PathBuf {
     cache_folder().join(format!("kubernetes-{}", kubernetes_version()))
 }
 
-/// Where everything is kept that is too slow to build again; outside `target/`, so that `cargo clean` leaves it.
-#[must_use]
-pub fn cache_folder() -> PathBuf {
-    let environment = |name: &str| std::env::var_os(name);
-    cache_folder_from(environment, std::env::home_dir())
-        .unwrap_or_else(|| std::env::temp_dir().join("bowline"))
-}
-
-/// The order of precedence: `BOWLINE_CACHE`, the user's cache folder, the home folder.
-fn cache_folder_from(
-    environment: impl Fn(&str) -> Option<OsString>,
-    home: Option<PathBuf>,
-) -> Option<PathBuf> {
-    let folder = |name| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    folder("BOWLINE_CACHE")
-        .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("bowline")))
-        .or_else(|| home.map(|home| home.join(".cache/bowline")))
-}
-
 /// The version a go.mod requires of `module`, without its `v`.
 fn pinned_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
     go_mod.lines().find_map(|line| {
@@ -145,23 +130,6 @@ mod tests {
     fn our_go_module_pins_a_kubernetes_of_at_least_1_36() {
         let mut parts = kubernetes_version().split('.').map(|part| part.parse::<u32>().unwrap());
         assert!((parts.next().unwrap(), parts.next().unwrap()) >= (1, 36));
-    }
-
-    #[test]
-    fn the_cache_folder_is_the_named_one_then_the_users_then_under_home() {
-        let home = || Some(PathBuf::from("/home/a"));
-        let folder = |set: &[(&str, &str)], home| {
-            let find = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
-            cache_folder_from(find, home)
-        };
-        let both = [("BOWLINE_CACHE", "/b"), ("XDG_CACHE_HOME", "/x")];
-        assert_eq!(folder(&both, home()), Some("/b".into()));
-        assert_eq!(
-            folder(&[("BOWLINE_CACHE", ""), ("XDG_CACHE_HOME", "/x")], home()),
-            Some("/x/bowline".into())
-        );
-        assert_eq!(folder(&[], home()), Some("/home/a/.cache/bowline".into()));
-        assert_eq!(folder(&[], None), None);
     }
 
     #[test]

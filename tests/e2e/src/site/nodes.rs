@@ -95,10 +95,16 @@ impl Site<'_> {
         })
         .await?;
         let networks = running["server"]["addresses"].as_object().context("no addresses")?;
-        let rows = networks.values().flat_map(|rows| rows.as_array().into_iter().flatten());
-        let mut fourth = rows.filter(|row| row["version"] == 4).filter_map(|row| row["addr"].as_str());
-        let address = fourth.next().unwrap_or_default().to_owned();
-        Ok(Server { name: name.to_owned(), id, address })
+        let rows: Vec<_> = networks.values().flat_map(|rows| rows.as_array().into_iter().flatten()).collect();
+        let first = |version: u64| rows.iter().find(|row| row["version"] == version).map(|row| &row["addr"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Ok(Server {
+            name: name.to_owned(),
+            id,
+            zone: text(&running["server"]["OS-EXT-AZ:availability_zone"]),
+            address: first(4).map(text).unwrap_or_default(),
+            address6: first(6).map(text).unwrap_or_default(),
+        })
     }
 }
 
