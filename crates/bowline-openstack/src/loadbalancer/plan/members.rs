@@ -166,8 +166,8 @@ impl<'a> Members<'a> {
             (joined, "joined"),
             (left, "left"),
             (moved, "moved to another address or port"),
-            (drained, "gets no new connections until it is gone"),
-            (back, "gets connections again"),
+            (drained, "set to drain"),
+            (back, "set to serve again"),
             (changed, "changed in name or monitor port"),
         ];
         let told: Vec<String> = told

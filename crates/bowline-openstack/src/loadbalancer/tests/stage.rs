@@ -129,7 +129,7 @@ impl Stage {
     ) {
         let mut nodes = (*self.nodes.nodes).clone();
         change(&mut nodes);
-        self.nodes = NodeSet { epoch: self.nodes.epoch + 1, nodes: Arc::new(nodes), ..NodeSet::default() };
+        self.nodes = NodeSet { epoch: self.nodes.epoch + 1, nodes: Arc::new(nodes), ..self.nodes.clone() };
     }
 
     /// Another process takes over: it knows nothing.
