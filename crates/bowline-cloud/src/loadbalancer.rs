@@ -107,6 +107,12 @@ pub trait LoadBalancers: Send + Sync + 'static {
         Duration::from_secs(2)
     }
 
+    /// For how long a node whose removal is announced stays behind the load balancer of a Service, without new connections;
+    /// `None` if it goes as soon as it is looked at. Pure. Until that time is over the node is in [`NodeSet::leaving`].
+    fn drains(&self, _service: &ServiceView) -> Option<Duration> {
+        None
+    }
+
     /// Work for a Service came to an end: for the metrics of a provider. Nothing waits for this, and it decides nothing.
     fn concluded(&self, _reconciled: Reconciled) {}
 }
@@ -169,6 +175,8 @@ pub trait AnyLoadBalancers: Send + Sync {
     async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError>;
     /// As [`LoadBalancers::poll_period`].
     fn poll_period(&self) -> Duration;
+    /// As [`LoadBalancers::drains`].
+    fn drains(&self, service: &ServiceView) -> Option<Duration>;
     /// As [`LoadBalancers::concluded`].
     fn concluded(&self, reconciled: Reconciled);
 }
@@ -226,6 +234,10 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
 
     fn poll_period(&self) -> Duration {
         LoadBalancers::poll_period(self)
+    }
+
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        LoadBalancers::drains(self, service)
     }
 
     fn concluded(&self, reconciled: Reconciled) {

@@ -110,11 +110,19 @@ pub struct NodeSet {
     pub epoch: u64,
     /// The eligible nodes, by name.
     pub nodes: Arc<BTreeMap<Text, Arc<NodeView>>>,
+    /// Nodes whose removal is announced: they get no new connections, and those that they have may end. There are none for a
+    /// Service whose provider does not drain it. They do not count for the epoch.
+    pub leaving: BTreeMap<Text, Arc<NodeView>>,
 }
 
 impl NodeSet {
     /// The nodes, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<NodeView>> {
         self.nodes.values()
+    }
+
+    /// The nodes, and after them those that leave: all that have connections.
+    pub fn with_leaving(&self) -> impl Iterator<Item = &Arc<NodeView>> {
+        self.nodes.values().chain(self.leaving.values())
     }
 }

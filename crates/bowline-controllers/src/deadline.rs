@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
     Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus,
-    NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
+    NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, ServiceView, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -221,6 +221,10 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
 
     fn poll_period(&self) -> Duration {
         self.inner.poll_period()
+    }
+
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        self.inner.drains(service)
     }
 
     fn concluded(&self, reconciled: Reconciled) {

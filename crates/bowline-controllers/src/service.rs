@@ -1,6 +1,6 @@
 //! The service controller: gives every Service of type `LoadBalancer` what it asks for in the cloud, and takes it away.
 //!
-//! `desire` says what a Service wants, `nodes` which nodes get its traffic, `condition` what it waits for,
+//! `desire` says what a Service wants, `nodes` which nodes get its traffic, `leaving` which keep their connections for a while, `condition` what it waits for,
 //! `patch` what is written to it; these are pure.
 //! `noted` knows which annotations are our own writing. `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
 //! `write` writes to its Service, `refused` comes back to what only a person can mend, `concluded` tells the provider how it ended,
@@ -14,6 +14,7 @@ pub mod desire;
 mod execute;
 mod feed;
 mod held;
+pub mod leaving;
 mod memory;
 mod message;
 pub mod nodes;
@@ -164,7 +165,7 @@ impl Work {
     /// Runs everything until `cancel`, then finishes what was begun.
     async fn drive(&self, cancel: &CancellationToken) {
         // What is there at the start is worked on anyway: it is no change of nodes.
-        self.nodes.announce();
+        self.nodes.announce(true, self.context.clock.now());
         let (services, nodes) = (self.context.services.subscribe(), self.context.nodes.subscribe());
         let (aside, slow) = Aside::new();
         let workers = (0..self.options.workers.max(1)).map(|_| self.run(cancel, aside.clone()).boxed());

@@ -10,7 +10,7 @@ mod decode;
 mod environment;
 pub mod gcfg;
 pub mod keys;
-mod kinds;
+pub(crate) mod kinds;
 mod model;
 mod overlay;
 mod problem;

@@ -186,9 +186,9 @@ fn a_plan_that_takes_all_nodes_away_says_so_to_the_rails() {
     let mut wanted = request(Purpose::Ensure);
     let node =
         |name: &str| (name.into(), Arc::new(crate::NodeView { name: name.into(), ..Default::default() }));
-    wanted.nodes = NodeSet { epoch: 1, nodes: Arc::new([node("a"), node("b")].into()) };
+    wanted.nodes = NodeSet { epoch: 1, nodes: Arc::new([node("a"), node("b")].into()), ..NodeSet::default() };
     drive(&lbs, &wanted);
-    wanted.nodes = NodeSet { epoch: 2, nodes: Arc::default() };
+    wanted.nodes = NodeSet { epoch: 2, nodes: Arc::default(), ..NodeSet::default() };
     let observed =
         block_on(AnyLoadBalancers::observe(&lbs, std::slice::from_ref(&wanted))).remove(0).known().unwrap();
     let Plan::Act(steps) = AnyLoadBalancers::plan(&lbs, &wanted, observed.as_ref(), Timestamp::UNIX_EPOCH)

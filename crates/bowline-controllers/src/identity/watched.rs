@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
     Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances, LoadBalancerRequest,
-    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, Watched,
-    Watches,
+    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey,
+    ServiceView, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -203,6 +203,10 @@ impl AnyLoadBalancers for Balancers {
 
     fn poll_period(&self) -> Duration {
         self.0.inside.poll_period()
+    }
+
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        self.0.inside.drains(service)
     }
 
     fn concluded(&self, reconciled: Reconciled) {

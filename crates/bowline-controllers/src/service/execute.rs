@@ -38,6 +38,7 @@ impl Work {
         if !self.is_current(job) {
             return Outcome::Requeue;
         }
+        self.look_again_when_drained(job);
         let observed = match observed.known() {
             Ok(observed) => observed,
             Err(doubt) => return self.retry(job, doubt.class, doubt.retry_after, &doubt, true).await,
@@ -55,6 +56,14 @@ impl Work {
             Plan::Wait(wait) => self.wait(job, wait, observed.is_some()).await,
             Plan::Elsewhere => self.elsewhere(job).await,
             Plan::Refuse(refusal) => self.refused(job, &refusal).await,
+        }
+    }
+
+    /// However this run ends: a node that is drained has to go.
+    fn look_again_when_drained(&self, job: &Job) {
+        if let Some(at) = job.drained_at {
+            let left = Duration::try_from(at.duration_since(self.context.clock.now())).unwrap_or_default();
+            self.queue.add_after(job.key.clone(), left.max(WAITS.0), Priority::Background);
         }
     }
 
@@ -146,7 +155,7 @@ impl Work {
             if is_due {
                 memory.says(job.service(), ready);
             }
-            let episode = memory.settle(&with_notes(job.service(), &job.notes), job.request.nodes.epoch);
+            let episode = memory.settle(&with_notes(job.service(), &job.notes), &job.request.nodes);
             // The informer may be ahead of this run already, with what was just written.
             if let Some(live) = self.context.services.get(&job.key) {
                 memory.keeps_only(&live.view);
@@ -178,7 +187,7 @@ impl Work {
             }
             job.memory().said = None;
         }
-        job.memory().settle(job.service(), job.request.nodes.epoch);
+        job.memory().settle(job.service(), &job.request.nodes);
         Outcome::Done
     }
 

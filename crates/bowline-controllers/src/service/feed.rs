@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::info;
 
 use super::desire::{has_finalizer, needs_cleanup, needs_update, wants};
-use super::nodes::is_worth_a_look;
+use super::nodes::{Audience, is_eligible, is_worth_a_look};
 use super::noted::with_notes;
 use super::work::Work;
 
@@ -42,11 +42,13 @@ fn unsaid(service: &ServiceView) -> ServiceView {
     ServiceView { condition: None, ..service.clone() }
 }
 
-/// Whether a change of a Node may change the set of nodes.
-pub(super) fn may_change_the_set(change: &Change<Arc<NodeView>>) -> bool {
+/// Whom a change of a Node may concern: all, or only those that drain nodes whose removal is announced.
+pub(super) fn concerns(change: &Change<Arc<NodeView>>) -> Audience {
     match change {
-        Change::Added { .. } | Change::Deleted { .. } => true,
-        Change::Updated { old, new } => is_worth_a_look(old, new),
+        Change::Added { .. } | Change::Deleted { .. } => Audience::All,
+        Change::Updated { old, new } if is_worth_a_look(old, new) => Audience::All,
+        Change::Updated { old, new } if is_eligible(old) != is_eligible(new) => Audience::Draining,
+        Change::Updated { .. } => Audience::Nobody,
     }
 }
 
@@ -67,36 +69,44 @@ impl Work {
     /// A burst of changes becomes one look at the set: when it was quiet for a while, but not later than a limit.
     pub(super) async fn feed_nodes(&self, mut changes: Subscription<Arc<NodeView>>) {
         while let Some(change) = changes.next().await {
-            if !may_change_the_set(&change) {
+            let mut audience = concerns(&change);
+            if audience == Audience::Nobody {
                 continue;
             }
             let latest = Instant::now() + self.options.node_burst;
             let mut due = Instant::now() + self.options.node_quiet;
             loop {
                 tokio::select! {
-                    change = changes.next() => match change {
-                        Some(change) if may_change_the_set(&change) => due = Instant::now() + self.options.node_quiet,
-                        Some(_) => {}
+                    change = changes.next() => match change.as_ref().map(concerns) {
+                        Some(Audience::Nobody) => {}
+                        Some(concerned) => {
+                            audience = audience.max(concerned);
+                            due = Instant::now() + self.options.node_quiet;
+                        }
                         None => return,
                     },
                     () = sleep_until(due.min(latest)) => break,
                 }
             }
-            self.tell_all_of_new_nodes();
+            self.tell_of_new_nodes(audience);
         }
     }
 
-    /// One number is compared; only if it differs, every Service gets a place at the end of the line.
-    fn tell_all_of_new_nodes(&self) {
-        let Some(set) = self.nodes.announce() else { return };
+    /// One number is compared; only if it differs, the Services that it concerns get a place at the end of the line.
+    fn tell_of_new_nodes(&self, audience: Audience) {
+        let audience = self.nodes.announce(audience == Audience::All, self.context.clock.now());
+        let concerned = |service: &ServiceView| match audience {
+            Audience::Nobody => false,
+            Audience::Draining => wants(service) && self.balancers.drains(service).is_some(),
+            Audience::All => wants(service),
+        };
         let services = self.context.services.snapshot();
         let keys: Vec<_> =
-            services.objects().iter().filter(|object| wants(object)).map(|o| o.key.clone()).collect();
-        info!(
-            nodes = set.nodes.len(),
-            services = keys.len(),
-            "the set of nodes behind load balancers changed"
-        );
+            services.objects().iter().filter(|object| concerned(object)).map(|o| o.key.clone()).collect();
+        if keys.is_empty() {
+            return;
+        }
+        info!(services = keys.len(), "the set of nodes behind load balancers changed");
         self.rounds.begin(keys.iter().cloned().collect());
         for key in keys {
             self.queue.add(key, Priority::Background);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bowline_cloud::{Notes, ServiceCondition, ServiceView, Text};
+use bowline_cloud::{NodeSet, Notes, ServiceCondition, ServiceView, Text};
 use bowline_kube::informer::ObjectKey;
 use tokio::time::Instant;
 
@@ -73,7 +73,14 @@ pub(super) struct Said {
 #[derive(Debug, Clone)]
 pub(super) struct Settled {
     pub(super) service: Arc<ServiceView>,
-    pub(super) node_epoch: u64,
+    node_epoch: u64,
+    leaving: Vec<Text>,
+}
+
+impl Settled {
+    fn has(&self, nodes: &NodeSet) -> bool {
+        self.node_epoch == nodes.epoch && self.leaving.iter().eq(nodes.leaving.keys())
+    }
 }
 
 /// From the first step until all is settled.
@@ -96,11 +103,9 @@ pub(super) struct Waits {
 
 impl Memory {
     /// What a run that shall ensure `service` is about.
-    pub(super) fn ensuring(&self, service: &ServiceView, node_epoch: u64) -> Task {
+    pub(super) fn ensuring(&self, service: &ServiceView, nodes: &NodeSet) -> Task {
         match &self.settled {
-            Some(settled) if settled.node_epoch != node_epoch && !needs_update(&settled.service, service) => {
-                Task::Nodes
-            }
+            Some(settled) if !settled.has(nodes) && !needs_update(&settled.service, service) => Task::Nodes,
             _ => Task::Ensure,
         }
     }
@@ -222,8 +227,9 @@ impl Memory {
     }
 
     /// All is as wanted; gives back the episode that led to it.
-    pub(super) fn settle(&mut self, service: &Arc<ServiceView>, node_epoch: u64) -> Option<Episode> {
-        self.settled = Some(Settled { service: service.clone(), node_epoch });
+    pub(super) fn settle(&mut self, service: &Arc<ServiceView>, nodes: &NodeSet) -> Option<Episode> {
+        let (node_epoch, leaving) = (nodes.epoch, nodes.leaving.keys().cloned().collect());
+        self.settled = Some(Settled { service: service.clone(), node_epoch, leaving });
         self.known = Some(service.clone());
         (self.waits, self.refused) = (None, None);
         self.second_look.settled();
@@ -277,7 +283,7 @@ mod tests {
             pictures.iter().all(|kept| kept.is_some_and(|kept| Arc::ptr_eq(kept, picture)))
         };
         let first = picture("u-1", None);
-        lock(&memories.of(&key)).settle(&first, 1);
+        lock(&memories.of(&key)).settle(&first, &NodeSet::default());
         let status_written = picture("u-1", None);
         memories.update(&key, &status_written);
         assert!(kept(&status_written) && Arc::strong_count(&first) == 1);
@@ -298,7 +304,7 @@ mod tests {
         let (before, after) = (picture(&[]), picture(&[("id", "85a2")]));
         let notes = Notes::default().with("id", "85a2");
         let memory = memories.of(&key);
-        lock(&memory).settle(&before, 1);
+        lock(&memory).settle(&before, &NodeSet::default());
         assert!(lock(&memory).notes(&before, &notes).is_none());
         assert_eq!(lock(&memory).by_now(&before), after);
         lock(&memory).wrote(&before, &with_notes(&before, &notes));

@@ -135,7 +135,7 @@ mod tests {
 
     fn nodes(count: usize) -> NodeSet {
         let nodes = (0..count).map(|n| (format!("n{n:02}").into(), Arc::default())).collect();
-        NodeSet { epoch: 1, nodes: Arc::new(nodes) }
+        NodeSet { epoch: 1, nodes: Arc::new(nodes), ..NodeSet::default() }
     }
 
     #[test]

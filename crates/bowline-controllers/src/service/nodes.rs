@@ -5,9 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bowline_cloud::{NodeSet, NodeView, Text};
 use bowline_kube::informer::Informer;
+use k8s_openapi::jiff::Timestamp;
+
+use super::leaving::{LeavingNodes, draining, leaving};
 
 /// A node with this label, unless it says `false`, gets no traffic from load balancers.
 pub const EXCLUDE_LABEL: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -30,7 +34,8 @@ fn is_excluded(node: &NodeView) -> bool {
 }
 
 /// Whether an update of a node is worth a look at all load balancers. Narrower than [`is_eligible`] on purpose: a node
-/// that is about to go is dropped with the next change, so that its connections are not cut while it drains. Wider than
+/// that is about to go is dropped with the next change, so that its connections are not cut while it drains; only load
+/// balancers that drain it themselves are told. Wider than
 /// upstream's in one thing: members of load balancers are made from addresses, and a node may get its own after it joined.
 #[must_use]
 pub fn is_worth_a_look(old: &NodeView, new: &NodeView) -> bool {
@@ -53,7 +58,18 @@ pub fn next_set(current: &NodeSet, selected: BTreeMap<Text, Arc<NodeView>>) -> N
             name == other_name && node.provider_id == other.provider_id && node.addresses == other.addresses
         });
     let epoch = if same { current.epoch } else { current.epoch.saturating_add(1) };
-    NodeSet { epoch, nodes: Arc::new(selected) }
+    NodeSet { epoch, nodes: Arc::new(selected), leaving: BTreeMap::new() }
+}
+
+/// Whom a change of nodes concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Audience {
+    /// Nobody.
+    Nobody,
+    /// The Services whose load balancers drain nodes.
+    Draining,
+    /// All.
+    All,
 }
 
 /// The present set, and which of the past ones all Services were last told of.
@@ -66,9 +82,12 @@ pub(super) struct SharedNodes {
 #[derive(Debug, Default)]
 struct State {
     set: NodeSet,
-    /// The informer's epoch that `set` was made from.
+    leaving: LeavingNodes,
+    /// The informer's epoch that these were made from.
     made_from: Option<u64>,
     announced: u64,
+    /// What those that drain were told of last: the set, and who leaves.
+    announced_to_draining: (u64, Vec<Text>),
 }
 
 impl SharedNodes {
@@ -76,25 +95,37 @@ impl SharedNodes {
         Self { nodes, state: Mutex::default() }
     }
 
-    /// The set as of now. Made anew only if some node changed since the last call.
-    pub(super) fn current(&self) -> NodeSet {
+    /// The set as of now for a load balancer that drains nodes for so long, and when the next of these drains ends.
+    pub(super) fn current(&self, drain: Option<Duration>, now: Timestamp) -> (NodeSet, Option<Timestamp>) {
         let mut state = self.lock();
-        let snapshot = self.nodes.snapshot();
-        if state.made_from != Some(snapshot.epoch()) {
-            let selected = select(snapshot.objects().iter().map(|object| &object.view));
-            state.set = next_set(&state.set, selected);
-            state.made_from = Some(snapshot.epoch());
-        }
-        state.set.clone()
+        self.refresh(&mut state, now);
+        let (leaving, ends) = drain.map(|period| draining(&state.leaving, period, now)).unwrap_or_default();
+        (NodeSet { leaving, ..state.set.clone() }, ends)
     }
 
-    /// The present set, if it is another than the one all Services were last told of.
-    pub(super) fn announce(&self) -> Option<NodeSet> {
-        let current = self.current();
+    /// Made anew only if some node changed since the last call.
+    fn refresh(&self, state: &mut State, now: Timestamp) {
+        let snapshot = self.nodes.snapshot();
+        if state.made_from != Some(snapshot.epoch()) {
+            let nodes = || snapshot.objects().iter().map(|object| &object.view);
+            state.leaving = leaving(&state.leaving, &state.set, nodes(), now);
+            state.set = next_set(&state.set, select(nodes()));
+            state.made_from = Some(snapshot.epoch());
+        }
+    }
+
+    /// Who has not been told of the present set. If it is not `for_all`, those that do not drain are told with a later change.
+    pub(super) fn announce(&self, for_all: bool, now: Timestamp) -> Audience {
         let mut state = self.lock();
-        let is_new = state.announced != current.epoch;
-        state.announced = current.epoch;
-        is_new.then_some(current)
+        self.refresh(&mut state, now);
+        let present = (state.set.epoch, state.leaving.keys().cloned().collect());
+        let is_new = state.announced_to_draining != present;
+        state.announced_to_draining = present;
+        if for_all && state.announced != state.set.epoch {
+            state.announced = state.set.epoch;
+            return Audience::All;
+        }
+        if is_new { Audience::Draining } else { Audience::Nobody }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

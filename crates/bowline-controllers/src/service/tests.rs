@@ -5,6 +5,7 @@ mod bad_input;
 mod cloud;
 mod concluded;
 mod conditions;
+mod draining;
 mod failures;
 mod fairness;
 mod lifecycle;
@@ -37,6 +38,9 @@ use crate::view::{node_informer, service_informer};
 use api::Cluster;
 use cloud::FakeCloud;
 
+/// When every run begins.
+const START: &str = "2026-11-15T08:00:00Z";
+
 /// Runs the controller while `meanwhile` does something, and stops it then.
 async fn run(cluster: &Cluster, cloud: &FakeCloud, meanwhile: impl Future<Output = ()>) {
     run_with(cluster, cloud, ServiceOptions::default(), Arc::new(Unfenced), meanwhile).await;
@@ -63,20 +67,15 @@ async fn run_to_the_end(
     let (nodes, node_task) = node_informer().build(client.clone(), Api::all);
     let (services, service_task) = service_informer().build(client.clone(), Api::all);
     let mut registry = Registry::default();
+    let clock = Clock::simulated(START.parse().unwrap());
     let context = ControllerContext {
         cloud: Arc::new(Punctual::new(cloud.shared(), CallDeadlines::default())),
         nodes,
         services,
         writer: Writer::new(client.clone(), fence.clone(), Duration::from_secs(5)),
-        events: EventRecorder::new(
-            client,
-            "service-controller",
-            "",
-            Clock::system(),
-            EventMetrics::default(),
-        ),
+        events: EventRecorder::new(client, "service-controller", "", clock.clone(), EventMetrics::default()),
         fence,
-        clock: Clock::system(),
+        clock,
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
     };

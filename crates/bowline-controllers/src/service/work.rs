@@ -13,6 +13,7 @@ use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
+use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
@@ -52,6 +53,8 @@ pub(super) struct Job {
     pub(super) task: Task,
     /// What the provider wants noted on the Service and does not stand there. Known after the look.
     pub(super) notes: Notes,
+    /// When a node is drained, and has to be looked at.
+    pub(super) drained_at: Option<Timestamp>,
     memory: Arc<Mutex<Memory>>,
 }
 
@@ -195,7 +198,8 @@ impl Work {
             },
             (None, _) => return Err(self.nothing_to_do(key)),
         };
-        let nodes = self.nodes.current();
+        let (nodes, drained_at) =
+            self.nodes.current(self.balancers.drains(&service), self.context.clock.now());
         // What we noted and the informer does not show yet stands there.
         let service = lock(&memory).by_now(&service);
         let task = {
@@ -209,7 +213,7 @@ impl Work {
             // Seen: from now on the informer is asked, which shows if somebody takes it off.
             memory.finalizer_sent &= !has_finalizer(&service);
             match wanted {
-                Some(Purpose::Ensure) => memory.ensuring(&service, nodes.epoch),
+                Some(Purpose::Ensure) => memory.ensuring(&service, &nodes),
                 Some(Purpose::Remove) => Task::Remove,
                 None => Task::RemoveOrphan,
             }
@@ -218,7 +222,7 @@ impl Work {
         let request =
             LoadBalancerRequest { cluster: self.options.cluster_name.clone(), service, nodes, purpose };
         let (key, priority, failures) = (key.clone(), picked.priority, picked.failures);
-        Ok(Job { key, priority, failures, request, task, notes: Notes::default(), memory })
+        Ok(Job { key, priority, failures, request, task, notes: Notes::default(), drained_at, memory })
     }
 
     /// Nothing is written. If the Service goes while it is paused, what it has in the cloud stays.

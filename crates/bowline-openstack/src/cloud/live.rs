@@ -7,7 +7,7 @@ use std::time::Duration;
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, CloudError, Doubt, Evidence, Fence, Instance,
     Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Refusal, Route,
-    RouteChange, Routes, ServiceKey, async_trait,
+    RouteChange, Routes, ServiceKey, ServiceView, async_trait,
 };
 use jiff::Timestamp;
 
@@ -133,6 +133,10 @@ impl AnyLoadBalancers for LiveLoadBalancers {
 
     fn poll_period(&self) -> Duration {
         self.inside().map_or(Duration::from_secs(2), |inside| inside.poll_period())
+    }
+
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        self.inside()?.drains(service)
     }
 
     fn concluded(&self, reconciled: Reconciled) {

@@ -62,7 +62,7 @@ pub(super) fn word(text: &str) -> Result<&str, Wanted> {
 }
 
 /// A time with its unit, as Go's `ParseDuration` reads it.
-pub(super) fn duration(text: &str) -> Result<SignedDuration, Wanted> {
+pub(crate) fn duration(text: &str) -> Result<SignedDuration, Wanted> {
     let (minus, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

@@ -34,6 +34,11 @@ pub enum Kind {
         /// Of what.
         unit: &'static str,
     },
+    /// A time with its unit, up to so many seconds.
+    Duration {
+        /// The greatest, in seconds.
+        most: u32,
+    },
     /// One of these words.
     Word(&'static [&'static str]),
     /// The name of a `[LoadBalancerClass]`.
@@ -64,6 +69,9 @@ impl Kind {
                 format!("a whole number from {least} to {most}")
             }
             Self::Number { least, most, unit } => format!("a whole number of {unit} from {least} to {most}"),
+            Self::Duration { most } => {
+                format!("a time with its unit such as 30s or 5m, up to {}h; 0 for none", most / 3600)
+            }
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Class => "the name of a [LoadBalancerClass] of cloud.conf".to_owned(),
             Self::NamePattern => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bowline_cloud::{
     CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Notes,
-    Plan, Purpose, Refusal, ServiceKey, Text, async_trait,
+    Plan, Purpose, Refusal, ServiceKey, ServiceView, Text, async_trait,
 };
 use jiff::Timestamp;
 use openstack_client::identity::Version;
@@ -19,7 +19,7 @@ use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
 use super::found::Found;
 use super::group::{LeftOvers, MadeGroups, SubnetRanges};
-use super::intent::Removal;
+use super::intent::{Removal, drain_of};
 use super::memory::Memory;
 use super::names::Names;
 use super::notes;
@@ -197,6 +197,10 @@ impl LoadBalancers for Balancers {
 
     fn poll_period(&self) -> Duration {
         POLL_PERIOD
+    }
+
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        drain_of(service, &self.conf.load_balancer)
     }
 }
 

@@ -17,6 +17,7 @@ mod traffic;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use bowline_cloud::{IpFamily, IpMode, Refusal, ServiceView, SessionAffinity, SourceRanges};
 use openstack_client::load_balancer::{Algorithm, SessionPersistence};
@@ -98,6 +99,8 @@ pub struct Intent {
     pub health_check_node_port: Option<u16>,
     /// Which Nodes are members.
     pub nodes: NodeSelector,
+    /// Whether members of Nodes that leave are kept without new connections for a while.
+    pub drains: bool,
     /// How its address is shown.
     pub publication: Publication,
     /// What its owner should know although it works.
@@ -156,6 +159,7 @@ impl Intent {
         let connection_limit = read.number_or_fixed(&annotations::CONNECTION_LIMIT);
         let algorithm = algorithm(read, around);
         let nodes = nodes(read, around);
+        let drains = drain(read, around.config).is_some_and(|_period| !around.features.ovn);
         let recreate_on_error = read.flag_or_fixed(&annotations::RECREATE_ON_ERROR);
         let source_ranges = match SourceRanges::of(service) {
             Ok(ranges) => ranges,
@@ -185,6 +189,7 @@ impl Intent {
             ports: traffic::ports(service, &speech, around.features),
             health_check_node_port: service.health_check_node_port.filter(|port| *port != 0),
             nodes,
+            drains,
             publication: publication(read, around.config, &speech),
             notices: notice::notices(read, service, around, &speech, &source_ranges),
             source_ranges,
@@ -294,6 +299,18 @@ fn nodes(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> NodeSelector {
     }
     let configured = &around.config.node_selector;
     reader.configured("LoadBalancer", row, configured, NodeSelector::parse).unwrap_or_default()
+}
+
+/// For how long members of Nodes that leave are kept. Members that are changed one by one are not.
+fn drain(reader: &mut Reader<'_>, config: &LoadBalancer) -> Option<Duration> {
+    let asked = reader.duration(&annotations::DRAIN)?;
+    (!asked.is_zero() && !config.provider_requires_serial_api_calls).then_some(asked)
+}
+
+/// For how long members of a Service are drained, where new load balancers can. What cannot be read is told elsewhere.
+#[must_use]
+pub fn drain_of(service: &ServiceView, config: &LoadBalancer) -> Option<Duration> {
+    drain(&mut Reader::new(service), config).filter(|_period| config.lb_provider != "ovn")
 }
 
 fn publication(reader: &Reader<'_>, config: &LoadBalancer, speech: &Speech) -> Publication {

@@ -179,7 +179,9 @@ impl Memory {
         {
             entry.fingerprint = Some(fingerprint);
             entry.checked_at.get_or_insert(now);
-            if tree.is_none() && body.is_none() && !wanted.serial {
+            // Of one with members that drain the request says too little: without them it would seem to be what is wanted.
+            let told = !wanted.serial && wanted.draining().next().is_none();
+            if tree.is_none() && body.is_none() && told {
                 let what = Arc::new(wanted.new_balancer());
                 let known = Known { what, changed: Some(changed.to_owned()), adopt: false };
                 inner.keep_body(&balancer.id, known);

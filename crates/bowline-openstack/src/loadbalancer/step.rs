@@ -221,7 +221,11 @@ impl fmt::Display for CloudStep {
         };
         match &self.action {
             Action::SetMembers { pool, members, .. } => {
-                let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+                let name = |member: &BatchMember| match member.weight {
+                    Some(weight) => format!("{}:{weight}", member.name),
+                    None => member.name.clone(),
+                };
+                let names: Vec<String> = members.iter().map(name).collect();
                 write!(f, "give pool {pool} the members [{}]", names.join(" "))
             }
             Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: None, .. }) => {

@@ -3,6 +3,7 @@
 mod counts;
 mod crashes;
 mod doubt;
+mod draining;
 mod drift;
 mod finding;
 mod grouping;

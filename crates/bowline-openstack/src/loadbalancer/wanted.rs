@@ -160,6 +160,9 @@ pub struct WantedPool {
     pub session_persistence: Option<SessionPersistence>,
     /// Its members, by name of the Node.
     pub members: Vec<BatchMember>,
+    /// The members of Nodes that leave, which stay as long as they are there; none at all if nothing is drained, and weights are
+    /// left as they are.
+    pub leaving: Option<Vec<BatchMember>>,
     /// Its monitor.
     pub monitor: Option<WantedMonitor>,
 }
@@ -270,12 +273,20 @@ fn listener(
 ) -> WantedListener {
     let ranges = || intent.source_ranges.iter().map(ToString::to_string).collect();
     let member = |member: MemberIntent| batch_member(&member, subnets, serial);
+    let members: Vec<_> = intent.members(port, nodes).into_iter().map(member).collect();
+    // Somebody has to serve: where all leave, all go on until they are gone.
+    let weight = Some(i64::from(members.is_empty()));
+    let leaving = intent.drains.then(|| {
+        let leaving = intent.leaving(port, nodes).into_iter();
+        leaving.map(|leaving| BatchMember { weight, ..member(leaving) }).collect()
+    });
     let pool = WantedPool {
         name: intent.names.pool(port.place),
         protocol: port.pool_protocol.clone(),
         algorithm: intent.algorithm.clone(),
         session_persistence: intent.session_persistence.clone(),
-        members: intent.members(port, nodes).into_iter().map(member).collect(),
+        members,
+        leaving,
         monitor: port.monitor.clone().zip(intent.monitor).map(|(kind, values)| WantedMonitor {
             name: intent.names.monitor(port.place),
             kind,

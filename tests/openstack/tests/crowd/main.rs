@@ -9,6 +9,7 @@
     reason = "what is not as expected fails the test, as it should"
 )]
 
+mod draining;
 mod faults;
 mod leader;
 mod machines;

@@ -152,6 +152,18 @@ impl World {
         self.cloud.with(|cloud| cloud.state().load_balancer.members.len())
     }
 
+    /// Somebody changes a Node.
+    pub(crate) fn edit_node(&self, number: usize, edit: impl FnOnce(&mut Node)) {
+        self.kube.objects::<Node>("").edit(&format!("node-{number}"), edit).unwrap();
+    }
+
+    /// How many members have a weight.
+    pub(crate) fn weighing(&self, weight: u16) -> usize {
+        self.cloud.with(|cloud| {
+            cloud.state().load_balancer.members.iter().filter(|member| member.weight == weight).count()
+        })
+    }
+
     /// How many load balancers are ACTIVE.
     pub(crate) fn active(&self) -> usize {
         self.cloud.with(|cloud| {

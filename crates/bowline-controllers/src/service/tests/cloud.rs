@@ -8,7 +8,7 @@ use std::time::Duration;
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress, LoadBalancerRequest,
     LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Reconciled, Refusal, ServiceKey,
-    SetChange, Step, StepFacts, Verb, Wait, async_trait,
+    ServiceView, SetChange, Step, StepFacts, Verb, Wait, async_trait,
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -203,7 +203,11 @@ impl LoadBalancers for FakeCloud {
         if ports != balancer.ports {
             return act(Change::Ports(ports));
         }
-        let nodes: BTreeSet<_> = request.nodes.nodes.keys().map(ToString::to_string).collect();
+        let mut nodes: BTreeSet<_> = request.nodes.nodes.keys().map(ToString::to_string).collect();
+        // Of those that leave, who is there stays, marked.
+        let leaving = request.nodes.leaving.keys().map(ToString::to_string);
+        let there = |name: &String| balancer.nodes.iter().any(|node| node.trim_start_matches('~') == name);
+        nodes.extend(leaving.filter(there).map(|name| format!("~{name}")));
         if nodes != balancer.nodes {
             let removed = balancer.nodes.difference(&nodes).count();
             return act(Change::Nodes(nodes, SetChange { before: balancer.nodes.len(), removed }));
@@ -230,6 +234,14 @@ impl LoadBalancers for FakeCloud {
         self.perform(step)?;
         self.hang_in("execute", std::iter::once(step.uid.as_str())).await;
         Ok(())
+    }
+
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        service
+            .annotations
+            .get("fake/drain")
+            .and_then(|seconds| seconds.parse().ok())
+            .map(Duration::from_secs)
     }
 
     fn concluded(&self, Reconciled { what, took, failed }: Reconciled) {

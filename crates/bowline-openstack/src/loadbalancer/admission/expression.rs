@@ -37,6 +37,11 @@ fn wrong(kind: Kind) -> Option<String> {
         Kind::Number { least, most, .. } => Some(format!(
             "!({VALUE}.matches(r'^[+-]?0*[0-9]{{1,18}}$') && int({VALUE}) >= {least} && int({VALUE}) <= {most})"
         )),
+        // As Go reads a time, which CEL does as well; one that is too long for it is left to the controller.
+        Kind::Duration { most } => Some(format!(
+            "!({VALUE}.matches(r'^[+-]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|\u{b5}s|\u{3bc}s|ms|s|m|h))+)$') && \
+             duration({VALUE}) >= duration(\"0\") && duration({VALUE}) <= duration(\"{most}s\"))"
+        )),
         Kind::Id => Some(format!(
             "(!{VALUE}.matches(r'^[!\"$&-.0->@-\\[\\]-~]{{1,255}}$') || {VALUE} in {})",
             list(&[".", ".."])

@@ -1,10 +1,12 @@
 //! Reading of annotations: each value once, and all problems kept.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use bowline_cloud::{Refusal, ServiceView};
 
 use super::{Annotation, Kind};
+use crate::config::kinds;
 
 /// Reads the annotations of one Service and remembers what was wrong with them.
 #[derive(Debug)]
@@ -58,6 +60,16 @@ impl<'a> Reader<'a> {
             _ => (i64::MIN, i64::MAX),
         };
         self.parsed(row, |value| value.parse().ok().filter(|number| (least..=most).contains(number)))
+    }
+
+    /// A time, within the limit of the row.
+    pub fn duration(&mut self, row: &Annotation) -> Option<Duration> {
+        let most = match row.kind {
+            Kind::Duration { most } => Duration::from_secs(most.into()),
+            _ => Duration::MAX,
+        };
+        let read = |value: &str| Duration::try_from(kinds::duration(value).ok()?).ok();
+        self.parsed(row, |value| read(value).filter(|time| *time <= most))
     }
 
     /// Yes or no, and else what the row says.

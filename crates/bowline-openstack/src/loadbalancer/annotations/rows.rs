@@ -9,6 +9,9 @@ const YEAR_MS: i64 = 31_536_000_000;
 /// What Octavia's database holds.
 const MOST: i64 = 2_147_483_647;
 
+/// Who drains for longer has forgotten it.
+const DAY: u32 = 86_400;
+
 const MILLISECONDS: Kind = Kind::Number { least: 0, most: YEAR_MS, unit: "milliseconds" };
 const SECONDS: Kind = Kind::Number { least: 1, most: MOST, unit: "seconds" };
 
@@ -161,6 +164,11 @@ table! {
         bowline!("recreate-on-error"), Kind::Flag, Fixed("true"), Always,
         "A load balancer that Octavia says is in ERROR is deleted and made anew, with the same address where that can be had. \
          `false` leaves it to a person.");
+    DRAIN = row(
+        bowline!("drain"), Kind::Duration { most: DAY }, Fixed("0"), Always,
+        "For how long a Node whose removal is announced (the autoscaler's taint, the label that excludes it, deletion) keeps its \
+         connections and gets no new ones, before it is taken out. Then weights of 0 are the controller's: a Node that stays gets 1 \
+         again. Not with OVN, nor with `provider-requires-serial-api-calls`.");
     FINGERPRINT = row(
         bowline!("fingerprint"), Kind::Text, Nothing, Written,
         "Written by the controller: what the load balancer was last seen to be. As long as neither it nor the Service changes, a \

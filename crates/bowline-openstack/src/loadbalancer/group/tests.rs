@@ -56,7 +56,7 @@ fn node(name: &str, server: Option<&str>, addresses: &[&str]) -> NodeView {
 
 fn nodes(nodes: impl IntoIterator<Item = NodeView>) -> NodeSet {
     let nodes = nodes.into_iter().map(|node| (node.name.clone(), Arc::new(node)));
-    NodeSet { epoch: 1, nodes: Arc::new(nodes.collect()) }
+    NodeSet { epoch: 1, nodes: Arc::new(nodes.collect()), ..NodeSet::default() }
 }
 
 /// A port of a server, with one address in a subnet and these groups.

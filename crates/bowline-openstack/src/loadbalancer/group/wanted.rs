@@ -41,10 +41,10 @@ pub struct Target {
 }
 
 impl Targets {
-    /// The Nodes of a Service and where they are reached: the same as its members.
+    /// The Nodes of a Service and where they are reached: the same as its members, with those that drain.
     #[must_use]
     pub fn of(intent: &Intent, nodes: &NodeSet, members: &MemberSubnets) -> Self {
-        let selected = nodes.iter().filter(|node| intent.nodes.fits(node));
+        let selected = nodes.with_leaving().filter(|node| intent.nodes.fits(node));
         let target = |node: &NodeView| {
             let first = member_address(node, intent.family)?;
             let address = members.addresses.get(node.name.as_str()).copied().unwrap_or(first);

@@ -1,6 +1,7 @@
 //! The members of a pool: which Nodes, at which address and port. The subnet by which they are reached is the intent's.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bowline_cloud::{AddressKind, IpFamily, NodeSet, NodeView, Text};
 
@@ -24,8 +25,22 @@ impl Intent {
     /// The members of a port's pool, by name: the Nodes that the Service selects and that have an address of its family.
     #[must_use]
     pub fn members(&self, port: &PortIntent, nodes: &NodeSet) -> Vec<MemberIntent> {
+        self.among(port, nodes.iter())
+    }
+
+    /// The members that Nodes had which leave now, in the same way.
+    #[must_use]
+    pub fn leaving(&self, port: &PortIntent, nodes: &NodeSet) -> Vec<MemberIntent> {
+        self.among(port, nodes.leaving.values())
+    }
+
+    fn among<'n>(
+        &self,
+        port: &PortIntent,
+        nodes: impl Iterator<Item = &'n Arc<NodeView>>,
+    ) -> Vec<MemberIntent> {
         let Some(node_port) = port.node_port else { return Vec::new() };
-        let selected = nodes.iter().filter(|node| self.nodes.fits(node));
+        let selected = nodes.filter(|node| self.nodes.fits(node));
         let member = |node: &NodeView| {
             let address = member_address(node, self.family)?;
             Some(MemberIntent {

@@ -56,6 +56,15 @@ pub(super) fn notices(
     for row in unsupported.chain(flavor).filter(|row| reader.text(row).is_some()) {
         tell(IGNORED, format!("annotation {} has no effect in this cloud", row.key));
     }
+    let undrained = features.ovn || around.config.provider_requires_serial_api_calls;
+    if undrained && reader.text(&annotations::DRAIN).is_some_and(|text| text != "0") {
+        let message = format!(
+            "annotation {} has no effect: members have no weights with OVN, and are not drained with \
+             provider-requires-serial-api-calls; Nodes that leave are taken out",
+            annotations::DRAIN.key
+        );
+        tell(IGNORED, message);
+    }
     if speech.leaves_out(service) {
         let message =
             "PROXY, X-Forwarded-For and TLS count for TCP ports; the other ports are passed on as they are";

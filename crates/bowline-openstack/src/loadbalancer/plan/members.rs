@@ -1,7 +1,8 @@
 //! The members of a pool: all at once, or one by one where the provider asks for it.
 //!
 //! Octavia knows a member by its address and port, and cannot change its subnet: such a member is taken out and put back, in
-//! halves, so that traffic goes on. Weights and switched-off members are left as somebody set them.
+//! halves, so that traffic goes on. Members of Nodes that leave stay, with the weight 0, until they are drained. Other weights, and
+//! switched-off members, are left as somebody set them; but where members are drained, a weight of 0 is ours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,7 +16,7 @@ use super::conflict::port;
 use super::text::few;
 use crate::loadbalancer::found::FoundPool;
 use crate::loadbalancer::step::{Action, CloudStep};
-use crate::loadbalancer::wanted::{Wanted, WantedListener};
+use crate::loadbalancer::wanted::{Wanted, WantedListener, WantedPool};
 
 /// By what Octavia knows a member.
 type Spot = (IpAddr, u16);
@@ -31,8 +32,30 @@ struct Members<'a> {
 
 pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, wish: &WantedListener, pool: &FoundPool) -> Steps {
     let found = pool.members.iter().map(|member| (spot_of(member), member)).collect();
-    let members = Members { claim, at: port(&wish.key), pool, wanted: &wish.pool.members, found };
+    let all = with_leaving(&wish.pool, &found);
+    let members = Members { claim, at: port(&wish.key), pool, wanted: &all, found };
     if wanted.serial { members.one_by_one() } else { members.all_at_once() }
+}
+
+/// All that a pool shall have: those that are wanted, and of those that leave who is there. A weight is said where it matters,
+/// for Octavia leaves it as it is otherwise.
+fn with_leaving(wish: &WantedPool, found: &BTreeMap<Spot, &Member>) -> Vec<BatchMember> {
+    let Some(leaving) = &wish.leaving else { return wish.members.clone() };
+    let taken: BTreeSet<Spot> = wish.members.iter().map(spot).collect();
+    let stay = wish.members.iter().map(|member| {
+        let drained = found.get(&spot(member)).is_some_and(|found| weight(found) == 0);
+        BatchMember { weight: if drained { Some(1) } else { member.weight }, ..member.clone() }
+    });
+    let leave = leaving.iter().filter(|member| !taken.contains(&spot(member))).filter_map(|member| {
+        let subnet_id = found.get(&spot(member))?.subnet_id.clone();
+        Some(BatchMember { subnet_id, ..member.clone() })
+    });
+    stay.chain(leave).collect()
+}
+
+/// Octavia's own, where it does not tell.
+fn weight(member: &Member) -> i64 {
+    member.weight.unwrap_or(1)
 }
 
 fn spot(member: &BatchMember) -> Spot {
@@ -126,16 +149,25 @@ impl<'a> Members<'a> {
         };
         let changed = self.differing(other);
         let changed: Vec<&str> = changed.iter().map(|(wanted, _)| wanted.name.as_str()).collect();
+        let weighed = |to: i64| {
+            let other =
+                |wanted: &BatchMember, found: &Member| wanted.weight == Some(to) && weight(found) != to;
+            self.differing(other).iter().map(|(wanted, _)| wanted.name.as_str()).collect::<Vec<_>>()
+        };
+        let (drained, back) = (weighed(0), weighed(1));
         let (moved, joined): (Vec<&str>, Vec<&str>) =
             joined.into_iter().partition(|name| left_names.contains(name));
         let moved_names: BTreeSet<&str> = moved.iter().copied().collect();
         let left = leftover.iter().map(|member| member.name.as_str());
         let left: Vec<&str> = left.filter(|name| !moved_names.contains(name)).collect();
-        let removed = left.len();
+        // Who gets no new connections counts as removed: what holds back the one holds back the other.
+        let removed = left.len() + drained.len();
         let told = [
             (joined, "joined"),
             (left, "left"),
             (moved, "moved to another address or port"),
+            (drained, "set to drain"),
+            (back, "set to serve again"),
             (changed, "changed in name or monitor port"),
         ];
         let told: Vec<String> = told

@@ -107,6 +107,7 @@ fn listener(place: usize, protocol: Protocol, port: u16) -> WantedListener {
             algorithm: Algorithm::RoundRobin,
             session_persistence: None,
             members: vec![member(1, node_port), member(2, node_port)],
+            leaving: None,
             monitor: Some(WantedMonitor {
                 name: names.monitor(place),
                 kind: monitor,

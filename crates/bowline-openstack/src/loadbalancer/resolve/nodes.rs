@@ -60,8 +60,11 @@ impl Resolver {
     /// The subnets of all Nodes that have an address; none if there is no such Node.
     async fn of_nodes(&self, question: Question<'_>) -> Result<Option<OfNodes>, Trouble> {
         let family = question.intent.family;
-        let addresses: Vec<(&Arc<NodeView>, IpAddr)> =
-            question.nodes.iter().filter_map(|node| Some((node, member_address(node, family)?))).collect();
+        let addresses: Vec<(&Arc<NodeView>, IpAddr)> = question
+            .nodes
+            .with_leaving()
+            .filter_map(|node| Some((node, member_address(node, family)?)))
+            .collect();
         if addresses.is_empty() {
             return Ok(None);
         }
@@ -105,7 +108,7 @@ impl Resolver {
         let family = question.intent.family;
         let several: Vec<(&Arc<NodeView>, Vec<IpAddr>)> = question
             .nodes
-            .iter()
+            .with_leaving()
             .map(|node| (node, internal_addresses(node, family)))
             .filter(|(_node, addresses)| addresses.len() > 1)
             .collect();

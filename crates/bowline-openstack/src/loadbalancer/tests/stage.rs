@@ -102,7 +102,7 @@ impl Stage {
             cluster_uid,
             polls: 0,
         };
-        stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(servers)) };
+        stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(servers)), ..NodeSet::default() };
         stage
     }
 
@@ -129,7 +129,7 @@ impl Stage {
     ) {
         let mut nodes = (*self.nodes.nodes).clone();
         change(&mut nodes);
-        self.nodes = NodeSet { epoch: self.nodes.epoch + 1, nodes: Arc::new(nodes) };
+        self.nodes = NodeSet { epoch: self.nodes.epoch + 1, nodes: Arc::new(nodes), ..self.nodes.clone() };
     }
 
     /// Another process takes over: it knows nothing.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use openstack_client::load_balancer::LoadBalancer;
+use openstack_client::load_balancer::{BatchMember, LoadBalancer};
 
 use super::Wanted;
 
@@ -16,10 +16,18 @@ impl Wanted {
         // All that is compared is in the request that would make it.
         let request = serde_json::to_string(&self.new_balancer()).ok()?;
         write!(text, " {request} {:?}", self.group).ok()?;
+        for member in self.draining() {
+            write!(text, " {} {}", member.address, member.protocol_port).ok()?;
+        }
         if self.serial {
             write!(text, " {:?}", self.listeners).ok()?;
         }
         Some(format!("{:016x}", fnv1a(text.as_bytes())))
+    }
+
+    /// The members of Nodes that leave. They are in no request that makes a load balancer.
+    pub fn draining(&self) -> impl Iterator<Item = &BatchMember> {
+        self.listeners.iter().filter_map(|listener| listener.pool.leaving.as_ref()).flatten()
     }
 }
 

@@ -14,7 +14,7 @@ fn node(name: &str, addresses: &[(AddressKind, &str)]) -> NodeView {
 
 fn set(nodes: Vec<NodeView>) -> NodeSet {
     let nodes = nodes.into_iter().map(|node| (node.name.clone(), Arc::new(node))).collect();
-    NodeSet { epoch: 1, nodes: Arc::new(nodes) }
+    NodeSet { epoch: 1, nodes: Arc::new(nodes), ..NodeSet::default() }
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn wrong_values(row: &Annotation) -> &'static [&'static str] {
         Kind::Selector => &["=v", "a=b,=c"],
         Kind::Certificate => &["nonsense", "https://kms/v1/orders/o-1", "https://kms/v1/secrets/"],
         Kind::Networks => &["10.0.0.1", "10.0.0.0/33", "10.0.0.0/8,x"],
+        Kind::Duration { .. } => &["30", "-1s", "25h", "1d", "5 m", "soon"],
         Kind::Address => &["10.0.0", "10.0.0.0/8", "web.example"],
     }
 }

@@ -53,6 +53,20 @@ fn in_subnet(name: &'static str, subnets: [&str; 4]) -> Case {
     (name, world.ensure(&wanted))
 }
 
+/// With two members of these weights, of which some stay and some leave.
+fn drained(name: &'static str, weights: [i64; 2], stay: &[u8], leave: &[u8]) -> Case {
+    case(name, |wanted, world| {
+        for (member, weight) in world.pool(0).members.iter_mut().zip(weights) {
+            (member.weight, member.subnet_id) = (Some(weight), "here".parse().ok());
+        }
+        let pool = &mut wanted.listeners[0].pool;
+        let of = |nodes: &[u8]| nodes.iter().map(|node| member(*node, 30080)).collect::<Vec<_>>();
+        let weight = Some(i64::from(stay.is_empty()));
+        let leaving = of(leave).into_iter().map(|member| BatchMember { weight, ..member });
+        (pool.members, pool.leaving) = (of(stay), Some(leaving.collect()));
+    })
+}
+
 pub(super) fn ensure() -> Vec<Case> {
     let status = |status: &'static str| {
         move |_: &mut Wanted, world: &mut World| world.lb().provisioning_status = status.into()
@@ -268,6 +282,19 @@ fn members() -> Vec<Case> {
                 (Some(0), Some(false));
         }),
         case("somebody drained a member", |_, world| world.pool(0).members[1].weight = Some(0)),
+        drained("a Node is about to leave", [1, 1], &[1], &[2]),
+        drained("a Node leaves and is drained already", [1, 0], &[1], &[2]),
+        drained("a Node has left after it was drained", [1, 0], &[1], &[]),
+        drained("a Node that was to leave stays", [1, 0], &[1, 2], &[]),
+        drained("a Node joins while another is drained", [1, 0], &[1, 3], &[2]),
+        drained("all Nodes are about to leave, and serve until then", [1, 1], &[], &[1, 2]),
+        drained("all Nodes leave, after one was drained", [1, 0], &[], &[1, 2]),
+        drained("a Node that was never a member leaves", [1, 1], &[1, 2], &[3]),
+        drained("a Node has the address of one that leaves", [1, 1], &[1, 2], &[2]),
+        case("another node port while a Node is drained", |wanted, _| {
+            let pool = &mut wanted.listeners[0].pool;
+            (pool.members, pool.leaving) = (vec![member(1, 31000)], Some(vec![member(2, 31000)]));
+        }),
         in_subnet("members in the right subnet", ["old"; 4]),
         in_subnet("a member must be in another subnet", ["old", "old", "new", "old"]),
         in_subnet("all members must be in another subnet", ["new"; 4]),

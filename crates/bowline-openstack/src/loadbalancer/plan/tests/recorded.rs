@@ -26,7 +26,11 @@ fn nodes(all: &Value) -> NodeSet {
         };
         (view.name.clone(), Arc::new(view))
     };
-    NodeSet { epoch: 1, nodes: Arc::new(all.as_array().unwrap().iter().map(node).collect()) }
+    NodeSet {
+        epoch: 1,
+        nodes: Arc::new(all.as_array().unwrap().iter().map(node).collect()),
+        ..NodeSet::default()
+    }
 }
 
 fn found(record: &Value) -> Found {

@@ -379,6 +379,7 @@ impl World {
                     );
                     let mut found = found.clone();
                     (found.name, found.monitor_port) = (member.name.clone(), member.monitor_port);
+                    found.weight = member.weight.or(found.weight);
                     next.push(found);
                 }
             }

@@ -71,6 +71,8 @@ fn trial_of(row: &Annotation) -> Option<Trial> {
     Some(match row.key {
         // It names a load balancer: see `sharing`, and `drift` for one that is gone.
         key if key == rows_::LOAD_BALANCER_ID.key => return None,
+        // It counts for Nodes that leave: see `draining`.
+        key if key == rows_::DRAIN.key => return None,
         // To take it away gives the address not back: see `pairs`.
         key if key == rows_::FLOATING_IP.key => return None,
         key if key == rows_::INTERNAL.key => trial(AtOnce, &["true", "false"]),
