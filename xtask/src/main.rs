@@ -2,6 +2,7 @@
 //!
 //! Lean on purpose: it is compiled before anything else can be done, so it must not depend on the other crates.
 
+mod cloud;
 mod deny;
 mod generated;
 mod kubernetes;
@@ -22,6 +23,7 @@ mod binaries;
 #[path = "../../sim/sim-openstack/tests/openstack_client/location.rs"]
 mod client_location;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -56,6 +58,13 @@ enum Task {
     Kubernetes,
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
+    /// A real OpenStack on loopback to test against: up, down, status, env … (`cargo xtask cloud help`)
+    #[command(disable_help_flag = true)]
+    Cloud {
+        /// What to do; handed on as it is
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Run the sample cloud's manager on a real API server and show what it does
     Sample {
         /// End by itself when everything was seen
@@ -84,6 +93,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
         Task::OpenstackClient => openstack_client::ensure(),
+        Task::Cloud { arguments } => cloud::cloud(arguments),
         Task::Sample { once } => sample::sample(*once),
     }
 }

@@ -22,7 +22,8 @@ use crate::units::{Kind, Port, Ready, Service, Unit, When};
 /// For one unit, also on a slow machine that reads everything from disk for the first time.
 const PATIENCE: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-const PROBE_LIMIT: Duration = Duration::from_secs(3);
+/// Long: a service that still loads keeps the question and answers it later; asking again would only add to its work.
+const PROBE_LIMIT: Duration = Duration::from_secs(60);
 const END_GRACE: Duration = Duration::from_secs(5);
 
 /// How many may be starting at the same time for each core: more would only make each of them slower.
