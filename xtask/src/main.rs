@@ -2,6 +2,7 @@
 //!
 //! Lean on purpose: it is compiled before anything else can be done, so it must not depend on the other crates.
 
+mod cloud;
 mod deny;
 mod e2e;
 mod generated;
@@ -23,6 +24,7 @@ mod binaries;
 #[path = "../../sim/sim-openstack/tests/openstack_client/location.rs"]
 mod client_location;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -62,14 +64,14 @@ enum Task {
     E2e {
         /// What the runner is told
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
+        arguments: Vec<OsString>,
     },
-    /// Manage the real OpenStack that they use: `cargo xtask cloud --help`
+    /// A real OpenStack on loopback to test against: up, down, status, env … (`cargo xtask cloud help`)
     #[command(disable_help_flag = true)]
     Cloud {
-        /// up, down, status, env, …
+        /// What to do; handed on as it is
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
+        arguments: Vec<OsString>,
     },
     /// Run the sample cloud's manager on a real API server and show what it does
     Sample {
@@ -100,7 +102,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Kubernetes => kubernetes::ensure(),
         Task::OpenstackClient => openstack_client::ensure(),
         Task::E2e { arguments } => e2e::e2e(arguments),
-        Task::Cloud { arguments } => e2e::cloud(arguments),
+        Task::Cloud { arguments } => cloud::cloud(arguments),
         Task::Sample { once } => sample::sample(*once),
     }
 }

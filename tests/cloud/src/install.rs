@@ -90,6 +90,7 @@ fn install_python(settings: &Settings, progress: Progress, interrupt: &Interrupt
                     requirements.txt";
     run(installer.join("bin/uv"), packages, Some(&lock.0))?;
     fs::write(settings.venv().join(LOCK_COPY), LOCK)?;
+    remove(&installer)?;
     progress.say("installed OpenStack");
     Ok(())
 }

@@ -106,9 +106,9 @@ impl Record {
         procfs::stat(self.pid).is_some_and(|stat| stat.started == self.started && stat.is_alive())
     }
 
-    /// Whether it was stopped by a signal and can go on.
+    /// Whether all its members were stopped by a signal and can go on.
     pub(crate) fn is_frozen(&self) -> bool {
-        self.is_running() && procfs::stat(self.pid).is_some_and(|stat| stat.state == 'T')
+        self.is_running() && self.members().into_iter().all(procfs::is_stopped)
     }
 
     /// The recorded process and all that it started, as far as they are alive.

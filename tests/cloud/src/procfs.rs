@@ -31,6 +31,15 @@ pub(crate) fn session_members(session: u32) -> Vec<u32> {
     pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.session == session && stat.is_alive())).collect()
 }
 
+/// Whether a process was stopped by a signal, to its last thread: they stop one after the other, and the first tells nothing
+/// about the rest.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let states = threads.filter_map(|thread| parse(&fs::read_to_string(thread.path().join("stat")).ok()?));
+    let mut states = states.map(|stat| stat.state).peekable();
+    states.peek().is_some() && states.all(|state| state == 'T')
+}
+
 /// The memory of a process, with shared pages divided among those who share them.
 pub(crate) fn memory_kib(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();

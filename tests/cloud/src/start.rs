@@ -22,7 +22,8 @@ use crate::units::{Kind, Port, Ready, Service, Unit, When};
 /// For one unit, also on a slow machine that reads everything from disk for the first time.
 const PATIENCE: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-const PROBE_LIMIT: Duration = Duration::from_secs(3);
+/// Long: a service that still loads keeps the question and answers it later; asking again would only add to its work.
+const PROBE_LIMIT: Duration = Duration::from_secs(60);
 const END_GRACE: Duration = Duration::from_secs(5);
 
 /// How many may be starting at the same time for each core: more would only make each of them slower.
@@ -45,6 +46,8 @@ enum State {
 /// A unit between its start and being ready.
 struct Starting {
     since: Instant,
+    /// It was not found running.
+    is_new: bool,
     /// The program of a task that runs now, and its place in the list of steps.
     task: Option<(Child, usize)>,
     /// Asks an API, which may take long to answer, until it does.
@@ -125,7 +128,7 @@ impl Starter<'_> {
                 }
                 begun.push(unit.name.clone());
                 let task = self.next_step(unit, steps, 0)?;
-                Ok(State::Starting(Starting { since: Instant::now(), task, probe: None }))
+                Ok(State::Starting(Starting { since: Instant::now(), is_new: true, task, probe: None }))
             }
             Kind::Service(service) => self.begin_service(unit, service, begun),
         }
@@ -139,6 +142,7 @@ impl Starter<'_> {
     ) -> anyhow::Result<State> {
         let fingerprint = service.launch.fingerprint(&service.files);
         let found = Record::read(self.settings, &unit.name).filter(Record::is_running);
+        let is_new = found.is_none_or(|record| record.fingerprint != fingerprint);
         match found {
             Some(record) if record.fingerprint == fingerprint => record.signal_all("CONT")?,
             other => {
@@ -159,7 +163,7 @@ impl Starter<'_> {
             Ready::Http { port, path } => Some(probe(*port, path)),
             Ready::Port(_) | Ready::Socket(_) => None,
         };
-        Ok(State::Starting(Starting { since: Instant::now(), task: None, probe }))
+        Ok(State::Starting(Starting { since: Instant::now(), is_new, task: None, probe }))
     }
 
     /// Whether it became ready; that it failed, or takes too long, is an error.
@@ -168,10 +172,11 @@ impl Starter<'_> {
             Kind::Service(service) => self.is_service_ready(unit, service, starting)?,
             Kind::Task { steps, .. } => self.is_task_done(unit, steps, starting)?,
         };
-        if ready {
+        if ready && starting.is_new {
             let seconds = starting.since.elapsed().as_secs_f64();
             self.progress.say(&format!("{} ({seconds:.1} s)", unit.name));
-        } else if starting.since.elapsed() > PATIENCE {
+        }
+        if !ready && starting.since.elapsed() > PATIENCE {
             bail!("{} was not ready after {} s; {}", unit.name, PATIENCE.as_secs(), self.log_end(unit));
         }
         Ok(ready)
