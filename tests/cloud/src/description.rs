@@ -207,7 +207,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// What the seed writes, in its form.
-    const SEEDED: &str = include_str!("../python/estate.example.json");
+    const SEEDED: &str = include_str!("description/estate.json");
 
     pub(crate) fn example(settings: &Settings) -> Description {
         fs::create_dir_all(settings.data()).unwrap();

@@ -71,7 +71,7 @@ fn install_python(settings: &Settings, progress: Progress, interrupt: &Interrupt
     for (file, text) in [&installer_lock, &lock] {
         fs::write(file, text).with_context(|| format!("write {}", file.display()))?;
     }
-    let run = |program: PathBuf, arguments: &str, lock: Option<&PathBuf>| {
+    let run = |what: &str, program: PathBuf, arguments: &str, lock: Option<&PathBuf>| {
         let mut command = Command::new(program);
         command.args(arguments.split_whitespace()).current_dir(settings.folder());
         // Compiled now, the modules load faster at every start.
@@ -79,16 +79,16 @@ fn install_python(settings: &Settings, progress: Progress, interrupt: &Interrupt
         if let Some(lock) = lock {
             command.arg("-r").arg(lock);
         }
-        run_logged(&mut command, "the installation", &log, interrupt)
+        run_logged(&mut command, &format!("installing {what}"), &log, interrupt)
     };
-    run(python.path.clone(), "-m venv installer", None)?;
+    run("an environment for uv", python.path.clone(), "-m venv installer", None)?;
     let hashes = "-m pip install --quiet --disable-pip-version-check --require-hashes";
-    run(installer.join("bin/python"), hashes, Some(&installer_lock.0))?;
-    run(python.path, "-m venv --without-pip venv", None)?;
+    run("uv", installer.join("bin/python"), hashes, Some(&installer_lock.0))?;
+    run("an environment for OpenStack", python.path, "-m venv --without-pip venv", None)?;
     // Two packages come as sources: what builds them is checked against the same lock.
     let packages = "pip install --python venv/bin/python --no-cache --compile-bytecode --require-hashes --build-constraints \
                     requirements.txt";
-    run(installer.join("bin/uv"), packages, Some(&lock.0))?;
+    run("OpenStack", installer.join("bin/uv"), packages, Some(&lock.0))?;
     fs::write(settings.venv().join(LOCK_COPY), LOCK)?;
     remove(&installer)?;
     progress.say("installed OpenStack");

@@ -10,7 +10,7 @@ use crate::fingerprint::fingerprint;
 /// The packages with their versions and checksums: the one place where they are written.
 pub(crate) const LOCK: &str = include_str!("../requirements.txt");
 
-/// Names another folder for the whole cloud; it must be on a file system of its own user, and its path short enough for sockets.
+/// Names another folder for the whole cloud. Its path must be short: sockets below it may have 107 characters at most.
 pub(crate) const FOLDER_VARIABLE: &str = "BOWLINE_OPENSTACK";
 
 /// The hosts that servers run on, each a zone.
@@ -52,14 +52,20 @@ pub(crate) struct Api {
 #[derive(Clone, Debug, clap::Args)]
 pub struct Choices {
     /// How long a token is valid: a short time makes clients authenticate again
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    #[arg(long, value_name = "SECONDS", default_value_t = Self::default().token_lifetime)]
     pub token_lifetime: u32,
     /// How many objects Octavia answers at most: a small number makes clients turn pages
-    #[arg(long, value_name = "OBJECTS", default_value_t = 1000)]
+    #[arg(long, value_name = "OBJECTS", default_value_t = Self::default().page_size)]
     pub page_size: u32,
     /// Octavia's default provider: ovn, amphora or noop_driver
-    #[arg(long, value_name = "NAME", default_value = "ovn")]
+    #[arg(long, value_name = "NAME", default_value_t = Self::default().default_provider)]
     pub default_provider: String,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self { token_lifetime: 3600, page_size: 1000, default_provider: "ovn".into() }
+    }
 }
 
 /// The folders of one cloud.

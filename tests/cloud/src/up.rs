@@ -38,7 +38,12 @@ pub fn up(
 ) -> anyhow::Result<Description> {
     let _lock = lock(settings)?;
     let progress = Progress::spoken();
-    if fresh {
+    // Tables that were half made when the first start failed cannot be made again.
+    let is_unfinished = settings.data().exists() && !settings.description_file().exists();
+    if is_unfinished {
+        progress.say("the first start never came to its end: from the beginning");
+    }
+    if fresh || is_unfinished {
         stop_all(settings, progress)?;
         forget_data(settings)?;
     }

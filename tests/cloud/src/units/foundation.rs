@@ -51,6 +51,8 @@ fn messages(settings: &Settings) -> Vec<Unit> {
         .env("RABBITMQ_DIST_PORT", port("rabbitmq-peers").to_string())
         .env("RABBITMQ_MNESIA_BASE", data.join("mnesia"))
         .env("RABBITMQ_LOGS", "-")
+        .env("RABBITMQ_LOG_BASE", data.join("log"))
+        .env("ERL_CRASH_DUMP", data.join("crash.dump"))
         .env("RABBITMQ_CONFIG_FILE", &configuration)
         .env("RABBITMQ_ENABLED_PLUGINS_FILE", data.join("enabled_plugins"))
         .env("RABBITMQ_PID_FILE", settings.run().join("rabbitmq.own-pid"))
