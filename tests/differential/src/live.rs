@@ -2,22 +2,25 @@
 
 mod deviations;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::Context;
 use futures::future::join_all;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::compare::Difference;
 use crate::deviations::{Judgement, judge};
 use crate::estate::{self, Administrator};
-use crate::real::{RealCloud, Wire};
+use crate::real::{Catalog, RealCloud, Wire};
 use crate::script;
-use crate::session::{Session, Start};
+use crate::session::{Answers, Session, Source, Start};
 
 /// What every session begins with: its project, its user, its networks.
 const ESTATE: &str = include_str!("scripts/estate.http");
-const LOAD_BALANCERS: [&str; 5] = [
+const LOAD_BALANCERS: [&str; 6] = [
+    include_str!("scripts/pending.http"),
     include_str!("scripts/load_balancers.http"),
     include_str!("scripts/children.http"),
     include_str!("scripts/members.http"),
@@ -101,20 +104,92 @@ impl fmt::Display for Report {
 /// # Errors
 /// When the administrator cannot log in, or the cloud lacks what servers are made from.
 pub async fn run(real: &RealCloud) -> anyhow::Result<Report> {
+    Ok(run_sessions(real, &[]).await?.0)
+}
+
+/// The names of the sessions that [`run`] holds side by side.
+#[must_use]
+pub fn sessions() -> Vec<&'static str> {
+    plans().into_iter().map(|plan| plan.name).collect()
+}
+
+/// The same with only the named sessions (none: all), and what is needed to compare with these answers again.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_sessions(real: &RealCloud, names: &[String]) -> anyhow::Result<(Report, Recording)> {
     let admin = Administrator::log_in(Wire::new(), real).await?;
     let site = admin.site(real).await?;
-    let plans = plans();
-    let sessions = join_all(plans.iter().map(|plan| play(real, &admin, &site, plan))).await;
+    let mut recording =
+        Recording { catalog: admin.catalog.clone(), region: real.region.clone(), sessions: BTreeMap::new() };
+    let plans: Vec<Plan> = plans().into_iter().filter(|plan| wanted(plan, names)).collect();
+    let outcomes = join_all(plans.iter().map(|plan| play(real, &admin, &site, plan))).await;
+    let mut played = Vec::new();
+    for (plan, outcome) in plans.iter().zip(outcomes) {
+        let (mut session, shared, failures) = outcome?;
+        let answers = std::mem::take(&mut session.answers);
+        let one = RecordedSession { site: site.clone(), shared, answers };
+        recording.sessions.insert(plan.name.to_owned(), one);
+        played.push((session, failures));
+    }
+    Ok((report(played, names.is_empty()), recording))
+}
+
+/// Compares the simulator with the answers of an earlier run: what is quick while the simulator is corrected.
+///
+/// # Errors
+/// When the recording does not go with the scripts.
+pub async fn rerun(recording: &Recording) -> anyhow::Result<Report> {
+    let mut played = Vec::new();
+    for plan in plans() {
+        let Some(recorded) = recording.sessions.get(plan.name) else { continue };
+        let start = Start {
+            name: plan.name,
+            catalog: &recording.catalog,
+            region: &recording.region,
+            site: recorded.site.clone(),
+            shared: recorded.shared.clone(),
+        };
+        let mut session = Session::new(Source::Kept(recorded.answers.clone()), &start)?;
+        let failure = play_scripts(&mut session, &plan).await.err();
+        played.push((session, failure.into_iter().map(|error| format!("{error:#}")).collect()));
+    }
+    let whole = played.len() == sessions().len();
+    Ok(report(played, whole))
+}
+
+fn wanted(plan: &Plan, names: &[String]) -> bool {
+    names.is_empty() || names.iter().any(|name| name == plan.name)
+}
+
+/// The answers of the real cloud in one run. It holds tokens and passwords.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Recording {
+    catalog: Catalog,
+    region: String,
+    sessions: BTreeMap<String, RecordedSession>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct RecordedSession {
+    site: Value,
+    shared: Value,
+    answers: Answers,
+}
+
+/// Sums up; rows of the table can only be called stale when all sessions were held.
+fn report(played: Vec<(Session, Vec<String>)>, whole: bool) -> Report {
     let mut report = Report::default();
     let mut differences = Vec::new();
-    for (session, failures) in sessions.into_iter().collect::<anyhow::Result<Vec<_>>>()? {
+    for (session, failures) in played {
         report.exchanges += session.exchanges;
         report.equal += session.equal;
         report.failures.extend(failures);
         differences.extend(session.differences);
     }
     let Judgement { unlisted, listed, stale } = judge(differences, deviations::DEVIATIONS);
-    Ok(Report { differences: unlisted, listed, stale, ..report })
+    let stale = if whole { stale } else { Vec::new() };
+    Report { differences: unlisted, listed, stale, ..report }
 }
 
 /// One session from its project to the removal of it, which happens whatever comes before; and what failed.
@@ -123,7 +198,7 @@ async fn play(
     admin: &Administrator,
     site: &Value,
     plan: &Plan,
-) -> anyhow::Result<(Session, Vec<String>)> {
+) -> anyhow::Result<(Session, Value, Vec<String>)> {
     let mut shared = plan.shared.clone();
     if let Some(shared) = shared.as_object_mut() {
         let run = uuid::Uuid::new_v4().simple().to_string();
@@ -131,15 +206,15 @@ async fn play(
         shared.insert("project".to_owned(), json!(format!("differential-{}-{run}", plan.name)));
         shared.insert("password".to_owned(), json!(format!("secret-{run}")));
     }
-    let start =
-        Start { name: plan.name, catalog: &admin.catalog, region: &real.region, site: site.clone(), shared };
-    let mut session = Session::new(admin.wire.clone(), &start)?;
+    let (site, region, catalog) = (site.clone(), &real.region, &admin.catalog);
+    let start = Start { name: plan.name, catalog, region, site, shared: shared.clone() };
+    let mut session = Session::new(Source::Live(admin.wire.clone()), &start)?;
     let played = play_scripts(&mut session, plan).await;
     let played = played.with_context(|| format!("the session {:?}", plan.name));
     let removed = estate::remove(admin, &session).await;
     let removed = removed.with_context(|| format!("remove what the session {:?} made", plan.name));
     let failures = [played.err(), removed.err()].into_iter().flatten().map(|error| format!("{error:#}"));
-    Ok((session, failures.collect()))
+    Ok((session, shared, failures.collect()))
 }
 
 async fn play_scripts(session: &mut Session, plan: &Plan) -> anyhow::Result<()> {

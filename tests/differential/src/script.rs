@@ -106,11 +106,12 @@ fn condition(text: &str) -> anyhow::Result<Until> {
 }
 
 impl Until {
-    /// Whether an answer fulfils it.
+    /// Whether an answer fulfils it. A refusal where something else is waited for ends the waiting, too: it will not come.
     pub(crate) fn holds(&self, answer: &Answer) -> bool {
         match self {
             Self::Status(status) => answer.status == *status,
-            Self::NothingPending => answer.status == 200 && !answer.body.to_string().contains("\"PENDING_"),
+            _ if answer.status >= 400 => true,
+            Self::NothingPending => !answer.body.to_string().contains("\"PENDING_"),
             Self::Value(pointer, value) => {
                 answer.body.pointer(pointer).and_then(Value::as_str) == Some(value)
             }

@@ -21,10 +21,24 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// How often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// Where the answers of the real cloud come from.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// The cloud itself.
+    Live(Wire),
+    /// An earlier run, by exchange.
+    Kept(Answers),
+}
+
+/// Answers of the real cloud by exchange.
+pub(crate) type Answers = BTreeMap<String, Answer>;
+
 /// Both clouds, what they have answered so far, and what differed.
 pub(crate) struct Session {
     name: String,
-    wire: Wire,
+    source: Source,
+    /// What the real cloud has answered.
+    pub(crate) answers: Answers,
     /// The roots of the services, by type: the same for both.
     roots: BTreeMap<String, String>,
     simulated: Simulated,
@@ -49,7 +63,7 @@ pub(crate) struct Start<'a> {
 }
 
 impl Session {
-    pub(crate) fn new(wire: Wire, start: &Start<'_>) -> anyhow::Result<Self> {
+    pub(crate) fn new(source: Source, start: &Start<'_>) -> anyhow::Result<Self> {
         let services = start.catalog.get(start.region);
         let services = services.with_context(|| format!("the catalog has no region {}", start.region))?;
         let root = |(kind, interfaces): (&String, &BTreeMap<String, String>)| {
@@ -64,7 +78,8 @@ impl Session {
         };
         Ok(Self {
             name: start.name.to_owned(),
-            wire,
+            source,
+            answers: Answers::new(),
             roots: services.iter().filter_map(root).collect(),
             simulated,
             kept_real: kept(&start.site),
@@ -83,7 +98,8 @@ impl Session {
     pub(crate) async fn play(&mut self, step: &Step) -> anyhow::Result<()> {
         let title = filled(&step.title, &self.kept_real)?;
         let name = format!("{}: {title}", self.name);
-        let real = self.ask_real(step).await.with_context(|| name.clone())?;
+        let real = self.real_answer(&name, step).await.with_context(|| name.clone())?;
+        keep(&mut self.kept_real, step, &real);
         self.exchanges += 1;
         let own = match self.ask_simulated(step) {
             Ok(own) => own,
@@ -108,19 +124,27 @@ impl Session {
         self.kept_real.get(label)
     }
 
-    async fn ask_real(&mut self, step: &Step) -> anyhow::Result<Answer> {
+    async fn real_answer(&mut self, name: &str, step: &Step) -> anyhow::Result<Answer> {
+        let answer = match &self.source {
+            Source::Live(wire) => self.ask_real(wire, step).await?,
+            Source::Kept(answers) => answers.get(name).cloned().context("the earlier run has no answer")?,
+        };
+        let before = self.answers.insert(name.to_owned(), answer.clone());
+        ensure!(before.is_none(), "two exchanges have this title");
+        Ok(answer)
+    }
+
+    async fn ask_real(&self, wire: &Wire, step: &Step) -> anyhow::Result<Answer> {
         let filled = step.for_cloud(&self.kept_real)?;
         let deadline = Instant::now() + PATIENCE;
-        let answer = loop {
-            let answer = self.wire.ask(self.request(&filled, &self.kept_real)?).await?;
+        loop {
+            let answer = wire.ask(self.request(&filled, &self.kept_real)?).await?;
             if has_come(step.until.as_ref(), &answer) {
-                break answer;
+                return Ok(answer);
             }
             ensure!(Instant::now() < deadline, "not in {PATIENCE:?}: {} {}", answer.status, answer.body);
             tokio::time::sleep(LOOK_EVERY).await;
-        };
-        keep(&mut self.kept_real, step, &answer);
-        Ok(answer)
+        }
     }
 
     fn ask_simulated(&mut self, step: &Step) -> anyhow::Result<Answer> {
