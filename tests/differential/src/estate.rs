@@ -107,11 +107,11 @@ struct Kind<'a> {
 pub(crate) async fn remove(admin: &Administrator, session: &Session) -> anyhow::Result<()> {
     let id = |label: &str| Some(session.real(label)?.pointer(&format!("/{label}/id"))?.as_str()?.to_owned());
     let text = |name: &str| session.real("shared").and_then(|shared| shared.get(name)?.as_str());
-    if let Some(name) = text("project") {
-        load_balancer_choices(admin, name).await?;
-    }
     if let Some(project) = id("project") {
         things_of(admin, &project).await?;
+        if let Some(name) = text("project") {
+            load_balancer_choices(admin, name).await?;
+        }
         admin.ask("DELETE", "identity", &format!("/v3/projects/{project}"), &Value::Null).await?;
     }
     if let Some(user) = id("user") {

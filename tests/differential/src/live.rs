@@ -17,9 +17,15 @@ use crate::real::{Catalog, RealCloud, Wire};
 use crate::script;
 use crate::session::{Answers, Session, Source, Start};
 
-/// What every session begins with: its project, its user, its networks.
-const ESTATE: &str = include_str!("scripts/estate.http");
-const LOAD_BALANCERS: [&str; 6] = [
+/// What every session begins with: its project and its user.
+const PEOPLE: &str = include_str!("scripts/people.http");
+/// A network with two subnets and a security group.
+const PLACES: &str = include_str!("scripts/places.http");
+/// A router to the external network.
+const WAY_OUT: &str = include_str!("scripts/way_out.http");
+const LOAD_BALANCERS: [&str; 8] = [
+    PLACES,
+    WAY_OUT,
     include_str!("scripts/pending.http"),
     include_str!("scripts/load_balancers.http"),
     include_str!("scripts/children.http"),
@@ -28,7 +34,7 @@ const LOAD_BALANCERS: [&str; 6] = [
     include_str!("scripts/options.http"),
 ];
 
-/// One session: its name, the scripts after the estate, and what they take from `<shared:/…>`.
+/// One session: its name, the scripts after its people, and what they take from `<shared:/…>`.
 struct Plan {
     name: &'static str,
     scripts: Vec<&'static str>,
@@ -39,16 +45,16 @@ fn plans() -> Vec<Plan> {
     let plan = |name, scripts: &[&'static str], shared| Plan { name, scripts: scripts.to_vec(), shared };
     let provider = |provider: &str, algorithm: &str| json!({"provider": provider, "algorithm": algorithm});
     vec![
-        plan("identity", &[include_str!("scripts/identity.http")], json!({})),
-        plan("compute", &[include_str!("scripts/compute.http")], json!({})),
+        plan("identity", &[PLACES, include_str!("scripts/identity.http")], json!({})),
+        plan("compute", &[PLACES, include_str!("scripts/compute.http")], json!({})),
         plan(
             "network",
-            &[include_str!("scripts/network.http"), include_str!("scripts/routers.http")],
+            &[PLACES, WAY_OUT, include_str!("scripts/network.http"), include_str!("scripts/routers.http")],
             json!({}),
         ),
         plan("ovn", &LOAD_BALANCERS, provider("ovn", "SOURCE_IP_PORT")),
         plan("amphora", &LOAD_BALANCERS, provider("amphora", "ROUND_ROBIN")),
-        plan("flavors", &[include_str!("scripts/flavors.http")], json!({})),
+        plan("flavors", &[PLACES, include_str!("scripts/flavors.http")], json!({})),
     ]
 }
 
@@ -218,7 +224,7 @@ async fn play(
 }
 
 async fn play_scripts(session: &mut Session, plan: &Plan) -> anyhow::Result<()> {
-    for text in [ESTATE].iter().chain(&plan.scripts) {
+    for text in [PEOPLE].iter().chain(&plan.scripts) {
         for step in script::parse(text)? {
             session.play(&step).await?;
         }
@@ -233,7 +239,7 @@ mod tests {
     #[test]
     fn every_script_can_be_read() {
         for plan in plans() {
-            for text in [ESTATE].iter().chain(&plan.scripts) {
+            for text in [PEOPLE].iter().chain(&plan.scripts) {
                 let steps = script::parse(text).unwrap_or_else(|error| panic!("{}: {error:#}", plan.name));
                 assert!(!steps.is_empty());
             }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 
 /// How long one answer may take.
-const ANSWER_WITHIN: Duration = Duration::from_secs(90);
+const ANSWER_WITHIN: Duration = Duration::from_secs(300);
 /// The largest answer that is read.
 const BODY_BYTES_MAX: usize = 16 << 20;
 
