@@ -18,6 +18,6 @@ mod translation;
 pub use answer::Answer;
 pub use compare::{Cut, Difference, compare};
 pub use deviations::{Deviation, Judgement, judge};
-pub use live::{Recording, Report, rerun, run, run_sessions, sessions};
+pub use live::{Choice, Recording, Report, rerun, run, run_sessions, sessions};
 pub use real::RealCloud;
 pub use translation::Translation;

@@ -4,11 +4,13 @@ mod deviations;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::compare::Difference;
 use crate::deviations::{Judgement, judge};
@@ -23,15 +25,16 @@ const PEOPLE: &str = include_str!("scripts/people.http");
 const PLACES: &str = include_str!("scripts/places.http");
 /// A router to the external network.
 const WAY_OUT: &str = include_str!("scripts/way_out.http");
-const LOAD_BALANCERS: [&str; 8] = [
+const LOAD_BALANCERS: [&str; 9] = [
     PLACES,
-    WAY_OUT,
-    include_str!("scripts/pending.http"),
     include_str!("scripts/load_balancers.http"),
     include_str!("scripts/children.http"),
     include_str!("scripts/members.http"),
-    include_str!("scripts/addresses.http"),
     include_str!("scripts/options.http"),
+    include_str!("scripts/pending.http"),
+    include_str!("scripts/addresses.http"),
+    WAY_OUT,
+    include_str!("scripts/floating.http"),
 ];
 
 /// One session: its name, the scripts after its people, and what they take from `<shared:/…>`.
@@ -110,7 +113,7 @@ impl fmt::Display for Report {
 /// # Errors
 /// When the administrator cannot log in, or the cloud lacks what servers are made from.
 pub async fn run(real: &RealCloud) -> anyhow::Result<Report> {
-    Ok(run_sessions(real, &[]).await?.0)
+    Ok(run_sessions(real, &Choice::default()).await?.0)
 }
 
 /// The names of the sessions that [`run`] holds side by side.
@@ -119,17 +122,27 @@ pub fn sessions() -> Vec<&'static str> {
     plans().into_iter().map(|plan| plan.name).collect()
 }
 
-/// The same with only the named sessions (none: all), and what is needed to compare with these answers again.
+/// Which part of a live run is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// The names of the sessions to hold; none: all.
+    pub sessions: Vec<String>,
+    /// How long a session may take before it is broken off, and what it made removed.
+    pub within: Option<Duration>,
+}
+
+/// The same in part, and what is needed to compare with these answers again.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_sessions(real: &RealCloud, names: &[String]) -> anyhow::Result<(Report, Recording)> {
+pub async fn run_sessions(real: &RealCloud, choice: &Choice) -> anyhow::Result<(Report, Recording)> {
     let admin = Administrator::log_in(Wire::new(), real).await?;
     let site = admin.site(real).await?;
     let mut recording =
         Recording { catalog: admin.catalog.clone(), region: real.region.clone(), sessions: BTreeMap::new() };
-    let plans: Vec<Plan> = plans().into_iter().filter(|plan| wanted(plan, names)).collect();
-    let outcomes = join_all(plans.iter().map(|plan| play(real, &admin, &site, plan))).await;
+    let plans: Vec<Plan> = plans().into_iter().filter(|plan| wanted(plan, &choice.sessions)).collect();
+    let deadline = choice.within.map(|within| Instant::now() + within);
+    let outcomes = join_all(plans.iter().map(|plan| play(real, &admin, &site, plan, deadline))).await;
     let mut played = Vec::new();
     for (plan, outcome) in plans.iter().zip(outcomes) {
         let (mut session, shared, failures) = outcome?;
@@ -138,7 +151,7 @@ pub async fn run_sessions(real: &RealCloud, names: &[String]) -> anyhow::Result<
         recording.sessions.insert(plan.name.to_owned(), one);
         played.push((session, failures));
     }
-    Ok((report(played, names.is_empty()), recording))
+    Ok((report(played, choice.sessions.is_empty()), recording))
 }
 
 /// Compares the simulator with the answers of an earlier run: what is quick while the simulator is corrected.
@@ -157,7 +170,7 @@ pub async fn rerun(recording: &Recording) -> anyhow::Result<Report> {
             shared: recorded.shared.clone(),
         };
         let mut session = Session::new(Source::Kept(recorded.answers.clone()), &start)?;
-        let failure = play_scripts(&mut session, &plan).await.err();
+        let failure = play_scripts(&mut session, &plan, None).await.err();
         played.push((session, failure.into_iter().map(|error| format!("{error:#}")).collect()));
     }
     let whole = played.len() == sessions().len();
@@ -204,6 +217,7 @@ async fn play(
     admin: &Administrator,
     site: &Value,
     plan: &Plan,
+    deadline: Option<Instant>,
 ) -> anyhow::Result<(Session, Value, Vec<String>)> {
     let mut shared = plan.shared.clone();
     if let Some(shared) = shared.as_object_mut() {
@@ -215,7 +229,7 @@ async fn play(
     let (site, region, catalog) = (site.clone(), &real.region, &admin.catalog);
     let start = Start { name: plan.name, catalog, region, site, shared: shared.clone() };
     let mut session = Session::new(Source::Live(admin.wire.clone()), &start)?;
-    let played = play_scripts(&mut session, plan).await;
+    let played = play_scripts(&mut session, plan, deadline).await;
     let played = played.with_context(|| format!("the session {:?}", plan.name));
     let removed = estate::remove(admin, &session).await;
     let removed = removed.with_context(|| format!("remove what the session {:?} made", plan.name));
@@ -223,9 +237,10 @@ async fn play(
     Ok((session, shared, failures.collect()))
 }
 
-async fn play_scripts(session: &mut Session, plan: &Plan) -> anyhow::Result<()> {
+async fn play_scripts(session: &mut Session, plan: &Plan, deadline: Option<Instant>) -> anyhow::Result<()> {
     for text in [PEOPLE].iter().chain(&plan.scripts) {
         for step in script::parse(text)? {
+            ensure!(deadline.is_none_or(|end| Instant::now() < end), "no time is left at {:?}", step.title);
             session.play(&step).await?;
         }
     }

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
-use cloud_differential::{RealCloud, Recording};
+use cloud_differential::{Choice, RealCloud, Recording};
 use serde::de::DeserializeOwned;
 
 /// Compares sim-openstack with a real OpenStack that is running.
@@ -18,6 +19,9 @@ struct Arguments {
     /// Only these sessions.
     #[arg(long = "session", value_parser = clap::builder::PossibleValuesParser::new(cloud_differential::sessions()))]
     sessions: Vec<String>,
+    /// How many minutes a session may take before it is broken off.
+    #[arg(long)]
+    minutes: Option<u64>,
     /// Writes the answers of the real cloud to a file, with tokens and passwords.
     #[arg(long)]
     keep: Option<PathBuf>,
@@ -33,7 +37,9 @@ async fn main() -> anyhow::Result<ExitCode> {
         (Some(file), _) => cloud_differential::rerun(&read::<Recording>(file)?).await?,
         (None, Some(file)) => {
             let real = read::<RealCloud>(file)?;
-            let (report, recording) = cloud_differential::run_sessions(&real, &arguments.sessions).await?;
+            let within = arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes));
+            let choice = Choice { sessions: arguments.sessions.clone(), within };
+            let (report, recording) = cloud_differential::run_sessions(&real, &choice).await?;
             if let Some(file) = &arguments.keep {
                 let text = serde_json::to_string(&recording)?;
                 std::fs::write(file, text).with_context(|| format!("write {}", file.display()))?;

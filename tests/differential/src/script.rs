@@ -106,14 +106,16 @@ fn condition(text: &str) -> anyhow::Result<Until> {
 }
 
 impl Until {
-    /// Whether an answer fulfils it. A refusal where something else is waited for ends the waiting, too: it will not come.
+    /// Whether an answer fulfils it. A refusal or an ERROR where something else is waited for ends the waiting, too: it will
+    /// not come.
     pub(crate) fn holds(&self, answer: &Answer) -> bool {
         match self {
             Self::Status(status) => answer.status == *status,
             _ if answer.status >= 400 => true,
             Self::NothingPending => !answer.body.to_string().contains("\"PENDING_"),
             Self::Value(pointer, value) => {
-                answer.body.pointer(pointer).and_then(Value::as_str) == Some(value)
+                let found = answer.body.pointer(pointer).and_then(Value::as_str);
+                found == Some(value) || found == Some("ERROR")
             }
         }
     }

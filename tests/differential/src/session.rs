@@ -17,7 +17,7 @@ use crate::simulated::{Simulated, split};
 use crate::translation::Translation;
 
 /// How long a state that passes by itself is waited for.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// How often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
