@@ -5,7 +5,7 @@
 //! client works. Faults are injected with [`Faults`]; [`Cloud::edit`] changes things behind the API's back.
 //!
 //! It moves no packets and has no compatibility code for old releases: it answers as the releases do that the recorded
-//! exchanges in `tests/recorded` come from.
+//! exchanges of `cloud-differential` come from, which compares it with them and with a running cloud.
 
 mod clock;
 mod cloud;

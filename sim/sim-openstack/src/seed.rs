@@ -81,9 +81,10 @@ pub fn seed(config: Config, now: Timestamp, size: &EstateSize) -> (Cloud, Estate
 fn people(world: &mut World, estate: &mut Estate) {
     let domain = Domain { id: "default".to_owned(), name: "Default".to_owned() };
     world.state.identity.domains.insert(domain.id.clone(), domain);
-    let names = ["admin", "member", "reader", "load-balancer_member", "load-balancer_observer", "creator"];
+    let names =
+        ["admin", "manager", "member", "reader", "load-balancer_member", "load-balancer_observer", "creator"];
     for name in names {
-        let immutable = matches!(name, "admin" | "member" | "reader");
+        let immutable = matches!(name, "admin" | "manager" | "member" | "reader");
         let role = Role { id: world.ids.hex(), name: name.to_owned(), immutable };
         world.state.identity.roles.insert(role.id.clone(), role);
     }

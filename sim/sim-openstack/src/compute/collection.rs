@@ -60,8 +60,11 @@ pub(super) fn list(world: &World, call: &ComputeCall<'_>, detail: bool) -> Reply
         return Err(bad_request(&format!("'{unknown}' does not match any of the regexes: '^_'")));
     }
     let all = query.get("all_tenants").is_some_and(|value| value.is_empty() || query.is_true("all_tenants"));
+    let action = if detail { "detail" } else { "index" };
+    if call.call.caller.roles.is_empty() {
+        return Err(policy(&format!("os_compute_api:servers:{action}")));
+    }
     if all && !call.call.caller.is_admin() {
-        let action = if detail { "detail" } else { "index" };
         return Err(policy(&format!("os_compute_api:servers:{action}:get_all_tenants")));
     }
     let window = window(world, query)?;

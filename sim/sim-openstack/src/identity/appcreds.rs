@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::errors::{bad_request, duplicate, forbidden, not_found};
 use super::model::ApplicationCredential;
 use super::resources::{collection, link};
+use super::tokens;
 use crate::clock::micros_zulu;
 use crate::cloud::World;
 use crate::http::json::JsonExt;
@@ -15,6 +16,11 @@ use crate::http::{ApiResponse, Call, Reply};
 pub(super) fn serve(world: &mut World, call: &Call<'_>, user_id: &str, rest: &[&str]) -> Reply {
     if call.caller.user_id != user_id && !call.caller.is_admin() {
         return Err(forbidden("identity:list_application_credentials"));
+    }
+    if call.request.method != http::Method::GET && is_restricted(world, call) {
+        return Err(forbidden(
+            "Using method 'application_credential' is not allowed for managing additional application credentials.",
+        ));
     }
     match (call.request.method.as_str(), rest) {
         ("GET", []) => Ok(list(world, call, user_id)),
@@ -26,12 +32,19 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, user_id: &str, rest: &[&
         ("DELETE", [id]) => {
             find(world, user_id, id)?;
             world.state.identity.application_credentials.remove(*id);
-            let lost = |token: &super::Token| token.application_credential_id.as_deref() == Some(*id);
-            world.state.identity.tokens.retain(|_, token| !lost(token));
             Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
         }
         _ => Err(super::errors::path_unknown()),
     }
+}
+
+/// Whether the caller came with an application credential that may not make or remove others.
+fn is_restricted(world: &World, call: &Call<'_>) -> bool {
+    let identity = &world.state.identity;
+    let token = call.request.header("x-auth-token").and_then(|text| identity.tokens.get(text));
+    let credential = token.and_then(|token| token.application_credential_id.as_deref());
+    let credential = credential.and_then(|id| identity.application_credentials.get(id));
+    credential.is_some_and(|credential| credential.unrestricted != Some(true))
 }
 
 fn find<'a>(
@@ -82,7 +95,7 @@ fn create(world: &mut World, call: &Call<'_>, user_id: &str) -> Reply {
         user_id: user_id.to_owned(),
         project_id: call.caller.project_id.clone(),
         roles,
-        unrestricted: wanted.flag("unrestricted").unwrap_or(false),
+        unrestricted: wanted.flag("unrestricted"),
         description: wanted.text("description").map(str::to_owned),
         expires_at: wanted
             .text("expires_at")
@@ -98,13 +111,13 @@ fn create(world: &mut World, call: &Call<'_>, user_id: &str) -> Reply {
 
 fn render(world: &World, credential: &ApplicationCredential) -> Value {
     let roles = credential.roles.iter().filter_map(|id| world.state.identity.roles.get(id));
-    let path = format!("users/{}/application_credentials/{}", credential.user_id, credential.id);
+    let path = format!("application_credentials/{}", credential.id);
     json!({
         "id": credential.id, "name": credential.name, "description": credential.description,
-        "project_id": credential.project_id, "system": null,
+        "project_id": credential.project_id, "user_id": credential.user_id, "system": null,
         "unrestricted": credential.unrestricted,
         "expires_at": credential.expires_at.map(micros_zulu),
-        "roles": roles.map(|role| json!({"id": role.id, "name": role.name, "domain_id": null})).collect::<Vec<_>>(),
+        "roles": roles.map(tokens::role).collect::<Vec<_>>(),
         "links": {"self": link(world, &path)},
     })
 }

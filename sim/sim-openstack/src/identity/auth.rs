@@ -3,7 +3,10 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::errors::{application_credential_misused, bad_request, unauthorized};
+use super::errors::{
+    application_credential_misused, bad_request, malformed, no_application_credential, unauthorized,
+    unsupported_method,
+};
 use super::model::{ApplicationCredential, Scope, Token, User};
 use super::tokens;
 use crate::clock::later;
@@ -18,10 +21,15 @@ struct Proven {
     credential: Option<ApplicationCredential>,
     /// The scope of the token that was shown, if one was.
     former_scope: Option<Scope>,
+    /// The audit identifier of the first token in the chain, if one was shown.
+    chain: Option<String>,
 }
 
 /// Makes a token.
 pub(super) fn issue(world: &mut World, request: &ApiRequest) -> Reply {
+    if request.body_is_garbage {
+        return Err(malformed("valid JSON in request body"));
+    }
     let auth = request.body.get("auth").ok_or_else(|| bad_request("'auth' is a required property"))?;
     let identity = auth.get("identity").ok_or_else(|| bad_request("'identity' is a required property"))?;
     if identity.get("methods").is_none() {
@@ -42,7 +50,7 @@ pub(super) fn issue(world: &mut World, request: &ApiRequest) -> Reply {
         user_id,
         scope,
         roles,
-        audit_id: world.ids.secret(22),
+        audit_ids: [world.ids.secret(22)].into_iter().chain(proven.chain).collect(),
         issued_at: world.now,
         expires_at: later(world.now, world.config.token_lifetime),
         application_credential_id: proven.credential.map(|credential| credential.id),
@@ -65,10 +73,11 @@ fn prove(world: &World, identity: &Value) -> Result<Proven, Refusal> {
     for method in &methods {
         let data = identity.get(method).ok_or_else(|| unauthorized(world))?;
         let next = match method.as_str() {
+            "password" if data.get("user").is_none() => return Err(malformed("user in None")),
             "password" => by_password(world, data),
             "token" => by_token(world, data),
-            "application_credential" => by_application_credential(world, data),
-            _ => None,
+            "application_credential" => by_application_credential(world, data)?,
+            _ => return Err(unsupported_method(world)),
         };
         let next = next.ok_or_else(|| unauthorized(world))?;
         if proven.as_ref().is_some_and(|former| former.user_id != next.user_id) {
@@ -94,6 +103,7 @@ fn by_password(world: &World, data: &Value) -> Option<Proven> {
         methods: Vec::new(),
         credential: None,
         former_scope: None,
+        chain: None,
     })
 }
 
@@ -104,28 +114,34 @@ fn by_token(world: &World, data: &Value) -> Option<Proven> {
         methods.push("token".to_owned());
     }
     let (user_id, former_scope) = (token.user_id.clone(), Some(token.scope.clone()));
-    Some(Proven { user_id, methods, credential: None, former_scope })
+    let chain = token.audit_ids.last().cloned();
+    Some(Proven { user_id, methods, credential: None, former_scope, chain })
 }
 
-fn by_application_credential(world: &World, data: &Value) -> Option<Proven> {
+fn by_application_credential(world: &World, data: &Value) -> Result<Option<Proven>, Refusal> {
     let credentials = &world.state.identity.application_credentials;
     let credential = match data.text("id") {
-        Some(id) => credentials.get(id)?,
-        None => {
-            let user = find_user(world, data.get("user")?)?;
-            let name = data.text("name")?;
-            credentials
-                .values()
-                .find(|credential| credential.user_id == user.id && credential.name == name)?
-        }
+        Some(id) => Some(credentials.get(id).ok_or_else(|| no_application_credential(id))?),
+        None => credential_by_name(world, data),
     };
-    let usable = credential.expires_at.is_none_or(|end| world.now < end);
-    (usable && data.text("secret") == Some(credential.secret.as_str())).then(|| Proven {
+    let usable = |credential: &&ApplicationCredential| {
+        let lasts = credential.expires_at.is_none_or(|end| world.now < end);
+        lasts && data.text("secret") == Some(credential.secret.as_str())
+    };
+    Ok(credential.filter(usable).map(|credential| Proven {
         user_id: credential.user_id.clone(),
         methods: Vec::new(),
         credential: Some(credential.clone()),
         former_scope: None,
-    })
+        chain: None,
+    }))
+}
+
+fn credential_by_name<'a>(world: &'a World, data: &Value) -> Option<&'a ApplicationCredential> {
+    let user = find_user(world, data.get("user")?)?;
+    let name = data.text("name")?;
+    let credentials = &world.state.identity.application_credentials;
+    credentials.values().find(|credential| credential.user_id == user.id && credential.name == name)
 }
 
 fn find_user<'a>(world: &'a World, wanted: &Value) -> Option<&'a User> {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::cloud::World;
 use crate::config::Service;
-use crate::http::Refusal;
+use crate::http::{ApiResponse, Body, Refusal};
 
 /// A refusal with Keystone's body.
 pub(super) fn refusal(status: StatusCode, message: &str) -> Refusal {
@@ -41,6 +41,44 @@ pub(super) fn forbidden(action: &str) -> Refusal {
     refusal(StatusCode::FORBIDDEN, &message)
 }
 
+/// 404 for a token that is none.
+pub(super) fn unknown_token() -> Refusal {
+    refusal(StatusCode::NOT_FOUND, "Could not recognize Fernet token")
+}
+
+/// 404, not 401, for an application credential that is not there: when logging in, and for the tokens it gave.
+pub(super) fn no_application_credential(id: &str) -> Refusal {
+    not_found("Application Credential", id)
+}
+
+/// 401 for a way to authenticate that there is not, with those that there are.
+pub(super) fn unsupported_method(world: &World) -> Refusal {
+    let methods =
+        ["external", "password", "token", "oauth1", "mapped", "application_credential", "ec2credential"];
+    let message = "Attempted to authenticate with an unsupported method.";
+    let identity = json!({"methods": methods});
+    let body =
+        json!({"error": {"code": 401, "identity": identity, "message": message, "title": "Unauthorized"}});
+    challenged(world, Refusal::json(StatusCode::UNAUTHORIZED, body))
+}
+
+/// 400 for a body in which something is not found.
+pub(super) fn malformed(expected: &str) -> Refusal {
+    bad_request(&format!(
+        "Expecting to find {expected}. The server could not comply with the request since it is either malformed or \
+         otherwise incorrect. The client is assumed to be in error."
+    ))
+}
+
+/// 409 for a project whose name is taken.
+pub(super) fn duplicate_project(name: &str, id: &str) -> Refusal {
+    let message = format!(
+        "Conflict occurred attempting to store project - it is not permitted to have two projects with either the same \
+         name or same id in the same domain: name is {name}, project id {id}."
+    );
+    refusal(StatusCode::CONFLICT, &message)
+}
+
 /// 404.
 pub(super) fn not_found(kind: &str, id: &str) -> Refusal {
     refusal(StatusCode::NOT_FOUND, &format!("Could not find {kind}: {id}."))
@@ -53,9 +91,10 @@ pub(super) fn duplicate(kind: &str, name: &str) -> Refusal {
     refusal(StatusCode::CONFLICT, &message)
 }
 
-/// 404 for a path that Keystone does not have.
+/// 404 for a path that Keystone does not have: a page of the framework below it, not of Keystone.
 pub(super) fn path_unknown() -> Refusal {
-    let message = "The requested URL was not found on the server. If you entered the URL manually please check \
-                   your spelling and try again.";
-    refusal(StatusCode::NOT_FOUND, message)
+    let page = "<!doctype html>\n<html lang=en>\n<title>404 Not Found</title>\n<h1>Not Found</h1>\n<p>The requested URL was not \
+                found on the server. If you entered the URL manually please check your spelling and try again.</p>\n";
+    let body = Body::Text(page.to_owned(), "text/html; charset=utf-8");
+    Refusal::from(ApiResponse { status: StatusCode::NOT_FOUND, headers: Vec::new(), body })
 }

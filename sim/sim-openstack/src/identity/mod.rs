@@ -54,6 +54,11 @@ fn versions(world: &World) -> ApiResponse {
 
 /// Who asks, when Keystone itself is asked.
 fn own_caller(world: &World, request: &ApiRequest) -> Result<Caller, crate::http::Refusal> {
+    let identity = &world.state.identity;
+    let token = request.header("x-auth-token").and_then(|text| identity.tokens.get(text));
+    if let Some(lost) = token.and_then(|token| identity.lost_credential(token)) {
+        return Err(errors::no_application_credential(lost));
+    }
     caller(world, request).ok_or_else(|| errors::unauthorized(world))
 }
 

@@ -96,8 +96,8 @@ pub struct Token {
     pub scope: Scope,
     /// The identifiers of its roles.
     pub roles: Vec<String>,
-    /// Its audit identifier.
-    pub audit_id: String,
+    /// Its audit identifiers: its own, and that of the first token in the chain it was got by.
+    pub audit_ids: Vec<String>,
     /// When it was made.
     pub issued_at: Timestamp,
     /// When it ends.
@@ -121,8 +121,8 @@ pub struct ApplicationCredential {
     pub project_id: String,
     /// The identifiers of its roles.
     pub roles: Vec<String>,
-    /// Whether it may make further credentials and trusts.
-    pub unrestricted: bool,
+    /// Whether it may make further credentials and trusts; nothing was said: no.
+    pub unrestricted: Option<bool>,
     /// What it is for.
     pub description: Option<String>,
     /// When it ends.
@@ -177,8 +177,18 @@ impl IdentityState {
     pub fn valid_token(&self, text: &str, now: Timestamp) -> Option<&Token> {
         let token = self.tokens.get(text).filter(|token| now < token.expires_at)?;
         let user = self.users.get(&token.user_id).filter(|user| user.enabled)?;
+        if self.lost_credential(token).is_some() {
+            return None;
+        }
         let project_usable = |id: &str| self.projects.get(id).is_some_and(|project| project.enabled);
         (user.enabled && token.scope.project_id().is_none_or(project_usable)).then_some(token)
+    }
+
+    /// The application credential a token was got with, if it is gone.
+    #[must_use]
+    pub fn lost_credential<'a>(&self, token: &'a Token) -> Option<&'a str> {
+        let id = token.application_credential_id.as_deref()?;
+        (!self.application_credentials.contains_key(id)).then_some(id)
     }
 
     /// The role of a name.
@@ -187,13 +197,16 @@ impl IdentityState {
         self.roles.values().find(|role| role.name == name)
     }
 
-    /// The identifiers of the roles a user has in a project; `member` implies `reader`, `admin` both.
+    /// The identifiers of the roles a user has in a project; `admin` implies `manager`, that
+    /// `member`, and that `reader`.
     #[must_use]
     pub fn roles_of(&self, user_id: &str, project_id: &str) -> Vec<String> {
         let assigned =
             self.assignments.iter().filter(|(user, project, _)| user == user_id && project == project_id);
         let mut roles: BTreeSet<String> = assigned.map(|(_, _, role)| role.clone()).collect();
-        for (role, implied) in [("admin", "member"), ("member", "reader")] {
+        for (role, implied) in
+            [("admin", "manager"), ("admin", "member"), ("manager", "member"), ("member", "reader")]
+        {
             let (Some(role), Some(implied)) = (self.role_named(role), self.role_named(implied)) else {
                 continue;
             };

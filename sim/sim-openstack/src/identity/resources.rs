@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::errors::{bad_request, duplicate, forbidden, not_found, path_unknown};
+use super::errors::{bad_request, duplicate, duplicate_project, forbidden, not_found, path_unknown};
 use super::model::{Domain, Project, Role, User};
 use super::{appcreds, catalog, tokens, trusts};
 use crate::cloud::World;
@@ -196,7 +196,7 @@ fn create_project(world: &mut World, call: &Call<'_>) -> Reply {
     let domain_id = wanted.text("domain_id").unwrap_or("default").to_owned();
     let taken = |project: &Project| project.name == name && project.domain_id == domain_id;
     if world.state.identity.projects.values().any(taken) {
-        return Err(duplicate("project", &name));
+        return Err(duplicate_project(&name, &world.ids.hex()));
     }
     let project = Project {
         id: world.ids.hex(),
@@ -253,7 +253,11 @@ fn change_user(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     }
     user.enabled = wanted.flag("enabled").unwrap_or(user.enabled);
     let user = user.clone();
-    Ok(ApiResponse::ok(json!({"user": user_json(world, &user)})))
+    let mut shown = user_json(world, &user);
+    if let Some(shown) = shown.as_object_mut() {
+        shown.insert("extra".into(), json!({}));
+    }
+    Ok(ApiResponse::ok(json!({"user": shown})))
 }
 
 fn assign(world: &mut World, call: &Call<'_>, project: &str, user: &str, role: &str) -> Reply {

@@ -134,3 +134,44 @@ fn discovery_needs_no_token() {
     assert_eq!(bench.get("/compute/v2.1/").body["version"]["version"], "2.104");
     assert_eq!(bench.get("/network/").body["versions"][0]["id"], "v2.0");
 }
+
+#[test]
+fn an_application_credential_that_is_gone_is_not_found_rather_than_refused() {
+    let mut bench = Bench::new();
+    let path = format!("/identity/v3/users/{}/application_credentials", bench.estate.user);
+    let made = bench.post(&path, &json!({"application_credential": {"name": "ccm"}}));
+    let credential = &made.body["application_credential"];
+    assert_eq!(credential["unrestricted"], Value::Null, "nothing was said");
+    let (id, secret) = (credential["id"].as_str().unwrap(), credential["secret"].as_str().unwrap());
+    let identity = json!({"methods": ["application_credential"], "application_credential": {"id": id, "secret": secret}});
+    let token =
+        token_with(&mut bench, &identity, None).headers["x-subject-token"].to_str().unwrap().to_owned();
+    let member = std::mem::replace(&mut bench.token, token.clone());
+    let more = bench.post(&path, &json!({"application_credential": {"name": "more"}}));
+    assert_eq!(more.status, StatusCode::FORBIDDEN, "it is restricted");
+    bench.token = member;
+    assert_eq!(bench.delete(&format!("{path}/{id}")).status, StatusCode::NO_CONTENT);
+    let again = token_with(&mut bench, &identity, None);
+    assert_eq!(again.status, StatusCode::NOT_FOUND);
+    assert_eq!(again.body["error"]["message"], format!("Could not find Application Credential: {id}."));
+    bench.token = token;
+    assert_eq!(bench.get("/identity/v3/auth/catalog").status, StatusCode::NOT_FOUND);
+    assert_eq!(bench.get("/network/v2.0/networks").status, StatusCode::UNAUTHORIZED, "the middleware's word");
+}
+
+#[test]
+fn a_token_without_scope_is_good_for_keystone_only() {
+    let mut bench = Bench::new();
+    let user = json!({"id": bench.estate.user, "password": MEMBER.password});
+    let identity = json!({"methods": ["password"], "password": {"user": user}});
+    let unscoped = token_with(&mut bench, &identity, Some(json!({"unscoped": {}})));
+    bench.token = unscoped.headers["x-subject-token"].to_str().unwrap().to_owned();
+    assert_eq!(bench.get("/compute/v2.1/servers").status, StatusCode::FORBIDDEN);
+    let identity = json!({"methods": ["token"], "token": {"id": bench.token}});
+    let scoped = token_with(&mut bench, &identity, Some(json!({"project": {"id": bench.estate.project}})));
+    assert_eq!(
+        scoped.body["token"]["audit_ids"].as_array().unwrap().len(),
+        2,
+        "its own, and the first one's"
+    );
+}

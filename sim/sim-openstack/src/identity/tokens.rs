@@ -13,7 +13,7 @@ use crate::http::{ApiResponse, Call, Reply};
 pub(super) fn serve(world: &mut World, call: &Call<'_>) -> Reply {
     let subject = call.request.header("x-subject-token").unwrap_or_default().to_owned();
     let Some(token) = world.state.identity.valid_token(&subject, world.now) else {
-        return Err(errors::not_found("token", "the given one"));
+        return Err(errors::unknown_token());
     };
     if token.user_id != call.caller.user_id && !call.caller.is_admin() {
         return Err(errors::forbidden("identity:validate_token"));
@@ -22,7 +22,11 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>) -> Reply {
         world.state.identity.tokens.remove(&subject);
         return Ok(ApiResponse::empty(StatusCode::NO_CONTENT));
     }
-    let body = json!({"token": render(world, token)});
+    let mut shown = render(world, token);
+    if let Some(shown) = shown.as_object_mut().filter(|_| call.request.query.get("nocatalog").is_some()) {
+        shown.remove("catalog");
+    }
+    let body = json!({"token": shown});
     Ok(ApiResponse::ok(body).with("x-subject-token", &subject))
 }
 
@@ -32,7 +36,7 @@ pub(super) fn render(world: &World, token: &Token) -> Value {
     let mut shown = Map::new();
     shown.insert("methods".into(), json!(token.methods));
     shown.insert("user".into(), user(world, &token.user_id));
-    shown.insert("audit_ids".into(), json!([token.audit_id]));
+    shown.insert("audit_ids".into(), json!(token.audit_ids));
     shown.insert("expires_at".into(), json!(micros_zulu(token.expires_at)));
     shown.insert("issued_at".into(), json!(micros_zulu(token.issued_at)));
     let roles = || token.roles.iter().filter_map(|id| identity.roles.get(id));
@@ -88,5 +92,5 @@ fn trust(world: &World, id: &str) -> Value {
 
 fn application_credential(world: &World, id: &str) -> Value {
     let Some(credential) = world.state.identity.application_credentials.get(id) else { return Value::Null };
-    json!({"id": credential.id, "name": credential.name, "restricted": !credential.unrestricted})
+    json!({"id": credential.id, "name": credential.name, "restricted": credential.unrestricted != Some(true)})
 }

@@ -8,7 +8,7 @@ use super::model::{AvailabilityZone, Flavor, Profile};
 use super::providers;
 use crate::cloud::World;
 use crate::http::json::JsonExt;
-use crate::http::{ApiResponse, Call, Refusal, Reply};
+use crate::http::{ApiResponse, Call, Reply};
 
 /// Requests below `/flavors`, `/flavorprofiles`, `/availabilityzones` and `/availabilityzoneprofiles`.
 pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply {
@@ -98,21 +98,15 @@ fn create_profile(world: &mut World, call: &Call<'_>, zones: bool) -> Reply {
     Ok(ApiResponse::json(StatusCode::CREATED, json!({object: shown})))
 }
 
-fn profile_id(world: &World, wanted: &Value, attribute: &str, zones: bool) -> Result<String, Refusal> {
-    let id = wanted.text(attribute).ok_or_else(|| mandatory(attribute))?;
-    if profiles_of(world, zones).contains_key(id) {
-        Ok(id.to_owned())
-    } else {
-        Err(bad_request(&format!("Invalid {attribute}.")))
-    }
-}
-
 fn create_flavor(world: &mut World, call: &Call<'_>) -> Reply {
     let wanted = call.request.body.get("flavor").cloned().unwrap_or_default();
-    let flavor_profile_id = profile_id(world, &wanted, "flavor_profile_id", false)?;
+    let flavor_profile_id =
+        wanted.text("flavor_profile_id").ok_or_else(|| mandatory("flavor_profile_id"))?.to_owned();
     let name = wanted.text("name").ok_or_else(|| mandatory("name"))?.to_owned();
-    if world.state.load_balancer.flavors.values().any(|flavor| flavor.name == name) {
-        return Err(conflict("A flavor of this name already exists."));
+    let taken = world.state.load_balancer.flavors.values().any(|flavor| flavor.name == name);
+    // Octavia takes every complaint of its database for a name that is taken, also that of an unknown profile.
+    if taken || !world.state.load_balancer.flavor_profiles.contains_key(&flavor_profile_id) {
+        return Err(conflict(&format!("A flavor of {name} already exists.")));
     }
     let flavor = Flavor {
         id: world.ids.uuid(),
@@ -128,7 +122,13 @@ fn create_flavor(world: &mut World, call: &Call<'_>) -> Reply {
 
 fn create_zone(world: &mut World, call: &Call<'_>) -> Reply {
     let wanted = call.request.body.get("availability_zone").cloned().unwrap_or_default();
-    let availability_zone_profile_id = profile_id(world, &wanted, "availability_zone_profile_id", true)?;
+    let availability_zone_profile_id = wanted
+        .text("availability_zone_profile_id")
+        .ok_or_else(|| mandatory("availability_zone_profile_id"))?
+        .to_owned();
+    if !world.state.load_balancer.zone_profiles.contains_key(&availability_zone_profile_id) {
+        return Err(bad_request("Invalid availability_zone_profile_id."));
+    }
     let name = wanted.text("name").ok_or_else(|| mandatory("name"))?.to_owned();
     if world.state.load_balancer.zones.contains_key(&name) {
         return Err(conflict("An availability zone of this name already exists."));

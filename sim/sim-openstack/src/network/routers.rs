@@ -283,7 +283,7 @@ fn connected(world: &World, router: &str, subnet: &str) -> bool {
 fn interface(world: &World, router: &Router, port: &str, subnet: &str) -> Value {
     let network = world.state.network.subnets.get(subnet).map(|subnet| &subnet.network_id);
     json!({
-        "id": router.id, "tenant_id": router.project_id, "port_id": port, "network_id": network,
+        "id": router.id, "project_id": router.project_id, "port_id": port, "network_id": network,
         "subnet_id": subnet, "subnet_ids": [subnet],
     })
 }

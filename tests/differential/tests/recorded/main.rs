@@ -11,7 +11,6 @@
     reason = "an answer without what is looked for fails the test, as it should"
 )]
 
-mod compare;
 mod compute;
 mod deviations;
 mod exchange;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cloud_differential::{Answer, Cut};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,12 +24,11 @@ pub(crate) struct Exchange {
     pub(crate) url: String,
     pub(crate) request_headers: BTreeMap<String, String>,
     pub(crate) request_body: Value,
-    pub(crate) status: u16,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) body: Value,
+    #[serde(flatten)]
+    pub(crate) answer: Answer,
     /// Lists of which most entries were left out, by their place, with the length they really had.
     #[serde(default)]
-    pub(crate) cut: BTreeMap<String, usize>,
+    pub(crate) cut: Cut,
 }
 
 /// All of them by name.

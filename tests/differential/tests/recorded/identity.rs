@@ -54,7 +54,7 @@ fn token(player: &mut Player) -> String {
     let scope = json!({"project": {"name": MEMBER.project, "domain": {"id": "default"}}});
     let body = json!({"auth": {"identity": identity, "scope": scope}});
     let reply = player.ask("", "POST", "http://127.0.0.1:5000/v3/auth/tokens", &[], &body);
-    reply.headers["x-subject-token"].to_str().unwrap().to_owned()
+    reply.headers["x-subject-token"].clone()
 }
 
 /// The application credential was made when the estate was.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
+use cloud_differential::{Answer, Difference, Translation, compare};
 use http::Request;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use sim_openstack::{
     network,
 };
 
-use crate::compare::{self, Difference, Reply};
 use crate::exchange::{self, Exchange};
 
 const SCRUBBED: &str = "***SCRUBBED***";
@@ -44,7 +44,7 @@ pub(crate) struct Player {
     now: Timestamp,
     exchanges: BTreeMap<String, Exchange>,
     played: BTreeSet<String>,
-    translation: BTreeMap<String, String>,
+    translation: Translation,
     pub(crate) differences: Vec<Difference>,
     pub(crate) member: String,
     pub(crate) admin: String,
@@ -72,7 +72,7 @@ impl Player {
             now,
             exchanges: exchange::load(),
             played: BTreeSet::new(),
-            translation: BTreeMap::new(),
+            translation: Translation::default(),
             differences: Vec::new(),
             member: String::new(),
             admin: String::new(),
@@ -138,8 +138,8 @@ impl Player {
             );
             let port = world.state.network.ports.find("device_id", &server).next().unwrap();
             let own = port.fixed_ips[0].ip_address.clone();
-            self.translation.insert(id.to_owned(), server);
-            self.translation.insert(address.to_owned(), own);
+            self.translation.insert(id, &server);
+            self.translation.insert(address, &own);
         }
         let own = |name: &str| match name {
             "project" => &estate.project,
@@ -155,7 +155,7 @@ impl Player {
             _ => &estate.image,
         };
         for (name, recorded) in RECORDED {
-            self.translation.insert(recorded.to_owned(), own(name).clone());
+            self.translation.insert(recorded, own(name));
         }
     }
 
@@ -176,7 +176,7 @@ impl Player {
         let identity = json!({"methods": ["password"], "password": {"user": user}});
         let body = json!({"auth": {"identity": identity, "scope": scope}});
         let reply = self.ask("", "POST", "http://127.0.0.1:5000/v3/auth/tokens", &[], &body);
-        reply.headers["x-subject-token"].to_str().unwrap().to_owned()
+        reply.headers["x-subject-token"].clone()
     }
 
     /// Lets time pass.
@@ -203,17 +203,17 @@ impl Player {
 
     /// The recorded identifier's counterpart here.
     pub(crate) fn own(&self, recorded: &str) -> String {
-        self.translation.get(recorded).cloned().unwrap_or_else(|| recorded.to_owned())
+        self.translation.get(recorded).unwrap_or(recorded).to_owned()
     }
 
     /// Says which identifier here is meant by a recorded one that no answer told.
     pub(crate) fn translate(&mut self, recorded: &str, own: &str) {
-        self.translation.insert(recorded.to_owned(), own.to_owned());
+        self.translation.insert(recorded, own);
     }
 
     /// The value of a member in a recorded answer.
     pub(crate) fn recorded_body(&self, name: &str) -> Value {
-        self.exchanges[name].body.clone()
+        self.exchanges[name].answer.body.clone()
     }
 
     /// The identifier at the end of a recorded path.
@@ -240,8 +240,8 @@ impl Player {
         let exchange =
             self.exchanges.get(name).unwrap_or_else(|| panic!("no exchange {name} was recorded")).clone();
         assert!(self.played.insert(name.to_owned()), "{name} is played twice");
-        let url = self.translated(&exchange.url);
-        let body = self.translated(&exchange.request_body.to_string()).replace(SCRUBBED, secret);
+        let url = self.translation.text(&exchange.url);
+        let body = self.translation.value(&exchange.request_body).to_string().replace(SCRUBBED, secret);
         let body: Value = serde_json::from_str(&body).unwrap();
         let headers: Vec<(&str, &str)> = exchange
             .request_headers
@@ -249,13 +249,9 @@ impl Player {
             .map(|(name, value)| (name.as_str(), if value == SCRUBBED { token } else { value.as_str() }))
             .collect();
         let reply = self.ask("", &exchange.method, &url, &headers, &body);
-        let expected = Exchange {
-            body: serde_json::from_str(&self.translated(&exchange.body.to_string())).unwrap(),
-            ..exchange.clone()
-        };
-        self.differences.extend(compare::compare(&expected, &reply));
-        if (200..300).contains(&exchange.status) && exchange.method == "POST" {
-            self.learn(&exchange.body, &reply.body);
+        self.differences.extend(compare(name, &exchange.answer, &exchange.cut, &reply, &self.translation));
+        if exchange.answer.is_success() && exchange.method == "POST" {
+            self.translation.learn(&exchange.answer.body, &reply.body);
         }
         reply.body
     }
@@ -268,7 +264,7 @@ impl Player {
         url: &str,
         headers: &[(&str, &str)],
         body: &Value,
-    ) -> Reply {
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(url);
         if !token.is_empty() {
             request = request.header("x-auth-token", token);
@@ -278,59 +274,8 @@ impl Player {
         }
         let body = if body.is_null() { String::new() } else { body.to_string() };
         match self.cloud.handle(request.body(Bytes::from(body)).unwrap(), self.now) {
-            Outcome::Reply(response) => Reply::read(response),
+            Outcome::Reply(response) => Answer::read(&response),
             other => panic!("no answer to {url}: {other:?}"),
         }
     }
-
-    /// Identifiers and addresses at the same place in both answers mean the same thing.
-    fn learn(&mut self, recorded: &Value, own: &Value) {
-        match (recorded, own) {
-            (Value::String(recorded), Value::String(own)) if recorded != own && is_identifier(recorded) => {
-                self.translation.entry(recorded.clone()).or_insert_with(|| own.clone());
-            }
-            (Value::Object(recorded), Value::Object(own)) => {
-                for (name, value) in recorded {
-                    self.learn(value, own.get(name).unwrap_or(&Value::Null));
-                }
-            }
-            (Value::Array(recorded), Value::Array(own)) if recorded.len() == own.len() => {
-                for (recorded, own) in recorded.iter().zip(own) {
-                    self.learn(recorded, own);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// A text with this cloud's identifiers.
-    fn translated(&self, text: &str) -> String {
-        let belongs = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '.';
-        let mut result = String::with_capacity(text.len());
-        for part in text.split_inclusive(|letter| !belongs(letter)) {
-            let end = part.find(|letter| !belongs(letter)).unwrap_or(part.len());
-            let (word, rest) = part.split_at(end);
-            result.push_str(&self.translated_word(word));
-            result.push_str(rest);
-        }
-        result
-    }
-
-    /// A word that is an identifier or an address, or ends with one: a name, an encoded equals sign, a full stop.
-    fn translated_word(&self, word: &str) -> String {
-        let stem = word.trim_end_matches('.');
-        let starts = [0, stem.len().saturating_sub(36), stem.len().saturating_sub(32), 2.min(stem.len())];
-        for start in starts {
-            if let Some(own) = stem.get(start..).and_then(|id| self.translation.get(id)) {
-                return format!("{}{own}{}", &stem[..start], &word[stem.len()..]);
-            }
-        }
-        word.to_owned()
-    }
-}
-
-/// UUIDs with and without dashes, addresses.
-fn is_identifier(text: &str) -> bool {
-    let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    (hex && text.len() >= 32) || text.parse::<std::net::IpAddr>().is_ok()
 }

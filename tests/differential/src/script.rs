@@ -1,0 +1,169 @@
+//! The requests, as tables: text files whose blocks are one request each.
+//!
+//! A block is separated by an empty line from the next:
+//!
+//! ```text
+//! # what it is about @label           the label keeps the answer for later blocks
+//! POST network /v2.0/ports            a method, a service of the catalog, a path below its root
+//! As: admin                           whose token is sent: that of the answer with this label; `nobody`: none
+//! If-Match: revision_number=1         any other header
+//! {"port": {}}                        the body, up to the empty line
+//! ```
+//!
+//! The method `WAIT` is a GET that is repeated until the condition of its `Until` line holds: a status (`404`), `nothing
+//! PENDING`, or `/pointer = value`. Only its last answer is compared.
+//! `<label:/json/pointer>` anywhere is replaced by that part of the kept answer of the cloud that is asked.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::answer::Answer;
+
+/// Whose token is sent when a block does not say it.
+const DEFAULT_CALLER: &str = "member";
+
+/// One request of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) title: String,
+    pub(crate) label: Option<String>,
+    pub(crate) method: String,
+    pub(crate) service: String,
+    pub(crate) path: String,
+    /// The label of the answer with the token; empty: no token is sent.
+    pub(crate) caller: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) until: Option<Until>,
+    pub(crate) body: String,
+}
+
+/// When a repeated request has come to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// The answer has this status.
+    Status(u16),
+    /// Nothing in the answer is in a state that passes by itself.
+    NothingPending,
+    /// This part of the answer has this value.
+    Value(String, String),
+}
+
+/// What a cloud has answered to labelled steps.
+pub(crate) type Kept = BTreeMap<String, Value>;
+
+/// Reads a script.
+pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Step>> {
+    let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty());
+    blocks.map(|block| step(block).with_context(|| format!("in the block\n{block}"))).collect()
+}
+
+fn step(block: &str) -> anyhow::Result<Step> {
+    let mut lines = block.lines().peekable();
+    let title = lines.next().and_then(|line| line.strip_prefix("# ")).context("no title")?;
+    let (title, label) = match title.rsplit_once(" @") {
+        Some((title, label)) => (title, Some(label.to_owned())),
+        None => (title, None),
+    };
+    let mut request = lines.next().context("no request line")?.splitn(3, ' ');
+    let mut word = |what| request.next().map(str::to_owned).with_context(|| format!("no {what}"));
+    let (method, service, path) = (word("method")?, word("service")?, word("path")?);
+    let (mut caller, mut until, mut headers) = (DEFAULT_CALLER.to_owned(), None, Vec::new());
+    while let Some((name, value)) = lines.peek().and_then(|line| header(line)) {
+        match name {
+            "As" if value == "nobody" => caller.clear(),
+            "As" => value.clone_into(&mut caller),
+            "Until" => until = Some(condition(value)?),
+            _ => headers.push((name.to_owned(), value.to_owned())),
+        }
+        lines.next();
+    }
+    if (method == "WAIT") != until.is_some() {
+        bail!("WAIT needs an Until line, and only WAIT has one");
+    }
+    let body = lines.collect::<Vec<_>>().join("\n");
+    let title = title.to_owned();
+    Ok(Step { title, label, method, service, path, caller, headers, until, body })
+}
+
+/// `Name: value`; bodies begin with a bracket or a quote.
+fn header(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(": ")?;
+    let plain = name.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '-');
+    (plain && name.starts_with(|letter: char| letter.is_ascii_uppercase())).then_some((name, value))
+}
+
+fn condition(text: &str) -> anyhow::Result<Until> {
+    if text == "nothing PENDING" {
+        return Ok(Until::NothingPending);
+    }
+    if let Some((pointer, value)) = text.split_once(" = ") {
+        return Ok(Until::Value(pointer.to_owned(), value.to_owned()));
+    }
+    let status = text.parse().with_context(|| format!("{text:?} is no condition"))?;
+    Ok(Until::Status(status))
+}
+
+impl Until {
+    /// Whether an answer fulfils it. A refusal or an ERROR where something else is waited for ends the waiting, too: it will
+    /// not come.
+    pub(crate) fn holds(&self, answer: &Answer) -> bool {
+        match self {
+            Self::Status(status) => answer.status == *status,
+            _ if answer.status >= 400 => true,
+            Self::NothingPending => !answer.body.to_string().contains("\"PENDING_"),
+            Self::Value(pointer, value) => {
+                let found = answer.body.pointer(pointer).and_then(Value::as_str);
+                found == Some(value) || found == Some("ERROR")
+            }
+        }
+    }
+}
+
+impl Step {
+    /// The step as one cloud is asked, with what that cloud answered before.
+    pub(crate) fn for_cloud(&self, kept: &Kept) -> anyhow::Result<Self> {
+        let mut step = self.clone();
+        step.path = filled(&self.path, kept)?;
+        step.body = filled(&self.body, kept)?;
+        for (_, value) in &mut step.headers {
+            *value = filled(value, kept)?;
+        }
+        Ok(step)
+    }
+}
+
+/// Replaces each `<label:/pointer>`.
+pub(crate) fn filled(text: &str, kept: &Kept) -> anyhow::Result<String> {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        let reference = after.split_once('>').and_then(|(inner, tail)| Some((inner.split_once(":/")?, tail)));
+        result.push_str(before);
+        match reference {
+            Some(((label, pointer), tail)) => {
+                result.push_str(&part(kept, label, pointer)?);
+                rest = tail;
+            }
+            None => {
+                result.push('<');
+                rest = after;
+            }
+        }
+    }
+    result.push_str(rest);
+    Ok(result)
+}
+
+fn part(kept: &Kept, label: &str, pointer: &str) -> anyhow::Result<String> {
+    let whole = kept.get(label).with_context(|| format!("nothing was kept as {label:?}"))?;
+    match whole.pointer(&format!("/{pointer}")) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(other) => Ok(other.to_string()),
+        None => bail!("what was kept as {label:?} has no /{pointer}: {whole}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
