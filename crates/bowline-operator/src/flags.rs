@@ -3,6 +3,7 @@
 
 mod compare;
 mod component;
+mod openshift;
 mod requirement;
 mod steps;
 
@@ -11,5 +12,6 @@ mod tests;
 
 pub use self::compare::{Difference, differences};
 pub use self::component::{Component, Mode};
+pub use self::openshift::{OwnershipError, openshift_cloud_provider, owns_cloud_controllers};
 pub use self::requirement::{FlagsError, Level, Requirement, Want, requirements};
 pub use self::steps::{Action, Change, Distribution, Step, render, steps};

@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(env: Value) -> PodSpec {
+    fn pod(env: &Value) -> PodSpec {
         serde_json::from_value(json!({
             "containers": [{ "name": "a", "env": env }, { "name": "b" }],
             "initContainers": [{ "name": "i" }],
@@ -82,7 +82,7 @@ mod tests {
             ),
         ];
         for (name, proxy, wanted) in cases {
-            let before = pod(json!([{ "name": "X", "value": "y" }]));
+            let before = pod(&json!([{ "name": "X", "value": "y" }]));
             let after = proxy.applied_to(&before);
             let env = |index: usize| -> Vec<(String, String)> {
                 let all = after.containers[index].env.iter().flatten();
@@ -94,14 +94,18 @@ mod tests {
             assert_eq!(env(0)[1..], wanted, "{name}");
             assert_eq!(env(1), wanted, "{name}");
             assert_eq!(after.init_containers, before.init_containers, "{name}");
-            assert_eq!(before, pod(json!([{ "name": "X", "value": "y" }])), "{name}: the input is as it was");
+            assert_eq!(
+                before,
+                pod(&json!([{ "name": "X", "value": "y" }])),
+                "{name}: the input is as it was"
+            );
         }
     }
 
     #[test]
     fn applying_twice_is_applying_once() {
         let proxy = settings(json!({ "httpProxy": "h" }));
-        let once = proxy.applied_to(&pod(json!([])));
+        let once = proxy.applied_to(&pod(&json!([])));
         assert_eq!(proxy.applied_to(&once), once);
         let other = settings(json!({ "httpProxy": "other" })).applied_to(&once);
         assert_eq!(other.containers[0].env.as_ref().unwrap().len(), 1);

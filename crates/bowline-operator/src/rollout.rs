@@ -9,5 +9,5 @@ pub use self::conditions::{
     Cause, Condition, OperandVersion, OperatorStatus, REASON_AS_EXPECTED, REASON_SYNC_FAILED, REASON_SYNCING,
     print_versions,
 };
-pub use self::failures::{Failure, FailureWindow, Verdict};
+pub use self::failures::{Failure, FailureWindow, Pass, Verdict};
 pub use self::workload::{Rollout, daemon_set_rollout, deployment_rollout};

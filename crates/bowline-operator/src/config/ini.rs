@@ -40,8 +40,15 @@ pub(super) struct Entry {
     pub(super) key: String,
     /// What it says; `None` is the key alone.
     pub(super) value: Option<Zeroizing<String>>,
-    /// How the value is written.
-    written: Option<Zeroizing<String>>,
+    written: Written,
+}
+
+/// How an entry is written.
+enum Written {
+    /// The key alone, with its comment.
+    Alone(String),
+    /// A value behind the key, with its comment.
+    Value(Zeroizing<String>),
 }
 
 impl Ini {
@@ -206,7 +213,7 @@ impl Section {
             line: None,
             key: key.to_owned(),
             value: Some(Zeroizing::new(value.to_owned())),
-            written: Some(quoted(value)),
+            written: Written::Value(quoted(value)),
         }));
     }
 
@@ -224,7 +231,7 @@ impl Section {
             Line::Entry(entry) if equal_fold(&entry.key, key) => {
                 if is_first {
                     entry.value = Some(Zeroizing::new(value.to_owned()));
-                    entry.written = Some(quoted(value));
+                    entry.written = Written::Value(quoted(value));
                 }
                 std::mem::take(&mut is_first)
             }
@@ -248,19 +255,19 @@ impl Section {
             push_line(text, comment);
         }
         push_line(text, &self.header);
-        let with_value = self.entries().filter(|entry| entry.written.is_some());
+        let with_value = self.entries().filter(|entry| matches!(entry.written, Written::Value(_)));
         let width = with_value.map(|entry| entry.key.chars().count()).max().unwrap_or(0);
         for line in &self.lines {
             match line {
                 Line::Comment(comment) => push_line(text, comment),
-                Line::Entry(Entry { key, written: Some(written), .. }) if written.is_empty() => {
+                Line::Entry(Entry { key, written: Written::Value(written), .. }) if written.is_empty() => {
                     push_line(text, &format!("{key:width$} ="));
                 }
-                Line::Entry(Entry { key, written: Some(written), .. }) => {
+                Line::Entry(Entry { key, written: Written::Value(written), .. }) => {
                     text.push_str(&format!("{key:width$} = "));
                     push_line(text, written);
                 }
-                Line::Entry(Entry { key, written: None, .. }) => push_line(text, key),
+                Line::Entry(Entry { written: Written::Alone(line), .. }) => push_line(text, line),
             }
         }
     }
@@ -272,7 +279,10 @@ impl Entry {
         Self {
             line: Some(entry.position.line),
             key: entry.key.clone(),
-            written: value.as_ref().map(|value| written(text, value)),
+            written: match &value {
+                Some(value) => Written::Value(written(text, value)),
+                None => Written::Alone(text.trim().to_owned()),
+            },
             value,
         }
     }

@@ -38,6 +38,8 @@ impl Default for OpenStackOptions {
 const GLOBAL: &str = "Global";
 const LOAD_BALANCER: &str = "LoadBalancer";
 const BLOCK_STORAGE: &str = "BlockStorage";
+/// What is wrong with these does not matter: nobody reads them afterwards.
+const REMOVED: [&str; 4] = ["secret-name", "secret-namespace", "kubeconfig-path", "use-octavia"];
 
 /// Makes a cloud.conf that takes its credentials from a mounted clouds.yaml.
 ///
@@ -143,7 +145,8 @@ fn checked(text: &str, overwritten: &[&str]) -> Result<Vec<Problem>, ConfigError
     let gone = |problem: &Problem| {
         problem.key.as_ref().is_some_and(|key| {
             let is_ours = overwritten.iter().any(|name| *key == format!("[{GLOBAL}] {name}"));
-            is_ours || key.starts_with("[BlockStorage]") || key.ends_with(" use-octavia")
+            let is_removed = REMOVED.iter().any(|name| key.ends_with(&format!(" {name}")));
+            is_ours || is_removed || key.starts_with("[BlockStorage]")
         })
     };
     let kept = |problems: Vec<provider::Problem>| -> Vec<Problem> {

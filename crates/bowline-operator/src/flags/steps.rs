@@ -104,7 +104,7 @@ impl fmt::Display for Step {
         match &self.action {
             Action::Command(command) => write!(f, "{}, run:\n{}", self.place, indented(command))?,
             Action::Edit { target, change } => {
-                write!(f, "{}, edit {target}:\n{}", self.place, indented(change))?
+                write!(f, "{}, edit {target}:\n{}", self.place, indented(change))?;
             }
         }
         write!(f, "\n  Why: {}", self.why)

@@ -9,11 +9,11 @@ fn pod(value: Value) -> PodSpec {
     serde_json::from_value(value).unwrap()
 }
 
-fn config_map(name: &str, data: Value) -> ConfigMap {
+fn config_map(name: &str, data: &Value) -> ConfigMap {
     serde_json::from_value(json!({ "metadata": { "name": name }, "data": data })).unwrap()
 }
 
-fn secret(name: &str, data: Value) -> Secret {
+fn secret(name: &str, data: &Value) -> Secret {
     serde_json::from_value(json!({ "metadata": { "name": name }, "data": data })).unwrap()
 }
 
@@ -91,8 +91,8 @@ fn the_pod_of_azure_stack_hub_refers_to_its_credentials_its_configuration_and_it
 
 #[test]
 fn golden_hashes_are_met() {
-    let foo = config_map("configmap", json!({ "foo": "bar" }));
-    let bar = secret("secret", json!({ "foo": "YmFy" }));
+    let foo = config_map("configmap", &json!({ "foo": "bar" }));
+    let bar = secret("secret", &json!({ "foo": "YmFy" }));
     let hash = config_hash(&named(&["configmap"], &["secret"]), &[foo], &[bar]).unwrap();
     assert_eq!(hash, "c7f9345a2f1d730784440ab608460066f1c6f5af4662de2a5ff61e1cd81d5bad");
     let nothing = config_hash(&References::default(), &[], &[]).unwrap();
@@ -107,11 +107,11 @@ fn what_is_missing_is_named_all_of_it() {
 
 #[test]
 fn only_what_is_referred_to_counts() {
-    let both = [config_map("a", json!({ "k": "v" })), config_map("b", json!({ "k": "other" }))];
+    let both = [config_map("a", &json!({ "k": "v" })), config_map("b", &json!({ "k": "other" }))];
     let one = config_hash(&named(&["a"], &[]), &both, &[]).unwrap();
     assert_eq!(one, config_hash(&named(&["a"], &[]), &both[..1], &[]).unwrap());
     assert_ne!(one, config_hash(&named(&["a", "b"], &[]), &both, &[]).unwrap());
-    let changed = [config_map("a", json!({ "k": "w" }))];
+    let changed = [config_map("a", &json!({ "k": "w" }))];
     assert_ne!(one, config_hash(&named(&["a"], &[]), &changed, &[]).unwrap());
 }
 
@@ -119,7 +119,7 @@ fn only_what_is_referred_to_counts() {
 fn texts_are_escaped_as_go_does_and_no_data_is_null() {
     let text = go_json(&json!({ "k": "<a>&\u{2028}\u{2029}\"\n" })).unwrap();
     assert_eq!(text, "{\"k\":\"\\u003ca\\u003e\\u0026\\u2028\\u2029\\\"\\n\"}");
-    let none = config_hash(&named(&["a"], &[]), &[config_map("a", Value::Null)], &[]).unwrap();
+    let none = config_hash(&named(&["a"], &[]), &[config_map("a", &Value::Null)], &[]).unwrap();
     assert_eq!(none, sha256("{\"configMaps\":{\"a\":null},\"secrets\":{}}"));
 }
 
@@ -135,7 +135,7 @@ fn the_complete_scope_sees_projections_and_binary_data() {
     assert_eq!(references(Some(&pod), Scope::Compatible), named(&[], &[]));
     let complete = references(Some(&pod), Scope::Complete);
     assert_eq!((complete.config_maps.len(), complete.secrets.len()), (1, 2));
-    let mut object = config_map("one", json!({ "k": "v" }));
+    let mut object = config_map("one", &json!({ "k": "v" }));
     let hash = |object: &ConfigMap, scope| {
         let references = References { scope, ..named(&["one"], &[]) };
         config_hash(&references, std::slice::from_ref(object), &[]).unwrap()

@@ -14,6 +14,15 @@ pub enum Failure {
     Transient,
 }
 
+/// How much a pass without a failure has looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// All there is: the failures before it are over.
+    Full,
+    /// A part, or nothing, as when the change was none of ours: it proves nothing.
+    Partial,
+}
+
 /// What to do about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
@@ -73,8 +82,10 @@ impl FailureWindow {
         Verdict { is_degraded, is_retried: true }
     }
 
-    /// A full pass without a failure. A pass that looked at a part only is not one.
-    pub fn succeeded(&mut self) {
-        self.since = None;
+    /// A pass without a failure.
+    pub fn succeeded(&mut self, pass: Pass) {
+        if pass == Pass::Full {
+            self.since = None;
+        }
     }
 }

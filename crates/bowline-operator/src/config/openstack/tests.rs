@@ -266,6 +266,22 @@ fn a_key_that_nobody_knows_is_kept_and_a_warning() {
 }
 
 #[test]
+fn a_key_without_a_value_keeps_its_comment() {
+    let once = transformed("[Networking]\npublic-network-name # none\npublic-network-name = a\n").text;
+    let wanted = "[Networking]\npublic-network-name # none\npublic-network-name = a\n\n[Global]\n";
+    assert!(once.starts_with(wanted), "{once:?}");
+}
+
+#[test]
+fn what_is_removed_is_no_warning() {
+    assert_eq!(
+        transformed("[Global]\nsecret-name = openstack-credentials\n[BlockStorage]\nbs-version = v3\n")
+            .warnings,
+        []
+    );
+}
+
+#[test]
 fn a_text_used_as_it_is_is_only_checked() {
     let text =
         "[Global]\nauth-url=https://keystone\n\n\nsecret-name = mine\nsecret-namespace = kube-system\n";

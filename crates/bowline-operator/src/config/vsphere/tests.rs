@@ -165,7 +165,7 @@ fn sources_become_what_upstream_makes_of_them() {
     let families = |list: &str| format!("    ipFamily: [{list}]");
     let labels = format!("{INI}\n\n[Labels]\nregion = \"other-region\"\nzone = \"other-zone\"");
     let yaml_plain = yaml_networks("", true, "");
-    let cases: [(&str, PlatformStatus, Option<VSphereSpec>, &ClusterNetwork, String, String); 13] = [
+    let cases = [
         (
             "from inside Kubernetes, nothing said",
             plain.clone(),

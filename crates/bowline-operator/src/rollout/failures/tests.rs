@@ -33,7 +33,7 @@ fn a_success_begins_anew() {
     let start = Instant::now();
     let mut window = FailureWindow::of_workloads();
     window.failed(Failure::Transient, start);
-    window.succeeded();
+    window.succeeded(Pass::Full);
     assert_eq!(window.failed(Failure::Transient, start + seconds(200)), RETRIED);
     assert_eq!(window.failed(Failure::Transient, start + seconds(350)), DEGRADED);
 }
@@ -56,6 +56,6 @@ fn a_pass_over_a_part_leaves_the_window_as_it_is() {
     let start = Instant::now();
     let mut window = FailureWindow::of_trust();
     window.failed(Failure::Transient, start);
-    // The pass at 60 s looked at a part and tells nobody; the window knows of failures only.
+    window.succeeded(Pass::Partial);
     assert_eq!(window.failed(Failure::Transient, start + seconds(120)), DEGRADED);
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn deployment(generation: i64, observed: i64, conditions: Value) -> Rollout {
+fn deployment(generation: i64, observed: i64, conditions: &Value) -> Rollout {
     let value = json!({
         "metadata": { "name": "ccm", "generation": generation },
         "spec": { "selector": {}, "template": {} },
@@ -42,7 +42,7 @@ fn a_deployment_is_complete_when_its_controller_says_so_of_the_latest_specificat
         ),
     ];
     for (name, generation, observed, conditions, complete) in cases {
-        let found = deployment(generation, observed, conditions);
+        let found = deployment(generation, observed, &conditions);
         assert_eq!(found == Rollout::Complete, complete, "{name}: {found:?}");
     }
 }
@@ -57,7 +57,7 @@ fn a_deployment_is_stalled_when_its_controller_gave_up_on_the_latest_specificati
         ("of an older specification", 2, 1, exceeded(), false),
     ];
     for (name, generation, observed, conditions, stalled) in cases {
-        let found = deployment(generation, observed, conditions);
+        let found = deployment(generation, observed, &conditions);
         assert_eq!(found == Rollout::Stalled { message: "because".to_owned() }, stalled, "{name}: {found:?}");
     }
 }
