@@ -50,7 +50,9 @@ pub fn transform_vsphere(
         editor.labels(spec);
     }
     let (fields, changes, warnings) = editor.done();
-    let text = serde_saphyr::to_string(&Value::Object(fields))
+    // Long lists of networks stay on one line, where people look for them.
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    let text = serde_saphyr::to_string_with_options(&Value::Object(fields), options)
         .map_err(|error| ConfigError::one(Problem::of_text(format!("cannot be written as YAML: {error}"))))?;
     Ok(Transformed { text: Zeroizing::new(text), changes, warnings })
 }

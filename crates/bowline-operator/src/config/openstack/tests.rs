@@ -316,11 +316,12 @@ fn entries() -> impl Strategy<Value = String> {
     let section =
         prop::sample::select(vec!["Global", "global", "Networking", "LoadBalancerClass \"x\"", "Other"]);
     let key = prop::sample::select(vec!["region", "public-network-name", "password", "floating-subnet"]);
-    let line = (section, key, value, prop::bool::ANY).prop_map(|(section, key, value, comment)| {
+    let before = prop::sample::select(vec!["", "# why\n", "\n", "; so\n\n", "\n# first\n# second\n"]);
+    let behind = prop::sample::select(vec!["", " # why", ";"]);
+    let line = (before, section, key, value, behind).prop_map(|(before, section, key, value, behind)| {
         let value: String = value.concat();
         let written = super::super::ini::quoted(&value);
-        let comment = if comment { " # why" } else { "" };
-        format!("[{section}]\n{key} = {}{comment}\n", written.as_str())
+        format!("{before}[{section}]\n{before}{key} = {}{behind}\n", written.as_str())
     });
     prop::collection::vec(line, 0..6).prop_map(|lines| lines.concat())
 }

@@ -10,7 +10,7 @@ use crate::config::problem::{ConfigError, Problem};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "read only for the kinds of values")]
+#[expect(dead_code, reason = "most is read only for the kinds of values")]
 struct Config {
     global: Option<Connection>,
     vcenter: Option<BTreeMap<String, Option<Connection>>>,
@@ -20,13 +20,14 @@ struct Config {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "read only for the kinds of values")]
+#[expect(dead_code, reason = "most is read only for the kinds of values")]
 struct Connection {
+    insecure_flag: Option<bool>,
+    api_disable: Option<bool>,
     user: Option<String>,
     password: Option<String>,
     server: Option<String>,
     port: Option<u16>,
-    insecure_flag: Option<bool>,
     datacenters: Option<Vec<String>>,
     soap_roundtrip_count: Option<u32>,
     ca_file: Option<String>,
@@ -34,7 +35,6 @@ struct Connection {
     secret_name: Option<String>,
     secret_namespace: Option<String>,
     secrets_directory: Option<String>,
-    api_disable: Option<bool>,
     api_binding: Option<String>,
     ip_family: Option<Vec<String>>,
 }
@@ -48,13 +48,33 @@ struct Labels {
 
 /// Reads YAML.
 pub(super) fn read(text: &str) -> Result<Read, ConfigError> {
-    serde_saphyr::from_str::<Config>(text).map_err(|error| wrong(text, &error))?;
+    let config: Config = serde_saphyr::from_str(text).map_err(|error| wrong(text, &error))?;
     let value: Value = serde_saphyr::from_str(text).map_err(|error| wrong(text, &error))?;
-    let fields = match value {
+    let mut fields = match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
+    if let Some(global) = &config.global {
+        global.put_flags(fields.get_mut("global"));
+    }
+    for (name, vcenter) in config.vcenter.iter().flatten() {
+        if let Some(vcenter) = vcenter {
+            vcenter.put_flags(fields.get_mut("vcenter").and_then(|vcenters| vcenters.get_mut(name)));
+        }
+    }
     Ok(Read { fields, changes: Vec::new() })
+}
+
+impl Connection {
+    /// A flag may be written `yes`, which is a text to who does not know that it is a flag.
+    fn put_flags(&self, fields: Option<&mut Value>) {
+        let Some(fields) = fields.and_then(Value::as_object_mut) else { return };
+        for (key, flag) in [("insecureFlag", self.insecure_flag), ("apiDisable", self.api_disable)] {
+            if let Some(flag) = flag {
+                fields.insert(key.to_owned(), Value::Bool(flag));
+            }
+        }
+    }
 }
 
 /// The reader's own words may quote the text, which may hold a password; only the place is taken.

@@ -330,3 +330,27 @@ fn an_address_that_is_none_is_left_out_and_told() {
     assert!(once.warnings.iter().any(|warning| warning.what.contains("nowhere")));
     assert!(!once.text.contains("nowhere"));
 }
+
+#[test]
+fn the_text_is_sorted_and_its_words_are_quoted_where_a_reader_could_mistake_them() {
+    let text = "vcenter:\n  b:\n    insecureFlag: yes\n    datacenters: [\"no\", DC 1]\nglobal:\n  secretName: \"0123\"\n";
+    let spec = spec(json!({ "nodeNetworking": { "external": {
+        "network": "net: a",
+        "excludeNetworkSubnetCidr": ["2001:db8:1111:2222:3333:4444:5555:6666/128", "2001:db8:1111:2222:3333:4444:5555:7777/128"],
+    } } }));
+    let once = transform_vsphere(text, &status(&[], &[]), Some(&spec), &services(&[])).unwrap();
+    let wanted = "\
+global:
+  secretName: \"0123\"
+nodes:
+  excludeExternalNetworkSubnetCidr: 2001:db8:1111:2222:3333:4444:5555:6666/128,2001:db8:1111:2222:3333:4444:5555:7777/128
+  externalVmNetworkName: \"net: a\"
+vcenter:
+  b:
+    datacenters:
+    - \"no\"
+    - DC 1
+    insecureFlag: true
+";
+    assert_eq!(once.text.as_str(), wanted);
+}
