@@ -1,4 +1,4 @@
-//! Keeps the table of upstream's test cases honest: every test it names must exist.
+//! Keeps the tables of upstream's test cases honest: every test they name must exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,19 +8,23 @@ use anyhow::{Context, ensure};
 
 use crate::run::workspace_root;
 
-const TABLE: &str = "tests/upstream-cases.md";
+const TABLES: [&str; 2] = ["tests/upstream-cases.md", "tests/operator-cases.md"];
 
-/// Looks for every test that the table names.
+/// Looks for every test that the tables name.
 pub(crate) fn check() -> anyhow::Result<()> {
-    let table = fs::read_to_string(workspace_root().join(TABLE)).with_context(|| format!("read {TABLE}"))?;
     let mut known = BTreeSet::new();
     for folder in ["crates", "examples", "sim", "tests"] {
         functions(&workspace_root().join(folder), &mut known)?;
     }
+    TABLES.iter().try_for_each(|path| check_table(path, &known))
+}
+
+fn check_table(path: &str, known: &BTreeSet<String>) -> anyhow::Result<()> {
+    let table = fs::read_to_string(workspace_root().join(path)).with_context(|| format!("read {path}"))?;
     let named = named_tests(&table);
     let unknown: Vec<_> = named.iter().filter(|name| !known.contains(**name)).collect();
-    ensure!(unknown.is_empty(), "{TABLE} names tests that do not exist: {unknown:?}. Were they renamed?");
-    println!("      {TABLE}: all {} tests exist", named.len());
+    ensure!(unknown.is_empty(), "{path} names tests that do not exist: {unknown:?}. Were they renamed?");
+    println!("      {path}: all {} tests exist", named.len());
     Ok(())
 }
 
@@ -58,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_names_only_tests_that_exist() {
+    fn the_tables_name_only_tests_that_exist() {
         check().unwrap();
     }
 }

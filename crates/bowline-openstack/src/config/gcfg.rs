@@ -20,5 +20,5 @@ mod tests;
 
 pub use self::document::{Document, Entry, Item, ItemKind, Section, Value};
 pub use self::error::{Position, Span, Syntax, SyntaxError};
-pub(crate) use self::fold::equal_fold;
+pub use self::fold::equal_fold;
 pub use self::parse::{parse, text_of};

@@ -1,7 +1,8 @@
 //! Names compared without regard to case, as Go's simple folding does. Pure.
 
 /// Whether a written name is this known one. Known names are ASCII; two letters beyond ASCII fold into it.
-pub(crate) fn equal_fold(written: &str, known: &str) -> bool {
+#[must_use]
+pub fn equal_fold(written: &str, known: &str) -> bool {
     written.chars().map(folded).eq(known.chars().map(folded))
 }
 

@@ -1,0 +1,16 @@
+//! What the operator decides, as functions of their input: which platform a cluster runs on, which flags its components
+//! need, what becomes of a cloud configuration, what makes pods roll, and when a rollout is done.
+//!
+//! Nothing here talks to an API server, reads a file or looks at a clock. Texts that may hold secrets are never quoted in
+//! errors.
+
+pub mod config;
+pub mod flags;
+pub mod hash;
+pub mod images;
+pub mod infrastructure;
+pub mod platform;
+pub mod proxy;
+pub mod rollout;
+pub mod tls;
+pub mod trust;
