@@ -4,6 +4,7 @@
 //! doubt, never absence. A change past its deadline may have taken effect: it is a transient failure, after which controllers
 //! observe again before they try anything. The call itself is dropped; providers must bear that, as at the end of the process.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
     Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus,
-    NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
+    NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, ServiceView, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -225,6 +226,10 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
 
     fn concluded(&self, reconciled: Reconciled) {
         self.inner.concluded(reconciled);
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        self.inner.node_labels(service)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A cloud that passes everything on, and notes what each answer says about our identity.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
     Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances, LoadBalancerRequest,
-    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, Watched,
-    Watches,
+    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey,
+    ServiceView, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -207,6 +208,10 @@ impl AnyLoadBalancers for Balancers {
 
     fn concluded(&self, reconciled: Reconciled) {
         self.0.inside.concluded(reconciled);
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        self.0.inside.node_labels(service)
     }
 }
 

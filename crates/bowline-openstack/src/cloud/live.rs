@@ -1,13 +1,14 @@
 //! What controllers hold: each call goes to the parts that are in use at that moment, so that a controller that runs works
 //! with a new configuration at once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, CloudError, Doubt, Evidence, Fence, Instance,
     Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Refusal, Route,
-    RouteChange, Routes, ServiceKey, async_trait,
+    RouteChange, Routes, ServiceKey, ServiceView, async_trait,
 };
 use jiff::Timestamp;
 
@@ -137,5 +138,9 @@ impl AnyLoadBalancers for LiveLoadBalancers {
 
     fn concluded(&self, reconciled: Reconciled) {
         self.reconciles.observe(reconciled);
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        self.inside().map(|inside| inside.node_labels(service)).unwrap_or_default()
     }
 }

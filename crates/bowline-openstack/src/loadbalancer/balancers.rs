@@ -1,12 +1,13 @@
 //! The load balancers of one project: looks, plans by pure functions, performs. Holds what they share; decides nothing.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
     CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Notes,
-    Plan, Purpose, Refusal, ServiceKey, Text, async_trait,
+    Plan, Purpose, Refusal, ServiceKey, ServiceView, Text, async_trait,
 };
 use jiff::Timestamp;
 use openstack_client::identity::Version;
@@ -19,7 +20,7 @@ use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
 use super::found::Found;
 use super::group::{LeftOvers, MadeGroups, SubnetRanges};
-use super::intent::Removal;
+use super::intent::{Removal, node_labels};
 use super::memory::Memory;
 use super::names::Names;
 use super::notes;
@@ -197,6 +198,10 @@ impl LoadBalancers for Balancers {
 
     fn poll_period(&self) -> Duration {
         POLL_PERIOD
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        node_labels(service, &self.conf.load_balancer)
     }
 }
 
