@@ -6,6 +6,7 @@ mod doubt;
 mod drift;
 mod finding;
 mod grouping;
+mod moving;
 mod noting;
 mod performing;
 mod reading;
