@@ -58,14 +58,16 @@ impl Stage {
     /// The Nodes of the servers, initialised as either manager would.
     async fn add_nodes(&self) -> anyhow::Result<()> {
         let nodes: Api<Node> = Api::all(self.client.clone());
-        for (name, id, address) in self.cloud.machines().await? {
+        for (place, (name, id, address)) in self.cloud.machines().await?.into_iter().enumerate() {
+            let of_ipv6 = format!("fd00:20::{}", place + 1);
             let node = json!({
                 "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
                 "spec": {"providerID": format!("openstack:///{id}")},
             });
             nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?;
             let addresses = json!([
-                {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},
+                {"type": "InternalIP", "address": address}, {"type": "InternalIP", "address": of_ipv6},
+                {"type": "Hostname", "address": name},
             ]);
             let status = json!({"status": {
                 "addresses": addresses, "conditions": [{"type": "Ready", "status": "True"}],
