@@ -10,6 +10,7 @@
 )]
 
 mod faults;
+mod groups;
 mod leader;
 mod machines;
 mod nodes;
