@@ -4,6 +4,7 @@
 //! [`AnyLoadBalancers`], where a step is known by its [`StepFacts`] and its text.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,6 +114,12 @@ pub trait LoadBalancers: Send + Sync + 'static {
         None
     }
 
+    /// The labels of Nodes that decide whether they get the traffic of a Service: when one of these changes, the Service is
+    /// looked at. Asked often; reads nothing but its arguments and the configuration.
+    fn node_labels(&self, _service: &ServiceView) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
+
     /// Work for a Service came to an end: for the metrics of a provider. Nothing waits for this, and it decides nothing.
     fn concluded(&self, _reconciled: Reconciled) {}
 }
@@ -179,6 +186,9 @@ pub trait AnyLoadBalancers: Send + Sync {
     fn drains(&self, service: &ServiceView) -> Option<Duration>;
     /// As [`LoadBalancers::concluded`].
     fn concluded(&self, reconciled: Reconciled);
+
+    /// See [`LoadBalancers::node_labels`].
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String>;
 }
 
 #[async_trait]
@@ -243,13 +253,17 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
     fn concluded(&self, reconciled: Reconciled) {
         LoadBalancers::concluded(self, reconciled);
     }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        LoadBalancers::node_labels(self, service)
+    }
 }
 
 const WRONG_PROVIDER: &str =
     "a plan was handed to a provider that did not make it; this is a bug, please report it";
 
 fn erase<S: Step + 'static>(planned: Planned<S>) -> Planned<AnyStep> {
-    let Planned { step, reason } = planned;
+    let Planned { step, reason, at_once } = planned;
     let erased = AnyStep { facts: step.facts(), text: step.to_string(), step: Box::new(step) };
-    Planned { step: erased, reason }
+    Planned { step: erased, reason, at_once }
 }

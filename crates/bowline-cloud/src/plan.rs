@@ -28,13 +28,23 @@ pub struct Planned<S> {
     pub step: S,
     /// Why, in words for a person.
     pub reason: String,
+    /// Whether it is as right when the steps before it in the plan have just succeeded: then nobody has to look at the cloud
+    /// again in between. The provider says so; without it every step is followed by a look.
+    pub at_once: bool,
 }
 
 impl<S> Planned<S> {
     /// A step and its reason.
     #[must_use]
     pub fn new(step: S, reason: impl Into<String>) -> Self {
-        Self { step, reason: reason.into() }
+        Self { step, reason: reason.into(), at_once: false }
+    }
+
+    /// The step may follow the one before it without another look.
+    #[must_use]
+    pub fn at_once(mut self) -> Self {
+        self.at_once = true;
+        self
     }
 }
 

@@ -4,6 +4,7 @@
 //! doubt, never absence. A change past its deadline may have taken effect: it is a transient failure, after which controllers
 //! observe again before they try anything. The call itself is dropped; providers must bear that, as at the end of the process.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -229,6 +230,10 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
 
     fn concluded(&self, reconciled: Reconciled) {
         self.inner.concluded(reconciled);
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        self.inner.node_labels(service)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A cloud that passes everything on, and notes what each answer says about our identity.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -211,6 +212,10 @@ impl AnyLoadBalancers for Balancers {
 
     fn concluded(&self, reconciled: Reconciled) {
         self.0.inside.concluded(reconciled);
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        self.0.inside.node_labels(service)
     }
 }
 

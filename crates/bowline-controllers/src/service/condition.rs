@@ -10,6 +10,7 @@ use bowline_cloud::{ConditionStatus, ServiceCondition};
 use tokio::time::Instant;
 
 use super::memory::Task;
+use super::message::{cut, fitting};
 
 /// A message of the same reason is not written again sooner than this: the texts of clouds carry request ids.
 const REWORD_AFTER: Duration = Duration::from_secs(600);
@@ -18,11 +19,7 @@ const REWORD_AFTER: Duration = Duration::from_secs(600);
 const LONGEST_MESSAGE_BYTES: usize = 512;
 
 fn condition(status: ConditionStatus, reason: &str, message: &str) -> ServiceCondition {
-    let mut end = message.len().min(LONGEST_MESSAGE_BYTES);
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    let message = message.get(..end).unwrap_or_default().into();
+    let message = cut(message, LONGEST_MESSAGE_BYTES).into();
     ServiceCondition { status, reason: reason.into(), message }
 }
 
@@ -54,12 +51,10 @@ pub(super) fn unknown(why: &str) -> ServiceCondition {
 }
 
 /// Only a person can mend it.
-pub(super) fn refused(problems: &str) -> ServiceCondition {
-    condition(
-        ConditionStatus::False,
-        "Refused",
-        &format!("Waiting for a change of the Service or of the cloud: {problems}"),
-    )
+pub(super) fn refused(problems: &[String]) -> ServiceCondition {
+    const BEGINS: &str = "Waiting for a change of the Service or of the cloud: ";
+    let problems = fitting(problems, LONGEST_MESSAGE_BYTES - BEGINS.len());
+    condition(ConditionStatus::False, "Refused", &format!("{BEGINS}{problems}"))
 }
 
 /// Safety rail SR-10 stopped a create.
@@ -104,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_long_message_is_cut_between_characters() {
-        let cut = refused(&"ü".repeat(1000)).message;
+        let cut = unknown(&"ü".repeat(1000)).message;
         assert!(cut.len() <= LONGEST_MESSAGE_BYTES && cut.ends_with('ü'), "{}", cut.len());
     }
 
@@ -116,7 +111,7 @@ mod tests {
             failed(Task::Ensure, "x"),
             failed(Task::Remove, "x"),
             unknown("x"),
-            refused("x"),
+            refused(&["x".to_owned()]),
             too_many_creates("x"),
         ];
         for said in all {

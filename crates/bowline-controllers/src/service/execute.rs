@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyObserved, AnyStep, ErrorClass, Evidence, LoadBalancerStatus, Plan, Planned, Retry, ServiceCondition,
-    Wait,
+    AnyObserved, AnyStep, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Plan, Planned, Retry,
+    ServiceCondition, Wait,
 };
 use bowline_kube::queue::{Outcome, Priority};
 use bowline_kube::write::Guard;
@@ -31,6 +31,9 @@ const ASKED_TO_WAIT: &str = "the cloud asked to wait";
 
 /// So many failures in a row of a Service that serves are not worth a write: with the usual pauses, half a minute.
 const SOON_OVER: u32 = 3;
+
+/// Who was overtaken by somebody else so often in a row is told of: each time it looked again, and each time the world had moved.
+const OFTEN_OVERTAKEN: u32 = 2;
 
 impl Work {
     /// From what was seen to a verdict on the key.
@@ -77,7 +80,8 @@ impl Work {
         if let Err(paused) = pause::judge(self.context.fence.as_ref()) {
             return self.wait_for_pause(job, &paused);
         }
-        let Some(Planned { step, reason }) = steps.into_iter().next() else {
+        let mut steps = steps.into_iter().peekable();
+        let Some(first) = steps.next() else {
             let empty =
                 "the provider planned no step and did not say that all is settled; this is a bug of it";
             return self.retry(job, ErrorClass::Fatal, None, &empty, false).await;
@@ -90,20 +94,52 @@ impl Work {
                 self.tell(job.service(), &message);
             }
         }
-        info!(service = %job.key, %step, %reason, "performing a step");
         job.memory().cluster_pause_told = false;
-        let result = self.balancers.execute(&step, self.context.fence.as_ref()).await;
-        job.memory().creates.record(step.facts(), result.as_ref().copied(), Instant::now());
+        let mut done = format!("nodes {}", job.request.nodes.epoch);
+        let mut result = self.step(job, &first.step, &first.reason, &mut done).await;
+        // What may follow without a look does, as long as nothing else is wished meanwhile. Whatever stops it is found, and told
+        // of, by the next look.
+        while result.is_ok()
+            && let Some(next) = steps.next_if(|next| next.at_once)
+            && self.is_current(job)
+            && pause::judge(self.context.fence.as_ref()).is_ok()
+            && self.may_create(job, &next)
+        {
+            result = self.step(job, &next.step, &next.reason, &mut done).await;
+        }
+        let is_new = job.memory().stepped(done);
         match result {
-            Ok(()) if job.memory().stepped(format!("{step} (nodes {})", job.request.nodes.epoch)) => {
-                Outcome::Requeue
-            }
+            Ok(()) if is_new => Outcome::Requeue,
             Ok(()) => {
+                let step = &first.step;
                 warn!(service = %job.key, %step, "a step had no effect and is planned again; slowing down");
                 Outcome::Failed
             }
             Err(error) => self.retry(job, error.class(), error.asked_to_wait(), &error, false).await,
         }
+    }
+
+    /// Performs a step and adds it to those that were performed.
+    async fn step(
+        &self,
+        job: &Job,
+        step: &AnyStep,
+        reason: &str,
+        done: &mut String,
+    ) -> Result<(), CloudError> {
+        info!(service = %job.key, %step, %reason, "performing a step");
+        let result = self.balancers.execute(step, self.context.fence.as_ref()).await;
+        job.memory().creates.record(step.facts(), result.as_ref().copied(), Instant::now());
+        if result.is_ok() {
+            done.push_str("; ");
+            done.push_str(&step.to_string());
+        }
+        result
+    }
+
+    fn may_create(&self, job: &Job, planned: &Planned<AnyStep>) -> bool {
+        let limit = &self.options.creates;
+        job.memory().creates.judge(planned.step.facts(), limit, Instant::now()).is_ok()
     }
 
     /// What the rails say; `Some` if nothing may be done now, with what the Service shall say if it is for long.
@@ -300,7 +336,7 @@ impl Work {
             self.context.metrics.node_sync_errors.inc();
         }
         // Asked to wait, not leading, or overtaken by somebody: nothing failed that a person could mend.
-        let overtaken = class.retry() == Retry::ObserveAgain && job.failures == 0;
+        let overtaken = class.retry() == Retry::ObserveAgain && job.failures < OFTEN_OVERTAKEN;
         if asked_to_wait.is_none() && class != ErrorClass::Fenced && !overtaken {
             warn!(service = %job.key, %error, "failed, will be tried again");
             let (task, nodes) = (job.task, &job.request.nodes);

@@ -1,5 +1,6 @@
 //! Turns changes of Services and Nodes into keys to work on. What a change means is said in `desire` and `nodes`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bowline_cloud::{NodeView, Notes, ServiceView};
@@ -52,6 +53,16 @@ pub(super) fn concerns(change: &Change<Arc<NodeView>>) -> Audience {
     }
 }
 
+/// The labels of a Node that came, went or changed. With a Node that comes or goes the set changes, and all are told.
+pub(super) fn changed_labels(change: &Change<Arc<NodeView>>) -> BTreeSet<String> {
+    let Change::Updated { old, new } = change else { return BTreeSet::new() };
+    if old.labels == new.labels {
+        return BTreeSet::new();
+    }
+    let keys = old.labels.keys().chain(new.labels.keys());
+    keys.filter(|key| old.labels.get(key) != new.labels.get(key)).map(ToOwned::to_owned).collect()
+}
+
 impl Work {
     /// Ends with the informer.
     pub(super) async fn feed_services(&self, mut changes: Subscription<Arc<ServiceView>>) {
@@ -69,19 +80,22 @@ impl Work {
     /// A burst of changes becomes one look at the set: when it was quiet for a while, but not later than a limit.
     pub(super) async fn feed_nodes(&self, mut changes: Subscription<Arc<NodeView>>) {
         while let Some(change) = changes.next().await {
-            let mut audience = concerns(&change);
-            if audience == Audience::Nobody {
+            let (mut audience, mut labels) = (concerns(&change), changed_labels(&change));
+            if audience == Audience::Nobody && labels.is_empty() {
                 continue;
             }
             let latest = Instant::now() + self.options.node_burst;
             let mut due = Instant::now() + self.options.node_quiet;
             loop {
                 tokio::select! {
-                    change = changes.next() => match change.as_ref().map(concerns) {
-                        Some(Audience::Nobody) => {}
-                        Some(concerned) => {
-                            audience = audience.max(concerned);
-                            due = Instant::now() + self.options.node_quiet;
+                    change = changes.next() => match change {
+                        Some(change) => {
+                            let (concerned, of_change) = (concerns(&change), changed_labels(&change));
+                            if concerned != Audience::Nobody || !of_change.is_empty() {
+                                due = Instant::now() + self.options.node_quiet;
+                                audience = audience.max(concerned);
+                                labels.extend(of_change);
+                            }
                         }
                         None => return,
                     },
@@ -89,6 +103,22 @@ impl Work {
                 }
             }
             self.tell_of_new_nodes(audience);
+            self.tell_of_labels(&labels);
+        }
+    }
+
+    /// The Services that choose Nodes by one of these labels are looked at. Without such Services this costs nothing but asking
+    /// the provider for each of them.
+    fn tell_of_labels(&self, labels: &BTreeSet<String>) {
+        if labels.is_empty() {
+            return;
+        }
+        let services = self.context.services.snapshot();
+        let chooses = |service: &ServiceView| {
+            wants(service) && self.balancers.node_labels(service).iter().any(|key| labels.contains(key))
+        };
+        for object in services.objects().iter().filter(|object| chooses(&object.view)) {
+            self.queue.add(object.key.clone(), Priority::Background);
         }
     }
 

@@ -198,7 +198,7 @@ impl Memory {
         }
     }
 
-    /// Takes down a step that succeeded; `false` if it is the same as the one before, which then had no effect.
+    /// Takes down the steps of a run; `false` if they are the same as those of the run before, which then had no effect.
     pub(super) fn stepped(&mut self, step: String) -> bool {
         let Some(episode) = &mut self.episode else { return true };
         episode.steps += 1;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use bowline_cloud::{EventKind, NodeSet, PAUSED};
+use bowline_cloud::{EventKind, NodeSet, PAUSED, Refusal};
 
 use super::memory::Task;
 use crate::rails::pause::Paused;
@@ -54,8 +54,70 @@ fn no_nodes(nodes: &NodeSet) -> Option<Message> {
     nodes.nodes.is_empty().then(|| warning("UnAvailableLoadBalancer", text))
 }
 
+/// The longest text of an event that is shown whole.
+const LONGEST: usize = 1024;
+
+/// What is said where not all problems fit.
+const REST: &str = "all of them are in the log of the cloud controller manager";
+
+/// As many problems as fit into so many bytes, and how many are left out.
+pub(super) fn fitting(problems: &[String], most: usize) -> String {
+    let all = problems.join("; ");
+    if all.len() <= most {
+        return all;
+    }
+    let room = most.saturating_sub(REST.len() + "; and 000 more: ".len());
+    let mut text = String::new();
+    for (place, problem) in problems.iter().enumerate() {
+        let joint = if place == 0 { "" } else { "; " };
+        if text.len() + joint.len() + problem.len() > room {
+            let left = problems.len() - place;
+            return if place == 0 {
+                format!("{}… ({} in all: {REST})", cut(problem, room), problems.len())
+            } else {
+                format!("{text}; and {left} more: {REST}")
+            };
+        }
+        text.push_str(joint);
+        text.push_str(problem);
+    }
+    text
+}
+
+/// The beginning of a text, of so many bytes at most.
+pub(super) fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// A failure without the ids of its requests: with them every retry would be an event of its own, and not one that is counted. They
+/// are in the condition of the Service and in the log.
+fn without_request_ids(error: &dyn Display) -> String {
+    const BEGINS: &str = " (request id ";
+    let text = error.to_string();
+    let mut parts = text.split(BEGINS);
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((_id, rest)) => kept.push_str(rest),
+            None => kept.push_str(&format!("{BEGINS}{part}")),
+        }
+    }
+    kept
+}
+
+/// It cannot be done as it is.
+pub(super) fn refused(refusal: &Refusal) -> Message {
+    let beginning = not_synced(&"").text.len();
+    not_synced(&fitting(&refusal.problems, LONGEST - beginning))
+}
+
 /// A step failed.
 pub(super) fn failed(task: Task, nodes: &NodeSet, error: &dyn Display) -> Message {
+    let error = without_request_ids(error);
     match task {
         Task::Ensure => not_synced(&format!("failed to ensure load balancer: {error}")),
         Task::Remove => not_synced(&format!("failed to delete load balancer: {error}")),
@@ -77,7 +139,10 @@ pub(super) fn failed(task: Task, nodes: &NodeSet, error: &dyn Display) -> Messag
 /// What is in the cloud could not be seen.
 pub(super) fn unknown(task: Task, nodes: &NodeSet, why: &dyn Display) -> Message {
     match task {
-        Task::Remove => not_synced(&format!("failed to check if load balancer exists before cleanup: {why}")),
+        Task::Remove => {
+            let why = without_request_ids(why);
+            not_synced(&format!("failed to check if load balancer exists before cleanup: {why}"))
+        }
         _ => failed(task, nodes, why),
     }
 }
@@ -136,6 +201,32 @@ mod tests {
     fn nodes(count: usize) -> NodeSet {
         let nodes = (0..count).map(|n| (format!("n{n:02}").into(), Arc::default())).collect();
         NodeSet { epoch: 1, nodes: Arc::new(nodes), ..NodeSet::default() }
+    }
+
+    #[test]
+    fn a_retry_that_fails_with_another_request_id_is_the_same_event() {
+        let text = |n: u32| {
+            failed(Task::Ensure, &nodes(1), &format!("502 (request id req-{n}); then 503 (request id x{n})"))
+                .text
+        };
+        assert_eq!(text(1), text(2));
+        assert!(text(1).ends_with("502; then 503"), "{}", text(1));
+        let odd = failed(Task::Ensure, &nodes(1), &"502 (request id without an end").text;
+        assert!(odd.ends_with("502 (request id without an end"), "{odd}");
+    }
+
+    #[test]
+    fn of_many_problems_as_many_are_told_as_fit_and_how_many_more_there_are() {
+        let problems: Vec<String> = (0..12).map(|n| format!("problem {n:02} {}", "x".repeat(120))).collect();
+        let text = refused(&Refusal { problems: problems.clone() }).text;
+        assert!(text.len() <= LONGEST, "{}", text.len());
+        let told = problems.iter().filter(|problem| text.contains(problem.as_str())).count();
+        assert!(told >= 6 && text.ends_with(&format!("; and {} more: {REST}", 12 - told)), "{text}");
+        let few = Refusal { problems: problems[..3].to_vec() };
+        assert!(refused(&few).text.ends_with(&problems[..3].join("; ")));
+        let one = Refusal { problems: vec!["ü".repeat(2000), "other".to_owned()] };
+        let text = refused(&one).text;
+        assert!(text.len() <= LONGEST && text.contains("… (2 in all"), "{text}");
     }
 
     #[test]

@@ -43,9 +43,9 @@ impl Work {
         };
         if times == 1 {
             warn!(service = %job.key, %refusal, "cannot be done");
-            self.tell(job.service(), &message::not_synced(&text));
+            self.tell(job.service(), &message::refused(refusal));
         }
-        self.say(job, condition::refused(&text)).await;
+        self.say(job, condition::refused(&refusal.problems)).await;
         self.concluded(job, true);
         let after = spread(self.options.look_again.delay(times), &job.service().uid);
         self.queue.add_after(job.key.clone(), after, Priority::Background);

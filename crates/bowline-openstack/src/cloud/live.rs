@@ -1,6 +1,7 @@
 //! What controllers hold: each call goes to the parts that are in use at that moment, so that a controller that runs works
 //! with a new configuration at once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -141,5 +142,9 @@ impl AnyLoadBalancers for LiveLoadBalancers {
 
     fn concluded(&self, reconciled: Reconciled) {
         self.reconciles.observe(reconciled);
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        self.inside().map(|inside| inside.node_labels(service)).unwrap_or_default()
     }
 }

@@ -1,5 +1,6 @@
 //! The load balancers of one project: looks, plans by pure functions, performs. Holds what they share; decides nothing.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
 use super::found::Found;
 use super::group::{LeftOvers, MadeGroups, SubnetRanges};
-use super::intent::{Removal, drain_of};
+use super::intent::{Removal, drain_of, node_labels};
 use super::memory::Memory;
 use super::names::Names;
 use super::notes;
@@ -201,6 +202,10 @@ impl LoadBalancers for Balancers {
 
     fn drains(&self, service: &ServiceView) -> Option<Duration> {
         drain_of(service, &self.conf.load_balancer)
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        node_labels(service, &self.conf.load_balancer)
     }
 }
 

@@ -15,11 +15,11 @@ pub(super) mod tests;
 mod tls;
 mod traffic;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use bowline_cloud::{IpFamily, IpMode, Refusal, ServiceView, SessionAffinity, SourceRanges};
+use bowline_cloud::{IpFamily, IpMode, Protocol, Refusal, ServiceView, SessionAffinity, SourceRanges};
 use openstack_client::load_balancer::{Algorithm, SessionPersistence};
 use openstack_client::{LoadBalancerFlavorId, LoadBalancerId};
 
@@ -152,6 +152,9 @@ impl Intent {
         };
         let monitor = monitor::values(read, around.config);
         let speech = speech(read, around, monitor.is_some());
+        if around.features.ovn {
+            refuse_what_ovn_does_not_speak(read, service, &speech);
+        }
         let timeouts = timeouts(read);
         let load_balancer = read.id(&annotations::LOAD_BALANCER_ID);
         let keep_floating_ip = read.flag_or_fixed(&annotations::KEEP_FLOATING_IP);
@@ -257,6 +260,26 @@ fn speech(reader: &mut Reader<'_>, around: &Surroundings<'_>, monitored: bool) -
     Speech { proxy, x_forwarded_for, tls: tls::reference(reader, around), monitored }
 }
 
+/// OVN passes packets on and speaks nothing itself. Octavia would say so as well, but not what to do.
+fn refuse_what_ovn_does_not_speak(reader: &mut Reader<'_>, service: &ServiceView, speech: &Speech) {
+    let asked = [
+        (&annotations::PROXY_PROTOCOL, "the PROXY protocol", speech.proxy.is_some()),
+        (&annotations::X_FORWARDED_FOR, "X-Forwarded-For", speech.x_forwarded_for),
+        (&annotations::TLS_CONTAINER_REF, "TLS", speech.tls.is_some()),
+    ];
+    let over_tcp = service.ports.iter().any(|port| port.protocol == Protocol::Tcp);
+    for (row, what, _asked) in asked.into_iter().filter(|(.., asked)| *asked && over_tcp) {
+        let place = match reader.raw(row) {
+            Some(value) => format!("annotation {} is {value:?}", row.key),
+            None => format!("cloud.conf asks for it for all Services ({})", row.key),
+        };
+        reader.problem(format!(
+            "load balancers of provider ovn cannot speak {what}, and {place}; remove it (with ovn the pods see the client's own \
+             address), or use another lb-provider"
+        ));
+    }
+}
+
 fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
     Timeouts {
         client_data: reader.number_or_fixed(&annotations::TIMEOUT_CLIENT_DATA),
@@ -289,6 +312,13 @@ fn algorithm(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Algorithm {
         return Algorithm::SourceIpPort;
     }
     Algorithm::from(annotated.unwrap_or(&around.config.lb_method))
+}
+
+/// The labels of Nodes that decide whether they get the traffic of a Service.
+#[must_use]
+pub fn node_labels(service: &ServiceView, config: &LoadBalancer) -> BTreeSet<String> {
+    let text = Reader::new(service).raw(&annotations::NODE_SELECTOR).unwrap_or(&config.node_selector);
+    NodeSelector::parse(text).unwrap_or_default().keys().map(ToOwned::to_owned).collect()
 }
 
 /// An annotation that is empty says: all.

@@ -4,6 +4,7 @@
 //! A tree, or the request that a load balancer was made by, holds as long as the load balancer's own time of change does, and for
 //! a few hours at most: then it is read again, for things change in ways that leave no trace.
 
+mod parting;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,7 @@ struct Inner {
     led: HashMap<FloatingIpId, Text>,
     /// Load balancers that may be in the making: the answer to our request was lost.
     in_doubt: HashMap<String, Instant>,
+    parting: parting::Parting,
     members: usize,
     swept: Option<Instant>,
 }
@@ -253,10 +255,14 @@ impl Memory {
             _ => fresh.map(|(seen, _at)| *seen),
         };
         entry.seen = seen.map(|mut seen| {
-            seen.provisioning_status = status;
+            seen.provisioning_status = status.clone();
             (Box::new(seen), now)
         });
         entry.answered = true;
+        if let Action::DeleteBalancer { name, .. } = action {
+            inner.parting.deletes(id, name, now);
+        }
+        let Some(entry) = inner.entries.get_mut(id) else { return };
         let count = entry.members();
         let (tree, body) = (entry.tree.take(), entry.body.take());
         inner.members = inner.members.saturating_sub(count);
@@ -364,7 +370,9 @@ impl Memory {
 
     /// A Service is gone, and all that it had.
     pub(super) fn forget_service(&self, service: &Text) {
-        self.lock().led.retain(|_id, of| of != service);
+        let mut inner = self.lock();
+        inner.led.retain(|_id, of| of != service);
+        inner.parting.forget(service);
     }
 
     /// What is known of a port, or of a floating IP, holds no more.

@@ -35,6 +35,7 @@ pub struct Names {
     service: String,
     /// As bytes, for a cut may go through a character, and other names are made of what is left.
     load_balancer: Vec<u8>,
+    is_cut: bool,
     legacy: String,
     security_group: Vec<u8>,
 }
@@ -44,10 +45,12 @@ impl Names {
     #[must_use]
     pub fn of(cluster: &str, service: &ServiceView) -> Self {
         let (namespace, name, uid) = (&service.namespace, &service.name, &service.uid);
+        let load_balancer = format!("{LOAD_BALANCER_PREFIX}{cluster}_{namespace}_{name}").into_bytes();
         Self {
+            is_cut: load_balancer.len() > MAX_NAME_BYTES,
             cluster: cluster.to_owned(),
             service: format!("{namespace}/{name}"),
-            load_balancer: cut(format!("{LOAD_BALANCER_PREFIX}{cluster}_{namespace}_{name}").into_bytes()),
+            load_balancer: cut(load_balancer),
             legacy: service.default_load_balancer_name(),
             security_group: cut(format!("{SECURITY_GROUP_PREFIX}{uid}-{namespace}-{name}").into_bytes()),
         }
@@ -63,6 +66,12 @@ impl Names {
     #[must_use]
     pub fn load_balancer(&self) -> String {
         as_sent(&self.load_balancer)
+    }
+
+    /// Whether the name of the load balancer was cut: then another Service may have the same.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The tag of this Service, on its load balancer and on its listeners: it is the name of the load balancer that it would

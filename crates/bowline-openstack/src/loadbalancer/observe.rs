@@ -132,8 +132,10 @@ impl Balancers {
         runs: Vec<Result<Run<'a>, Trouble>>,
         began: u64,
     ) -> Vec<Result<(Run<'a>, At), Trouble>> {
-        let looks: Vec<Look> =
-            runs.iter().flatten().map(|run| Look::of(run.request, &run.wish, &self.memory)).collect();
+        let look = |run: &Run<'_>| {
+            Look::of(run.request, &run.wish, &self.memory, self.ownership(&run.request.service))
+        };
+        let looks: Vec<Look> = runs.iter().flatten().map(look).collect();
         let mut found = self.find(&looks, began).await.into_iter();
         let pair = |run: Result<Run<'a>, Trouble>| {
             let run = run?;

@@ -32,6 +32,19 @@ impl Ownership {
         format!("{SERVICE}{}", self.service)
     }
 
+    /// Whether a load balancer bears the tag of this Service.
+    #[must_use]
+    pub fn is_of_service(&self, tags: &[String]) -> bool {
+        !self.service.is_empty() && tags.contains(&self.service_tag())
+    }
+
+    /// Whether it bears those of other Services only. Of a load balancer that was found by a name that was not cut this says
+    /// nothing: they are who shares it, or a namesake from before.
+    #[must_use]
+    pub fn is_of_others(&self, tags: &[String]) -> bool {
+        !self.is_of_service(tags) && tags.iter().any(|tag| tag.starts_with(SERVICE))
+    }
+
     /// Another cluster that says by its tag that it is its own, if we know who we are.
     #[must_use]
     pub fn other_cluster<'t>(&self, tags: &'t [String]) -> Option<&'t str> {
@@ -48,6 +61,17 @@ mod tests {
 
     fn ownership() -> Ownership {
         Ownership { cluster: Some("c1".into()), service: "s1".into() }
+    }
+
+    #[test]
+    fn the_tag_of_the_service_tells_it_from_others() {
+        let tags = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
+        let (ours, others) =
+            (tags(&["bowline-service:s1", "bowline-service:s2"]), tags(&["bowline-service:s2"]));
+        assert!(ownership().is_of_service(&ours) && !ownership().is_of_others(&ours));
+        assert!(!ownership().is_of_service(&others) && ownership().is_of_others(&others));
+        let nobody = tags(&["kube_service_kubernetes_default_web"]);
+        assert!(!ownership().is_of_service(&nobody) && !ownership().is_of_others(&nobody));
     }
 
     #[test]

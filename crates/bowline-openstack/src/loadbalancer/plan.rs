@@ -1,7 +1,8 @@
 //! The plan: what is wanted against what was found, and the steps between them.
 //!
-//! Pure: no call, no clock, no choice left to who performs it. The first step is performed, then all is looked at again; the
-//! others tell a reader what follows. What hangs on something that is not there yet is planned when it is there.
+//! Pure: no call, no clock, no choice left to who performs it. The first step is performed, with those that may follow at once;
+//! then all is looked at again. The others tell a reader what follows. What hangs on something that is not there yet is planned
+//! when it is there.
 
 mod address;
 mod balancer;
@@ -76,7 +77,20 @@ fn at_work(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPla
     if claim.joined() {
         steps.extend(group_steps(wanted, found));
     }
-    if steps.is_empty() { wait(&claim.there.balancer) } else { Plan::Act(steps) }
+    if steps.is_empty() { wait(&claim.there.balancer) } else { Plan::Act(in_one_go(steps)) }
+}
+
+/// Says which steps need no look in between. Neutron's do not: each is about a thing of its own, which was seen. Of Octavia one
+/// can be among them; after it the load balancer is busy, and another than the one that was seen.
+fn in_one_go(steps: Steps) -> Steps {
+    let mut octavia_is_free = true;
+    let mark = |planned: Planned<CloudStep>| {
+        let of_octavia = planned.step.on.is_some();
+        let at_once = !of_octavia || octavia_is_free;
+        octavia_is_free &= !of_octavia;
+        if at_once { planned.at_once() } else { planned }
+    };
+    steps.into_iter().map(mark).collect()
 }
 
 fn active(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan {
@@ -100,7 +114,7 @@ fn active(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan
     steps.extend(reached.steps);
     steps.extend(group_steps(wanted, found));
     if !steps.is_empty() {
-        return Plan::Act(steps);
+        return Plan::Act(in_one_go(steps));
     }
     match reached.address {
         _ if !draft.problems.is_empty() => refuse(draft.problems),

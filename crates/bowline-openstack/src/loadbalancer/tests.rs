@@ -7,6 +7,7 @@ mod draining;
 mod drift;
 mod finding;
 mod grouping;
+mod moving;
 mod noting;
 mod performing;
 mod reading;

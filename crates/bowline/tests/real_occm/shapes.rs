@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cloud::Things;
+use crate::cloud::{EXTERNAL_TAG, Things};
 
 /// What a Service looks like.
 pub(crate) struct Shape {
@@ -133,7 +133,29 @@ pub(crate) fn shapes(things: &Things) -> Vec<Shape> {
         Shape::new("given", &[], json!({"loadBalancerIP": things.floating_ip})),
         Shape::new("own-port", &[internal, ("port-id", &things.port)], json!({})),
         Shape::new("tls", &[("default-tls-container-ref", &things.secret)], json!({})).amphora(),
+        Shape::new("tls-container", &[("default-tls-container-ref", &things.container)], json!({})).amphora(),
         Shape::new("flavored", &[("flavor-id", &things.flavor)], json!({})).amphora(),
+        Shape::new("zoned", &[("availability-zone", &things.zone)], json!({})).amphora(),
+        Shape::new("inner", &[internal, ("subnet-id", &things.inner_subnet)], json!({})),
+        // Beside the subnet-id of cloud.conf, which decides.
+        Shape::new("network", &[("network-id", &things.network)], json!({})),
+        Shape::new("member-subnet", &[("member-subnet-id", &things.inner_subnet)], json!({})),
+        Shape::new("floating-network", &[("floating-network-id", &things.external.0)], json!({})),
+        Shape::new("floating-subnet-id", &[("floating-subnet-id", &things.external.1)], json!({})),
+        Shape::new("floating-subnet", &[("floating-subnet", "public-*")], json!({})),
+        Shape::new("floating-subnet-regexp", &[("floating-subnet", "~^public-v.$")], json!({})),
+        Shape::new("floating-subnet-tags", &[("floating-subnet-tags", EXTERNAL_TAG)], json!({})),
+        Shape::new(
+            "ipv6",
+            &[("subnet-id", &things.subnet_of_ipv6), ("member-subnet-id", &things.subnet_of_ipv6)],
+            json!({"ipFamilies": ["IPv6"], "ipFamilyPolicy": "SingleStack"}),
+        ),
+        // OCCM takes the first family, and so do we where the network has no subnet of the second.
+        Shape::new(
+            "dual-stack",
+            &[],
+            json!({"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "PreferDualStack"}),
+        ),
         Shape::new("no-node-ports", &[], json!({"allocateLoadBalancerNodePorts": false})),
     ]
 }

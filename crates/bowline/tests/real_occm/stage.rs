@@ -23,7 +23,7 @@ const QUIET: Duration = Duration::from_secs(4);
 const POLL: Duration = Duration::from_millis(200);
 
 /// What both are told.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 8] = [
     "--cloud-provider=openstack",
     "--cluster-name=held",
     "--controllers=service",
@@ -31,7 +31,6 @@ const FLAGS: [&str; 9] = [
     "--secure-port=0",
     "--kube-api-qps=500",
     "--kube-api-burst=1000",
-    "--concurrent-service-syncs=4",
     "--v=2",
 ];
 
@@ -59,14 +58,16 @@ impl Stage {
     /// The Nodes of the servers, initialised as either manager would.
     async fn add_nodes(&self) -> anyhow::Result<()> {
         let nodes: Api<Node> = Api::all(self.client.clone());
-        for (name, id, address) in self.cloud.machines().await? {
+        for (place, (name, id, address)) in self.cloud.machines().await?.into_iter().enumerate() {
+            let of_ipv6 = format!("fd00:20::{}", place + 1);
             let node = json!({
                 "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
                 "spec": {"providerID": format!("openstack:///{id}")},
             });
             nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?;
             let addresses = json!([
-                {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},
+                {"type": "InternalIP", "address": address}, {"type": "InternalIP", "address": of_ipv6},
+                {"type": "Hostname", "address": name},
             ]);
             let status = json!({"status": {
                 "addresses": addresses, "conditions": [{"type": "Ready", "status": "True"}],
@@ -76,13 +77,20 @@ impl Stage {
         Ok(())
     }
 
-    /// Starts a manager.
-    pub(crate) fn run(&self, program: &Path, first: &[&str], name: &str) -> anyhow::Result<Manager> {
+    /// Starts a manager that works on so many Services at a time.
+    pub(crate) fn run(
+        &self,
+        program: &Path,
+        first: &[&str],
+        name: &str,
+        workers: u8,
+    ) -> anyhow::Result<Manager> {
         let log = self.cluster.folder().join(format!("{name}.log"));
         let mut command = Command::new(program);
         command
             .args(first)
             .args(FLAGS)
+            .arg(format!("--concurrent-service-syncs={workers}"))
             .arg(format!("--cloud-config={}", self.conf.display()))
             .arg(format!("--kubeconfig={}", self.kubeconfig.display()));
         Manager::start(command, log)

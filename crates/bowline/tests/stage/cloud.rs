@@ -29,15 +29,38 @@ pub(crate) struct Things {
     pub(crate) port: String,
     /// A certificate.
     pub(crate) secret: String,
+    /// A container with that certificate.
+    pub(crate) container: String,
     /// A flavor of load balancers.
     pub(crate) flavor: String,
+    /// An availability zone of load balancers.
+    pub(crate) zone: String,
+    /// The network of the servers.
+    pub(crate) network: String,
+    /// Another subnet of it, without a way out.
+    pub(crate) inner_subnet: String,
+    /// A subnet of IPv6, in a network of its own.
+    pub(crate) subnet_of_ipv6: String,
+    /// The external network, and a subnet of it with the tag [`EXTERNAL_TAG`].
+    pub(crate) external: (String, String),
 }
+
+/// The tag of the external subnet.
+pub(crate) const EXTERNAL_TAG: &str = "for-services";
 
 impl Things {
     /// What stands for them where two namespaces are compared.
     pub(crate) fn words(&self) -> Vec<(String, String)> {
         let word = |what: &str, meaning: &str| (what.to_owned(), meaning.to_owned());
-        vec![word(&self.port, "<port>"), word(&self.secret, "<secret>"), word(&self.flavor, "<flavor>")]
+        vec![
+            word(&self.port, "<port>"),
+            word(&self.secret, "<secret>"),
+            word(&self.container, "<container>"),
+            word(&self.flavor, "<flavor>"),
+            word(&self.zone, "<zone>"),
+            word(&self.inner_subnet, "<inner subnet>"),
+            word(&self.subnet_of_ipv6, "<subnet of IPv6>"),
+        ]
     }
 }
 
@@ -162,8 +185,45 @@ impl Cloud {
         let profile = self.post(&admin, Service::LoadBalancer, &lbaas("flavorprofiles"), &new).await?;
         let new = json!({"flavor": {"name": namespace, "flavor_profile_id": profile["flavorprofile"]["id"], "enabled": true}});
         let flavor = self.post(&admin, Service::LoadBalancer, &lbaas("flavors"), &new).await?;
+        let new = json!({"availability_zone_profile": {
+            "name": namespace, "provider_name": "amphora", "availability_zone_data": r#"{"compute_zone": "nova"}"#,
+        }});
+        let profile =
+            self.post(&admin, Service::LoadBalancer, &lbaas("availabilityzoneprofiles"), &new).await?;
+        let zone = format!("zone-{namespace}");
+        let new = json!({"availability_zone": {
+            "name": zone, "availability_zone_profile_id": profile["availability_zone_profile"]["id"], "enabled": true,
+        }});
+        self.post(&admin, Service::LoadBalancer, &lbaas("availabilityzones"), &new).await?;
         let text = |value: &Value| value.as_str().map(ToOwned::to_owned).with_context(|| format!("{value}"));
+        let new = json!({"name": namespace, "type": "certificate", "secret_refs": [
+            {"name": "certificate", "secret_ref": secret["secret_ref"]},
+        ]});
+        let container = self.post(&member, Service::KeyManager, "/v1/containers", &new).await?;
+        let network = self.estate.network.clone();
+        let second = if namespace == "theirs" { 1 } else { 2 };
+        let inner = json!({"network_id": network, "ip_version": 4, "cidr": format!("10.20.{second}.0/24")});
+        let inner = self.post(&member, Service::Network, "/v2.0/subnets", &json!({"subnet": inner})).await?;
+        let of_ipv6 = self.post(&member, Service::Network, "/v2.0/networks", &json!({"network": {}})).await?;
+        let of_ipv6 = json!({
+            "network_id": of_ipv6["network"]["id"], "ip_version": 6, "cidr": format!("fd00:2{second}::/64"),
+        });
+        let of_ipv6 =
+            self.post(&member, Service::Network, "/v2.0/subnets", &json!({"subnet": of_ipv6})).await?;
+        let external = (self.estate.external_network.clone(), self.estate.external_subnet.clone());
+        self.world(|world| {
+            let tag =
+                |subnet: &mut sim_openstack::network::Subnet| subnet.tags = vec![EXTERNAL_TAG.to_owned()];
+            world.state.network.subnets.update(&external.1, tag)
+        })
+        .context("no external subnet")?;
         Ok(Things {
+            container: text(&container["container_ref"])?,
+            zone,
+            network,
+            inner_subnet: text(&inner["subnet"]["id"])?,
+            subnet_of_ipv6: text(&of_ipv6["subnet"]["id"])?,
+            external,
             floating_ip: text(&floating["floatingip"]["floating_ip_address"])?,
             port: text(&port["port"]["id"])?,
             secret: text(&secret["secret_ref"])?,

@@ -11,6 +11,7 @@
 
 mod draining;
 mod faults;
+mod groups;
 mod leader;
 mod machines;
 mod nodes;

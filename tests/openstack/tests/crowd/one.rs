@@ -81,8 +81,8 @@ async fn a_service_that_goes_costs_no_more_than_upstream_and_leaves_nothing() {
     let cost = cost(&world);
     cost.print(&format!("delete a Service ({took:?})"));
     assert_eq!(cost.changes, 2, "{}", cost.detail());
-    // Upstream makes 7 calls and D polls.
-    assert!(cost.changes + cost.reads <= 7, "{}", cost.detail());
+    // Its floating IP, and at last whether anything of its name is there. Upstream makes 7 calls and D polls.
+    assert!(cost.reads <= 2, "{}", cost.detail());
     assert_eq!((world.balancers(), world.floating_ips()), (1, 1), "only the first is left");
     assert!(cost.writes <= 2, "{}", cost.detail());
     stack.stop().await;

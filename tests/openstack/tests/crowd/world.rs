@@ -25,6 +25,8 @@ pub(crate) struct World {
     pub(crate) kube: SimKube,
     pub(crate) cloud: SimService,
     pub(crate) estate: Estate,
+    /// More lines of `[LoadBalancer]`.
+    pub(crate) load_balancer: &'static str,
 }
 
 impl World {
@@ -37,15 +39,21 @@ impl World {
         // Two ports each for a thousand Services.
         config.node_ports = 20_000..=32_767;
         config.log_bodies = false;
-        Self { kube: SimKube::new(config), cloud: SimService::on_tokio_time(cloud), estate }
+        let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
+        Self { kube, cloud, estate, load_balancer: "" }
     }
 
     /// The configuration of a cluster in this cloud.
     pub(crate) fn cloud_conf(&self) -> String {
         format!(
             "[Global]\nauth-url=http://openstack.sim/identity/v3\nusername={}\npassword={}\ntenant-name={}\n\
-             domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={}\nfloating-network-id={}\n",
-            MEMBER.user, MEMBER.password, MEMBER.project, self.estate.subnet, self.estate.external_network
+             domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={}\nfloating-network-id={}\n{}\n",
+            MEMBER.user,
+            MEMBER.password,
+            MEMBER.project,
+            self.estate.subnet,
+            self.estate.external_network,
+            self.load_balancer
         )
     }
 

@@ -56,6 +56,10 @@ pub(super) struct State {
     pub(super) hangs_for: &'static str,
     /// The id that is noted of load balancers, besides the number of their ports, if anything is.
     pub(super) noted_as: Option<&'static str>,
+    /// The first step whose text begins so fails, once.
+    pub(super) fails_at: Option<&'static str>,
+    /// Ports and nodes are changed by one plan, without a look in between.
+    pub(super) all_at_once: bool,
     /// What the cloud says of its load balancers instead.
     pub(super) capability: Option<Capability<Arc<dyn AnyLoadBalancers>>>,
 }
@@ -200,17 +204,22 @@ impl LoadBalancers for FakeCloud {
             return act(Change::Delete);
         }
         let ports: Vec<_> = service.ports.iter().map(|port| port.port).collect();
-        if ports != balancer.ports {
-            return act(Change::Ports(ports));
-        }
         let mut nodes: BTreeSet<_> = request.nodes.nodes.keys().map(ToString::to_string).collect();
         // Of those that leave, who is there stays, marked.
         let leaving = request.nodes.leaving.keys().map(ToString::to_string);
         let there = |name: &String| balancer.nodes.iter().any(|node| node.trim_start_matches('~') == name);
         nodes.extend(leaving.filter(there).map(|name| format!("~{name}")));
+        let removed = balancer.nodes.difference(&nodes).count();
+        let set = SetChange { before: balancer.nodes.len(), removed };
+        if ports != balancer.ports {
+            let step = |change| FakeStep { uid: service.uid.to_string(), change };
+            let rest = Planned::new(step(Change::Nodes(nodes, set)), "they differ").at_once();
+            let rest = Some(rest).filter(|_rest| self.state().all_at_once);
+            let first = Planned::new(step(Change::Ports(ports)), "they differ");
+            return Plan::Act(std::iter::once(first).chain(rest).collect());
+        }
         if nodes != balancer.nodes {
-            let removed = balancer.nodes.difference(&nodes).count();
-            return act(Change::Nodes(nodes, SetChange { before: balancer.nodes.len(), removed }));
+            return act(Change::Nodes(nodes, set));
         }
         let ip = "192.0.2.1".parse().ok();
         Plan::Settled(LoadBalancerStatus { ingress: vec![Ingress { ip, ..Ingress::default() }] })
@@ -244,6 +253,10 @@ impl LoadBalancers for FakeCloud {
             .map(Duration::from_secs)
     }
 
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        service.annotations.get("fake/label").map(ToOwned::to_owned).into_iter().collect()
+    }
+
     fn concluded(&self, Reconciled { what, took, failed }: Reconciled) {
         let end = if failed { "failed" } else { "done" };
         self.state().ended.push(format!("{what:?} {end} {} s", took.as_secs()));
@@ -264,6 +277,10 @@ impl FakeCloud {
         let mut state = self.state();
         if let Some(failure) = state.failures.pop() {
             return Err(failure);
+        }
+        if state.fails_at.is_some_and(|beginning| step.to_string().starts_with(beginning)) {
+            state.fails_at = None;
+            return Err(CloudError::transient("502"));
         }
         state.changes.push(step.to_string());
         let (uid, building) = (step.uid.clone(), state.builds_slowly);

@@ -34,6 +34,22 @@ async fn a_new_node_is_given_to_every_load_balancer_whatever_its_traffic_policy(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_label_by_which_a_service_chooses_nodes_brings_that_service_and_no_other() {
+    let relabel = async |cluster: &Cluster, cloud: &FakeCloud| {
+        cluster.put("choosy", |s| s["metadata"]["annotations"]["fake/label"] = json!("gpu"));
+        seconds(30).await;
+        cloud.state().looks.clear();
+        for (label, looks) in [("pool", 0), ("gpu", 1)] {
+            cluster.edit_node("a", |node| node["metadata"]["labels"][label] = json!("yes"));
+            seconds(10).await;
+            assert_eq!(cloud.state().looks.len(), looks, "{label}: {:?}", cloud.state().looks);
+        }
+    };
+    let (_, cloud, _) = after(relabel).await;
+    assert_eq!(cloud.state().looks, [1]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_burst_of_nodes_costs_one_round() {
     let burst = async |cluster: &Cluster, _: &FakeCloud| {
         for n in 0..20 {

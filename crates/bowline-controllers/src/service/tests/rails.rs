@@ -33,6 +33,23 @@ async fn nodes_that_stay_away_are_taken_out_after_a_second_look() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn steps_that_may_follow_at_once_need_no_look_in_between_and_one_that_fails_is_tried_again() {
+    for failing in [false, true] {
+        let (cluster, cloud) = (Cluster::with_nodes(&["a", "b"]), FakeCloud::default());
+        cloud.state().all_at_once = true;
+        cluster.put("web", |_| {});
+        if failing {
+            // The last first: the creation and the ports succeed, then the nodes fail.
+            cloud.state().fails_at = Some("nodes");
+        }
+        run(&cluster, &cloud, seconds(60)).await;
+        assert_eq!(cloud.changes(), ["create s-web", "ports s-web [80]", "nodes s-web a,b"]);
+        // Nothing there, the new one, all of it; after a failure once more.
+        assert_eq!(cloud.state().looks.len(), if failing { 4 } else { 3 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_never_found_again_is_created_three_times_an_hour_at_most() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
     cloud.state().forgetful = true;

@@ -41,13 +41,16 @@ impl Balancers {
             }
             Action::DeleteFloatingIp(id) => {
                 let result = deleted(neutron.delete_floating_ip(id).await);
+                if result.is_ok() {
+                    self.memory.gave_back(id);
+                }
                 self.memory.forget_floating(None, Some(id));
                 result
             }
             Action::CreateGroup { name, description } => {
                 let new = SecurityGroupCreate { name: name.clone(), description: description.clone() };
                 let made = neutron.create_security_group(&new).await;
-                made.map(|made| self.made_groups.made(name, made.id, Instant::now()))
+                made.map(|made| self.made_groups.made(name, made, Instant::now()))
             }
             Action::DeleteRule(id, _rule) => deleted(neutron.delete_security_group_rule(id).await),
             Action::AddPortGroup { port, group } => {

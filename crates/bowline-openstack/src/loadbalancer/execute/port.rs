@@ -1,12 +1,12 @@
 //! The security groups of ports: one is added, or taken off, and the others stay.
 //!
-//! Many Services have a group each on the port of the same Node. What a look saw of such a port is old as soon as another of them
-//! was served, so a step says what becomes of its own group only; the others are read right before they are written. In this
-//! process one after the other does that. Somebody else who changes the port in between makes Neutron refuse ours by the revision,
-//! and then it is read once more.
+//! Many Services have a group each on the port of the same Node, so a step says what becomes of its own group only. The others are
+//! those that the port had when it was last seen here, by a look or by our own write. In this process one after the other does
+//! that. Whatever anybody else changed since then makes Neutron refuse ours by the revision, and then the port is read: how old the
+//! knowledge is does not matter. Without a revision it is read right before it is written.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bowline_cloud::{CloudError, ErrorClass};
 use openstack_client::network::{Network, Port, PortUpdate};
@@ -21,29 +21,66 @@ const TRIES: usize = 3;
 /// What HTTP calls a revision that is stale.
 const STALE: u16 = 412;
 
-/// Turns of so many ports are kept before those that nobody holds are forgotten.
-const KEPT: usize = 1024;
+/// So many ports are known before those that nobody changes are forgotten.
+const KEPT: usize = 4096;
 
-/// Who changes a port waits for its turn.
+/// Who changes a port waits for its turn; and what the ports were when they were last seen.
 #[derive(Debug, Default)]
-pub(in crate::loadbalancer) struct PortTurns(Mutex<HashMap<PortId, Weak<tokio::sync::Mutex<()>>>>);
+pub(in crate::loadbalancer) struct PortTurns(Mutex<HashMap<PortId, Entry>>);
+
+#[derive(Debug, Default)]
+struct Entry {
+    turn: Arc<tokio::sync::Mutex<()>>,
+    seen: Option<Seen>,
+}
+
+/// The groups of a port at a revision.
+#[derive(Debug, Clone)]
+struct Seen {
+    revision: u64,
+    groups: Vec<SecurityGroupId>,
+}
 
 impl PortTurns {
     async fn hold(&self, port: &PortId) -> OwnedMutexGuard<()> {
-        self.turn(port).lock_owned().await
+        let turn = Arc::clone(&self.lock_with_room().entry(port.clone()).or_default().turn);
+        turn.lock_owned().await
     }
 
-    fn turn(&self, port: &PortId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turn) = turns.get(port).and_then(Weak::upgrade) {
-            return turn;
+    /// Notes ports as they are. What was seen at a later revision stays.
+    pub(in crate::loadbalancer) fn sees<'p>(&self, ports: impl IntoIterator<Item = &'p Port>) {
+        for port in ports {
+            let (Some(revision), Some(groups)) = (port.revision_number, &port.security_groups) else {
+                continue;
+            };
+            let mut ports = self.lock_with_room();
+            let entry = ports.entry(port.id.clone()).or_default();
+            if entry.seen.as_ref().is_none_or(|seen| seen.revision < revision) {
+                entry.seen = Some(Seen { revision, groups: groups.clone() });
+            }
         }
-        if turns.len() >= KEPT {
-            turns.retain(|_port, turn| turn.strong_count() > 0);
+    }
+
+    fn seen(&self, port: &PortId) -> Option<Seen> {
+        self.lock().get(port).and_then(|entry| entry.seen.clone())
+    }
+
+    fn forget(&self, port: &PortId) {
+        if let Some(entry) = self.lock().get_mut(port) {
+            entry.seen = None;
         }
-        let turn = Arc::default();
-        turns.insert(port.clone(), Arc::downgrade(&turn));
-        turn
+    }
+
+    fn lock_with_room(&self) -> MutexGuard<'_, HashMap<PortId, Entry>> {
+        let mut ports = self.lock();
+        if ports.len() >= KEPT {
+            ports.retain(|_port, entry| Arc::strong_count(&entry.turn) > 1);
+        }
+        ports
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PortId, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -55,7 +92,7 @@ pub(in crate::loadbalancer) async fn add_group(
     group: &SecurityGroupId,
 ) -> Result<(), CloudError> {
     let _held = turns.hold(port).await;
-    change(network, port, |own| with(own, group)).await
+    change(network, turns, port, |own| with(own, group)).await
 }
 
 /// Takes a group off a port. Nothing is written if it does not have it, or is gone.
@@ -66,29 +103,53 @@ pub(in crate::loadbalancer) async fn remove_group(
     group: &SecurityGroupId,
 ) -> Result<(), CloudError> {
     let _held = turns.hold(port).await;
-    match change(network, port, |own| without(own, group)).await {
+    match change(network, turns, port, |own| without(own, group)).await {
         Err(error) if error.class() == ErrorClass::NotFound => Ok(()),
         result => result,
     }
 }
 
-/// Reads a port and gives it what `other` makes of its groups, if that is something else.
+/// Gives a port what `other` makes of its groups, if that is something else. What was seen earlier is only good for a write that
+/// Neutron checks: that nothing is to be done is said of what is read now.
 async fn change(
     network: &Network,
+    turns: &PortTurns,
     id: &PortId,
     other: impl Fn(&[SecurityGroupId]) -> Option<Vec<SecurityGroupId>>,
 ) -> Result<(), CloudError> {
+    if let Some(Seen { revision, groups }) = turns.seen(id)
+        && let Some(groups) = other(&groups)
+    {
+        match write(network, turns, id, groups, Some(revision)).await {
+            Err(error) if is_stale(&error) => {}
+            result => return result.map_err(refused),
+        }
+    }
     let mut tries = 1;
     loop {
         let port = network.port(id).await.map_err(refused)?;
+        turns.sees([&port]);
         let Some(groups) = other(told(&port)?) else { return Ok(()) };
-        let update = PortUpdate { security_groups: Some(groups), ..PortUpdate::default() };
-        match network.update_port(id, &update, port.revision_number).await {
-            Ok(_changed) => return Ok(()),
+        match write(network, turns, id, groups, port.revision_number).await {
             Err(error) if is_stale(&error) && tries < TRIES => tries += 1,
-            Err(error) => return Err(refused(error)),
+            result => return result.map_err(refused),
         }
     }
+}
+
+async fn write(
+    network: &Network,
+    turns: &PortTurns,
+    id: &PortId,
+    groups: Vec<SecurityGroupId>,
+    revision: Option<u64>,
+) -> Result<(), Error> {
+    // Also if nobody is there any more to hear the answer.
+    turns.forget(id);
+    let update = PortUpdate { security_groups: Some(groups), ..PortUpdate::default() };
+    let changed = network.update_port(id, &update, revision).await?;
+    turns.sees([&changed]);
+    Ok(())
 }
 
 /// The groups of a port. Of one that does not tell them nothing could be kept.

@@ -38,6 +38,8 @@ pub struct Asked<'a> {
     pub targets: &'a Targets,
     /// The group, if it was made a moment ago: a list that lags behind does not show it.
     pub made: Option<&'a SecurityGroupId>,
+    /// The group as it was just made, if nothing was done with it since then: it need not be read.
+    pub untouched: Option<&'a SecurityGroup>,
 }
 
 /// Looks for the group of one Service: by its name, then for the ports that have it, then, if there are Nodes without it, for theirs.
@@ -50,6 +52,11 @@ pub async fn observe(
     project: &ProjectId,
     asked: Asked<'_>,
 ) -> Result<Observed, GroupError> {
+    if let Some(untouched) = asked.untouched {
+        let targets: Vec<&Target> = asked.targets.nodes.iter().collect();
+        let ports = ports_of(network, project, &targets).await?;
+        return Ok(assemble(Some(untouched.clone()), asked.targets, &Index::of(&ports)));
+    }
     let query =
         SecurityGroupQuery { project_id: Some(project.clone()), ..SecurityGroupQuery::by_name(asked.name) };
     let listed = network.security_groups(&query).of(PAGE_SIZE).all().await?;

@@ -24,6 +24,11 @@ impl NodeSelector {
         Some(Self(labels))
     }
 
+    /// The labels that count.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Whether a Node fits. A label without a value has to be there with any value.
     #[must_use]
     pub fn fits(&self, node: &NodeView) -> bool {

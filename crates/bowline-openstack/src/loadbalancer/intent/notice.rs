@@ -65,6 +65,19 @@ pub(super) fn notices(
         );
         tell(IGNORED, message);
     }
+    let network = reader.text(&annotations::NETWORK_ID);
+    if network.is_some()
+        && !around.config.subnet_id.is_empty()
+        && reader.text(&annotations::SUBNET_ID).is_none()
+    {
+        // As with OCCM: both are sent, and Octavia takes the subnet.
+        let message = format!(
+            "annotation {} has no effect while cloud.conf has a subnet-id, which says where load balancers stand; add annotation {}",
+            annotations::NETWORK_ID.key,
+            annotations::SUBNET_ID.key
+        );
+        tell(IGNORED, message);
+    }
     if speech.leaves_out(service) {
         let message =
             "PROXY, X-Forwarded-For and TLS count for TCP ports; the other ports are passed on as they are";

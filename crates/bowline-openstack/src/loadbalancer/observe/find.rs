@@ -17,6 +17,7 @@ use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::{Children, FoundBalancer, FoundBy};
 use crate::loadbalancer::memory::Memory;
 use crate::loadbalancer::names::Names;
+use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::trouble::Trouble;
 
 /// As many as a cloud gives at once.
@@ -35,6 +36,7 @@ pub(super) struct Look {
     /// Whether it had an address before: only then something of another provider can be there.
     had_address: bool,
     removes: bool,
+    ownership: Ownership,
 }
 
 /// Where a Service's load balancer is.
@@ -53,18 +55,38 @@ struct Index {
 }
 
 impl Look {
-    pub(super) fn of(request: &LoadBalancerRequest, wish: &Wish, memory: &Memory) -> Self {
+    pub(super) fn of(
+        request: &LoadBalancerRequest,
+        wish: &Wish,
+        memory: &Memory,
+        ownership: Ownership,
+    ) -> Self {
         let (names, named) = match wish {
             Wish::Ensure(intent) => (intent.names.clone(), intent.load_balancer.clone()),
             Wish::Remove(removal) => (removal.names.clone(), removal.load_balancer.clone()),
         };
         Self {
-            remembered: memory.named(&names.load_balancer()),
+            // Of a name that was cut nobody knows whose it is.
+            remembered: memory.named(&names.load_balancer()).filter(|_id| !names.is_cut()),
+            ownership,
             names,
             named,
             had_address: !request.service.status.ingress.is_empty(),
             removes: request.purpose == Purpose::Remove,
         }
+    }
+
+    /// Those of the Service's name that may be its own. A name that was cut may be another's, whose tag says so; and of several
+    /// the one that bears the tag of the Service is its own.
+    fn own(&self, mut namesakes: Vec<LoadBalancer>) -> Vec<LoadBalancer> {
+        if self.names.is_cut() {
+            namesakes.retain(|one| !self.ownership.is_of_others(&one.tags));
+        }
+        let is_ours = |one: &LoadBalancer| self.ownership.is_of_service(&one.tags);
+        if namesakes.iter().filter(|one| is_ours(one)).count() == 1 {
+            namesakes.retain(is_ours);
+        }
+        namesakes
     }
 
     /// How one that is remembered was found at first.
@@ -102,7 +124,9 @@ impl Balancers {
             Ok(project) => project,
             Err(trouble) => return looks.iter().map(|_look| Err(trouble.clone())).collect(),
         };
-        let index = if looks.len() > FEW {
+        let now = Instant::now();
+        let to_read = looks.iter().filter(|look| self.is_to_be_read(look, now)).count();
+        let index = if to_read > FEW {
             match self.every_balancer(&project).await {
                 Ok(all) => Some(Index::of(&all)),
                 Err(trouble) => return looks.iter().map(|_look| Err(trouble.clone())).collect(),
@@ -112,6 +136,20 @@ impl Balancers {
         };
         let find = |look| self.find_one(look, index.as_ref(), &project, began);
         together(looks.iter().map(find).collect()).await
+    }
+
+    /// Whether a list of all spares a read: not for what is known from a moment ago, nor for what has no id yet, which is asked
+    /// for by its name before it is believed not to be there.
+    fn is_to_be_read(&self, look: &Look, now: Instant) -> bool {
+        let id = look.named.as_ref().or(look.remembered.as_ref());
+        id.is_some_and(|id| {
+            self.memory.just_answered(id, now).is_none() && !self.is_seen_by_name(look, id, now)
+        })
+    }
+
+    /// Whether we have just deleted it and its name tells all that is to be known: who goes looks for that at last in any case.
+    fn is_seen_by_name(&self, look: &Look, id: &LoadBalancerId, now: Instant) -> bool {
+        look.removes && self.memory.deleted(id, now).is_some_and(|name| name == look.names.load_balancer())
     }
 
     /// All load balancers of the project, in a list that begins now.
@@ -139,7 +177,11 @@ impl Balancers {
             let version = self.memory.version(&balancer.id, began);
             Some(FoundBalancer { balancer, by, children: Children::Busy, version })
         };
-        if let Some(id) = &look.named {
+        let now = Instant::now();
+        let by_id = |id: &LoadBalancerId| {
+            self.memory.just_answered(id, now).is_some() || !self.is_seen_by_name(look, id, now)
+        };
+        if let Some(id) = look.named.as_ref().filter(|id| by_id(id)) {
             match self.by_id(id, index).await? {
                 Some(balancer) if is_foreign(&balancer, project) => {
                     if !look.removes {
@@ -154,7 +196,8 @@ impl Balancers {
             }
         }
         let name = look.names.load_balancer();
-        if let Some(id) = look.remembered.as_ref().filter(|id| look.named.as_ref() != Some(id)) {
+        let remembered = look.remembered.as_ref().filter(|id| look.named.as_ref() != Some(id) && by_id(id));
+        if let Some(id) = remembered {
             if let Some(balancer) = self.by_id(id, index).await? {
                 let by = look.by(&balancer);
                 at.balancer = found(balancer, by);
@@ -162,12 +205,12 @@ impl Balancers {
             }
             self.memory.forget(&name);
         }
-        let mut candidates = self.by_name(&name, index, project, look.removes).await?;
+        let mut candidates = self.by_name(&name, look, index, project).await?;
         let mut by = FoundBy::Name;
         // One that Kubernetes' own provider made was never named on its Service.
         if candidates.is_empty() && look.had_address && look.named.is_none() && look.remembered.is_none() {
             let legacy = look.names.legacy_load_balancer();
-            candidates = self.by_name(legacy, index, project, look.removes).await?;
+            candidates = self.by_name(legacy, look, index, project).await?;
             by = FoundBy::LegacyName;
         }
         match candidates.len() {
@@ -179,7 +222,7 @@ impl Balancers {
             1 => at.balancer = candidates.pop().and_then(|balancer| found(balancer, by)),
             _ => at.namesakes = candidates.into_iter().map(|balancer| balancer.id).collect(),
         }
-        if let Some(found) = &at.balancer {
+        if let Some(found) = at.balancer.as_ref().filter(|_found| !look.names.is_cut()) {
             self.memory.remember(name, found.balancer.id.clone());
         }
         Ok(at)
@@ -203,6 +246,7 @@ impl Balancers {
                 Err(error) => return Err(error.into()),
             },
         };
+        let found = self.memory.as_it_is(found, now);
         if found.provisioning_status == ProvisioningStatus::Deleted {
             return Ok(None);
         }
@@ -215,25 +259,29 @@ impl Balancers {
     async fn by_name(
         &self,
         name: &str,
+        look: &Look,
         index: Option<&Index>,
         project: &ProjectId,
-        removes: bool,
     ) -> Result<Vec<LoadBalancer>, Trouble> {
         let listed = index.map(|index| index.by_name(name)).unwrap_or_default();
-        let mut found = living(listed, name);
+        let now = Instant::now();
+        let as_they_are = |listed: Vec<LoadBalancer>| {
+            let listed = listed.into_iter().map(|one| self.memory.as_it_is(one, now)).collect();
+            look.own(living(listed, name))
+        };
+        let mut found = as_they_are(listed);
         if found.is_empty() {
             let query =
                 LoadBalancerQuery { project_id: Some(project.clone()), ..LoadBalancerQuery::by_name(name) };
-            found = living(self.client.load_balancer().load_balancers(&query).all().await?, name);
+            found = as_they_are(self.client.load_balancer().load_balancers(&query).all().await?);
         }
         let going =
             |balancer: &LoadBalancer| balancer.provisioning_status == ProvisioningStatus::PendingDelete;
-        if found.iter().any(|balancer| !going(balancer)) || !removes {
+        if found.iter().any(|balancer| !going(balancer)) || !look.removes {
             found.retain(|balancer| !going(balancer));
         } else {
             found.truncate(1);
         }
-        let now = Instant::now();
         found.iter().for_each(|balancer| self.memory.sees(balancer, now));
         Ok(found)
     }

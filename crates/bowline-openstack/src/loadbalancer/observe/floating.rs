@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::{FloatingIp, FloatingIpQuery};
 use openstack_client::{PortId, ProjectId};
 use tokio::time::Instant;
@@ -27,6 +28,9 @@ impl Balancers {
         let (mut known, mut asked, mut expected) = (ByPort::new(), BTreeSet::new(), BTreeSet::new());
         for (run, at) in found.iter().flatten() {
             let (Some(port), Some(found)) = (port_of(at), &at.balancer) else { continue };
+            if can_only_wait(run, &found.balancer) {
+                continue;
+            }
             match self.memory.floating(port, &found.balancer, now) {
                 Some(floating) => drop(known.insert(port.clone(), floating)),
                 None => {
@@ -103,6 +107,11 @@ impl Balancers {
         for one in &floating.attached {
             self.memory.led_to(&service.uid, &one.id);
         }
+        if let (Wish::Remove(_), Some(own)) =
+            (&run.wish, at.balancer.as_ref().and_then(|at| at.balancer.vip_address))
+        {
+            self.memory.accounts_for(&service.uid, own);
+        }
         let had_one = !service.status.ingress.is_empty() || self.memory.has_led_any(&service.uid);
         let (names, looks_for_left) = match &run.wish {
             Wish::Ensure(intent) => {
@@ -119,7 +128,10 @@ impl Balancers {
                 let bare = at.balancer.is_some() && floating.attached.is_empty();
                 (&intent.names, bare && had_one && wish.is_some())
             }
-            Wish::Remove(removal) => (&removal.names, at.balancer.is_none()),
+            Wish::Remove(removal) => {
+                let may_be_left = self.memory.may_be_left(&service.uid, known_address(service));
+                (&removal.names, at.balancer.is_none() && may_be_left && !removal.keep_floating_ip)
+            }
         };
         if looks_for_left {
             let description = names.floating_ip_description();
@@ -129,11 +141,32 @@ impl Balancers {
             let ours = |one: &FloatingIp| {
                 let was_ours =
                     Some(one.floating_ip_address) == known || self.memory.has_led(&service.uid, &one.id);
-                one.description == description && one.port_id.is_none() && was_ours
+                one.description == description && was_ours
             };
-            floating.left = self.floating_by(query).await?.into_iter().filter(ours).collect();
+            for one in self.floating_by(query).await?.into_iter().filter(ours) {
+                let is_left = match &one.port_id {
+                    Some(port) => self.is_idle(port).await?,
+                    None => true,
+                };
+                if is_left {
+                    floating.left.push(one);
+                }
+            }
         }
         Ok(floating)
+    }
+
+    /// Whether a port is of no use: it belongs to nothing, and no load balancer stands on it. So is one that a person gave to a load
+    /// balancer that is gone. One that a person led a floating IP to by hand is in use.
+    async fn is_idle(&self, port: &PortId) -> Result<bool, Trouble> {
+        match self.client.network().port(port).await {
+            Ok(found) if !found.device_owner.is_empty() => return Ok(false),
+            Ok(_found) => {}
+            Err(error) if error.is_not_found() => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+        let balancers = self.every_balancer(&self.project().await?).await?;
+        Ok(!balancers.iter().any(|balancer| balancer.vip_port_id.as_ref() == Some(port)))
     }
 
     async fn floating_by(&self, query: FloatingIpQuery) -> Result<Vec<FloatingIp>, Trouble> {
@@ -148,6 +181,11 @@ fn port_of(at: &At) -> Option<&PortId> {
     let balancer = &at.balancer.as_ref()?.balancer;
     let of_ipv6 = balancer.vip_address.is_some_and(|address| address.is_ipv6());
     balancer.vip_port_id.as_ref().filter(|_port| !of_ipv6)
+}
+
+/// Whether there is nothing to do about floating IPs before Octavia is done: for who goes, its load balancer comes first.
+fn can_only_wait(run: &Run<'_>, balancer: &LoadBalancer) -> bool {
+    matches!(run.wish, Wish::Remove(_)) && balancer.provisioning_status.is_pending()
 }
 
 /// Whether a floating IP is likely to be there.

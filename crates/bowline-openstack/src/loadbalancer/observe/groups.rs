@@ -4,6 +4,7 @@
 //! leaves none behind, whatever is configured.
 
 use bowline_cloud::{CloudError, Doubt};
+use openstack_client::network::SecurityGroup;
 use openstack_client::{ProjectId, SecurityGroupId};
 use tokio::time::Instant;
 
@@ -17,6 +18,7 @@ struct Search {
     name: String,
     targets: Targets,
     made: Option<SecurityGroupId>,
+    untouched: Option<SecurityGroup>,
 }
 
 impl Balancers {
@@ -47,6 +49,8 @@ impl Balancers {
         }
         let sight = &referred.sight;
         match (&sight.run.wish, &referred.references) {
+            // Before there is a load balancer nothing is done about its group.
+            (Wish::Ensure(_), Some(_)) if sight.at.balancer.is_none() => None,
             (Wish::Ensure(intent), Some(references)) => {
                 let targets = Targets::of(intent, &sight.run.request.nodes, &references.members);
                 Some(self.search_for(intent.names.security_group(), targets))
@@ -61,8 +65,10 @@ impl Balancers {
     }
 
     fn search_for(&self, name: String, targets: Targets) -> Search {
-        let made = self.made_groups.named(&name, Instant::now());
-        Search { name, targets, made }
+        let now = Instant::now();
+        let (made, untouched) =
+            (self.made_groups.named(&name, now), self.made_groups.take_untouched(&name, now));
+        Search { name, targets, made, untouched }
     }
 
     async fn observe_groups(
@@ -74,7 +80,12 @@ impl Balancers {
         let asked: Vec<Asked<'_>> = searches
             .iter()
             .flatten()
-            .map(|search| Asked { name: &search.name, targets: &search.targets, made: search.made.as_ref() })
+            .map(|search| Asked {
+                name: &search.name,
+                targets: &search.targets,
+                made: search.made.as_ref(),
+                untouched: search.untouched.as_ref(),
+            })
             .collect();
         let answers = if asked.len() > FEW {
             match observe_many(&network, project, &asked).await {
@@ -109,6 +120,7 @@ impl Balancers {
             return Ok(Grouped { referred, wanted: None, found });
         };
         let Observed { found, ports } = seen?;
+        self.port_turns.sees(found.iter().flat_map(|found| &found.ports).chain(&ports));
         let wanted = match &referred.sight.run.wish {
             Wish::Ensure(intent) => {
                 let ranges = self.ranges.of(&network, &search.targets.subnets(&ports)).await?;

@@ -7,7 +7,7 @@ use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
 use openstack_client::load_balancer::{Listener, LoadBalancerUpdate, ProvisioningStatus};
 
 use super::claim::Claim;
-use super::{LoadBalancerPlan, Steps, children, claim, refuse, there, wait};
+use super::{LoadBalancerPlan, Steps, children, claim, in_one_go, refuse, there, wait};
 use crate::loadbalancer::found::{Children, Found, Tree};
 use crate::loadbalancer::group;
 use crate::loadbalancer::intent::Removal;
@@ -46,7 +46,7 @@ pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
 }
 
 fn act(steps: Steps) -> LoadBalancerPlan {
-    if steps.is_empty() { Plan::Settled(LoadBalancerStatus::default()) } else { Plan::Act(steps) }
+    if steps.is_empty() { Plan::Settled(LoadBalancerStatus::default()) } else { Plan::Act(in_one_go(steps)) }
 }
 
 /// Whether the load balancer goes as well. What bears no sign of this Service was never its own, whatever it is called.

@@ -39,10 +39,33 @@ async fn a_service_that_goes_leaves_nothing_and_is_proven_gone() {
     stage.clear();
     stage.drive(&mut gone, Purpose::Remove).await.settled();
     assert_eq!(stage.mutating(), 2, "{:?}", stage.counts());
+    // The load balancer, its floating IP, and at last whether anything of its name is there.
+    assert!(stage.reads() <= 3, "{} reads: {:?}", stage.reads(), stage.counts());
     stage.simulation.sim.with(|cloud| {
         let state = cloud.state();
         assert!(state.load_balancer.load_balancers.is_empty() && state.network.floating_ips.is_empty());
     });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_managed_security_group_costs_nine_changes_and_few_reads_and_ports_are_not_read_for_each_service() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    stage.drive(&mut service("first", 1), Purpose::Ensure).await.settled();
+    let mut web = service("web", 1);
+    stage.clear();
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    // The load balancer, its floating IP, the group, its rule, two rules that Neutron gave it, three ports.
+    assert_eq!(stage.mutating(), 9, "{:?}", stage.counts());
+    // OCCM makes 19 besides its polls.
+    assert!(stage.reads() <= 12, "{} reads: {:?}", stage.reads(), stage.counts());
+    let single = |counts: &[String]| counts.iter().any(|count| count.ends_with("GET /v2.0/ports/{id}"));
+    assert!(!single(&stage.counts()), "{:?}", stage.counts());
+    tokio::time::advance(Duration::from_secs(60)).await;
+    stage.clear();
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!(stage.mutating(), 6, "{:?}", stage.counts());
+    assert!(stage.reads() <= 6, "{} reads: {:?}", stage.reads(), stage.counts());
+    assert!(!single(&stage.counts()), "{:?}", stage.counts());
 }
 
 #[tokio::test(start_paused = true)]

@@ -60,15 +60,82 @@ async fn two_of_one_name_are_told_and_neither_is_chosen() {
     stage.edit_balancer("kube_service_kubernetes_default_other", |balancer| {
         balancer.name = "kube_service_kubernetes_default_web".to_owned();
     });
+    // One of them says by its tag that it is the Service's own.
     stage.restart("sim");
     let (_, found) = stage.ensured(&service("web", 1)).await;
-    assert_eq!((found.namesakes.len(), found.balancer.is_none()), (2, true));
+    assert!(found.namesakes.is_empty() && found.balancer.unwrap().balancer.tags.contains(&tag_of("web")));
+    for tags in [vec![], vec![tag_of("web")]] {
+        stage.simulation.edit(|state| {
+            let all = &mut state.load_balancer.load_balancers;
+            for id in all.find_ids("name", "kube_service_kubernetes_default_web") {
+                all.update(&id, |one| one.tags = tags.clone()).unwrap();
+            }
+        });
+        stage.restart("sim");
+        let (_, found) = stage.ensured(&service("web", 1)).await;
+        assert_eq!((found.namesakes.len(), found.balancer.is_none()), (2, true), "{tags:?}");
+    }
 }
+
+fn tag_of(name: &str) -> String {
+    format!("bowline-service:uid-of-{name}")
+}
+
+#[tokio::test(start_paused = true)]
+async fn services_whose_names_are_cut_to_the_same_have_a_load_balancer_each() {
+    let mut stage = Stage::new();
+    stage.cluster = "a-cluster-with-a-name-that-is-far-too-long-".repeat(6).leak();
+    let mut services = [service("one", 1), service("two", 1)];
+    for service in &mut services {
+        stage.drive(service, Purpose::Ensure).await.settled();
+    }
+    let ids = services.clone().map(|service| service.annotations.get(ID).unwrap().to_owned());
+    assert_ne!(ids[0], ids[1]);
+    // Without their notes, as if they could not be written.
+    stage.restart("sim");
+    for (name, id) in [("one", &ids[0]), ("two", &ids[1])] {
+        assert_eq!(id_of(&stage.ensured(&service(name, 1)).await.1), *id);
+    }
+    let removal = stage.look(&service("three", 1), Purpose::Remove).await;
+    assert!(matches!(removal, Evidence::Absent(_)), "a third has none: {removal:?}");
+    stage.drive(&mut services[0], Purpose::Remove).await.settled();
+    assert_eq!(id_of(&stage.ensured(&services[1]).await.1), ids[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_octavia_was_told_to_delete_is_not_deleted_twice_although_it_looks_as_before() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let shown =
+        stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.iter().next().cloned());
+    while stage
+        .simulation
+        .sim
+        .with(|cloud| cloud.log().count(Service::LoadBalancer, &http::Method::DELETE, DELETE))
+        == 0
+    {
+        assert!(stage.one_round(&mut web, Purpose::Remove).await.is_some());
+    }
+    // As one API server of Octavia that lags behind the other.
+    let status = shown.unwrap().provisioning_status;
+    stage.edit_balancer("kube_service_kubernetes_default_web", |one| one.provisioning_status = status);
+    tokio::time::advance(std::time::Duration::from_secs(5)).await;
+    stage.clear();
+    assert!(stage.one_round(&mut web, Purpose::Remove).await.is_none(), "it waits");
+    assert_eq!(stage.mutating(), 0);
+    tokio::time::advance(std::time::Duration::from_secs(60)).await;
+    assert!(stage.one_round(&mut web, Purpose::Remove).await.is_some(), "the order was lost");
+    assert_eq!(stage.mutating(), 1);
+}
+
+/// How the log calls the deletion of a load balancer.
+const DELETE: &str = "/v2.0/lbaas/loadbalancers/{id}";
 
 #[tokio::test(start_paused = true)]
 async fn what_a_list_does_not_show_is_asked_for_directly() {
     let mut stage = Stage::new();
-    let mut services: Vec<_> = (0..8).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let mut services: Vec<_> = (0..12).map(|number| service(&format!("web-{number}"), 1)).collect();
     stage.drive_all(&mut services, Purpose::Ensure).await;
     // Half of them with their id, half by name.
     let bare = services.iter().enumerate().map(|(number, noted)| {

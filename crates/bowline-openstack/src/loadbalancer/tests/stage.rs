@@ -212,7 +212,7 @@ impl Stage {
                     batch.iter().map(|place| self.request(&services[*place], purpose)).collect();
                 let observed = LoadBalancers::observe(&self.balancers, &requests).await;
                 for ((place, request), evidence) in batch.iter().zip(&requests).zip(observed) {
-                    match self.conclude(&mut services[*place], request, evidence).await {
+                    match self.conclude(&mut services[*place], request, evidence, true).await {
                         Some(Some(end)) => ends[*place] = Some(end),
                         Some(None) => open.push(*place),
                         None => waiting.push(*place),
@@ -244,15 +244,16 @@ impl Stage {
     ) -> Option<Option<End>> {
         let request = self.request(service, purpose);
         let evidence = LoadBalancers::observe(&self.balancers, std::slice::from_ref(&request)).await.pop();
-        self.conclude(service, &request, evidence.unwrap()).await
+        self.conclude(service, &request, evidence.unwrap(), false).await
     }
 
-    /// The end, or none; nothing at all if it waits.
+    /// The end, or none; nothing at all if it waits. `further`: with the steps that need no look in between.
     async fn conclude(
         &self,
         service: &mut Arc<ServiceView>,
         request: &LoadBalancerRequest,
         evidence: Evidence<Observed>,
+        further: bool,
     ) -> Option<Option<End>> {
         let observed = match evidence.known() {
             Ok(observed) => observed,
@@ -269,10 +270,13 @@ impl Stage {
                 Some(Some(End::Settled(status)))
             }
             Plan::Act(steps) => {
-                match LoadBalancers::execute(&self.balancers, &steps[0].step, &Unfenced).await {
-                    // Somebody was faster: it is looked at again.
-                    Err(error) if error.class() == ErrorClass::Conflict => {}
-                    result => result.unwrap(),
+                let rest = steps.iter().skip(1).take_while(|planned| further && planned.at_once);
+                for planned in steps.iter().take(1).chain(rest) {
+                    match LoadBalancers::execute(&self.balancers, &planned.step, &Unfenced).await {
+                        // Somebody was faster: it is looked at again.
+                        Err(error) if error.class() == ErrorClass::Conflict => break,
+                        result => result.unwrap(),
+                    }
                 }
                 Some(None)
             }

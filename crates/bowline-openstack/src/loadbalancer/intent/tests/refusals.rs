@@ -44,6 +44,39 @@ fn every_wrong_value_is_refused_with_key_value_and_what_is_accepted() {
 }
 
 #[test]
+fn what_ovn_does_not_speak_is_refused_with_what_to_do_and_passed_on_for_other_than_tcp() {
+    let secret = "https://kms/v1/secrets/11111111-2222-3333-4444-555555555555";
+    for (key, value) in
+        [("proxy-protocol", "v2"), ("x-forwarded-for", "true"), ("default-tls-container-ref", secret)]
+    {
+        let problems = Case::new().ovn().with(key, value).problems();
+        let [problem] = &*problems else { panic!("{key}: {problems:?}") };
+        assert!(
+            problem.contains("provider ovn") && problem.contains(key) && problem.contains("remove it"),
+            "{problem}"
+        );
+        let udp = Case::new()
+            .ovn()
+            .with(key, value)
+            .service(|service| service.ports = vec![port(ServiceProtocol::Udp, 53)]);
+        udp.intent();
+    }
+    let configured = Case::new().ovn().conf(|conf| conf.default_tls_container_ref = secret.to_owned());
+    assert!(configured.problems()[0].contains("cloud.conf"), "{:?}", configured.problems());
+    Case::new().ovn().with("proxy-protocol", "false").with("x-forwarded-for", "false").intent();
+}
+
+#[test]
+fn a_network_beside_the_subnet_of_the_configuration_is_told_to_have_no_effect() {
+    let told = |case: Case| case.intent().notices.iter().any(|notice| notice.message.contains("network-id"));
+    let of_site = |case: Case| case.conf(|conf| conf.subnet_id = "s-1".to_owned());
+    assert!(told(of_site(Case::new()).with("network-id", "n-1")));
+    assert!(!told(of_site(Case::new()).with("network-id", "n-1").with("subnet-id", "s-2")));
+    assert!(!told(Case::new().with("network-id", "n-1")));
+    assert!(!told(of_site(Case::new())));
+}
+
+#[test]
 fn wrong_values_are_refused_also_where_they_would_not_count() {
     for row in ANNOTATIONS {
         for value in wrong_values(row).iter().take(1) {

@@ -1,0 +1,98 @@
+//! What is known of load balancers and addresses that we give up, so that it is not asked for, or asked of the cloud, twice.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bowline_cloud::Text;
+use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
+use openstack_client::{FloatingIpId, LoadBalancerId};
+use tokio::time::Instant;
+
+use super::Memory;
+
+/// How long Octavia may show a load balancer as it was before it took the order to delete it. A second order meanwhile is no
+/// help, and does harm: a real one with OVN came back in ERROR from it.
+const SHOWN_AS_BEFORE: Duration = Duration::from_secs(60);
+
+/// What goes.
+#[derive(Debug, Default)]
+pub(super) struct Parting {
+    /// Load balancers that Octavia was told to delete, when it took the order, and what they are called.
+    deleted: HashMap<LoadBalancerId, (Instant, String)>,
+    /// Addresses by which a Service was reached that are no floating IPs left behind: its load balancer's own, and floating IPs
+    /// that were given back.
+    accounted: HashMap<Text, HashSet<IpAddr>>,
+}
+
+impl Parting {
+    pub(super) fn deletes(&mut self, id: &LoadBalancerId, name: &str, now: Instant) {
+        self.deleted.retain(|_id, (since, _name)| now.duration_since(*since) < SHOWN_AS_BEFORE);
+        self.deleted.insert(id.clone(), (now, name.to_owned()));
+    }
+
+    pub(super) fn forget(&mut self, service: &Text) {
+        self.accounted.remove(service);
+    }
+}
+
+impl Memory {
+    /// The name of a load balancer that Octavia has just taken the order to delete.
+    pub(in crate::loadbalancer) fn deleted(&self, id: &LoadBalancerId, now: Instant) -> Option<String> {
+        let inner = self.lock();
+        let (since, name) = inner.parting.deleted.get(id)?;
+        (now.duration_since(*since) < SHOWN_AS_BEFORE).then(|| name.clone())
+    }
+
+    /// A load balancer as it is: one that is to be deleted and looks as before is on its way. If Octavia gave it up meanwhile
+    /// that is believed.
+    pub(in crate::loadbalancer) fn as_it_is(&self, mut shown: LoadBalancer, now: Instant) -> LoadBalancer {
+        let gives_up = shown.provisioning_status == ProvisioningStatus::Error;
+        if !gives_up && self.deleted(&shown.id, now).is_some() {
+            shown.provisioning_status = ProvisioningStatus::PendingDelete;
+        }
+        shown
+    }
+
+    /// Load balancers as a poll has just seen them: good for the looks that follow from it, if none of ours came in between.
+    /// `began` is how many changes there were when the poll began.
+    pub(in crate::loadbalancer) fn polled(&self, balancer: &LoadBalancer, began: u64, now: Instant) {
+        let mut inner = self.lock();
+        let Some(entry) = inner.entries.get_mut(&balancer.id) else { return };
+        if entry.version <= began {
+            (entry.seen, entry.answered) = (Some((Box::new(balancer.clone()), now)), true);
+        }
+    }
+
+    /// An address by which a Service is reached is no floating IP that could be left behind.
+    pub(in crate::loadbalancer) fn accounts_for(&self, service: &Text, address: IpAddr) {
+        self.lock().parting.accounted.entry(service.clone()).or_default().insert(address);
+    }
+
+    /// A floating IP that led to the load balancer of a Service was given back.
+    pub(in crate::loadbalancer) fn gave_back(&self, id: &FloatingIpId) {
+        let mut inner = self.lock();
+        let address = inner.addresses_of(id);
+        if let (Some(service), Some(address)) = (inner.led.remove(id), address) {
+            inner.parting.accounted.entry(service).or_default().insert(address);
+        }
+    }
+
+    /// Whether a floating IP may be left of a Service that was reached by `known` last.
+    pub(in crate::loadbalancer) fn may_be_left(&self, service: &Text, known: Option<IpAddr>) -> bool {
+        let inner = self.lock();
+        let accounted = inner.parting.accounted.get(service);
+        let known = known.filter(|known| !accounted.is_some_and(|accounted| accounted.contains(known)));
+        known.is_some() || inner.led.values().any(|of| of == service)
+    }
+}
+
+impl super::Inner {
+    fn addresses_of(&self, id: &FloatingIpId) -> Option<IpAddr> {
+        let of_port = self.ports.values().flat_map(|floating| match floating {
+            super::Floating::None(_since) => &[][..],
+            super::Floating::Just(all, _at) | super::Floating::Read(all, _at) => all,
+        });
+        of_port.into_iter().find(|one| one.id == *id).map(|one| one.floating_ip_address)
+    }
+}
