@@ -12,6 +12,9 @@ mod problem;
 mod source;
 mod vsphere;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::aws::transform_aws;
 pub use self::azure::{transform_azure, transform_azure_stack_hub};
 pub use self::azure_credentials::{AzureCredentials, CredentialsError, inject_azure_credentials};

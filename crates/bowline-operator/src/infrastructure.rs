@@ -1,7 +1,5 @@
-//! The parts of OpenShift's `Infrastructure`, `Network` and `FeatureGate` that decisions are made of. All fields may be
+//! The parts of OpenShift's `Infrastructure` and `Network` that decisions are made of. All fields may be
 //! missing, and what is not named here is ignored: these types are read, never written back.
-
-use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
@@ -210,28 +208,6 @@ pub struct NodeNetwork {
 pub struct ClusterNetwork {
     /// The ranges of Service addresses: one, or two of different families with the first family first.
     pub service_network: Vec<String>,
-}
-
-/// The feature gates that somebody has an opinion on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FeatureGates {
-    /// Those that are on.
-    pub enabled: BTreeSet<String>,
-    /// Those that are off.
-    pub disabled: BTreeSet<String>,
-}
-
-impl FeatureGates {
-    /// Gates that are on, and no others.
-    pub fn on<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { enabled: names.into_iter().map(str::to_owned).collect(), disabled: BTreeSet::new() }
-    }
-
-    /// Whether a gate is on. One that nobody has an opinion on is not, nor one without a name.
-    #[must_use]
-    pub fn is_on(&self, name: &str) -> bool {
-        !name.is_empty() && self.enabled.contains(name)
-    }
 }
 
 #[cfg(test)]

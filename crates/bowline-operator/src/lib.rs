@@ -5,6 +5,7 @@
 //! errors.
 
 pub mod config;
+pub mod feature_gates;
 pub mod flags;
 pub mod hash;
 pub mod images;

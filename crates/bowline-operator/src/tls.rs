@@ -1,21 +1,11 @@
-//! Which TLS the managers must offer: from flags, or from the cluster's profile; and their feature gates. Opens no
-//! connection.
+//! Which TLS the managers must offer: from flags, or from the cluster's profile. Opens no connection.
 
 mod profile;
 
 #[cfg(test)]
 mod tests;
 
-use crate::infrastructure::FeatureGates;
-
 pub use self::profile::{ApiServerTls, CustomProfile, ProfileChoice, SecurityProfile, TlsVersion};
-
-/// The gates that the managers' library knows. Others would stop a manager from starting.
-pub const OPERAND_GATES: [&str; 3] = [
-    "CloudControllerManagerWatchBasedRoutesReconciliation",
-    "CloudControllerManagerWebhook",
-    "ControllerManagerReleaseLeaderElectionLockOnExit",
-];
 
 /// What TLS is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,11 +83,4 @@ impl TlsConfig {
         }
         flags
     }
-}
-
-/// The value of a manager's `--feature-gates`: those that are on and that it knows. Those that are off are never named.
-#[must_use]
-pub fn operand_gates(gates: &FeatureGates) -> String {
-    let known = gates.enabled.iter().filter(|gate| OPERAND_GATES.contains(&gate.as_str()));
-    known.map(|gate| format!("{gate}=true")).collect::<Vec<_>>().join(",")
 }

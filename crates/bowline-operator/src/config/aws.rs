@@ -8,7 +8,7 @@ use bowline_openstack::config::gcfg::equal_fold;
 
 use super::ini::{Entry, Ini, Section};
 use super::problem::{Change, ChangeKind, ConfigError, Problem, Transformed};
-use crate::infrastructure::FeatureGates;
+use crate::feature_gates::FeatureGates;
 
 /// The gate behind which network load balancers get security groups of their own.
 const NLB_GATE: &str = "AWSServiceLBNetworkSecurityGroup";

@@ -12,7 +12,8 @@ use super::vsphere::MINIMAL_VSPHERE;
 use super::{
     transform_aws, transform_azure, transform_azure_stack_hub, transform_openstack, transform_vsphere,
 };
-use crate::infrastructure::{ClusterNetwork, FeatureGates, Infrastructure};
+use crate::feature_gates::FeatureGates;
+use crate::infrastructure::{ClusterNetwork, Infrastructure};
 use crate::platform::{Platform, is_stack_hub};
 
 /// The key that managers read.

@@ -7,7 +7,8 @@ mod tests;
 use serde_json::Value;
 
 use super::Component;
-use crate::infrastructure::{FeatureGates, PlatformStatus};
+use crate::feature_gates::FeatureGates;
+use crate::infrastructure::PlatformStatus;
 use crate::platform::{ExternalError, Platform, is_external_at};
 
 /// The value of `--cloud-provider` in OpenShift 4.`minor`; `None` is: not given.

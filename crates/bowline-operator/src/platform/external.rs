@@ -2,7 +2,8 @@
 //! versions of Kubernetes; nobody else may know such numbers.
 
 use super::Platform;
-use crate::infrastructure::{FeatureGates, PlatformStatus};
+use crate::feature_gates::FeatureGates;
+use crate::infrastructure::PlatformStatus;
 
 /// The gate that let a cluster choose, in OpenShift 4.8 to 4.15.
 pub const GATE: &str = "ExternalCloudProvider";

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::infrastructure::{FeatureGates, PlatformStatus};
+use crate::feature_gates::FeatureGates;
+use crate::infrastructure::PlatformStatus;
 
 fn status(text: Value) -> PlatformStatus {
     serde_json::from_value(text).unwrap()

@@ -111,18 +111,3 @@ fn a_profile_of_ones_own_is_translated_and_what_nobody_knows_is_left_out() {
         ["--tls-min-version=VersionTLS12".to_owned(), format!("--tls-cipher-suites={RSA_128},{RSA_256}")];
     assert_eq!(config.operand_flags(), wanted);
 }
-
-#[test]
-fn managers_are_told_of_gates_that_are_on_and_that_they_know() {
-    let mut gates = FeatureGates::on([
-        "CloudControllerManagerWebhook",
-        "VSphereMixedNodeEnv",
-        "CloudControllerManagerWatchBasedRoutesReconciliation",
-    ]);
-    gates.disabled.insert("ControllerManagerReleaseLeaderElectionLockOnExit".to_owned());
-    assert_eq!(
-        operand_gates(&gates),
-        "CloudControllerManagerWatchBasedRoutesReconciliation=true,CloudControllerManagerWebhook=true"
-    );
-    assert_eq!(operand_gates(&FeatureGates::default()), "");
-}
