@@ -275,7 +275,7 @@ fn listener(
     let member = |member: MemberIntent| batch_member(&member, subnets, serial);
     let members: Vec<_> = intent.members(port, nodes).into_iter().map(member).collect();
     // Somebody has to serve: where all leave, all go on until they are gone.
-    let weight = Some(i64::from(members.is_empty()));
+    let weight = (!members.is_empty()).then_some(0);
     let leaving = intent.drains.then(|| {
         let leaving = intent.leaving(port, nodes).into_iter();
         leaving.map(|leaving| BatchMember { weight, ..member(leaving) }).collect()

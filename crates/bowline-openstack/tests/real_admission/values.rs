@@ -42,6 +42,33 @@ pub(crate) fn values() -> Vec<String> {
         "-00000000000000000000000000000001",
         "١",
     ];
+    let times = [
+        "0s",
+        "-0",
+        "+0s",
+        "30s",
+        "5m",
+        "1h30m",
+        "1.5m",
+        ".5s",
+        "1.s",
+        ".s",
+        "s",
+        "5\u{b5}s",
+        "5\u{3bc}s",
+        "-5m",
+        "24h",
+        "24h1ns",
+        "86400s",
+        "86401s",
+        "00000000000000000000000000000030s",
+        "0.00000000000000000000000000000001h",
+        "9999999999999999999h",
+        "1d",
+        "5 m",
+        "5m\n",
+        "5M",
+    ];
     let words =
         ["ROUND_ROBIN", "round_robin", "SOURCE_IP", "SOURCE_IP_PORT", "LEAST_CONNECTIONS", "v1", "v2", "V2"];
     let ids = [
@@ -117,8 +144,8 @@ pub(crate) fn values() -> Vec<String> {
         "fd00::/129",
     ];
     let long = ["x".repeat(255), "x".repeat(256), "1".repeat(300), "0".repeat(300)];
-    let tables: [&[&str]; 9] =
-        [&flags, &numbers, &words, &ids, &patterns, &tags, &selectors, &certificates, &networks];
+    let tables: [&[&str]; 10] =
+        [&flags, &numbers, &times, &words, &ids, &patterns, &tags, &selectors, &certificates, &networks];
     tables.concat().into_iter().map(str::to_owned).chain(long).collect()
 }
 
@@ -126,6 +153,7 @@ pub(crate) fn values() -> Vec<String> {
 pub(crate) fn any_value() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => "[-+0-9]{1,12}",
+        2 => "([0-9]{1,3}[.]?[0-9]?(ms|s|m|h)){1,3}",
         1 => Just("true".to_owned()),
         1 => Just("v2".to_owned()),
         4 => "[a0.,=!&~%/ \t\n\u{a0}-]{0,5}",

@@ -18,7 +18,7 @@ fn node(edit: impl FnOnce(&mut NodeView)) -> [Arc<NodeView>; 1] {
 }
 
 fn excluded(node: &mut NodeView) {
-    node.labels.insert(EXCLUDE_LABEL.into(), String::new().into());
+    node.labels.insert(EXCLUDE_LABEL.into(), "".into());
 }
 
 fn tainted(node: &mut NodeView, value: Option<&str>) {
@@ -49,7 +49,10 @@ fn only_what_is_announced_leaves_and_the_cluster_tells_since_when() {
         ("tainted", |n| tainted(n, Some("1000030")), [Some(30); 2]),
         (
             "tainted, then deleted",
-            |n| (tainted(n, Some("1000030")), n.deleted_at = Some(at(40))).1,
+            |n| {
+                tainted(n, Some("1000030"));
+                n.deleted_at = Some(at(40));
+            },
             [Some(30); 2],
         ),
         ("tainted, in the future", |n| tainted(n, Some("9999999999")), [Some(100); 2]),
@@ -70,7 +73,10 @@ fn it_leaves_since_it_was_first_seen_until_it_is_back_or_another() {
     assert_eq!(later["a"].since, at(100));
     assert!(leaving(&later, &gone, &node(|_| {}), at(300)).is_empty(), "it is back");
     assert!(leaving(&later, &gone, &[], at(300)).is_empty(), "it is gone");
-    let namesake = node(|n| (excluded(n), n.uid = "u-2".into()).1);
+    let namesake = node(|n| {
+        excluded(n);
+        n.uid = "u-2".into();
+    });
     assert!(leaving(&later, &gone, &namesake, at(300)).is_empty(), "another of that name");
 }
 

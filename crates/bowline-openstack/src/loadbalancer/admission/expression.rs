@@ -37,10 +37,10 @@ fn wrong(kind: Kind) -> Option<String> {
         Kind::Number { least, most, .. } => Some(format!(
             "!({VALUE}.matches(r'^[+-]?0*[0-9]{{1,18}}$') && int({VALUE}) >= {least} && int({VALUE}) <= {most})"
         )),
-        // As Go reads a time, which CEL does as well; one that is too long for it is left to the controller.
         Kind::Duration { most } => Some(format!(
-            "!({VALUE}.matches(r'^[+-]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|\u{b5}s|\u{3bc}s|ms|s|m|h))+)$') && \
-             duration({VALUE}) >= duration(\"0\") && duration({VALUE}) <= duration(\"{most}s\"))"
+            "!({VALUE}.matches(r'^[+-]?(0|({})+)$') && duration({VALUE}) >= duration(\"0\") && \
+             duration({VALUE}) <= duration(\"{most}s\"))",
+            time()
         )),
         Kind::Id => Some(format!(
             "(!{VALUE}.matches(r'^[!\"$&-.0->@-\\[\\]-~]{{1,255}}$') || {VALUE} in {})",
@@ -52,6 +52,14 @@ fn wrong(kind: Kind) -> Option<String> {
         Kind::Address => Some(format!("!isIP({VALUE}) && !{VALUE}.matches(r'(?i)^[0:]*ffff:')")),
         Kind::Text | Kind::Class | Kind::NamePattern | Kind::Certificate | Kind::Networks => None,
     }
+}
+
+/// A time as Go writes it, with no more digits than a day has: more of them are too much for CEL, or for the row.
+fn time() -> String {
+    let units =
+        [("ns", 14), ("us", 11), ("\u{b5}s", 11), ("\u{3bc}s", 11), ("ms", 8), ("s", 5), ("m", 4), ("h", 2)];
+    let part = |(unit, digits)| format!("(0*[0-9]{{1,{digits}}}([.][0-9]*)?|[.][0-9]+){unit}");
+    units.map(part).join("|")
 }
 
 /// The variables in the order in which they need each other.

@@ -37,18 +37,19 @@ pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, wish: &WantedListener, p
     if wanted.serial { members.one_by_one() } else { members.all_at_once() }
 }
 
-/// All that a pool shall have: those that are wanted, and of those that leave who is there. A weight is said where it matters,
-/// for Octavia leaves it as it is otherwise.
+/// All that a pool shall have: those that are wanted, and of those that leave who is there, in its subnet.
 fn with_leaving(wish: &WantedPool, found: &BTreeMap<Spot, &Member>) -> Vec<BatchMember> {
     let Some(leaving) = &wish.leaving else { return wish.members.clone() };
     let taken: BTreeSet<Spot> = wish.members.iter().map(spot).collect();
-    let stay = wish.members.iter().map(|member| {
-        let drained = found.get(&spot(member)).is_some_and(|found| weight(found) == 0);
-        BatchMember { weight: if drained { Some(1) } else { member.weight }, ..member.clone() }
-    });
+    let weighed = |member: &BatchMember, found: Option<&&Member>| {
+        // Octavia leaves a weight of which nothing is said as it is.
+        let serves_again = found.is_some_and(|found| weight(found) == 0).then_some(1);
+        BatchMember { weight: member.weight.or(serves_again), ..member.clone() }
+    };
+    let stay = wish.members.iter().map(|member| weighed(member, found.get(&spot(member))));
     let leave = leaving.iter().filter(|member| !taken.contains(&spot(member))).filter_map(|member| {
-        let subnet_id = found.get(&spot(member))?.subnet_id.clone();
-        Some(BatchMember { subnet_id, ..member.clone() })
+        let there = found.get(&spot(member))?;
+        Some(BatchMember { subnet_id: there.subnet_id.clone(), ..weighed(member, Some(there)) })
     });
     stay.chain(leave).collect()
 }

@@ -61,7 +61,7 @@ fn drained(name: &'static str, weights: [i64; 2], stay: &[u8], leave: &[u8]) -> 
         }
         let pool = &mut wanted.listeners[0].pool;
         let of = |nodes: &[u8]| nodes.iter().map(|node| member(*node, 30080)).collect::<Vec<_>>();
-        let weight = Some(i64::from(stay.is_empty()));
+        let weight = (!stay.is_empty()).then_some(0);
         let leaving = of(leave).into_iter().map(|member| BatchMember { weight, ..member });
         (pool.members, pool.leaving) = (of(stay), Some(leaving.collect()));
     })
@@ -289,6 +289,7 @@ fn members() -> Vec<Case> {
         drained("a Node joins while another is drained", [1, 0], &[1, 3], &[2]),
         drained("all Nodes are about to leave, and serve until then", [1, 1], &[], &[1, 2]),
         drained("all Nodes leave, after one was drained", [1, 0], &[], &[1, 2]),
+        drained("all Nodes are about to leave, and somebody gave one another weight", [5, 1], &[], &[1, 2]),
         drained("a Node that was never a member leaves", [1, 1], &[1, 2], &[3]),
         drained("a Node has the address of one that leaves", [1, 1], &[1, 2], &[2]),
         case("another node port while a Node is drained", |wanted, _| {
