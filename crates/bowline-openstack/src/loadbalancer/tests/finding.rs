@@ -77,6 +77,21 @@ async fn two_of_one_name_are_told_and_neither_is_chosen() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_service_that_goes_leaves_a_namesake_of_its_load_balancer_alone() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    stage.drive(&mut service("other", 1), Purpose::Ensure).await;
+    stage.edit_balancer("kube_service_kubernetes_default_other", |balancer| {
+        balancer.name = "kube_service_kubernetes_default_web".to_owned();
+        balancer.tags.clear();
+    });
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    let left = stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.len());
+    assert_eq!(left, 1);
+}
+
 fn tag_of(name: &str) -> String {
     format!("bowline-service:uid-of-{name}")
 }
