@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Purpose};
 use http::StatusCode;
-use sim_openstack::{Fault, Rule, Service};
+use sim_openstack::{Config, Fault, Latencies, Rule, Service};
 
 use super::stage::{Stage, annotated, id_of, reached, service};
 use crate::loadbalancer::Observed;
@@ -119,7 +119,8 @@ async fn services_whose_names_are_cut_to_the_same_have_a_load_balancer_each() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_octavia_was_told_to_delete_is_not_deleted_twice_although_it_looks_as_before() {
-    let mut stage = Stage::new();
+    let latencies = Latencies { amphora_delete: std::time::Duration::from_secs(600), ..Latencies::default() };
+    let mut stage = Stage::with(Config { latencies, ..Config::default() }, |_conf| {});
     let mut web = service("web", 1);
     stage.drive(&mut web, Purpose::Ensure).await.settled();
     let shown =
@@ -219,6 +220,8 @@ async fn while_octavia_is_down_nothing_is_known_and_nobody_else_is_asked() {
         if !known {
             stage.restart("sim");
         }
+        // What the last poll saw is believed for a moment.
+        tokio::time::advance(std::time::Duration::from_secs(5)).await;
         stage.clear();
         let down = Rule::new(Fault::status(StatusCode::BAD_GATEWAY)).on(Service::LoadBalancer);
         stage.simulation.fault(down);
