@@ -116,9 +116,6 @@ async fn there_and_back(conf: &str, workers: u8, fits: fn(&Shape) -> bool) -> an
 fn tell(what: &str, services: usize, stage: &Stage) {
     let (requests, changes) = stage.cloud.requests();
     println!("{what} {services} Services with {requests} requests, {changes} of them changes");
-    if std::env::var_os("BOWLINE_COUNTS").is_some() {
-        println!("{}", stage.cloud.counts().join("\n"));
-    }
 }
 
 /// Makes a Service of each shape in a namespace, and one that shares the load balancer of the first.

@@ -54,7 +54,8 @@ pub async fn observe(
 ) -> Result<Observed, GroupError> {
     if let Some(untouched) = asked.untouched {
         let targets: Vec<&Target> = asked.targets.nodes.iter().collect();
-        let ports = ports_of(network, project, &targets).await?;
+        let ports =
+            if targets.is_empty() { Vec::new() } else { ports_of(network, project, &targets).await? };
         return Ok(assemble(Some(untouched.clone()), asked.targets, &Index::of(&ports)));
     }
     let query =

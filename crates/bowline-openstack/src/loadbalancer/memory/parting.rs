@@ -15,6 +15,9 @@ use super::Memory;
 /// help, and does harm: a real one with OVN came back in ERROR from it.
 const SHOWN_AS_BEFORE: Duration = Duration::from_secs(60);
 
+/// How long it is known that a load balancer of a name was the Service's own, and was deleted.
+const KNOWN_AS_DELETED: Duration = Duration::from_secs(600);
+
 /// What goes.
 #[derive(Debug, Default)]
 pub(super) struct Parting {
@@ -27,7 +30,7 @@ pub(super) struct Parting {
 
 impl Parting {
     pub(super) fn deletes(&mut self, id: &LoadBalancerId, name: &str, now: Instant) {
-        self.deleted.retain(|_id, (since, _name)| now.duration_since(*since) < SHOWN_AS_BEFORE);
+        self.deleted.retain(|_id, (since, _name)| now.duration_since(*since) < KNOWN_AS_DELETED);
         self.deleted.insert(id.clone(), (now, name.to_owned()));
     }
 
@@ -44,11 +47,23 @@ impl Memory {
         (now.duration_since(*since) < SHOWN_AS_BEFORE).then(|| name.clone())
     }
 
-    /// A load balancer as it is: one that is to be deleted and looks as before is on its way. If Octavia gave it up meanwhile
-    /// that is believed.
+    /// The load balancers of a name that we have deleted not long ago.
+    pub(in crate::loadbalancer) fn deleted_as(&self, name: &str, now: Instant) -> HashSet<LoadBalancerId> {
+        let inner = self.lock();
+        let of_name = inner
+            .parting
+            .deleted
+            .iter()
+            .filter(|(_id, (since, of))| of == name && now.duration_since(*since) < KNOWN_AS_DELETED);
+        of_name.map(|(id, _deleted)| id.clone()).collect()
+    }
+
+    /// A load balancer as it is: one that is to be deleted and looks as before is on its way. If Octavia gave it up meanwhile, or
+    /// is done, that is believed.
     pub(in crate::loadbalancer) fn as_it_is(&self, mut shown: LoadBalancer, now: Instant) -> LoadBalancer {
-        let gives_up = shown.provisioning_status == ProvisioningStatus::Error;
-        if !gives_up && self.deleted(&shown.id, now).is_some() {
+        let ended =
+            matches!(shown.provisioning_status, ProvisioningStatus::Error | ProvisioningStatus::Deleted);
+        if !ended && self.deleted(&shown.id, now).is_some() {
             shown.provisioning_status = ProvisioningStatus::PendingDelete;
         }
         shown

@@ -3,7 +3,7 @@
 //! One list tells what is there for many. What it does not show is asked for directly before it is believed to be gone: a list
 //! that was cut short looks like a whole one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,12 +76,16 @@ impl Look {
         }
     }
 
-    /// Those of the Service's name that may be its own. A name that was cut may be another's, whose tag says so; and of several
-    /// the one that bears the tag of the Service is its own.
+    /// Whether one of the Service's name may be its own: a name that was cut may be another's, whose tag says so. Who has deleted
+    /// its own takes no other for it, unless that bears its tag.
+    fn may_own(&self, namesake: &LoadBalancer, deleted: &HashSet<LoadBalancerId>) -> bool {
+        let others = self.names.is_cut() && self.ownership.is_of_others(&namesake.tags);
+        let done = self.removes && !deleted.is_empty() && !deleted.contains(&namesake.id);
+        !others && (!done || self.ownership.is_of_service(&namesake.tags))
+    }
+
+    /// Of several namesakes the one that alone bears the tag of the Service is its own.
     fn own(&self, mut namesakes: Vec<LoadBalancer>) -> Vec<LoadBalancer> {
-        if self.names.is_cut() {
-            namesakes.retain(|one| !self.ownership.is_of_others(&one.tags));
-        }
         let is_ours = |one: &LoadBalancer| self.ownership.is_of_service(&one.tags);
         if namesakes.iter().filter(|one| is_ours(one)).count() == 1 {
             namesakes.retain(is_ours);
@@ -265,9 +269,10 @@ impl Balancers {
     ) -> Result<Vec<LoadBalancer>, Trouble> {
         let listed = index.map(|index| index.by_name(name)).unwrap_or_default();
         let now = Instant::now();
+        let deleted = self.memory.deleted_as(name, now);
         let as_they_are = |listed: Vec<LoadBalancer>| {
-            let listed = listed.into_iter().map(|one| self.memory.as_it_is(one, now)).collect();
-            look.own(living(listed, name))
+            let listed = listed.into_iter().filter(|one| look.may_own(one, &deleted));
+            living(listed.map(|one| self.memory.as_it_is(one, now)).collect(), name)
         };
         let mut found = as_they_are(listed);
         if found.is_empty() {
@@ -282,6 +287,7 @@ impl Balancers {
         } else {
             found.truncate(1);
         }
+        let found = look.own(found);
         found.iter().for_each(|balancer| self.memory.sees(balancer, now));
         Ok(found)
     }

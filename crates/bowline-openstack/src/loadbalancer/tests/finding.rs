@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Purpose};
 use http::StatusCode;
-use sim_openstack::{Fault, Rule, Service};
+use sim_openstack::{Config, Fault, Latencies, Rule, Service};
 
 use super::stage::{Stage, annotated, id_of, reached, service};
 use crate::loadbalancer::Observed;
@@ -77,6 +77,21 @@ async fn two_of_one_name_are_told_and_neither_is_chosen() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_service_that_goes_leaves_a_namesake_of_its_load_balancer_alone() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    stage.drive(&mut service("other", 1), Purpose::Ensure).await;
+    stage.edit_balancer("kube_service_kubernetes_default_other", |balancer| {
+        balancer.name = "kube_service_kubernetes_default_web".to_owned();
+        balancer.tags.clear();
+    });
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    let left = stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.len());
+    assert_eq!(left, 1);
+}
+
 fn tag_of(name: &str) -> String {
     format!("bowline-service:uid-of-{name}")
 }
@@ -104,7 +119,8 @@ async fn services_whose_names_are_cut_to_the_same_have_a_load_balancer_each() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_octavia_was_told_to_delete_is_not_deleted_twice_although_it_looks_as_before() {
-    let mut stage = Stage::new();
+    let latencies = Latencies { amphora_delete: std::time::Duration::from_secs(600), ..Latencies::default() };
+    let mut stage = Stage::with(Config { latencies, ..Config::default() }, |_conf| {});
     let mut web = service("web", 1);
     stage.drive(&mut web, Purpose::Ensure).await.settled();
     let shown =
@@ -204,6 +220,8 @@ async fn while_octavia_is_down_nothing_is_known_and_nobody_else_is_asked() {
         if !known {
             stage.restart("sim");
         }
+        // What the last poll saw is believed for a moment.
+        tokio::time::advance(std::time::Duration::from_secs(5)).await;
         stage.clear();
         let down = Rule::new(Fault::status(StatusCode::BAD_GATEWAY)).on(Service::LoadBalancer);
         stage.simulation.fault(down);

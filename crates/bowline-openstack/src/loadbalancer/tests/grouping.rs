@@ -152,6 +152,8 @@ async fn while_a_new_group_is_shown_nowhere_nothing_is_made_and_after_a_minute_i
         groups.iter().find(|group| group.name == made[0].0).unwrap().id.clone()
     });
     stage.simulation.edit(|state| drop(state.network.security_groups.remove(&gone)));
+    // What Neutron answered when it was made is believed for a moment.
+    tokio::time::sleep(Duration::from_secs(5)).await;
     let doubt = stage.look(&web, Purpose::Ensure).await.known().unwrap_err();
     assert_eq!(doubt.class, ErrorClass::Transient);
     assert!(doubt.to_string().contains(&gone), "{doubt}");

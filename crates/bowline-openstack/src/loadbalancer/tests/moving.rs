@@ -26,7 +26,8 @@ async fn bereft(stage: &mut Stage) -> (Arc<ServiceView>, String, String) {
     let (old, new) = (port(stage).await, port(stage).await);
     let mut web = annotated(&service("web", 1), PORT_ID.key, &old);
     stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let id = web.annotations.get(crate::loadbalancer::annotations::LOAD_BALANCER_ID.key).unwrap().parse().unwrap();
+    let id =
+        web.annotations.get(crate::loadbalancer::annotations::LOAD_BALANCER_ID.key).unwrap().parse().unwrap();
     stage.simulation.client.load_balancer().delete_load_balancer(&id, true).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(120)).await;
     assert_eq!(floating(stage), [(web.status.ingress[0].ip.unwrap().to_string(), Some(old.clone()))]);
