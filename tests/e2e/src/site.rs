@@ -5,6 +5,7 @@ mod balancers;
 mod belongings;
 mod nodes;
 mod people;
+mod readiness;
 mod services;
 
 use std::net::TcpListener;
@@ -21,7 +22,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 pub(crate) use self::belongings::id_of;
-pub(crate) use self::nodes::{addresses, is_initialised, new_node, provider_id, taints};
+pub(crate) use self::nodes::{UNINITIALISED, addresses, is_initialised, new_node, provider_id, taints};
 pub(crate) use self::people::Person;
 pub(crate) use self::services::{address, balancer_id, condition, port, service};
 use crate::conf::Conf;

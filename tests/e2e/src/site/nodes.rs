@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::Site;
 use crate::patience::until;
 
-const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+/// The taint of a Node that waits for the manager.
+pub(crate) const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 impl Site<'_> {
     /// A Node for each server of the estate, initialised by the manager, which has to run, and ready.
@@ -30,13 +31,12 @@ impl Site<'_> {
 
     /// A Node as a kubelet registers it that leaves the rest to the manager.
     pub(crate) async fn register(&self, name: &str, system_uuid: &str) -> anyhow::Result<()> {
-        self.register_as(new_node(name, system_uuid)).await
+        self.register_as(new_node(name, system_uuid)).await.map(drop)
     }
 
     /// A Node as a kubelet with flags of its own registers it.
-    pub(crate) async fn register_as(&self, node: Value) -> anyhow::Result<()> {
-        self.nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?;
-        Ok(())
+    pub(crate) async fn register_as(&self, node: Value) -> anyhow::Result<Node> {
+        Ok(self.nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?)
     }
 
     /// Waits until a Node is initialised.

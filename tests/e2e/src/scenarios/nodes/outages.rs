@@ -79,7 +79,8 @@ async fn goes_on(site: &Site<'_>, newcomer: &Server) -> anyhow::Result<()> {
     site.report_ready(&newcomer.name, true).await?;
     for server in &site.world.about().estate.servers {
         let node = site.nodes.get(&server.name).await?;
-        ensure!(taints(&node).is_empty(), "{node:#?}");
+        let ours = taints(&node).into_iter().filter(|key| key.starts_with("node.cloudprovider"));
+        ensure!(ours.count() == 0, "{node:#?}");
         site.report_ready(&server.name, true).await?;
     }
     Ok(())
