@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::witness::{Estate, FLAGS, with_credential, works};
 use crate::scenario::Stage;
-use crate::site::{Person, Site, id_of, port};
+use crate::site::{Person, Site, balancer_id, id_of, port};
 
 pub(super) async fn rotation(stage: &Stage<'_>) -> anyhow::Result<()> {
     let site = Site::start(stage, &crate::conf::Conf::new(stage.provider.conf())).await?;
@@ -55,8 +55,10 @@ async fn goes_on(site: &Site<'_>, estate: &Estate) -> anyhow::Result<()> {
         .collect();
     site.edit("web", &json!({"spec": {"ports": ports}})).await?;
     let web = site.until_ready("web").await?;
-    let whole = site.whole(crate::site::balancer_id(&web)?).await?;
-    ensure!(whole.listeners.len() == ports.len(), "wanted {} listeners: {whole:#?}", ports.len());
+    site.until_whole(balancer_id(&web)?, "the listeners follow the Service", |whole| {
+        whole.listeners.len() == ports.len() && whole.balancer["provisioning_status"] == "ACTIVE"
+    })
+    .await?;
     estate.is_whole(site).await
 }
 

@@ -96,6 +96,7 @@ async fn boot(site: &Site<'_>) -> anyhow::Result<Rich> {
 async fn initialised(site: &Site<'_>, rich: &Rich) -> anyhow::Result<()> {
     let mut node = new_node(&rich.name, &rich.id);
     node["metadata"]["labels"]["team"] = json!("blue");
+    node["status"]["addresses"] = json!([{"type": "Hostname", "address": rich.name}]);
     node["metadata"]["annotations"] = json!({"example.org/note": "mine"});
     let taints = node["spec"]["taints"].as_array_mut().context("no taints")?;
     taints.push(json!({"key": "dedicated", "value": "db", "effect": "NoSchedule"}));
