@@ -1,6 +1,7 @@
 //! What the manager says of itself to those who run it: `/readyz?verbose`, as they ask it.
 
-use kube::config::Config;
+use bowline_testkit::apiserver::Identity;
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Result};
 
 use super::Site;
@@ -9,8 +10,10 @@ use crate::patience::until;
 impl Site<'_> {
     /// What the running manager says of each of its parts.
     pub(crate) async fn readiness(&self) -> anyhow::Result<String> {
-        let address = format!("https://127.0.0.1:{}", self.port).parse()?;
-        let mut config = Config::new(address);
+        // Reasons are told to those who run the cluster, and withheld from others.
+        let admin = Kubeconfig::read_from(self.cluster.kubeconfig(&Identity::Admin).await?)?;
+        let mut config = Config::from_custom_kubeconfig(admin, &KubeConfigOptions::default()).await?;
+        config.cluster_url = format!("https://127.0.0.1:{}", self.port).parse()?;
         config.accept_invalid_certs = true;
         let request = http::Request::get("/readyz?verbose").body(Vec::new())?;
         let said: Result<String> = Client::try_from(config)?.request_text(request).await;

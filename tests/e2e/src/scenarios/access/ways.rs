@@ -133,7 +133,7 @@ async fn untrusted(site: &Site<'_>) -> anyhow::Result<()> {
     let server = about.estate.servers.first().context("no server")?;
     site.register(&server.name, &server.id).await?;
     let mut manager = site.run(&[])?;
-    site.until_it_says("certificate").await?;
+    site.until_it_says("invalid peer certificate").await?;
     manager.still_runs()?;
     let waiting = site.nodes.get(&server.name).await?;
     anyhow::ensure!(!is_initialised(&waiting), "{waiting:#?}");
