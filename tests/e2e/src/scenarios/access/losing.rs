@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use kube::api::DeleteParams;
 use serde_json::json;
 
-use super::witness::{Estate, FLAGS, with_password, works};
+use super::witness::{Estate, FLAGS, until_unknown, with_password, works};
 use crate::conf::Conf;
 use crate::scenario::Stage;
 use crate::site::{Person, Site};
@@ -26,6 +26,7 @@ async fn lost_and_found(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()
     works(site).await.context("the old password goes on")?;
 
     change(site, &person, "second secret").await?;
+    until_unknown(site).await?;
     estate.stays(site).await.context("the password was changed in the cloud")?;
     site.reconfigure(&with_password(stage, &person, "second secret"))?;
     works(site).await.context("the new password is written")?;

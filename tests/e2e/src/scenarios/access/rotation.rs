@@ -4,7 +4,7 @@
 use anyhow::{Context, ensure};
 use serde_json::json;
 
-use super::witness::{Estate, FLAGS, with_credential, works};
+use super::witness::{Estate, FLAGS, until_unknown, with_credential, works};
 use crate::scenario::Stage;
 use crate::site::{Person, Site, balancer_id, id_of, port};
 
@@ -27,6 +27,7 @@ async fn turns(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
     goes_on(site, &estate).await.context("the new credential is written, the old one deleted")?;
 
     site.withdraw(&person, &second).await?;
+    until_unknown(site).await?;
     estate.stays(site).await.context("the credential is deleted")?;
     let third = site.credential(&person, "third").await?;
     site.reconfigure(&with_credential(stage, &third))?;

@@ -82,6 +82,15 @@ pub(super) async fn works(site: &Site<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The services of the cloud believe a token for minutes after they have seen it, revoked or not. Now they have to ask Keystone;
+/// and the manager says that nobody knows it any more.
+pub(super) async fn until_unknown(site: &Site<'_>) -> anyhow::Result<()> {
+    let cache = site.world.cloud.service("memcached");
+    cache.stop()?;
+    cache.start()?;
+    site.until_it_says("[!]cloud-identity").await
+}
+
 /// A cloud.conf with an application credential.
 pub(super) fn with_credential(stage: &Stage<'_>, credential: &ApplicationCredential) -> Conf {
     let access = Access::Lines(credential_lines(credential));

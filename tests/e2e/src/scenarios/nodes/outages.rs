@@ -23,7 +23,7 @@ const FLAGS: [&str; 5] = [
 ];
 
 pub(super) async fn outages(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let more = "[Metadata]\nrequest-timeout = 4s\n".to_owned();
+    let more = "[Metadata]\nrequest-timeout = 8s\n".to_owned();
     let site = Site::start(stage, &Conf { more, ..Conf::new("") }).await?;
     let outcome = all_kinds(stage, &site).await;
     let up = whole_again(&site).await;
