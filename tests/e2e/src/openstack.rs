@@ -190,6 +190,10 @@ impl OpenStack {
         self.expect_success(Method::PUT, api, path, Some(body)).await
     }
 
+    pub(crate) async fn patch(&self, api: Api, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.expect_success(Method::PATCH, api, path, Some(body)).await
+    }
+
     /// Deletes something; that it is gone already is fine.
     pub(crate) async fn delete(&self, api: Api, path: &str) -> anyhow::Result<()> {
         let (status, value) = self.ask(Method::DELETE, api, path, None).await?;

@@ -2,7 +2,10 @@
 //! who use both. What it made in the cloud goes with it, also if the scenario failed.
 
 mod balancers;
+mod belongings;
 mod nodes;
+mod people;
+mod readiness;
 mod services;
 
 use std::net::TcpListener;
@@ -18,7 +21,9 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
-pub(crate) use self::nodes::{new_node, taints};
+pub(crate) use self::belongings::id_of;
+pub(crate) use self::nodes::{UNINITIALISED, addresses, is_initialised, new_node, provider_id, taints};
+pub(crate) use self::people::Person;
 pub(crate) use self::services::{address, balancer_id, condition, port, service};
 use crate::conf::Conf;
 use crate::scenario::Stage;
@@ -119,9 +124,14 @@ impl<'w> Site<'w> {
 
     /// Writes the cloud.conf anew, as one does who changes something.
     pub(crate) fn reconfigure(&self, conf: &Conf) -> anyhow::Result<()> {
+        self.reconfigure_as(&conf.text(self.world.about()))
+    }
+
+    /// The same with a text of one's own.
+    pub(crate) fn reconfigure_as(&self, text: &str) -> anyhow::Result<()> {
         // Whole or not at all, as a mounted Secret changes.
         let aside = self.conf.with_extension("new");
-        conf.write(self.world.about(), &aside)?;
+        std::fs::write(&aside, text)?;
         Ok(std::fs::rename(aside, &self.conf)?)
     }
 

@@ -228,7 +228,9 @@ impl Reloader {
         if configuration.works_as(&self.current()) {
             return Ok(None);
         }
-        if self.project().is_none() {
+        // They stand for the same project, whoever can say for which: what has changed may be what it takes to ask.
+        let same_credentials = configuration.credentials == self.current().credentials;
+        if self.project().is_none() && !same_credentials {
             // The old credentials may have been in use without anybody having said so. If the cloud does not accept them,
             // nothing was made with them, and any project will do. If it says nothing, they may be as good as ever.
             if let Err(NoProject::Unsaid(why)) = self.learn().await {
@@ -238,7 +240,7 @@ impl Reloader {
             }
         }
         let in_use = self.project();
-        if in_use.is_some() {
+        if in_use.is_some() || same_credentials {
             same_place(&self.current(), &configuration)?;
         }
         let found = ask(self.cloud.as_ref(), &configuration).await;

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::Site;
 use crate::patience::until;
 
+/// The taint of a Node that waits for the manager.
+pub(crate) const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
 impl Site<'_> {
     /// A Node for each server of the estate, initialised by the manager, which has to run, and ready.
     pub(crate) async fn join_all(&self) -> anyhow::Result<()> {
@@ -21,20 +24,24 @@ impl Site<'_> {
     /// A Node joins, is initialised by the manager, and gets ready.
     pub(crate) async fn join(&self, name: &str, server: &str) -> anyhow::Result<Node> {
         self.register(name, server).await?;
-        let node = self
-            .until_node(name, "initialised", |node| {
-                taints(node).iter().all(|taint| taint != "node.cloudprovider.kubernetes.io/uninitialized")
-            })
-            .await?;
+        let node = self.until_initialised(name).await?;
         self.report_ready(name, true).await?;
         Ok(node)
     }
 
     /// A Node as a kubelet registers it that leaves the rest to the manager.
     pub(crate) async fn register(&self, name: &str, system_uuid: &str) -> anyhow::Result<()> {
-        let node = new_node(name, system_uuid);
-        self.nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?;
-        Ok(())
+        self.register_as(new_node(name, system_uuid)).await.map(drop)
+    }
+
+    /// A Node as a kubelet with flags of its own registers it.
+    pub(crate) async fn register_as(&self, node: Value) -> anyhow::Result<Node> {
+        Ok(self.nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?)
+    }
+
+    /// Waits until a Node is initialised.
+    pub(crate) async fn until_initialised(&self, name: &str) -> anyhow::Result<Node> {
+        self.until_node(name, "initialised", is_initialised).await
     }
 
     /// A kubelet reports that it is ready, or is not heard of any more.
@@ -113,7 +120,7 @@ pub(crate) fn new_node(name: &str, system_uuid: &str) -> Value {
     json!({
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
         "spec": {"taints": [{
-            "key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule",
+            "key": UNINITIALISED, "value": "true", "effect": "NoSchedule",
         }]},
         "status": {"nodeInfo": {
             "systemUUID": system_uuid, "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "",
@@ -121,6 +128,22 @@ pub(crate) fn new_node(name: &str, system_uuid: &str) -> Value {
             "operatingSystem": "linux", "osImage": "",
         }},
     })
+}
+
+/// Whether the manager has done its part.
+pub(crate) fn is_initialised(node: &Node) -> bool {
+    taints(node).iter().all(|taint| taint != UNINITIALISED)
+}
+
+/// Its addresses, each as kind and text.
+pub(crate) fn addresses(node: &Node) -> Vec<(String, String)> {
+    let addresses = node.status.as_ref().and_then(|status| status.addresses.as_ref());
+    addresses.into_iter().flatten().map(|one| (one.type_.clone(), one.address.clone())).collect()
+}
+
+/// Its provider ID; empty if it has none.
+pub(crate) fn provider_id(node: &Node) -> &str {
+    node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()).unwrap_or_default()
 }
 
 /// The keys of its taints.

@@ -189,6 +189,38 @@ async fn credentials_of_which_the_cloud_says_nothing_are_not_taken_for_bad_ones(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_certificate_that_was_forgotten_is_believed_without_a_restart() {
+    /// Nobody can ask it without its certificate.
+    struct Guarded;
+    #[async_trait]
+    impl ProjectOf for Guarded {
+        async fn project_of(&self, configuration: &Configuration) -> Result<ProjectId, NoProject> {
+            match configuration.connection.roots {
+                openstack_client::Roots::System => Err(NoProject::Unsaid("UnknownIssuer".to_owned())),
+                _ => Ok(id("p1")),
+            }
+        }
+    }
+    let script = Arc::new(Script { next: Mutex::new(Ok(configuration("u"))), bell: Notify::new() });
+    let reloader = Reloader::start(script.clone(), Arc::new(Guarded)).await.unwrap();
+    let believing = |configuration: Configuration| {
+        let mut believing = configuration;
+        believing.connection.roots = openstack_client::Roots::Pem(vec![1]);
+        believing
+    };
+    script.put(Ok(believing(configuration("another"))));
+    reloader.reload().await;
+    assert!(matches!(reloader.status().refused, Some(Refused::Unknown(_))), "{:?}", reloader.status());
+    script.put(Ok(believing(configuration_at("u", "https://k/v3", "Two"))));
+    reloader.reload().await;
+    assert!(matches!(reloader.status().refused, Some(Refused::OtherPlace { .. })), "{:?}", reloader.status());
+    script.put(Ok(believing(configuration("u"))));
+    reloader.reload().await;
+    let status = reloader.status();
+    assert_eq!((status.generation, status.project, status.refused), (2, Some(id("p1")), None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_region_or_another_cloud_is_refused_and_another_path_of_the_same_is_not() {
     let bench = Bench::with("old", &[("old", "p1"), ("new", "p1")]).await;
     for (url, region, wanted) in
