@@ -15,6 +15,7 @@ mod report;
 mod scenario;
 mod scenarios;
 mod site;
+mod sweep;
 mod world;
 
 use std::path::PathBuf;
@@ -84,6 +85,11 @@ async fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
 
 async fn run(trial: &Trial, world: &World) -> anyhow::Result<Vec<String>> {
     let stage = trial.stage(world);
-    (trial.scenario.run)(&stage).await?;
-    Ok(stage.notes())
+    let outcome = (trial.scenario.run)(&stage).await;
+    if outcome.is_err() {
+        // The next scenario finds the cloud as this one did.
+        let swept = sweep::sweep(world).await;
+        swept.unwrap_or_else(|error| eprintln!("something is left in the cloud: {error:#}"));
+    }
+    outcome.map(|()| stage.notes())
 }

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use tokio::time::{sleep, timeout};
 
 /// Longer than anything takes on a busy machine: a scenario that gets here has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(300);
 
 /// Waits until an answer comes out of `look`. A look that fails is taken for "not yet": the failure is told when patience ends.

@@ -4,6 +4,7 @@
 mod balancers;
 mod nodes;
 mod services;
+mod shape;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -18,10 +19,12 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
+pub(crate) use self::balancers::Whole;
 pub(crate) use self::nodes::{new_node, taints};
 pub(crate) use self::services::{address, balancer_id, condition, port, service};
 use crate::conf::Conf;
 use crate::scenario::Stage;
+use crate::sweep;
 use crate::world::World;
 
 /// Where the Services are.
@@ -63,7 +66,7 @@ impl<'w> Site<'w> {
     /// A cluster without Nodes; no manager runs yet.
     pub(crate) async fn start(stage: &Stage<'w>, conf: &Conf) -> anyhow::Result<Self> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("e2e-{}-{number}", std::process::id());
+        let name = format!("{}{number}", sweep::prefix());
         Self::start_named(stage, conf, &name).await
     }
 
