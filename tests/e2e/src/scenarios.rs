@@ -1,10 +1,12 @@
 //! The scenarios, in the order in which they run.
 
+mod routes;
 mod services;
+mod takeover;
 
 use crate::scenario::Scenario;
 
 /// All of them.
 pub(crate) fn all() -> Vec<Scenario> {
-    [services::SCENARIOS].concat()
+    [services::SCENARIOS, takeover::SCENARIOS, routes::SCENARIOS].concat()
 }

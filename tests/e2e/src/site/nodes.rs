@@ -53,6 +53,13 @@ impl Site<'_> {
         Ok(())
     }
 
+    /// Gives a Node the ranges of its pods, as the controller of Kubernetes does that hands them out.
+    pub(crate) async fn give_pod_ranges(&self, name: &str, ranges: &[String]) -> anyhow::Result<()> {
+        let patch = json!({"spec": {"podCIDR": ranges.first(), "podCIDRs": ranges}});
+        self.nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
     /// Somebody deletes a Node.
     pub(crate) async fn remove_node(&self, name: &str) -> anyhow::Result<()> {
         self.nodes.delete(name, &DeleteParams::default()).await.map(drop).context("delete a Node")
