@@ -50,11 +50,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = tokio::select! {
-        outcome = perform(&arguments) => outcome,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-    };
-    match outcome {
+    match perform(&arguments).await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -78,14 +74,33 @@ async fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
     for trial in &trials {
         report.begin(&trial.name());
         let outcome = run(trial, &world).await;
+        let interrupted = outcome.as_ref().is_err_and(|error| error.is::<Interrupted>());
         report.end(outcome);
+        if interrupted {
+            break;
+        }
     }
     Ok(report.conclude())
 }
 
+/// Somebody wants it to end.
+#[derive(Debug)]
+struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        text.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
 async fn run(trial: &Trial, world: &World) -> anyhow::Result<Vec<String>> {
     let stage = trial.stage(world);
-    let outcome = (trial.scenario.run)(&stage).await;
+    let outcome = tokio::select! {
+        outcome = (trial.scenario.run)(&stage) => outcome,
+        _ = tokio::signal::ctrl_c() => Err(Interrupted.into()),
+    };
     if outcome.is_err() {
         // The next scenario finds the cloud as this one did.
         let swept = sweep::sweep(world).await;

@@ -49,7 +49,12 @@ async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
         is_taken_over(&site, shape).await.with_context(|| format!("take {} over", shape.name))?;
     }
     let after = picture(&site, false).await?;
-    ensure!(before == after, "the first plan was not empty:\n{}\n{}", differences(&before, &after), site.tail());
+    ensure!(
+        before == after,
+        "the first plan was not empty:\n{}\n{}",
+        differences(&before, &after),
+        site.tail()
+    );
     for name in ["sharer", "sharing"] {
         site.delete(name).await?;
     }

@@ -6,8 +6,8 @@ use openstack_client::load_balancer::{
     HealthMonitorUpdate, Listener, ListenerUpdate, LoadBalancerUpdate, PoolUpdate,
 };
 
-use super::{Steps, pool};
 use super::claim::Claim;
+use super::{Steps, pool};
 use crate::loadbalancer::found::{FoundPool, Tree};
 use crate::loadbalancer::names::{cluster_of, in_cluster};
 use crate::loadbalancer::step::Action;

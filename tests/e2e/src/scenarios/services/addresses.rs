@@ -27,7 +27,8 @@ pub(super) async fn floating_ip(stage: &Stage<'_>) -> anyhow::Result<()> {
 /// A floating IP of somebody in the project; its description says no more than whose test it is.
 async fn reserve(site: &Site<'_>) -> anyhow::Result<(String, String)> {
     let network = &site.world.about().estate.external_network;
-    let body = json!({"floatingip": {"floating_network_id": network, "description": format!("of {}", site.name)}});
+    let body =
+        json!({"floatingip": {"floating_network_id": network, "description": format!("of {}", site.name)}});
     let made = site.world.member.post(Network, "floatingips", &body).await?;
     let text = |key: &str| made["floatingip"][key].as_str().unwrap_or_default().to_owned();
     Ok((text("id"), text("floating_ip_address")))
@@ -82,7 +83,9 @@ async fn one_is_exchanged(site: &Site<'_>) -> anyhow::Result<()> {
     ensure!(second != first || other != id, "the same again");
     site.annotate("moves", PINNED, Some(&second)).await?;
     until_address(site, "moves", &second).await?;
-    until_free(site, &id).await.context("one that was not made for the Service is given back, not deleted")?;
+    until_free(site, &id)
+        .await
+        .context("one that was not made for the Service is given back, not deleted")?;
     site.delete("moves").await?;
     until_free(site, &other).await?;
     release(site, &id).await?;

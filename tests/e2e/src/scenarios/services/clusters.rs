@@ -41,7 +41,10 @@ async fn picture(site: &Site<'_>, web: &Value) -> anyhow::Result<String> {
 async fn each_has_its_own(first: &Site<'_>, second: &Site<'_>, web: &Value) -> anyhow::Result<()> {
     let before = picture(first, web).await?;
     let other = served(second).await?;
-    ensure!(balancer_id(web)? != balancer_id(&other)? && address(web) != address(&other), "they have one together");
+    ensure!(
+        balancer_id(web)? != balancer_id(&other)? && address(web) != address(&other),
+        "they have one together"
+    );
     second.remove_node("node-3").await?;
     let rest = &second.servers()[..2];
     second.until_served("web", "a Node left the second cluster", rest).await?;
@@ -53,7 +56,11 @@ async fn each_has_its_own(first: &Site<'_>, second: &Site<'_>, web: &Value) -> a
 }
 
 /// The namesake gets no load balancer of the other, says why, and leaves all as it is, also when its Service goes.
-async fn the_second_of_a_name_is_refused(first: &Site<'_>, namesake: &Site<'_>, web: &Value) -> anyhow::Result<()> {
+async fn the_second_of_a_name_is_refused(
+    first: &Site<'_>,
+    namesake: &Site<'_>,
+    web: &Value,
+) -> anyhow::Result<()> {
     let before = picture(first, web).await?;
     namesake.create(&service("web", &[], &json!({}))).await?;
     let said = namesake.until_warned("web", "--cluster-name").await?;

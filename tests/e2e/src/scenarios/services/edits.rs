@@ -35,7 +35,8 @@ pub(super) async fn amphora(stage: &Stage<'_>) -> anyhow::Result<()> {
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let before = created(&site).await?;
-    let edits: Vec<Edit> = [everywhere(), with_amphora(), monitors_of_amphora()].into_iter().flatten().collect();
+    let edits: Vec<Edit> =
+        [everywhere(), with_amphora(), monitors_of_amphora()].into_iter().flatten().collect();
     perform(stage, &site, &edits, &before).await?;
     mistakes_are_told(&site).await?;
     site.delete("web").await?;
@@ -88,9 +89,11 @@ fn everywhere() -> Vec<Edit> {
         specified("no affinity of clients", &json!({"sessionAffinity": "None"}), |_, whole| {
             whole.pool(80)["session_persistence"].is_null()
         }),
-        annotated("Nodes are selected", &json!({"node-selector": "kubernetes.io/hostname=node-1"}), |_, whole| {
-            whole.nodes(80).iter().eq(["node-1"])
-        }),
+        annotated(
+            "Nodes are selected",
+            &json!({"node-selector": "kubernetes.io/hostname=node-1"}),
+            |_, whole| whole.nodes(80).iter().eq(["node-1"]),
+        ),
         annotated("Nodes are selected no more", &json!({"node-selector": null}), |_, whole| {
             whole.nodes(80).len() == 3
         }),
@@ -192,18 +195,27 @@ fn with_amphora() -> Vec<Edit> {
         annotated("PROXY, version 2", &json!({"proxy-protocol": "v2"}), |_, whole| {
             speaks(whole, "TCP", "PROXYV2")
         }),
-        annotated("X-Forwarded-For", &json!({"proxy-protocol": null, "x-forwarded-for": "true"}), |_, whole| {
-            speaks(whole, "HTTP", "HTTP") && whole.listener(80)["insert_headers"]["X-Forwarded-For"] == "true"
-        }),
-        annotated("TLS", &json!({"x-forwarded-for": null, "default-tls-container-ref": certificate}), |_, whole| {
-            speaks(whole, "TERMINATED_HTTPS", "HTTP")
-        }),
+        annotated(
+            "X-Forwarded-For",
+            &json!({"proxy-protocol": null, "x-forwarded-for": "true"}),
+            |_, whole| {
+                speaks(whole, "HTTP", "HTTP")
+                    && whole.listener(80)["insert_headers"]["X-Forwarded-For"] == "true"
+            },
+        ),
+        annotated(
+            "TLS",
+            &json!({"x-forwarded-for": null, "default-tls-container-ref": certificate}),
+            |_, whole| speaks(whole, "TERMINATED_HTTPS", "HTTP"),
+        ),
         annotated("plain TCP", &json!({"default-tls-container-ref": null}), |web, whole| {
             speaks(whole, "TCP", "TCP") && web["status"]["loadBalancer"]["ingress"][0]["ipMode"] == "VIP"
         }),
-        specified("source ranges", &json!({"loadBalancerSourceRanges": ["192.0.2.0/24", "10.0.0.0/8"]}), |_, whole| {
-            cidrs(whole) == ["10.0.0.0/8", "192.0.2.0/24"]
-        }),
+        specified(
+            "source ranges",
+            &json!({"loadBalancerSourceRanges": ["192.0.2.0/24", "10.0.0.0/8"]}),
+            |_, whole| cidrs(whole) == ["10.0.0.0/8", "192.0.2.0/24"],
+        ),
         specified("no source ranges", &json!({"loadBalancerSourceRanges": null}), |_, whole| {
             cidrs(whole) == ["0.0.0.0/0"]
         }),
@@ -211,7 +223,8 @@ fn with_amphora() -> Vec<Edit> {
 }
 
 fn times(whole: &Whole) -> [u64; 4] {
-    let keys = ["timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect"];
+    let keys =
+        ["timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect"];
     keys.map(|key| whole.listener(80)[key].as_u64().unwrap_or(u64::MAX))
 }
 

@@ -28,9 +28,8 @@ async fn sixth_alone(site: &Site<'_>) -> anyhow::Result<()> {
     site.create(&service("six", &[(SUBNET, subnet)], &spec)).await?;
     let six = site.until_ready("six").await?;
     let nodes = site.servers().len();
-    let (_, whole) = site
-        .until_both("six", "three members", |_, whole| whole.members(80).len() == nodes)
-        .await?;
+    let (_, whole) =
+        site.until_both("six", "three members", |_, whole| whole.members(80).len() == nodes).await?;
     ensure!(whole.balancer["vip_address"].as_str() == address(&six), "{whole:#?} {six:#}");
     ensure!(is_sixth(&whole.balancer["vip_address"]), "{whole:#?}");
     ensure!(whole.members(80).iter().all(|member| is_sixth(&member["address"])), "{whole:#?}");
@@ -56,7 +55,10 @@ async fn both(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
     let second = &balancer["additional_vips"][0]["ip_address"];
     ensure!(is_sixth(second), "no second address: {balancer:#}");
     stage.note(format!("shown for both families: {:?}", shown(&both)));
-    ensure!(shown(&both).contains(&second.as_str().unwrap_or_default()), "the second address is not shown: {both:#}");
+    ensure!(
+        shown(&both).contains(&second.as_str().unwrap_or_default()),
+        "the second address is not shown: {both:#}"
+    );
     let floating = site.floating_ip_of(&balancer).await?.context("no floating IP")?;
     ensure!(shown(&both).contains(&floating["floating_ip_address"].as_str().unwrap_or_default()), "{both:#}");
     site.delete("both").await

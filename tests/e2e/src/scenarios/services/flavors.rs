@@ -29,7 +29,8 @@ pub(super) async fn flavor_and_zone(stage: &Stage<'_>) -> anyhow::Result<()> {
 impl Made {
     async fn make(&mut self, site: &Site<'_>, collection: &str, body: &Value) -> anyhow::Result<Value> {
         let answer = site.world.admin.post(LoadBalancer, collection, body).await?;
-        let thing = answer.as_object().and_then(|answer| answer.values().next()).context("an empty answer")?;
+        let thing =
+            answer.as_object().and_then(|answer| answer.values().next()).context("an empty answer")?;
         // Zones are known by their names.
         let key = thing["id"].as_str().or_else(|| thing["name"].as_str()).context("no id")?;
         self.0.push(format!("{collection}/{key}"));

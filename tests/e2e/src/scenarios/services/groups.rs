@@ -92,7 +92,8 @@ async fn until_rules(
 }
 
 async fn rules_follow(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
-    let subnet = site.world.member.get(Network, &format!("subnets/{}", site.world.about().estate.subnet)).await?;
+    let subnet =
+        site.world.member.get(Network, &format!("subnets/{}", site.world.about().estate.subnet)).await?;
     let inside = subnet["subnet"]["cidr"].as_str().context("a subnet without a range")?.to_owned();
     // OVN lets clients through with their own addresses.
     let ovn = stage.provider == Provider::Ovn;
@@ -103,7 +104,11 @@ async fn rules_follow(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> 
     until_rules(site, "a rule for the second port", |web| traffic(web, &[&outside])).await?;
 
     let ranges = ["192.0.2.0/24", "198.51.100.0/24"];
-    site.edit("web", &json!({"spec": {"loadBalancerSourceRanges": ranges, "externalTrafficPolicy": "Local"}})).await?;
+    site.edit(
+        "web",
+        &json!({"spec": {"loadBalancerSourceRanges": ranges, "externalTrafficPolicy": "Local"}}),
+    )
+    .await?;
     let from = if ovn { ranges.to_vec() } else { vec![inside.as_str()] };
     until_rules(site, "rules for source ranges and the health check", |web| {
         let health = web["spec"]["healthCheckNodePort"].as_u64().unwrap_or_default();
@@ -116,7 +121,8 @@ async fn rules_follow(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> 
         "loadBalancerSourceRanges": null, "externalTrafficPolicy": "Cluster", "ports": [port("http", 80, "TCP")],
     }});
     site.edit("web", &plain).await?;
-    until_rules(site, "the rules that are not needed any more are gone", |web| traffic(web, &[&outside])).await
+    until_rules(site, "the rules that are not needed any more are gone", |web| traffic(web, &[&outside]))
+        .await
 }
 
 fn traffic(web: &Value, from: &[&str]) -> BTreeSet<(String, u64, String)> {

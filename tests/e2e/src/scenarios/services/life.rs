@@ -55,8 +55,11 @@ async fn ports_change(site: &Site<'_>) -> anyhow::Result<()> {
     let (before, _) =
         edit("a port for SCTP is added", &[http.clone(), https.clone(), dns.clone(), sctp]).await?;
     edit("a port gets another number", &[http.clone(), port("https", 8443, "TCP"), dns]).await?;
-    edit("a port speaks another protocol", &[http.clone(), port("https", 8443, "TCP"), port("dns", 53, "TCP")])
-        .await?;
+    edit(
+        "a port speaks another protocol",
+        &[http.clone(), port("https", 8443, "TCP"), port("dns", 53, "TCP")],
+    )
+    .await?;
     let mut moved = http;
     // Any other of the range that is free: nothing else has node ports here.
     let taken = before["spec"]["ports"][0]["nodePort"].as_u64().context("no node port")?;

@@ -21,7 +21,11 @@ pub(super) async fn shared(stage: &Stage<'_>) -> anyhow::Result<()> {
     let whole = until_ports(&site, &id, "the owner left first", &[8080, 9090]).await?;
     ensure!(tags(&whole, "shop_one") == 0 && tags(&whole, "shop_two") == 1, "{whole:#?}");
     let two = site.until_ready("two").await?;
-    ensure!(site.floating_ip_of(&whole.balancer).await?.context("no floating IP")?["floating_ip_address"].as_str() == address(&two));
+    ensure!(
+        site.floating_ip_of(&whole.balancer).await?.context("no floating IP")?["floating_ip_address"]
+            .as_str()
+            == address(&two)
+    );
     site.delete("two").await?;
     until_ports(&site, &id, "one is left", &[9090]).await?;
     site.delete("three").await?;

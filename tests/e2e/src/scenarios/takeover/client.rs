@@ -27,12 +27,18 @@ pub(super) async fn make(
     }
     run(stage, &commands).await?;
     let mut commands = String::new();
-    for (shape, service) in shapes.iter().zip(services).filter(|(shape, _)| !shape.internal && shape.on.is_none()) {
-        let made = balancer(site, shape, service).await?.with_context(|| format!("{} is not made", shape.name))?;
+    for (shape, service) in
+        shapes.iter().zip(services).filter(|(shape, _)| !shape.internal && shape.on.is_none())
+    {
+        let made =
+            balancer(site, shape, service).await?.with_context(|| format!("{} is not made", shape.name))?;
         let port = made["vip_port_id"].as_str().context("no port")?;
         let network = &site.world.about().estate.external_network;
         let description = description(site, shape);
-        writeln!(commands, "floating ip create --description 'Floating IP for {description}' --port {port} {network}")?;
+        writeln!(
+            commands,
+            "floating ip create --description 'Floating IP for {description}' --port {port} {network}"
+        )?;
     }
     run(stage, &commands).await
 }
@@ -140,7 +146,11 @@ async fn run(stage: &Stage<'_>, commands: &str) -> anyhow::Result<()> {
 }
 
 /// The load balancer that was made for a Service.
-pub(super) async fn balancer(site: &Site<'_>, shape: &Shape, service: &Value) -> anyhow::Result<Option<Value>> {
+pub(super) async fn balancer(
+    site: &Site<'_>,
+    shape: &Shape,
+    service: &Value,
+) -> anyhow::Result<Option<Value>> {
     let path = format!("loadbalancers?name={}", name(site, shape, service));
     let mut rows = site.world.member.list(LoadBalancer, &path, "loadbalancers").await?;
     ensure!(rows.len() <= 1, "there are two: {rows:#?}");
@@ -150,6 +160,7 @@ pub(super) async fn balancer(site: &Site<'_>, shape: &Shape, service: &Value) ->
 /// By which address a load balancer is reached.
 pub(super) async fn address(site: &Site<'_>, balancer: &Value) -> anyhow::Result<String> {
     let floating = site.floating_ip_of(balancer).await?;
-    let shown = floating.as_ref().map_or(&balancer["vip_address"], |floating| &floating["floating_ip_address"]);
+    let shown =
+        floating.as_ref().map_or(&balancer["vip_address"], |floating| &floating["floating_ip_address"]);
     Ok(shown.as_str().context("no address")?.to_owned())
 }

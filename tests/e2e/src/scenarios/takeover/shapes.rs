@@ -47,8 +47,11 @@ pub(super) fn all() -> Vec<Shape> {
 
 impl Shape {
     pub(super) fn service(&self) -> Value {
-        let ports: Vec<_> =
-            self.ports.iter().map(|(number, protocol)| port(&format!("p{number}"), *number, protocol)).collect();
+        let ports: Vec<_> = self
+            .ports
+            .iter()
+            .map(|(number, protocol)| port(&format!("p{number}"), *number, protocol))
+            .collect();
         let mut annotations = Vec::new();
         if self.internal {
             annotations.push(("service.beta.kubernetes.io/openstack-internal-load-balancer", "true"));
