@@ -18,7 +18,7 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use bowline_cloud::{IpFamily, IpMode, Refusal, ServiceView, SessionAffinity, SourceRanges};
+use bowline_cloud::{IpFamily, IpMode, Protocol, Refusal, ServiceView, SessionAffinity, SourceRanges};
 use openstack_client::load_balancer::{Algorithm, SessionPersistence};
 use openstack_client::{LoadBalancerFlavorId, LoadBalancerId};
 
@@ -149,6 +149,9 @@ impl Intent {
         };
         let monitor = monitor::values(read, around.config);
         let speech = speech(read, around, monitor.is_some());
+        if around.features.ovn && service.ports.iter().any(|port| port.protocol == Protocol::Tcp) {
+            refuse_speech(read, &speech);
+        }
         let timeouts = timeouts(read);
         let load_balancer = read.id(&annotations::LOAD_BALANCER_ID);
         let keep_floating_ip = read.flag_or_fixed(&annotations::KEEP_FLOATING_IP);
@@ -250,6 +253,21 @@ fn speech(reader: &mut Reader<'_>, around: &Surroundings<'_>, monitored: bool) -
         reader.problem(format!("annotations {one} and {other} exclude each other; remove one of them"));
     }
     Speech { proxy, x_forwarded_for, tls: tls::reference(reader, around), monitored }
+}
+
+/// OVN passes packets on and looks into none. Octavia would refuse the new pool or listener when the old one is gone already.
+fn refuse_speech(reader: &mut Reader<'_>, speech: &Speech) {
+    let asked = [
+        (annotations::PROXY_PROTOCOL, speech.proxy.is_some()),
+        (annotations::X_FORWARDED_FOR, speech.x_forwarded_for),
+        (annotations::TLS_CONTAINER_REF, speech.tls.is_some()),
+    ];
+    for (row, _asked) in asked.into_iter().filter(|(_row, asked)| *asked) {
+        reader.problem(format!(
+            "{} is asked for, but load balancers of OVN pass connections on as they are; leave it out, or use another lb-provider",
+            row.key
+        ));
+    }
 }
 
 fn timeouts(reader: &mut Reader<'_>) -> Timeouts {
