@@ -42,6 +42,7 @@ pub(super) fn reference(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> O
                 Some(text) => reader.wrong(row, text),
                 None => reader.wrong_configured("LoadBalancer", row, &format!("{text:?}")),
             }
+            return None;
         }
     }
     Some(TlsReference { text: text.to_owned(), stored })
