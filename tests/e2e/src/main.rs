@@ -90,46 +90,46 @@ fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
     }
     let (settings, interrupt) = (Settings::locate(), Interrupt::watch()?);
     let leave = arguments.leave_cloud || Status::of(&settings).is_up();
-    let outcome = up(&settings, &arguments.choices, false, &interrupt).and_then(|_| {
-        let runtime = tokio::runtime::Runtime::new()?;
-        runtime.block_on(async {
-            tokio::select! {
-                outcome = run_all(arguments, &trials) => outcome,
-                () = interrupted(&interrupt) => Err(Interrupted.into()),
-            }
-        })
-    });
+    let outcome = up(&settings, &arguments.choices, false, &interrupt)
+        .and_then(|_| tokio::runtime::Runtime::new()?.block_on(run_all(arguments, &trials, &interrupt)));
     if !leave {
         down(&settings)?;
     }
     outcome
 }
 
-async fn interrupted(interrupt: &Interrupt) {
-    while !interrupt.is_requested() {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
-async fn run_all(arguments: &Arguments, trials: &[Trial]) -> anyhow::Result<bool> {
+async fn run_all(arguments: &Arguments, trials: &[Trial], interrupt: &Interrupt) -> anyhow::Result<bool> {
     let world = World::open(arguments.bowline.clone(), arguments.keep.clone()).await?;
     let mut report = Report::new(trials.len());
     for trial in trials {
         report.begin(&trial.name());
-        let outcome = run(trial, &world).await;
+        let outcome = run(trial, &world, interrupt).await;
         report.end(outcome);
+        ensure!(!interrupt.is_requested(), Interrupted);
     }
     Ok(report.conclude())
 }
 
-async fn run(trial: &Trial, world: &World) -> anyhow::Result<Vec<String>> {
+async fn run(trial: &Trial, world: &World, interrupt: &Interrupt) -> anyhow::Result<Vec<String>> {
     let stage = trial.stage(world);
-    let outcome = (trial.scenario.run)(&stage).await;
+    let outcome = tokio::select! {
+        outcome = (trial.scenario.run)(&stage) => outcome,
+        () = requested(interrupt) => Err(Interrupted.into()),
+    };
     if outcome.is_err() {
         let folder = world.keep.join(trial.scenario.name.replace('/', "-")).join("cloud");
         evidence::keep_logs(&world.about().logs, &folder)?;
         println!("      logs: {}", folder.display());
-        sweep::sweep(&world.member).await?;
+        // That it failed is what has to be told.
+        if let Err(error) = sweep::sweep(&world.member).await {
+            println!("      not all of it could be swept: {error:#}");
+        }
     }
     outcome.map(|()| stage.notes())
+}
+
+async fn requested(interrupt: &Interrupt) {
+    while !interrupt.is_requested() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }

@@ -2,11 +2,13 @@
 
 mod access;
 mod nodes;
+mod routes;
 mod services;
+mod takeover;
 
 use crate::scenario::Scenario;
 
 /// All of them.
 pub(crate) fn all() -> Vec<Scenario> {
-    [nodes::SCENARIOS, access::SCENARIOS, services::SCENARIOS].concat()
+    [nodes::SCENARIOS, access::SCENARIOS, services::SCENARIOS, takeover::SCENARIOS, routes::SCENARIOS].concat()
 }

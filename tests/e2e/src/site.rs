@@ -7,6 +7,7 @@ mod nodes;
 mod people;
 mod readiness;
 mod services;
+mod shape;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
+pub(crate) use self::balancers::Whole;
 pub(crate) use self::belongings::id_of;
 pub(crate) use self::nodes::{UNINITIALISED, addresses, is_initialised, new_node, provider_id, taints};
 pub(crate) use self::people::Person;

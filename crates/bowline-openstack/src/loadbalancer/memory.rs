@@ -81,6 +81,8 @@ struct Entry {
     tree: Option<Known<Arc<Tree>>>,
     body: Option<Known<Arc<LoadBalancerCreate>>>,
     fingerprint: Option<String>,
+    /// Whether a change of ours was accepted, and nobody has seen yet what became of it.
+    unproven: bool,
     /// When it was last read, or first believed.
     checked_at: Option<Instant>,
 }
@@ -219,7 +221,25 @@ impl Memory {
         inner.keep_tree(&balancer.id, Known { what: Arc::new(tree.clone()), changed, adopt: false });
         if let Some(entry) = inner.entries.get_mut(&balancer.id) {
             entry.checked_at = Some(now);
+            entry.unproven = false;
         }
+    }
+
+    /// Whether what is known of it is what a change of ours should have made, and not what was seen.
+    pub(super) fn is_unproven(&self, id: &LoadBalancerId) -> bool {
+        self.lock().entries.get(id).is_some_and(|entry| entry.unproven)
+    }
+
+    /// It was seen that our changes were made.
+    pub(super) fn proven(&self, id: &LoadBalancerId) {
+        if let Some(entry) = self.lock().entries.get_mut(id) {
+            entry.unproven = false;
+        }
+    }
+
+    /// What was believed of it is not so: it has to be read.
+    pub(super) fn doubt(&self, id: &LoadBalancerId) {
+        self.lock().unlearn(id);
     }
 
     /// The turn of a load balancer: who changes it holds it.
@@ -245,6 +265,7 @@ impl Memory {
         let mut inner = self.lock();
         let Some(entry) = inner.entries.get_mut(id) else { return };
         entry.fingerprint = None;
+        entry.unproven = true;
         let fresh = entry.seen.take().filter(|(_seen, at)| now.duration_since(*at) < SEEN);
         let status = match action {
             Action::DeleteBalancer { .. } => ProvisioningStatus::PendingDelete,
@@ -295,6 +316,7 @@ impl Memory {
             version: inner.changes,
             seen: Some((Box::new(balancer.clone()), now)),
             answered: true,
+            unproven: true,
             checked_at: Some(now),
             ..Entry::default()
         };

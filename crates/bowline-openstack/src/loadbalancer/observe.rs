@@ -10,6 +10,7 @@ mod groups;
 mod lists;
 mod notices;
 mod poll;
+mod proof;
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -102,6 +103,7 @@ impl Balancers {
         let referring = sights.into_iter().map(|sight| self.refer(sight)).collect();
         let grouped = self.groups_of_all(together(referring).await).await;
         let mut resolved: Vec<_> = grouped.into_iter().map(|one| one.map(|one| self.resolve(one))).collect();
+        self.prove(&mut resolved).await;
         self.read_children(&mut resolved).await;
         let pictures = resolved.into_iter().map(|one| self.picture(one)).collect();
         together(pictures).await.into_iter().map(evidence).collect()

@@ -32,8 +32,8 @@ pub(crate) fn kube_apiserver(pki: &Pki, port: u16, etcd_port: u16) -> Vec<String
         "--bind-address=127.0.0.1".to_owned(),
         "--advertise-address=127.0.0.1".to_owned(),
         format!("--secure-port={port}"),
-        // Services are of IPv4 unless they ask for something else.
-        "--service-cluster-ip-range=10.0.0.0/16,fd00:10::/112".to_owned(),
+        // Of both families, so that a Service can ask for either; one that says nothing gets the first.
+        "--service-cluster-ip-range=10.0.0.0/16,fd00:5e7::/112".to_owned(),
         "--authorization-mode=RBAC".to_owned(),
         "--allow-privileged=true".to_owned(),
         // Nothing reaches the server through its Service, and one server needs no record of its peers.

@@ -77,6 +77,9 @@ pub struct Pool {
     /// How a client is sent to the same member again.
     #[serde(default)]
     pub session_persistence: Option<SessionPersistence>,
+    /// Whether somebody has switched it off.
+    #[serde(default)]
+    pub admin_state_up: Option<bool>,
     /// Its load balancers; there is one.
     #[serde(default, deserialize_with = "decode::id_list")]
     pub loadbalancers: Vec<LoadBalancerId>,
@@ -183,6 +186,9 @@ pub struct PoolUpdate {
     /// How a client is sent to the same member again.
     #[serde(skip_serializing_if = "Change::is_keep")]
     pub session_persistence: Change<SessionPersistence>,
+    /// Whether it is on. The OVN provider gives a pool up (ERROR) whose change does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin_state_up: Option<bool>,
     /// Exactly these tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,

@@ -225,10 +225,15 @@ fn change(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     providers::check_pool(&provider, &changed)?;
     "PENDING_UPDATE".clone_into(&mut changed.provisioning_status);
     changed.updated_at = Some(plain(world.now));
-    world.state.load_balancer.pools.insert(changed.clone());
+    let answer = json!({"pool": render::pool(world, &changed)});
+    // This provider gives a pool up whose change does not say whether it is on; the load balancer is active all the same.
+    if provider == "ovn" && !wanted.contains_key("admin_state_up") {
+        "ERROR".clone_into(&mut changed.provisioning_status);
+    }
+    world.state.load_balancer.pools.insert(changed);
     touch_listeners(world, id);
     begin(world, &pool.loadbalancer_id, OperationKind::Change);
-    Ok(ApiResponse::ok(json!({"pool": render::pool(world, &changed)})))
+    Ok(ApiResponse::ok(answer))
 }
 
 fn delete(world: &mut World, call: &Call<'_>, id: &str) -> Reply {

@@ -125,6 +125,30 @@ fn with_ovn_a_child_may_be_pending_while_its_load_balancer_is_active() {
 }
 
 #[test]
+fn ovn_gives_a_pool_up_whose_change_does_not_say_whether_it_is_on() {
+    let mut bench = Bench::new();
+    for (provider, said, outcome) in [
+        ("ovn", json!({}), "ERROR"),
+        ("ovn", json!({"admin_state_up": true}), "ACTIVE"),
+        ("amphora", json!({}), "ACTIVE"),
+    ] {
+        let (balancer, _, pool) = with_pool(&mut bench, provider);
+        let mut change = said.clone();
+        change["session_persistence"] = json!({"type": "SOURCE_IP"});
+        let path = format!("{ROOT}/pools/{pool}");
+        let answer = bench.put(&path, &json!({"pool": change}));
+        assert_eq!(answer.body["pool"]["provisioning_status"], "PENDING_UPDATE", "{}", answer.text);
+        bench.pass(5.0);
+        let left = bench.get(&path).body["pool"]["provisioning_status"].clone();
+        assert_eq!(
+            (left.as_str().unwrap(), status(&mut bench, &balancer).as_str()),
+            (outcome, "ACTIVE"),
+            "{provider} {said}"
+        );
+    }
+}
+
+#[test]
 fn a_load_balancer_with_children_goes_only_with_cascade_and_takes_its_port_along() {
     let mut bench = Bench::new();
     let (balancer, ..) = with_pool(&mut bench, "amphora");

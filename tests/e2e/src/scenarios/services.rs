@@ -1,39 +1,85 @@
 //! The life of Services.
 
-use anyhow::{Context, ensure};
-use serde_json::json;
+mod addresses;
+mod clusters;
+mod edits;
+mod families;
+mod flavors;
+mod groups;
+mod life;
+mod shared;
 
-use crate::conf::Conf;
-use crate::openstack::Api::LoadBalancer;
-use crate::scenario::{On, Scenario, Stage, When};
-use crate::site::{Site, address, balancer_id, service};
+use crate::scenario::{On, Scenario, When};
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "services/one",
-    story: "a Service gets its load balancer and floating IP, and gives both back",
-    when: When::Always,
-    on: On::Both,
-    run: |stage| Box::pin(one(stage)),
-}];
-
-async fn one(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
-    let _manager = site.run(&[])?;
-    site.join_all().await?;
-    site.create(&service("web", &[], &json!({}))).await?;
-    let web = site.until_ready("web").await?;
-    let balancer = site.balancer_of("web").await?.context("no load balancer")?;
-    ensure!(balancer["provider"] == stage.provider.name() && balancer["provisioning_status"] == "ACTIVE");
-    ensure!(balancer["id"] == balancer_id(&web)?, "{balancer:#}");
-    let floating = site.floating_ip_of(&balancer).await?.context("no floating IP")?;
-    ensure!(floating["floating_ip_address"].as_str() == address(&web), "{floating:#} {web:#}");
-    let whole = site.whole(balancer_id(&web)?).await?;
-    ensure!(whole.listeners.len() == 1 && whole.pools.len() == 1, "{whole:#?}");
-    ensure!(whole.members[0].len() == site.world.about().estate.servers.len(), "{whole:#?}");
-
-    site.delete("web").await?;
-    site.nothing_left().await?;
-    let path = format!("loadbalancers/{}", balancer_id(&web)?);
-    ensure!(site.world.member.find(LoadBalancer, &path).await?.is_none(), "it is still there");
-    Ok(())
-}
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "services/life",
+        story: "three ports come, change and go; Nodes leave and join; the type changes there and back; nothing is left",
+        when: When::Always,
+        on: On::Both,
+        run: |stage| Box::pin(life::life(stage)),
+    },
+    Scenario {
+        name: "services/edits",
+        story: "each annotation and field that may be edited takes effect on the load balancer that is there",
+        when: When::Always,
+        on: On::Amphora,
+        run: |stage| Box::pin(edits::amphora(stage)),
+    },
+    Scenario {
+        name: "services/edits",
+        story: "what OVN can do takes effect, what it cannot is told and harms nothing",
+        when: When::Always,
+        on: On::Ovn,
+        run: |stage| Box::pin(edits::ovn(stage)),
+    },
+    Scenario {
+        name: "services/floating-ip",
+        story: "a floating IP is made, given, exchanged, kept, used again and released",
+        when: When::Always,
+        on: On::Ovn,
+        run: |stage| Box::pin(addresses::floating_ip(stage)),
+    },
+    Scenario {
+        name: "services/shared",
+        story: "Services share a load balancer up to the limit, owners leave first or last, ports do not collide",
+        when: When::Always,
+        on: On::Ovn,
+        run: |stage| Box::pin(shared::shared(stage)),
+    },
+    Scenario {
+        name: "services/shared",
+        story: "the same with a provider that takes its time",
+        when: When::Asked,
+        on: On::Amphora,
+        run: |stage| Box::pin(shared::shared(stage)),
+    },
+    Scenario {
+        name: "services/families",
+        story: "IPv6 alone, and both families at once",
+        when: When::Always,
+        on: On::Both,
+        run: |stage| Box::pin(families::families(stage)),
+    },
+    Scenario {
+        name: "services/security-groups",
+        story: "managed security groups: their rules, the Nodes' ports, and nothing of them afterwards",
+        when: When::Always,
+        on: On::Both,
+        run: |stage| Box::pin(groups::groups(stage)),
+    },
+    Scenario {
+        name: "services/two-clusters",
+        story: "two clusters in one project do not touch each other's things, not even under one name",
+        when: When::Always,
+        on: On::Ovn,
+        run: |stage| Box::pin(clusters::two_clusters(stage)),
+    },
+    Scenario {
+        name: "services/flavor-and-zone",
+        story: "a load balancer gets the flavor and the availability zone that the Service asks for",
+        when: When::Asked,
+        on: On::Amphora,
+        run: |stage| Box::pin(flavors::flavor_and_zone(stage)),
+    },
+];

@@ -53,6 +53,20 @@ impl Site<'_> {
         Ok(())
     }
 
+    /// Labels a Node, or takes the label away.
+    pub(crate) async fn label_node(&self, name: &str, key: &str, value: Option<&str>) -> anyhow::Result<()> {
+        let patch = json!({"metadata": {"labels": {key: value}}});
+        self.nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    /// Gives a Node the ranges of its pods, as the controller of Kubernetes does that hands them out.
+    pub(crate) async fn give_pod_ranges(&self, name: &str, ranges: &[String]) -> anyhow::Result<()> {
+        let patch = json!({"spec": {"podCIDR": ranges.first(), "podCIDRs": ranges}});
+        self.nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
     /// Somebody deletes a Node.
     pub(crate) async fn remove_node(&self, name: &str) -> anyhow::Result<()> {
         self.nodes.delete(name, &DeleteParams::default()).await.map(drop).context("delete a Node")

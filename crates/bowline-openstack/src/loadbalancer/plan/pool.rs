@@ -3,7 +3,7 @@
 use bowline_cloud::Planned;
 use openstack_client::Change;
 use openstack_client::load_balancer::{
-    Listener, PoolUpdate, ProvisioningStatus, SessionPersistence, SessionPersistenceType,
+    Listener, Pool, PoolUpdate, ProvisioningStatus, SessionPersistence, SessionPersistenceType,
 };
 
 use super::claim::Claim;
@@ -63,10 +63,15 @@ fn update(claim: &Claim<'_>, wish: &WantedListener, found: &FoundPool) -> Option
             wanted.session_persistence.as_ref(),
             &mut differs,
         ),
-        ..PoolUpdate::default()
+        ..unchanged(is)
     };
     let reason = differs.reason(&port(&wish.key))?;
     Some(claim.step(Action::UpdatePool(is.id.clone(), Box::new(change)), reason))
+}
+
+/// A change that leaves a pool as it is. It says whether the pool is on: the OVN provider gives up a pool that is not told.
+pub(super) fn unchanged(pool: &Pool) -> PoolUpdate {
+    PoolUpdate { admin_state_up: Some(pool.admin_state_up.unwrap_or(true)), ..PoolUpdate::default() }
 }
 
 /// By its kind only: Octavia may add values of its own.

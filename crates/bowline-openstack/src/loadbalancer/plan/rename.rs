@@ -6,8 +6,8 @@ use openstack_client::load_balancer::{
     HealthMonitorUpdate, Listener, ListenerUpdate, LoadBalancerUpdate, PoolUpdate,
 };
 
-use super::Steps;
 use super::claim::Claim;
+use super::{Steps, pool};
 use crate::loadbalancer::found::{FoundPool, Tree};
 use crate::loadbalancer::names::{cluster_of, in_cluster};
 use crate::loadbalancer::step::Action;
@@ -49,7 +49,7 @@ fn in_pool(renaming: &Renaming<'_>, found: &FoundPool) -> impl Iterator<Item = A
         Some(Action::UpdateMonitor(monitor.id.clone(), change))
     });
     let pool = renaming.name(&found.pool.name).map(|name| {
-        let change = PoolUpdate { name: Some(name), ..PoolUpdate::default() };
+        let change = PoolUpdate { name: Some(name), ..pool::unchanged(&found.pool) };
         Action::UpdatePool(found.pool.id.clone(), Box::new(change))
     });
     monitor.into_iter().chain(pool)

@@ -184,3 +184,16 @@ fn ovn_asks_members_by_what_it_has() {
     });
     assert_eq!(monitors(local), (vec![Some(MonitorType::Tcp)], vec!["LoadBalancerHealthMonitorChanged"]));
 }
+
+#[test]
+fn what_ovn_cannot_speak_is_refused_before_anything_that_works_is_taken_away() {
+    for key in ["proxy-protocol", "x-forwarded-for"] {
+        let case = || Case::new().with(key, "true");
+        assert_eq!(case().intent().notices, [], "{key}");
+        let problems = case().ovn().problems();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(key) && problems[0].contains("lb-provider"), "{problems:?}");
+        let udp = case().ovn().service(|service| service.ports = vec![port(ServiceProtocol::Udp, 53)]);
+        assert_eq!(udp.intent().ports.len(), 1, "{key} does not count for UDP");
+    }
+}
