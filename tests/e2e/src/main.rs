@@ -10,6 +10,7 @@
 
 mod conf;
 mod evidence;
+mod faults;
 mod openstack;
 mod patience;
 mod report;

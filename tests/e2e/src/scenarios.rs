@@ -1,10 +1,11 @@
 //! The scenarios, in the order in which they run.
 
+mod failures;
 mod services;
 
 use crate::scenario::Scenario;
 
 /// All of them.
 pub(crate) fn all() -> Vec<Scenario> {
-    [services::SCENARIOS].concat()
+    [services::SCENARIOS, failures::SCENARIOS].concat()
 }

@@ -3,6 +3,7 @@
 
 mod balancers;
 mod nodes;
+mod once;
 mod services;
 
 use std::net::TcpListener;
@@ -18,7 +19,9 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
+pub(crate) use self::balancers::Whole;
 pub(crate) use self::nodes::{new_node, taints};
+pub(crate) use self::once::ports_of;
 pub(crate) use self::services::{address, balancer_id, condition, port, service};
 use crate::conf::Conf;
 use crate::scenario::Stage;
