@@ -123,6 +123,10 @@ impl Balancers {
         Ok(Run { request, wish, features })
     }
 
+    fn look_of(&self, run: &Run<'_>) -> Look {
+        Look::of(run.request, &run.wish, self.ownership(&run.request.service), &self.memory)
+    }
+
     fn ownership(&self, service: &ServiceView) -> Ownership {
         Ownership { cluster: self.cluster.clone(), service: service.uid.clone() }
     }
@@ -132,8 +136,7 @@ impl Balancers {
         runs: Vec<Result<Run<'a>, Trouble>>,
         began: u64,
     ) -> Vec<Result<(Run<'a>, At), Trouble>> {
-        let looks: Vec<Look> =
-            runs.iter().flatten().map(|run| Look::of(run.request, &run.wish, &self.memory)).collect();
+        let looks: Vec<Look> = runs.iter().flatten().map(|run| self.look_of(run)).collect();
         let mut found = self.find(&looks, began).await.into_iter();
         let pair = |run: Result<Run<'a>, Trouble>| {
             let run = run?;
@@ -251,6 +254,7 @@ impl Balancers {
         let found = Found {
             balancer,
             namesakes: at.namesakes,
+            twins: at.twins,
             named_is_gone: at.named_is_gone,
             recover: known_address.is_some() || !service.status.ingress.is_empty(),
             known_address,

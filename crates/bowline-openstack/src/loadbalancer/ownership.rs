@@ -32,6 +32,13 @@ impl Ownership {
         format!("{SERVICE}{}", self.service)
     }
 
+    /// Whether tags prove that something was made for this very Service, of this cluster.
+    #[must_use]
+    pub fn is_proven_by(&self, tags: &[String]) -> bool {
+        let known = self.cluster.is_some() && !self.service.is_empty();
+        known && self.tags().all(|tag| tags.contains(&tag))
+    }
+
     /// Another cluster that says by its tag that it is its own, if we know who we are.
     #[must_use]
     pub fn other_cluster<'t>(&self, tags: &'t [String]) -> Option<&'t str> {
@@ -61,5 +68,17 @@ mod tests {
         assert_eq!(ownership().other_cluster(&shared), None, "shared by two clusters");
         let unknown = Ownership { cluster: None, ..ownership() };
         assert_eq!(unknown.other_cluster(&tags(&["bowline-cluster:c2"])), None, "who we are is not known");
+    }
+
+    #[test]
+    fn only_the_tags_of_both_cluster_and_service_are_a_proof() {
+        let tags = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
+        let both = tags(&["kube_service_kubernetes_default_web", "bowline-cluster:c1", "bowline-service:s1"]);
+        assert!(ownership().is_proven_by(&both));
+        assert!(!ownership().is_proven_by(&tags(&["bowline-cluster:c1", "bowline-service:s2"])));
+        assert!(!ownership().is_proven_by(&tags(&["bowline-cluster:c2", "bowline-service:s1"])));
+        assert!(!ownership().is_proven_by(&tags(&["kube_service_kubernetes_default_web"])));
+        let unknown = Ownership { cluster: None, ..ownership() };
+        assert!(!unknown.is_proven_by(&both), "who we are is not known");
     }
 }

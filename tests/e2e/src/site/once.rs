@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, ensure};
 use k8s_openapi::api::core::v1::Service;
-use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::Value;
 
@@ -19,7 +18,8 @@ impl Site<'_> {
         let service = self.until_ready(name).await?;
         let balancer = self.balancer_of(name).await?.context("no load balancer")?;
         ensure!(balancer["id"] == balancer_id(&service)?, "another one is noted on {name}: {balancer:#}");
-        let whole = self.until_whole(balancer_id(&service)?, &format!("{name} has its listeners"), |whole| {
+        let what = format!("{name} has its listeners");
+        let whole = self.until_whole(balancer_id(&service)?, &what, |whole| {
             ports_of(&whole.listeners) == ports_of_service(&service)
                 && whole.balancer["provisioning_status"] == "ACTIVE"
         });
@@ -47,7 +47,7 @@ impl Site<'_> {
 
 fn wants_balancer(service: &Service) -> bool {
     let kind = service.spec.as_ref().and_then(|spec| spec.type_.as_deref());
-    kind == Some("LoadBalancer") && service.meta().deletion_timestamp.is_none()
+    kind == Some("LoadBalancer") && service.metadata.deletion_timestamp.is_none()
 }
 
 /// The ports of listeners.

@@ -128,7 +128,8 @@ pub(super) async fn parts(stage: &Stage<'_>) -> anyhow::Result<()> {
         let Some(edit) = edits(stage, &site.whole(id).await?).into_iter().nth(number) else { break };
         let began = std::time::Instant::now();
         by_hand(&site, edit.method, &edit.path, edit.body.as_ref()).await.context(edit.what)?;
-        let mended = until(&format!("{}: mended", edit.what), async || {
+        let what = format!("{}: mended", edit.what);
+        let mended = until(&what, async || {
             let whole = site.whole(id).await?;
             let active =
                 whole.balancer["provisioning_status"] == "ACTIVE" && ports_of(&whole.listeners).len() == 2;

@@ -35,9 +35,11 @@ pub(super) async fn stopped(stage: &Stage<'_>) -> anyhow::Result<()> {
 
     let outage = Outage::stop(site.world, "octavia")?;
     site.create(&service("early", &[], &json!({}))).await?;
-    site.until_service("early", "is said to wait", |service| condition(service)["status"] == "False")
-        .await
-        .context("Octavia is stopped before a creation")?;
+    site.until_service("early", "is said to wait", |service| {
+        condition(service)["status"].as_str().is_some_and(|status| status != "True")
+    })
+    .await
+    .context("Octavia is stopped before a creation")?;
     outage.end()?;
     site.served_once("early").await.context("Octavia was stopped before a creation")?;
 

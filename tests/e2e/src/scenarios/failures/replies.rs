@@ -31,7 +31,8 @@ pub(super) async fn creations_blocked(site: &Site<'_>) -> anyhow::Result<Databas
 /// Waits until so many creations wait for the lock.
 pub(super) async fn until_blocked(site: &Site<'_>, number: usize) -> anyhow::Result<()> {
     let question = "select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'";
-    let seen = until(&format!("{number} creations wait for the lock"), async || {
+    let what = format!("{number} creations wait for the lock");
+    let seen = until(&what, async || {
         let count: usize = site.world.cloud.sql("octavia", question)?.trim().parse()?;
         Ok((count >= number).then_some(()))
     });
