@@ -1,7 +1,7 @@
 //! Takes away what failed scenarios left in the cloud, so that it does not make the next ones fail: load balancers, floating IPs, security
 //! groups and servers that carry the names of this program's clusters.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::openstack::Api::{self, Compute, LoadBalancer, Network};
 use crate::openstack::OpenStack;
@@ -27,12 +27,28 @@ pub(crate) async fn sweep(member: &OpenStack) -> anyhow::Result<()> {
             let left: Vec<_> = rows.iter().filter(|row| is_ours(row)).collect();
             for row in &left {
                 let id = row["id"].as_str().unwrap_or_default();
+                if key == "security_groups" {
+                    detach(member, id).await?;
+                }
                 // Refused while it is being changed: the next look tries again.
                 member.delete(api, &format!("{}/{id}{how}", path.trim_end_matches("/detail"))).await?;
             }
             Ok(left.is_empty().then_some(()))
         })
         .await?;
+    }
+    Ok(())
+}
+
+/// Takes a security group off the ports of servers, which would keep it.
+async fn detach(member: &OpenStack, group: &str) -> anyhow::Result<()> {
+    for port in member.list(Network, "ports", "ports").await? {
+        let all = port["security_groups"].as_array().cloned().unwrap_or_default();
+        let others: Vec<&Value> = all.iter().filter(|one| one.as_str() != Some(group)).collect();
+        if others.len() < all.len() {
+            let path = format!("ports/{}", port["id"].as_str().unwrap_or_default());
+            member.put(Network, &path, &json!({"port": {"security_groups": others}})).await?;
+        }
     }
     Ok(())
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use bowline_testkit::manager::Manager;
+use k8s_openapi::api::core::v1::Node;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
 use crate::patience::until;
 use crate::scenario::{Provider, Stage};
-use crate::site::{Site, port, ports_of, service};
+use crate::site::{Site, port, ports_of, service, taints};
 
 /// Services at the same time.
 const MOST: usize = 4;
@@ -120,7 +121,11 @@ async fn perform(site: &Site<'_>, deed: &Deed) -> anyhow::Result<()> {
 /// Waits until all is as wanted, and counts.
 async fn converged(site: &Site<'_>, wanted: &Wanted) -> anyhow::Result<()> {
     for node in &wanted.nodes {
-        site.until_node(node, "initialised", |node| crate::site::taints(node).is_empty()).await?;
+        // The API server taints new Nodes as not ready; nobody here takes that away.
+        let initialised = |node: &Node| {
+            taints(node).iter().all(|key| key != "node.cloudprovider.kubernetes.io/uninitialized")
+        };
+        site.until_node(node, "initialised", initialised).await?;
     }
     let mut last = String::new();
     let seen = until("all is as wanted", async || {
