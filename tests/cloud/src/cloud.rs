@@ -2,7 +2,8 @@
 //!
 //! Everything is ended by its recorded process only.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::http;
 use crate::interrupt::Interrupt;
 use crate::process::{self, Record};
 use crate::progress::{Progress, tail};
-use crate::settings::{APIS, Settings};
+use crate::settings::{APIS, Settings, port};
 use crate::start::Starter;
 use crate::units::{self, Kind, Operator, Unit};
 
@@ -117,6 +118,23 @@ impl Cloud {
             bail!("{database} did not lock {}: its log says what it was waiting for", tables.join(", "));
         }
         Ok(lock)
+    }
+
+    /// Makes all services forget the tokens that they have asked Keystone about; else they believe one for minutes after it was
+    /// revoked.
+    ///
+    /// # Errors
+    /// When memcached does not say that it forgot.
+    pub fn forget_tokens(&self) -> anyhow::Result<()> {
+        let mut cache = TcpStream::connect(("127.0.0.1", port("memcached"))).context("reach memcached")?;
+        cache.set_read_timeout(Some(ANSWER_LIMIT))?;
+        cache.write_all(b"flush_all\r\n")?;
+        let mut said = [0; 2];
+        cache.read_exact(&mut said).context("read memcached's answer")?;
+        if &said != b"OK" {
+            bail!("memcached does not forget: {}", String::from_utf8_lossy(&said));
+        }
+        Ok(())
     }
 
     /// The last lines of a service's log.

@@ -12,6 +12,7 @@
 
 mod conf;
 mod evidence;
+mod faults;
 mod openstack;
 mod patience;
 mod report;

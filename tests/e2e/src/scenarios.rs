@@ -1,6 +1,7 @@
 //! The scenarios, in the order in which they run.
 
 mod access;
+mod failures;
 mod nodes;
 mod routes;
 mod services;
@@ -10,5 +11,13 @@ use crate::scenario::Scenario;
 
 /// All of them.
 pub(crate) fn all() -> Vec<Scenario> {
-    [nodes::SCENARIOS, access::SCENARIOS, services::SCENARIOS, takeover::SCENARIOS, routes::SCENARIOS].concat()
+    [
+        nodes::SCENARIOS,
+        access::SCENARIOS,
+        services::SCENARIOS,
+        takeover::SCENARIOS,
+        routes::SCENARIOS,
+        failures::SCENARIOS,
+    ]
+    .concat()
 }

@@ -4,6 +4,7 @@
 mod balancers;
 mod belongings;
 mod nodes;
+mod once;
 mod people;
 mod readiness;
 mod services;
@@ -25,6 +26,7 @@ use serde_json::json;
 pub(crate) use self::balancers::Whole;
 pub(crate) use self::belongings::id_of;
 pub(crate) use self::nodes::{UNINITIALISED, addresses, is_initialised, new_node, provider_id, taints};
+pub(crate) use self::once::ports_of;
 pub(crate) use self::people::Person;
 pub(crate) use self::services::{address, balancer_id, condition, port, service};
 use crate::conf::Conf;

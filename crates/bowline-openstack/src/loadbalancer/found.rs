@@ -16,6 +16,9 @@ pub struct Found {
     pub balancer: Option<FoundBalancer>,
     /// Load balancers that bear its name, if there is more than one: nobody can say which is meant.
     pub namesakes: Vec<LoadBalancerId>,
+    /// Load balancers that were made for this very Service besides that one, by their name and by the tags of cluster and Service: the
+    /// answer to a creation was lost, or who asked for it.
+    pub twins: Vec<FoundBalancer>,
     /// Whether the Service names a load balancer that is proven not to be there.
     pub named_is_gone: bool,
     /// Whether the Service was reached by a load balancer before: its status or its annotations tell an address. Only then is

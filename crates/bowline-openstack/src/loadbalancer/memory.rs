@@ -10,7 +10,7 @@ mod room;
 mod tests;
 mod tree;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ struct Inner {
     /// Load balancers that may be in the making: the answer to our request was lost.
     in_doubt: HashMap<String, Instant>,
     parting: parting::Parting,
+    /// Names of load balancers that somebody may have asked for before we did, unseen.
+    perhaps_twice: HashSet<String>,
     members: usize,
     swept: Option<Instant>,
 }
@@ -132,6 +134,7 @@ impl Memory {
     /// Forgets what is gone.
     pub(super) fn forget(&self, name: &str) {
         let mut inner = self.lock();
+        inner.perhaps_twice.remove(name);
         if let Some(id) = inner.names.remove(name) {
             inner.unlearn(&id);
             inner.entries.remove(&id);
@@ -342,6 +345,29 @@ impl Memory {
     pub(super) fn in_doubt(&self, name: &str, now: Instant) -> Option<Duration> {
         let since = *self.lock().in_doubt.get(name)?;
         IN_DOUBT.checked_sub(now.duration_since(since)).filter(|left| !left.is_zero())
+    }
+
+    /// One of this name was found. If we asked for one in vain, it is that one, most likely; a predecessor may have asked as well.
+    pub(super) fn came(&self, name: &str) {
+        let mut inner = self.lock();
+        if inner.in_doubt.remove(name).is_some() {
+            inner.perhaps_twice.insert(name.to_owned());
+        }
+    }
+
+    /// None of this name is to be seen, but its creation was begun before.
+    pub(super) fn may_be_twice(&self, name: String) {
+        self.lock().perhaps_twice.insert(name);
+    }
+
+    /// Whether there may be two of this name.
+    pub(super) fn is_perhaps_twice(&self, name: &str) -> bool {
+        self.lock().perhaps_twice.contains(name)
+    }
+
+    /// There is one of this name, and no other.
+    pub(super) fn is_once(&self, name: &str) {
+        self.lock().perhaps_twice.remove(name);
     }
 
     /// The floating IPs of the port of a load balancer, if they are known. While Octavia is at work on it nothing is concluded, and

@@ -125,6 +125,10 @@ impl Balancers {
         Ok(Run { request, wish, features })
     }
 
+    fn look_of(&self, run: &Run<'_>) -> Look {
+        Look::of(run.request, &run.wish, self.ownership(&run.request.service), &self.memory)
+    }
+
     fn ownership(&self, service: &ServiceView) -> Ownership {
         Ownership { cluster: self.cluster.clone(), service: service.uid.clone() }
     }
@@ -134,10 +138,7 @@ impl Balancers {
         runs: Vec<Result<Run<'a>, Trouble>>,
         began: u64,
     ) -> Vec<Result<(Run<'a>, At), Trouble>> {
-        let look = |run: &Run<'_>| {
-            Look::of(run.request, &run.wish, &self.memory, self.ownership(&run.request.service))
-        };
-        let looks: Vec<Look> = runs.iter().flatten().map(look).collect();
+        let looks: Vec<Look> = runs.iter().flatten().map(|run| self.look_of(run)).collect();
         let mut found = self.find(&looks, began).await.into_iter();
         let pair = |run: Result<Run<'a>, Trouble>| {
             let run = run?;
@@ -255,6 +256,7 @@ impl Balancers {
         let found = Found {
             balancer,
             namesakes: at.namesakes,
+            twins: at.twins,
             named_is_gone: at.named_is_gone,
             recover: known_address.is_some() || !service.status.ingress.is_empty(),
             known_address,

@@ -4,6 +4,8 @@
 
 use bowline_cloud::Text;
 
+use super::names::LOAD_BALANCER_PREFIX;
+
 /// How the tag of the cluster begins.
 const CLUSTER: &str = "bowline-cluster:";
 /// How the tag of a Service begins.
@@ -43,6 +45,18 @@ impl Ownership {
     #[must_use]
     pub fn is_of_others(&self, tags: &[String]) -> bool {
         !self.is_of_service(tags) && tags.iter().any(|tag| tag.starts_with(SERVICE))
+    }
+
+    /// Whether tags prove that a load balancer of this name was made for this very Service, of this cluster, and that no other
+    /// Service uses it.
+    #[must_use]
+    pub fn is_proven_by(&self, name: &str, tags: &[String]) -> bool {
+        let known = self.cluster.is_some() && !self.service.is_empty();
+        let ours = self.service_tag();
+        let other = |tag: &String| {
+            (tag.starts_with(SERVICE) && *tag != ours) || (tag.starts_with(LOAD_BALANCER_PREFIX) && tag != name)
+        };
+        known && self.tags().all(|tag| tags.contains(&tag)) && !tags.iter().any(other)
     }
 
     /// Another cluster that says by its tag that it is its own, if we know who we are.
@@ -85,5 +99,23 @@ mod tests {
         assert_eq!(ownership().other_cluster(&shared), None, "shared by two clusters");
         let unknown = Ownership { cluster: None, ..ownership() };
         assert_eq!(unknown.other_cluster(&tags(&["bowline-cluster:c2"])), None, "who we are is not known");
+    }
+
+    #[test]
+    fn only_the_tags_of_both_cluster_and_service_are_a_proof() {
+        let tags = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
+        let name = "kube_service_kubernetes_default_web";
+        let proven = |of: &Ownership, tags: &[String]| of.is_proven_by(name, tags);
+        let both = tags(&[name, "bowline-cluster:c1", "bowline-service:s1"]);
+        assert!(proven(&ownership(), &both));
+        assert!(!proven(&ownership(), &tags(&["bowline-cluster:c1", "bowline-service:s2"])));
+        assert!(!proven(&ownership(), &tags(&["bowline-cluster:c2", "bowline-service:s1"])));
+        assert!(!proven(&ownership(), &tags(&["kube_service_kubernetes_default_web"])));
+        for sharer in ["bowline-service:s2", "kube_service_kubernetes_default_other"] {
+            let shared: Vec<_> = both.iter().cloned().chain([sharer.to_owned()]).collect();
+            assert!(!proven(&ownership(), &shared), "{sharer} uses it");
+        }
+        let unknown = Ownership { cluster: None, ..ownership() };
+        assert!(!proven(&unknown, &both), "who we are is not known");
     }
 }

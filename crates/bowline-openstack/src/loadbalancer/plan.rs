@@ -113,6 +113,7 @@ fn active(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan
     steps.append(&mut draft.steps);
     steps.extend(reached.steps);
     steps.extend(group_steps(wanted, found));
+    steps.extend(balancer::twins(found));
     if !steps.is_empty() {
         return Plan::Act(in_one_go(steps));
     }

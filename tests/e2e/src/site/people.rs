@@ -46,7 +46,7 @@ impl Site<'_> {
             let role = id_of(roles.first().with_context(|| format!("no role {role}"))?)?;
             admin.put(Identity, &format!("projects/{project}/users/{id}/roles/{role}"), &json!({})).await?;
         }
-        let domain = self.world.about().member.domain.clone();
+        let domain = self.world.about().accounts.member.domain.clone();
         let account = Account { user: name, password, project: project_name.to_owned(), domain };
         Ok(Person { account, id, project: project.to_owned() })
     }

@@ -28,8 +28,13 @@ impl Site<'_> {
 
     /// Deletes a Service and waits until it is gone.
     pub(crate) async fn delete(&self, name: &str) -> anyhow::Result<()> {
-        self.services.delete(name, &DeleteParams::default()).await?;
+        self.ask_to_delete(name).await?;
         self.until_gone(name).await
+    }
+
+    /// Deletes a Service, which stays until its load balancer is gone.
+    pub(crate) async fn ask_to_delete(&self, name: &str) -> anyhow::Result<()> {
+        self.services.delete(name, &DeleteParams::default()).await.map(drop).context("delete a Service")
     }
 
     /// Deletes all Services, and waits until they are gone.

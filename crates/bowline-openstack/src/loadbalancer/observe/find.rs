@@ -26,6 +26,9 @@ pub(super) const PAGE_SIZE: u32 = 1000;
 /// How soon one is looked for again whose creation is in doubt.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
+/// What Kubernetes' controllers put on a Service before its load balancer is asked for.
+const BEGUN: &str = "service.kubernetes.io/load-balancer-cleanup";
+
 /// By what a load balancer is looked for.
 pub(super) struct Look {
     names: Names,
@@ -36,7 +39,10 @@ pub(super) struct Look {
     /// Whether it had an address before: only then something of another provider can be there.
     had_address: bool,
     removes: bool,
+    /// Whose it is.
     ownership: Ownership,
+    /// Whether somebody may have asked for one already, of which the Service says nothing yet.
+    begun: bool,
 }
 
 /// Where a Service's load balancer is.
@@ -44,6 +50,7 @@ pub(super) struct Look {
 pub(super) struct At {
     pub(super) balancer: Option<FoundBalancer>,
     pub(super) namesakes: Vec<LoadBalancerId>,
+    pub(super) twins: Vec<FoundBalancer>,
     pub(super) named_is_gone: bool,
 }
 
@@ -58,8 +65,8 @@ impl Look {
     pub(super) fn of(
         request: &LoadBalancerRequest,
         wish: &Wish,
-        memory: &Memory,
         ownership: Ownership,
+        memory: &Memory,
     ) -> Self {
         let (names, named) = match wish {
             Wish::Ensure(intent) => (intent.names.clone(), intent.load_balancer.clone()),
@@ -68,11 +75,12 @@ impl Look {
         Self {
             // Of a name that was cut nobody knows whose it is.
             remembered: memory.named(&names.load_balancer()).filter(|_id| !names.is_cut()),
-            ownership,
             names,
             named,
             had_address: !request.service.status.ingress.is_empty(),
             removes: request.purpose == Purpose::Remove,
+            ownership,
+            begun: request.service.finalizers.contains(BEGUN),
         }
     }
 
@@ -193,6 +201,7 @@ impl Balancers {
                     }
                 }
                 Some(balancer) => {
+                    at.twins = self.twins(look, &balancer, project, began).await?;
                     at.balancer = found(balancer, FoundBy::Id);
                     return Ok(at);
                 }
@@ -204,6 +213,7 @@ impl Balancers {
         if let Some(id) = remembered {
             if let Some(balancer) = self.by_id(id, index).await? {
                 let by = look.by(&balancer);
+                at.twins = self.twins(look, &balancer, project, began).await?;
                 at.balancer = found(balancer, by);
                 return Ok(at);
             }
@@ -222,14 +232,56 @@ impl Balancers {
                 if let Some(left) = self.memory.in_doubt(&name, Instant::now()) {
                     return Err(doubtful(&name, left));
                 }
+                if look.begun && !look.removes {
+                    self.memory.may_be_twice(name.clone());
+                }
             }
             1 => at.balancer = candidates.pop().and_then(|balancer| found(balancer, by)),
+            _ if candidates.iter().all(|one| look.ownership.is_proven_by(&name, &one.tags)) => {
+                // Who made the last one had not seen the others, and went on with his own.
+                candidates
+                    .sort_by(|one, other| (&one.created_at, &one.id).cmp(&(&other.created_at, &other.id)));
+                self.memory.may_be_twice(name.clone());
+                at.balancer = candidates.pop().and_then(|balancer| found(balancer, by));
+                at.twins = candidates.into_iter().filter_map(|balancer| found(balancer, by)).collect();
+            }
             _ => at.namesakes = candidates.into_iter().map(|balancer| balancer.id).collect(),
         }
-        if let Some(found) = at.balancer.as_ref().filter(|_found| !look.names.is_cut()) {
-            self.memory.remember(name, found.balancer.id.clone());
+        if let Some(found) = &at.balancer {
+            self.memory.came(&name);
+            if !look.names.is_cut() {
+                self.memory.remember(name, found.balancer.id.clone());
+            }
         }
         Ok(at)
+    }
+
+    /// Those that were made for the same Service besides the one that it has. They are looked for if there may be some, and when
+    /// that one is at rest.
+    async fn twins(
+        &self,
+        look: &Look,
+        of: &LoadBalancer,
+        project: &ProjectId,
+        began: u64,
+    ) -> Result<Vec<FoundBalancer>, Trouble> {
+        let name = look.names.load_balancer();
+        let at_rest = of.provisioning_status == ProvisioningStatus::Active;
+        if look.removes || !at_rest || of.name != name || !self.memory.is_perhaps_twice(&name) {
+            return Ok(Vec::new());
+        }
+        let all = self.by_name(&name, look, None, project).await?;
+        let others = all.into_iter().filter(|one| one.id != of.id && look.ownership.is_proven_by(&name, &one.tags));
+        let twins: Vec<_> = others
+            .map(|balancer| {
+                let version = self.memory.version(&balancer.id, began);
+                FoundBalancer { balancer, by: FoundBy::Name, children: Children::Busy, version }
+            })
+            .collect();
+        if twins.is_empty() {
+            self.memory.is_once(&name);
+        }
+        Ok(twins)
     }
 
     /// A load balancer by its id; none only if Octavia itself says so.

@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 
 use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
-use openstack_client::load_balancer::{LoadBalancer, LoadBalancerUpdate};
+use openstack_client::load_balancer::{LoadBalancer, LoadBalancerUpdate, ProvisioningStatus};
 
 use super::claim::Claim;
 use super::{LoadBalancerPlan, address, refuse};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, RECREATE_ON_ERROR};
-use crate::loadbalancer::found::Found;
+use crate::loadbalancer::found::{Found, FoundBalancer};
 use crate::loadbalancer::intent::Publication;
-use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::step::{Action, CloudStep, Seen};
 use crate::loadbalancer::wanted::Wanted;
 
 /// There is none.
@@ -53,6 +53,20 @@ pub(super) fn broken(wanted: &Wanted, claim: &Claim<'_>) -> LoadBalancerPlan {
     }
     let delete = Action::DeleteBalancer { name: name.clone(), cascade: true };
     Plan::Act(vec![claim.step(delete, format!("{failed}; it is made anew"))])
+}
+
+/// Those that were made besides the Service's own, as soon as Octavia lets them go. It does not wait for them: one that hangs would
+/// keep it from its address.
+pub(super) fn twins(found: &Found) -> impl Iterator<Item = Planned<CloudStep>> {
+    let at_rest = |twin: &&FoundBalancer| {
+        let status = &twin.balancer.provisioning_status;
+        matches!(status, ProvisioningStatus::Active | ProvisioningStatus::Error)
+    };
+    found.twins.iter().filter(at_rest).map(|twin| {
+        let seen = Seen { id: twin.balancer.id.clone(), version: twin.version };
+        let delete = Action::DeleteBalancer { name: twin.balancer.name.clone(), cascade: true };
+        Planned::new(CloudStep::on(seen, delete), "it was made twice: the answer to a creation was lost")
+    })
 }
 
 /// The tag of the Service comes before its listeners, so that nobody else takes its place. Other tags stay.

@@ -82,3 +82,76 @@ async fn octavia_that_says_itself_that_it_failed_is_asked_again_at_once() {
     stage.drive(&mut web, Purpose::Ensure).await.settled();
     assert_eq!(balancers(&stage), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_that_came_although_its_answer_was_lost_goes_at_once_when_it_shall() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    let lost = Rule::new(Fault::DisconnectAfter).on(Service::LoadBalancer).method(http::Method::POST);
+    stage.simulation.fault(lost.times(1));
+    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!((balancers(&stage), floating(&stage).len()), (0, 0));
+}
+
+/// A Service whose load balancer somebody may have asked for already.
+fn begun(name: &str) -> Arc<ServiceView> {
+    let mut service = (*service(name, 1)).clone();
+    service.finalizers = ["service.kubernetes.io/load-balancer-cleanup"].into();
+    Arc::new(service)
+}
+
+/// Somebody asked for a load balancer, and it came when his successor had asked for another one. The successor has gone on since.
+async fn asked_for_twice(stage: &mut Stage, web: &mut Arc<ServiceView>) {
+    let step = stage.first_step(web, Purpose::Ensure).await;
+    let predecessor = stage.taken_over();
+    stage.one_round(web, Purpose::Ensure).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    predecessor.execute(&step, &Unfenced).await.unwrap();
+    assert_eq!(balancers(stage), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_a_predecessor_asked_for_unseen_does_not_stay_beside_our_own() {
+    let mut stage = Stage::new();
+    let mut web = begun("web");
+    asked_for_twice(&mut stage, &mut web).await;
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!((balancers(&stage), floating(&stage).len()), (1, 1));
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!((balancers(&stage), floating(&stage).len()), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_that_are_proven_our_own_one_stays_and_both_go_with_the_service() {
+    for purpose in [Purpose::Ensure, Purpose::Remove] {
+        let mut stage = Stage::new();
+        let mut web = begun("web");
+        asked_for_twice(&mut stage, &mut web).await;
+        // What was noted on the Service is lost as well.
+        web = begun("web");
+        stage.restart("sim");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        stage.drive(&mut web, purpose).await.settled();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let left = usize::from(purpose == Purpose::Ensure);
+        assert_eq!((balancers(&stage), floating(&stage).len()), (left, left), "{purpose:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_begins_a_service_himself_looks_for_no_other() {
+    let mut stage = Stage::new();
+    let mut fresh = service("web", 1);
+    stage.drive(&mut fresh, Purpose::Ensure).await.settled();
+    let reads = stage.reads();
+    let mut stage = Stage::new();
+    let mut web = begun("web");
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(stage.reads(), reads + 1, "one list more, where somebody else may have begun");
+}

@@ -137,6 +137,12 @@ impl Stage {
         self.balancers = balancers(self.new_client(account), &self.conf, &self.events, self.cluster_uid);
     }
 
+    /// Another process takes over, and the one before is not dead yet.
+    pub(super) fn taken_over(&mut self) -> Balancers {
+        let next = balancers(self.new_client("sim"), &self.conf, &self.events, self.cluster_uid);
+        std::mem::replace(&mut self.balancers, next)
+    }
+
     /// A client that knows nothing yet, by the name of its account in the simulator's clouds.yaml.
     fn new_client(&self, account: &str) -> Client {
         let clouds = Zeroizing::new(self.clouds.clone());

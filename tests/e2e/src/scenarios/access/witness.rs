@@ -85,9 +85,7 @@ pub(super) async fn works(site: &Site<'_>) -> anyhow::Result<()> {
 /// The services of the cloud believe a token for minutes after they have seen it, revoked or not. Now they have to ask Keystone;
 /// and the manager says that nobody knows it any more.
 pub(super) async fn until_unknown(site: &Site<'_>) -> anyhow::Result<()> {
-    let cache = site.world.cloud.service("memcached");
-    cache.stop()?;
-    cache.start()?;
+    site.world.cloud.forget_tokens()?;
     site.until_it_says("[!]cloud-identity").await
 }
 

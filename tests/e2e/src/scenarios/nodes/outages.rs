@@ -34,7 +34,7 @@ async fn all_kinds(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
     let _manager = site.run(&FLAGS)?;
     site.join_all().await?;
     let cloud = &site.world.cloud;
-    let (nova, keystone) = (cloud.service("nova"), cloud.service("keystone"));
+    let (nova, keystone) = (cloud.service("nova")?, cloud.service("keystone")?);
     let mut servers = Vec::new();
     for what in ["stopped", "frozen", "unknown"] {
         servers.push(site.boot(&site.called(what), &json!({})).await?);
@@ -107,8 +107,7 @@ async fn picture(site: &Site<'_>) -> anyhow::Result<Vec<String>> {
 async fn whole_again(site: &Site<'_>) -> anyhow::Result<()> {
     let cloud = &site.world.cloud;
     for name in ["keystone", "nova"] {
-        cloud.service(name).thaw().ok();
-        cloud.service(name).start()?;
+        cloud.service(name)?.start()?;
     }
     until("the cloud answers", async || site.world.member.get(Compute, "servers").await.map(Some))
         .await

@@ -1,0 +1,96 @@
+//! Octavia's processes end or stand still.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use serde_json::json;
+
+use crate::conf::Conf;
+use crate::faults::Outage;
+use crate::patience::{holds, until};
+use crate::scenario::Stage;
+use crate::site::{Site, condition, port, ports_of, service};
+
+/// Waits until Octavia has a row for the load balancer of a Service. Asks the database, for it tells even if the API does not, and at once.
+pub(super) async fn until_begun(site: &Site<'_>, name: &str) -> anyhow::Result<String> {
+    let question = format!(
+        "select provisioning_status from load_balancer where name = 'kube_service_{}_shop_{name}'",
+        site.name
+    );
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let rows = site.world.cloud.sql("octavia", &question)?;
+        if let Some(status) = rows.first() {
+            return Ok(status.clone());
+        }
+        ensure!(Instant::now() < deadline, "no load balancer was asked for\n{}", site.tail());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+pub(super) async fn stopped(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let _manager = site.run(&[])?;
+    site.join_all().await?;
+
+    let outage = Outage::stop(site.world, "octavia")?;
+    site.create(&service("early", &[], &json!({}))).await?;
+    site.until_service("early", "is said to wait", |service| {
+        condition(service)["status"].as_str().is_some_and(|status| status != "True")
+    })
+    .await
+    .context("Octavia is stopped before a creation")?;
+    outage.end()?;
+    site.served_once("early").await.context("Octavia was stopped before a creation")?;
+
+    site.create(&service("amid", &[], &json!({}))).await?;
+    let status = until_begun(&site, "amid").await?;
+    let outage = Outage::stop(site.world, "octavia")?;
+    stage.note(format!("stopped when the load balancer was {status}"));
+    outage.end()?;
+    site.served_once("amid").await.context("Octavia was stopped amid a creation")?;
+    ensure!(site.nothing_doubled().await? == 2);
+
+    site.ask_to_delete("early").await?;
+    let outage = Outage::stop(site.world, "octavia")?;
+    site.ask_to_delete("amid").await?;
+    outage.end()?;
+    for name in ["early", "amid"] {
+        site.until_gone(name).await.context("Octavia was stopped amid a deletion")?;
+    }
+    site.nothing_left().await
+}
+
+pub(super) async fn worker_frozen(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let _manager = site.run(&[])?;
+    site.join_all().await?;
+    let outage = Outage::freeze(site.world, "octavia-worker")?;
+    for name in ["stays", "goes"] {
+        site.create(&service(name, &[], &json!({}))).await?;
+        until(&format!("{name} is being created"), async || {
+            let found = site.balancer_of(name).await?;
+            Ok(found.filter(|balancer| balancer["provisioning_status"] == "PENDING_CREATE"))
+        })
+        .await?;
+    }
+    site.ask_to_delete("goes").await?;
+    let ports = json!([port("http", 80, "TCP"), port("https", 443, "TCP")]);
+    site.edit("stays", &json!({"spec": {"ports": ports}})).await?;
+    holds("a Service stays whose load balancer cannot be deleted yet", Duration::from_secs(8), async || {
+        let there = site.services.get_opt("goes").await?.is_some();
+        Ok(there
+            && site
+                .balancer_of("goes")
+                .await?
+                .is_some_and(|it| it["provisioning_status"] == "PENDING_CREATE"))
+    })
+    .await?;
+    outage.end()?;
+    let stays = site.served_once("stays").await?;
+    ensure!(ports_of(&stays.listeners) == [80, 443].into(), "{stays:#?}");
+    site.until_gone("goes").await?;
+    ensure!(site.nothing_doubled().await? == 1);
+    site.delete_all().await?;
+    site.nothing_left().await
+}

@@ -1,0 +1,141 @@
+//! Somebody takes away, or breaks, what a Service is reached by: it is made anew, with the address that it had wherever that can be.
+
+use anyhow::{Context, ensure};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::edited::{REPAIRS, by_hand};
+use crate::conf::Conf;
+use crate::openstack::Api::{LoadBalancer, Network};
+use crate::patience::until;
+use crate::scenario::Stage;
+use crate::site::{Site, address, balancer_id, service};
+
+/// The Service as it is served: its load balancer, its floating IP, its address.
+struct Served {
+    balancer: String,
+    port: String,
+    floating: String,
+    address: String,
+}
+
+async fn served(site: &Site<'_>) -> anyhow::Result<Served> {
+    site.served_once("web").await?;
+    let web = site.until_ready("web").await?;
+    let balancer = site.balancer_of("web").await?.context("no load balancer")?;
+    let floating = site.floating_ip_of(&balancer).await?.context("no floating IP")?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Ok(Served {
+        balancer: balancer_id(&web)?.to_owned(),
+        port: text(&balancer["vip_port_id"]),
+        floating: text(&floating["id"]),
+        address: address(&web).context("no address")?.to_owned(),
+    })
+}
+
+/// Waits until the Service is served by something else than before.
+async fn served_anew(
+    site: &Site<'_>,
+    before: &Served,
+    differs: impl Fn(&Served) -> bool,
+) -> anyhow::Result<Served> {
+    let anew = until("it is served anew", async || {
+        let now = served(site).await?;
+        Ok(differs(&now).then_some(now))
+    });
+    let now = anew.await.with_context(|| site.tail())?;
+    ensure!(
+        site.world.member.find(LoadBalancer, &format!("loadbalancers/{}", now.balancer)).await?.is_some()
+    );
+    ensure!(now.balancer == before.balancer || site.balancers().await?.len() == 1);
+    Ok(now)
+}
+
+async fn site_with_web<'w>(
+    stage: &Stage<'w>,
+) -> anyhow::Result<(Site<'w>, bowline_testkit::manager::Manager)> {
+    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let manager = site.run(&REPAIRS)?;
+    site.join_all().await?;
+    site.create(&service("web", &[], &json!({}))).await?;
+    Ok((site, manager))
+}
+
+pub(super) async fn balancer(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let (site, _manager) = site_with_web(stage).await?;
+    let first = served(&site).await?;
+    let path = format!("loadbalancers/{}?cascade=true", first.balancer);
+    by_hand(&site, Method::DELETE, &path, None).await?;
+    let second = served_anew(&site, &first, |now| now.balancer != first.balancer).await;
+    let second = second.context("the load balancer was deleted")?;
+    ensure!(second.address == first.address, "deleted: {} became {}", first.address, second.address);
+
+    let give_up = format!(
+        "update load_balancer set provisioning_status = 'ERROR' where id = '{}' and provisioning_status = 'ACTIVE'",
+        second.balancer
+    );
+    site.world.cloud.sql("octavia", &give_up)?;
+    let third = served_anew(&site, &second, |now| now.balancer != second.balancer).await;
+    let third = third.context("the load balancer was set to ERROR")?;
+    ensure!(third.address == first.address, "ERROR: {} became {}", first.address, third.address);
+    ensure!(site.nothing_doubled().await? == 1);
+
+    // One in ERROR goes with its Service, too.
+    let give_up = give_up.replace(&second.balancer, &third.balancer);
+    site.ask_to_delete("web").await?;
+    site.world.cloud.sql("octavia", &give_up)?;
+    site.until_gone("web").await?;
+    site.nothing_left().await
+}
+
+pub(super) async fn floating_ip(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let (site, _manager) = site_with_web(stage).await?;
+    let member = &site.world.member;
+    let first = served(&site).await?;
+    let path = format!("floatingips/{}", first.floating);
+    member.put(Network, &path, &json!({"floatingip": {"port_id": null}})).await?;
+    let back = until("the floating IP leads to the load balancer again", async || {
+        let row = member.get(Network, &path).await?;
+        Ok((row["floatingip"]["port_id"] == first.port.as_str()).then_some(()))
+    });
+    back.await.with_context(|| site.tail())?;
+    let second = served(&site).await?;
+    ensure!(second.floating == first.floating && second.balancer == first.balancer);
+
+    member.delete(Network, &path).await?;
+    let third = served_anew(&site, &second, |now| now.floating != first.floating).await;
+    let third = third.context("the floating IP was deleted")?;
+    ensure!(third.balancer == first.balancer);
+    ensure!(site.nothing_doubled().await? == 1);
+
+    // Somebody leads it elsewhere: it is theirs now.
+    let estate = &site.world.about().estate;
+    let ports = format!("ports?device_id={}&network_id={}", estate.servers[0].id, estate.network);
+    let port = member.list(Network, &ports, "ports").await?[0]["id"].clone();
+    let moved = format!("floatingips/{}", third.floating);
+    member.put(Network, &moved, &json!({"floatingip": {"port_id": port}})).await?;
+    let outcome = async {
+        let fourth = served_anew(&site, &third, |now| now.floating != third.floating).await;
+        let fourth = fourth.context("the floating IP was led elsewhere")?;
+        ensure!(fourth.balancer == first.balancer && fourth.address != third.address);
+        site.delete_all().await?;
+        let theirs = member.get(Network, &moved).await.context("the one that leads elsewhere is gone")?;
+        ensure!(theirs["floatingip"]["port_id"] == port, "{theirs:#}");
+        anyhow::Ok(())
+    };
+    let outcome = outcome.await;
+    member.delete(Network, &moved).await?;
+    outcome?;
+    site.nothing_left().await
+}
+
+pub(super) async fn vip_port(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let (site, _manager) = site_with_web(stage).await?;
+    let first = served(&site).await?;
+    site.world.member.delete(Network, &format!("ports/{}", first.port)).await?;
+    let said = site.until_warned("web", &first.port).await.context("the port of the address was deleted")?;
+    stage.note(format!("said: {said}"));
+    ensure!(site.balancers().await?.len() == 1);
+    site.delete_all().await?;
+    site.nothing_left().await
+}
