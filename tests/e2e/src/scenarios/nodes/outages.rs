@@ -57,7 +57,7 @@ async fn all_kinds(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
     goes_on(site, unknown).await.context("Keystone is back")
 }
 
-/// While the cloud is away: Nodes that are not ready stay, with all they have, and new ones wait.
+/// While the cloud is away: Nodes that are not ready stay, with all they have.
 async fn survives(site: &Site<'_>, newcomer: &Server) -> anyhow::Result<()> {
     let estate = &site.world.about().estate;
     for server in &estate.servers {
@@ -86,7 +86,8 @@ async fn goes_on(site: &Site<'_>, newcomer: &Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Of each initialised Node: name, identity, taints and addresses.
+/// Of each Node but newcomers: name, identity, taints and addresses. Newcomers may be initialised: without Keystone, Nova goes on
+/// believing tokens that it has seen.
 async fn picture(site: &Site<'_>) -> anyhow::Result<Vec<String>> {
     let nodes = site.nodes.list(&ListParams::default()).await?;
     let shown = |node: &k8s_openapi::api::core::v1::Node| {
@@ -100,7 +101,10 @@ async fn picture(site: &Site<'_>) -> anyhow::Result<Vec<String>> {
             is_initialised(node)
         )
     };
-    Ok(nodes.iter().map(shown).collect())
+    let new = |node: &&k8s_openapi::api::core::v1::Node| {
+        node.metadata.name.as_deref().is_some_and(|name| name.starts_with(&site.name))
+    };
+    Ok(nodes.iter().filter(|node| !new(node)).map(shown).collect())
 }
 
 /// Whatever happened, the next scenario finds a cloud that answers.
