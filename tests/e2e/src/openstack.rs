@@ -98,11 +98,6 @@ impl OpenStack {
         Ok(Session { token, endpoints })
     }
 
-    /// The token it works with, for scenarios that take it away.
-    pub(crate) async fn token(&self) -> String {
-        self.session.lock().await.token.clone()
-    }
-
     /// Asks for something; any answer is one.
     pub(crate) async fn ask(
         &self,

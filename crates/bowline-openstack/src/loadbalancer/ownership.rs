@@ -54,7 +54,8 @@ impl Ownership {
         let known = self.cluster.is_some() && !self.service.is_empty();
         let ours = self.service_tag();
         let other = |tag: &String| {
-            (tag.starts_with(SERVICE) && *tag != ours) || (tag.starts_with(LOAD_BALANCER_PREFIX) && tag != name)
+            (tag.starts_with(SERVICE) && *tag != ours)
+                || (tag.starts_with(LOAD_BALANCER_PREFIX) && tag != name)
         };
         known && self.tags().all(|tag| tags.contains(&tag)) && !tags.iter().any(other)
     }

@@ -25,7 +25,7 @@ impl Site<'_> {
     /// A user of the cluster's project.
     pub(crate) async fn colleague(&self, what: &str) -> anyhow::Result<Person> {
         let about = self.world.about();
-        self.person(what, &about.member.project, &about.estate.project).await
+        self.person(what, &about.accounts.member.project, &about.estate.project).await
     }
 
     /// A user of a project of their own.

@@ -271,7 +271,8 @@ impl Balancers {
             return Ok(Vec::new());
         }
         let all = self.by_name(&name, look, None, project).await?;
-        let others = all.into_iter().filter(|one| one.id != of.id && look.ownership.is_proven_by(&name, &one.tags));
+        let others =
+            all.into_iter().filter(|one| one.id != of.id && look.ownership.is_proven_by(&name, &one.tags));
         let twins: Vec<_> = others
             .map(|balancer| {
                 let version = self.memory.version(&balancer.id, began);

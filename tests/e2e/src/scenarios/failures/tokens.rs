@@ -25,9 +25,10 @@ async fn revoke_all(world: &World) -> anyhow::Result<()> {
 
 pub(super) async fn revoked(stage: &Stage<'_>) -> anyhow::Result<()> {
     let mut conf = Conf::new(stage.provider.conf());
-    for access in
-        [Access::ApplicationCredential, Access::Password(stage.world.about().accounts.member.password.clone())]
-    {
+    for access in [
+        Access::ApplicationCredential,
+        Access::Password(stage.world.about().accounts.member.password.clone()),
+    ] {
         conf.access = access;
         let site = Site::start(stage, &conf).await?;
         let _manager = site.run(&[])?;

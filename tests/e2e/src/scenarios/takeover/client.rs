@@ -119,7 +119,7 @@ fn balancer_and_all(
 /// Has the client perform commands, one after the other.
 async fn run(stage: &Stage<'_>, commands: &str) -> anyhow::Result<()> {
     let about = stage.world.about();
-    let member = &about.member;
+    let member = &about.accounts.member;
     let mut child = Command::new(&about.client)
         .env("OS_AUTH_URL", &about.auth_url)
         .env("OS_REGION_NAME", &about.region)
