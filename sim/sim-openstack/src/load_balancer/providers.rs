@@ -43,15 +43,22 @@ pub(super) fn serve(call: &Call<'_>, rest: &[&str]) -> Reply {
             Ok(ApiResponse::ok(json!({"flavor_capabilities": shown})))
         }
         ("GET", ["amphora", "availability_zone_capabilities"]) => {
-            let shown =
-                [("compute_zone", "The compute zone."), ("management_network", "The management network.")];
+            let shown = [
+                ("compute_zone", "The compute zone."),
+                ("volume_zone", "The volume zone."),
+                ("management_network", "The management network."),
+                ("valid_vip_networks", "The networks in which VIPs may be."),
+            ];
             let shown = shown.map(|(name, description)| json!({"name": name, "description": description}));
             Ok(ApiResponse::ok(json!({"availability_zone_capabilities": shown})))
         }
-        ("GET", [provider, "flavor_capabilities"]) if exists(provider) => {
+        ("GET", [provider, what @ ("flavor_capabilities" | "availability_zone_capabilities")])
+            if exists(provider) =>
+        {
+            let what = if *what == "flavor_capabilities" { "flavor" } else { "availability zone" };
             let message = format!(
                 "Provider '{provider}' does not support a requested action: This provider does not support getting the \
-                 supported flavor metadata."
+                 supported {what} metadata."
             );
             Err(refusal(StatusCode::NOT_IMPLEMENTED, &message))
         }

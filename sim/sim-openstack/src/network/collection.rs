@@ -53,6 +53,7 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
         let query = &call.request.query;
         let mut filters = Filters::of(query, &[&RESERVED[..], &TagFilter::NAMES[..]].concat());
         self.check_names(&filters)?;
+        check_limit(query)?;
         let special = self.special.as_ref().and_then(|special| {
             let values = filters.values(special.name)?.to_vec();
             Some((special, values))
@@ -109,6 +110,18 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
         let quoted: Vec<String> = unknown.iter().map(|name| format!("'{name}'")).collect();
         let message = format!("[{}] is invalid attribute for filtering", quoted.join(", "));
         Err(bad_request("HTTPBadRequest", &message))
+    }
+}
+
+/// A limit that is a number.
+fn check_limit(query: &Query) -> Result<(), crate::http::Refusal> {
+    match query.get("limit").filter(|limit| limit.parse::<usize>().is_err()) {
+        None => Ok(()),
+        Some(limit) => {
+            let message =
+                format!("Bad limit request: Limit must be an integer 0 or greater and not '{limit}'.");
+            Err(bad_request("BadRequest", &message))
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The extensions of Neutron: which of them this cloud has.
 
+use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::errors::not_found;
 use crate::cloud::World;
-use crate::http::{ApiResponse, Reply};
+use crate::http::{ApiResponse, Body, Refusal, Reply};
 
 /// The aliases of the extensions that a current Neutron with OVN lists.
 #[rustfmt::skip]
@@ -48,7 +48,12 @@ pub(super) fn serve(world: &World, rest: &[&str]) -> Reply {
         [alias] => match present.into_iter().find(|present| *present == alias) {
             Some(alias) => Ok(ApiResponse::ok(json!({"extension": render(alias)}))),
             None => {
-                Err(not_found("ExtensionNotFound", &format!("Extension with alias {alias} does not exist")))
+                // The framework below Neutron says it.
+                let text = "404 Not Found\n\nThe resource could not be found.\n\n Extension with alias";
+                let body =
+                    Body::Text(format!("{text} {alias} does not exist  "), "text/plain; charset=UTF-8");
+                let (status, headers) = (StatusCode::NOT_FOUND, Vec::new());
+                Err(Refusal::from(ApiResponse { status, headers, body }))
             }
         },
         _ => Err(super::errors::path_unknown()),
