@@ -228,7 +228,7 @@ async fn play(
     }
     let (site, region, catalog) = (site.clone(), &real.region, &admin.catalog);
     let start = Start { name: plan.name, catalog, region, site, shared: shared.clone() };
-    let mut session = Session::new(Source::Live(admin.wire.clone()), &start)?;
+    let mut session = Session::new(Source::Live(Box::new(admin.wire.clone())), &start)?;
     session.deadline = deadline;
     let played = play_scripts(&mut session, plan).await;
     let played = played.with_context(|| format!("the session {:?}", plan.name));

@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) enum Source {
     /// The cloud itself.
-    Live(Wire),
+    Live(Box<Wire>),
     /// An earlier run, by exchange.
     Kept(Answers),
 }
