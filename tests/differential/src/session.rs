@@ -179,6 +179,8 @@ impl Session {
             let token = token.with_context(|| format!("nobody logged in as {:?}", step.caller))?;
             request = request.header("x-auth-token", token);
         }
+        // As real clients do: without it some refusals are plain texts.
+        request = request.header("accept", "application/json");
         for (name, value) in &step.headers {
             request = request.header(name, value);
         }

@@ -463,3 +463,21 @@ fn values_of_the_wrong_form_are_refused_in_the_words_of_octavia() {
     let answer = bench.post("/load-balancer/v2/lbaas/loadbalancers", &long);
     assert_eq!(answer.status, StatusCode::BAD_REQUEST, "a name has at most 255 characters");
 }
+
+#[test]
+fn each_provider_has_algorithms_of_its_own() {
+    let mut bench = Bench::new();
+    for (provider, possible) in
+        [("ovn", ["SOURCE_IP", "SOURCE_IP_PORT"]), ("amphora", ["SOURCE_IP", "ROUND_ROBIN"])]
+    {
+        let balancer = create(&mut bench, provider, &json!({}));
+        for algorithm in ["SOURCE_IP", "SOURCE_IP_PORT", "ROUND_ROBIN"] {
+            bench.pass(70.0);
+            let pool = json!({"protocol": "TCP", "lb_algorithm": algorithm, "loadbalancer_id": balancer});
+            let answer = bench.post("/load-balancer/v2/lbaas/pools", &json!({"pool": pool}));
+            let wanted =
+                if possible.contains(&algorithm) { StatusCode::CREATED } else { StatusCode::NOT_IMPLEMENTED };
+            assert_eq!(answer.status, wanted, "{provider} {algorithm}: {}", answer.body);
+        }
+    }
+}

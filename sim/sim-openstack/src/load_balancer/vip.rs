@@ -126,10 +126,11 @@ fn make(
     fixed: Vec<(String, Option<String>)>,
 ) -> Result<Port, Refusal> {
     let ovn = balancer.provider == "ovn";
-    let security_groups = if !balancer.vip_sg_ids.is_empty() {
-        balancer.vip_sg_ids.clone()
-    } else if ovn {
+    // OVN takes the groups and does not put them on its port.
+    let security_groups = if ovn {
         vec![network::default_group(world, &balancer.project_id)]
+    } else if !balancer.vip_sg_ids.is_empty() {
+        balancer.vip_sg_ids.clone()
     } else {
         vec![own_group(world, balancer)]
     };

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::cloud::World;
-use crate::http::{ApiResponse, Body, Refusal, Reply};
+use crate::http::{ApiResponse, Refusal, Reply};
 
 /// The aliases of the extensions that a current Neutron with OVN lists.
 #[rustfmt::skip]
@@ -49,11 +49,10 @@ pub(super) fn serve(world: &World, rest: &[&str]) -> Reply {
             Some(alias) => Ok(ApiResponse::ok(json!({"extension": render(alias)}))),
             None => {
                 // The framework below Neutron says it.
-                let text = "404 Not Found\n\nThe resource could not be found.\n\n Extension with alias";
-                let body =
-                    Body::Text(format!("{text} {alias} does not exist  "), "text/plain; charset=UTF-8");
-                let (status, headers) = (StatusCode::NOT_FOUND, Vec::new());
-                Err(Refusal::from(ApiResponse { status, headers, body }))
+                let text = "The resource could not be found.<br /><br />\nExtension with alias";
+                let message = format!("{text} {alias} does not exist\n\n");
+                let body = json!({"message": message, "code": "404 Not Found", "title": "Not Found"});
+                Err(Refusal::json(StatusCode::NOT_FOUND, body))
             }
         },
         _ => Err(super::errors::path_unknown()),
