@@ -207,8 +207,10 @@ pub(crate) fn canonical(value: &Value, known: &dyn Fn(&str) -> bool) -> Value {
 /// A link or another text without the identifiers that are not known.
 fn without_identifiers(text: &str, known: &dyn Fn(&str) -> bool) -> String {
     by_word(text, |word| {
-        let differs = is_identifier(word) && !known(word);
-        if differs { DIFFERS.to_owned() } else { word.to_owned() }
+        // A full stop may follow.
+        let stem = word.trim_end_matches('.');
+        let differs = is_identifier(stem) && !known(stem);
+        if differs { word.replace(stem, DIFFERS) } else { word.to_owned() }
     })
 }
 

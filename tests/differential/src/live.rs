@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ fn plans() -> Vec<Plan> {
         plan("compute", &[PLACES, include_str!("scripts/compute.http")], json!({})),
         plan(
             "network",
-            &[PLACES, WAY_OUT, include_str!("scripts/network.http"), include_str!("scripts/routers.http")],
+            &[PLACES, include_str!("scripts/network.http"), WAY_OUT, include_str!("scripts/routers.http")],
             json!({}),
         ),
         plan("ovn", &LOAD_BALANCERS, provider("ovn", "SOURCE_IP_PORT")),
@@ -170,7 +170,7 @@ pub async fn rerun(recording: &Recording) -> anyhow::Result<Report> {
             shared: recorded.shared.clone(),
         };
         let mut session = Session::new(Source::Kept(recorded.answers.clone()), &start)?;
-        let failure = play_scripts(&mut session, &plan, None).await.err();
+        let failure = play_scripts(&mut session, &plan).await.err();
         played.push((session, failure.into_iter().map(|error| format!("{error:#}")).collect()));
     }
     let whole = played.len() == sessions().len();
@@ -228,8 +228,9 @@ async fn play(
     }
     let (site, region, catalog) = (site.clone(), &real.region, &admin.catalog);
     let start = Start { name: plan.name, catalog, region, site, shared: shared.clone() };
-    let mut session = Session::new(Source::Live(admin.wire.clone()), &start)?;
-    let played = play_scripts(&mut session, plan, deadline).await;
+    let mut session = Session::new(Source::Live(Box::new(admin.wire.clone())), &start)?;
+    session.deadline = deadline;
+    let played = play_scripts(&mut session, plan).await;
     let played = played.with_context(|| format!("the session {:?}", plan.name));
     let removed = estate::remove(admin, &session).await;
     let removed = removed.with_context(|| format!("remove what the session {:?} made", plan.name));
@@ -237,10 +238,9 @@ async fn play(
     Ok((session, shared, failures.collect()))
 }
 
-async fn play_scripts(session: &mut Session, plan: &Plan, deadline: Option<Instant>) -> anyhow::Result<()> {
+async fn play_scripts(session: &mut Session, plan: &Plan) -> anyhow::Result<()> {
     for text in [PEOPLE].iter().chain(&plan.scripts) {
         for step in script::parse(text)? {
-            ensure!(deadline.is_none_or(|end| Instant::now() < end), "no time is left at {:?}", step.title);
             session.play(&step).await?;
         }
     }

@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) enum Source {
     /// The cloud itself.
-    Live(Wire),
+    Live(Box<Wire>),
     /// An earlier run, by exchange.
     Kept(Answers),
 }
@@ -45,6 +45,8 @@ pub(crate) struct Session {
     kept_real: Kept,
     kept_own: Kept,
     translation: Translation,
+    /// When the session is broken off.
+    pub(crate) deadline: Option<Instant>,
     pub(crate) exchanges: usize,
     pub(crate) equal: usize,
     pub(crate) differences: Vec<Difference>,
@@ -85,6 +87,7 @@ impl Session {
             kept_real: kept(&start.site),
             kept_own: kept(&site),
             translation,
+            deadline: None,
             exchanges: 0,
             equal: 0,
             differences: Vec::new(),
@@ -96,6 +99,7 @@ impl Session {
     /// # Errors
     /// When the real cloud cannot be asked, or does not come to what is waited for.
     pub(crate) async fn play(&mut self, step: &Step) -> anyhow::Result<()> {
+        ensure!(self.deadline.is_none_or(|end| Instant::now() < end), "no time is left at {:?}", step.title);
         let title = filled(&step.title, &self.kept_real)?;
         let name = format!("{}: {title}", self.name);
         let real = self.real_answer(&name, step).await.with_context(|| name.clone())?;
@@ -136,13 +140,14 @@ impl Session {
 
     async fn ask_real(&self, wire: &Wire, step: &Step) -> anyhow::Result<Answer> {
         let filled = step.for_cloud(&self.kept_real)?;
-        let deadline = Instant::now() + PATIENCE;
+        let patience = Instant::now() + PATIENCE;
+        let deadline = self.deadline.map_or(patience, |end| end.min(patience));
         loop {
             let answer = wire.ask(self.request(&filled, &self.kept_real)?).await?;
             if has_come(step.until.as_ref(), &answer) {
                 return Ok(answer);
             }
-            ensure!(Instant::now() < deadline, "not in {PATIENCE:?}: {} {}", answer.status, answer.body);
+            ensure!(Instant::now() < deadline, "it does not come: {} {}", answer.status, answer.body);
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
@@ -174,6 +179,8 @@ impl Session {
             let token = token.with_context(|| format!("nobody logged in as {:?}", step.caller))?;
             request = request.header("x-auth-token", token);
         }
+        // As real clients do: without it some refusals are plain texts.
+        request = request.header("accept", "application/json");
         for (name, value) in &step.headers {
             request = request.header(name, value);
         }

@@ -8,13 +8,13 @@ use bytes::Bytes;
 use http::Request;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sim_openstack::{ADMIN, Cloud, Config, Endpoint, EstateSize, Outcome, Region, Service};
+use sim_openstack::{ADMIN, Cloud, Config, Endpoint, EstateSize, Latencies, Outcome, Region, Service};
 
 use crate::answer::Answer;
 use crate::real::{Catalog, Interfaces};
 
-/// How much time passes with each request: about as much as on a real cloud.
-const PER_REQUEST: Duration = Duration::from_millis(30);
+/// How much time passes with each request: what is made by two of them is never made in the same second.
+const PER_REQUEST: Duration = Duration::from_secs(1);
 /// What the addresses in catalogs end with, after the root of the service.
 const SUFFIXES: [&str; 7] = ["/v3/", "/v3", "/v2.1/", "/v2.1", "/v2.0/", "/v2.0", "/v2"];
 
@@ -30,6 +30,7 @@ impl Simulated {
         let config = Config {
             regions: catalog.iter().map(|(name, services)| region(name, services)).collect(),
             default_load_balancer_provider: "ovn".to_owned(),
+            latencies: latencies(),
             token_lifetime: Duration::from_secs(30 * 86_400), // waiting is long in virtual time
             ..Config::default()
         };
@@ -60,6 +61,19 @@ impl Simulated {
     /// Lets time pass.
     pub(crate) fn pass(&mut self, time: Duration) {
         self.now += time;
+    }
+}
+
+/// Long enough that what follows at once finds things pending.
+fn latencies() -> Latencies {
+    let while_pending = 10 * PER_REQUEST;
+    Latencies {
+        ovn_create: while_pending,
+        ovn_change: while_pending,
+        ovn_delete: while_pending,
+        amphora_change: while_pending,
+        amphora_delete: while_pending,
+        ..Latencies::default()
     }
 }
 

@@ -23,6 +23,12 @@ impl Translation {
         self.own.insert(own.to_owned());
     }
 
+    /// Says which identifier of the simulator takes the place of one of the real cloud in requests, although they do not mean
+    /// the same thing: where one is as good as another.
+    pub fn stand_in(&mut self, real: &str, own: &str) {
+        self.words.insert(real.to_owned(), own.to_owned());
+    }
+
     /// The simulator's identifier for one of the real cloud.
     #[must_use]
     pub fn get(&self, real: &str) -> Option<&str> {

@@ -52,6 +52,21 @@ const KNOWN: [&str; 36] = [
     "access_ip_v4",
 ];
 
+/// What only the administrator could filter by before 2.83.
+const ONLY_ADMIN_ONCE: [&str; 4] = ["availability_zone", "key_name", "user_id", "vm_state"];
+/// What servers can be sorted by, in the order in which Nova says it.
+#[rustfmt::skip]
+const SORT_KEYS: [&str; 51] = [
+    "access_ip_v4", "access_ip_v6", "auto_disk_config", "availability_zone", "config_drive", "created_at",
+    "display_description", "display_name", "host", "hostname", "image_ref", "instance_type_id", "kernel_id",
+    "key_name", "launch_index", "launched_at", "locked_by", "node", "power_state", "progress", "project_id",
+    "ramdisk_id", "root_device_name", "task_state", "terminated_at", "updated_at", "user_id", "uuid", "vm_state",
+    "architecture", "cell_name", "cleaned", "default_ephemeral_device", "default_swap_device", "deleted",
+    "deleted_at", "disable_terminate", "ephemeral_gb", "ephemeral_key_uuid", "id", "key_data", "launched_on",
+    "locked", "memory_mb", "os_type", "reservation_id", "root_gb", "shutdown_terminate", "user_data", "vcpus",
+    "vm_mode",
+];
+
 /// `GET /servers` and `GET /servers/detail`.
 pub(super) fn list(world: &World, call: &ComputeCall<'_>, detail: bool) -> Reply {
     let query = &call.call.request.query;
@@ -102,9 +117,16 @@ fn window(world: &World, query: &Query) -> Result<Window, Refusal> {
             let limit: usize = text.parse().map_err(|_| {
                 bad_request(&format!("Invalid input for query parameters limit. Value: {text}. '{text}' does not match '^[0-9]*$'"))
             })?;
-            if limit == 0 { world.config.compute_page_max } else { limit.min(world.config.compute_page_max) }
+            limit.min(world.config.compute_page_max)
         }
     };
+    if let Some(key) = query.all("sort_key").find(|key| !SORT_KEYS.contains(key)) {
+        let known: Vec<String> = SORT_KEYS.iter().map(|key| format!("'{key}'")).collect();
+        return Err(bad_request(&format!(
+            "Invalid input for query parameters sort_key. Value: {key}. '{key}' is not one of [{}]",
+            known.join(", ")
+        )));
+    }
     let directions: Vec<&str> = query.all("sort_dir").collect();
     let direction = |index: usize| directions.get(index).or(directions.last()).copied().unwrap_or("desc");
     let keys = query.all("sort_key").enumerate();
@@ -162,7 +184,9 @@ impl Filter {
         let regex = |name: &str| match query.get(name) {
             None => Ok(None),
             Some(text) => Regex::new(text).map(Some).map_err(|_| {
-                bad_request(&format!("Invalid input for query parameters {name}. Value: {text}."))
+                bad_request(&format!(
+                    "Invalid input for query parameters {name}. Value: {text}. '{text}' is not a 'regex'"
+                ))
             }),
         };
         let named = query.get("project_id").or_else(|| query.get("tenant_id")).filter(|_| all);
@@ -181,7 +205,12 @@ impl Filter {
             "key_name",
             "user_id",
         ];
-        let equal = equal.iter().filter_map(|name| Some(((*name).to_owned(), query.get(name)?.to_owned())));
+        // From 2.83 on members may ask for more; before, Nova leaves it out silently.
+        let may_ask = |name: &&&str| {
+            call.call.caller.is_admin() || call.version.has(83) || !ONLY_ADMIN_ONCE.contains(*name)
+        };
+        let equal = equal.iter().filter(may_ask);
+        let equal = equal.filter_map(|name| Some(((*name).to_owned(), query.get(name)?.to_owned())));
         let tags = if call.version.has(26) { TagFilter::of(query) } else { TagFilter::default() };
         let name = regex(if query.get("name").is_some() { "name" } else { "display_name" })?;
         let ip = regex(if query.get("ip6").is_some() { "ip6" } else { "ip" })?;

@@ -74,13 +74,12 @@ pub(super) fn create(world: &mut World, call: &ComputeCall<'_>) -> Reply {
         return Err(bad_request(&format!("Flavor {flavor_id} could not be found.")));
     }
     let image_id = wanted.text("imageRef").map(str::to_owned).filter(|image| !image.is_empty());
-    if let Some(image) = image_id.as_ref().filter(|image| !world.state.image.images.contains_key(*image)) {
-        return Err(bad_request(&format!("Can not find requested image {image}")));
+    if image_id.as_ref().is_some_and(|image| !world.state.image.images.contains_key(image)) {
+        return Err(bad_request("Can not find requested image"));
     }
-    if let Some(zone) =
-        wanted.text("availability_zone").filter(|zone| !world.config.zones.iter().any(|own| own == zone))
-    {
-        return Err(bad_request(&format!("The requested availability zone is not available: {zone}")));
+    let zone = wanted.text("availability_zone");
+    if zone.is_some_and(|zone| !world.config.zones.iter().any(|own| own == zone)) {
+        return Err(bad_request("The requested availability zone is not available"));
     }
     let networks = networks(world, call, &wanted)?;
     let count =
@@ -107,7 +106,7 @@ pub(super) fn create(world: &mut World, call: &ComputeCall<'_>) -> Reply {
             metadata: metadata.clone(),
             tags: wanted.texts("tags"),
             key_name: wanted.text("key_name").map(str::to_owned),
-            description: wanted.text("description").map(str::to_owned),
+            description: description(call, &wanted, &name),
             wanted_networks: networks.clone(),
             wanted_groups: groups.clone(),
             transition: Some((Transition::Build, done)),
@@ -129,6 +128,11 @@ pub(super) fn create(world: &mut World, call: &ComputeCall<'_>) -> Reply {
         "adminPass": password,
     }});
     Ok(ApiResponse::json(StatusCode::ACCEPTED, body).with("location", &location))
+}
+
+/// Before descriptions could be given, the name was taken for one.
+fn description(call: &ComputeCall<'_>, wanted: &Value, name: &str) -> Option<String> {
+    if call.version.has(19) { wanted.text("description").map(str::to_owned) } else { Some(name.to_owned()) }
 }
 
 /// The networks and ports that are asked for; if none are named, the only network of the project.

@@ -58,12 +58,29 @@ pub(super) fn limits(world: &World, call: &ComputeCall<'_>) -> ApiResponse {
     let project = &call.call.caller.project_id;
     let quota = of(world, project);
     let used = world.state.compute.usage.get(project).copied().unwrap_or_default();
-    ApiResponse::ok(json!({"limits": {"rate": [], "absolute": {
+    let mut absolute = json!({
         "maxTotalInstances": quota.instances, "maxTotalCores": quota.cores, "maxTotalRAMSize": quota.ram,
         "totalInstancesUsed": used.0, "totalCoresUsed": used.1, "totalRAMUsed": used.2,
         "maxServerMeta": 128, "maxTotalKeypairs": 100, "maxServerGroups": 10, "maxServerGroupMembers": 10,
         "totalServerGroupsUsed": 0,
-    }}}))
+    });
+    // As with the quotas: images are Glance's since 2.39.
+    let gone = [
+        (36, "maxSecurityGroups", -1),
+        (36, "maxSecurityGroupRules", -1),
+        (36, "maxTotalFloatingIps", -1),
+        (36, "totalSecurityGroupsUsed", 0),
+        (36, "totalFloatingIpsUsed", 0),
+        (39, "maxImageMeta", 128),
+        (57, "maxPersonality", 5),
+        (57, "maxPersonalitySize", 10_240),
+    ];
+    if let Some(absolute) = absolute.as_object_mut() {
+        for (_, name, limit) in gone.into_iter().filter(|(minor, _, _)| !call.version.has(*minor)) {
+            absolute.insert(name.to_owned(), json!(limit));
+        }
+    }
+    ApiResponse::ok(json!({"limits": {"rate": [], "absolute": absolute}}))
 }
 
 fn of(world: &World, project: &str) -> ComputeQuota {

@@ -178,6 +178,16 @@ pub(super) fn addresses(world: &World, server: &Server) -> Value {
     Value::Object(shown)
 }
 
+/// The same with nothing but address and version.
+pub(super) fn plain_addresses(world: &World, server: &Server) -> Value {
+    let mut shown = addresses(world, server);
+    let entries = shown.as_object_mut().into_iter().flat_map(|networks| networks.values_mut());
+    for entry in entries.filter_map(Value::as_array_mut).flatten().filter_map(Value::as_object_mut) {
+        entry.retain(|name, _| !name.starts_with("OS-EXT-"));
+    }
+    shown
+}
+
 fn security_groups(world: &World, server: &Server) -> Value {
     let network = &world.state.network;
     let ids = network.ports.find("device_id", &server.id).flat_map(|port| &port.security_groups);

@@ -13,6 +13,16 @@ use crate::http::json::JsonExt;
 use crate::http::{ApiResponse, Refusal, Reply};
 use crate::schedule::Effect;
 
+/// What the answer to a change does not show before 2.75.
+const UNSHOWN_AFTER_CHANGE: [&str; 6] = [
+    "OS-SRV-USG:launched_at",
+    "OS-SRV-USG:terminated_at",
+    "config_drive",
+    "key_name",
+    "os-extended-volumes:volumes_attached",
+    "security_groups",
+];
+
 /// Requests below `/servers`.
 pub(super) fn serve(world: &mut World, call: &ComputeCall<'_>, rest: &[&str]) -> Reply {
     match (call.call.request.method.as_str(), rest) {
@@ -28,7 +38,7 @@ pub(super) fn serve(world: &mut World, call: &ComputeCall<'_>, rest: &[&str]) ->
         (_, [id, "tags", rest @ ..]) => metadata::tags(world, call, id, rest),
         ("GET", [id, "ips"]) => {
             let server = find(world, call, id)?;
-            Ok(ApiResponse::ok(json!({"addresses": render::addresses(world, server)})))
+            Ok(ApiResponse::ok(json!({"addresses": render::plain_addresses(world, server)})))
         }
         ("GET", [id, "os-security-groups"]) => interfaces::security_groups(world, call, id),
         ("GET", [id, "os-volume_attachments"]) => {
@@ -85,7 +95,14 @@ fn change(world: &mut World, call: &ComputeCall<'_>, id: &str) -> Reply {
             address.clone_into(&mut server.access.1);
         }
     });
-    show(world, call, id)
+    let server = find(world, call, id)?;
+    let mut shown = render::full(world, call.call.caller, call.version, View::Single, server);
+    if let Some(shown) = shown.as_object_mut().filter(|_| !call.version.has(75)) {
+        shown
+            .retain(|name, _| !UNSHOWN_AFTER_CHANGE.contains(&name.as_str()) && !name.starts_with("OS-EXT-"));
+        shown.insert("addresses".into(), render::plain_addresses(world, server));
+    }
+    Ok(ApiResponse::ok(json!({"server": shown})))
 }
 
 fn delete(world: &mut World, call: &ComputeCall<'_>, id: &str) -> Reply {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::errors::bad_request;
+use super::errors::{bad_limit, bad_request};
 use crate::cloud::World;
 use crate::config::Service;
 use crate::http::json::{selected, to_map};
@@ -53,6 +53,9 @@ impl<T: Row + Serialize + Default> Listing<'_, T> {
                 && filters.accept(|name| attribute(row, name))
         };
         let window = window(world, query)?;
+        if let Some(key) = window.sort.iter().find(|key| !known.contains_key(&key.attribute)) {
+            return Err(bad_request(&format!("Supplied sort key '{}' is not valid.", key.attribute)));
+        }
         let rows = page(self.table, candidates, &window, &keep, &attribute).map_err(|_| {
             let marker = window.marker.as_deref().unwrap_or_default();
             bad_request(&format!("Supplied pagination marker '{marker}' is not valid."))
@@ -72,8 +75,8 @@ fn window(world: &World, query: &Query) -> Result<Window, Refusal> {
     let asked = match query.get("limit") {
         None => None,
         Some(text) => {
-            let bad = || bad_request(&format!("Supplied pagination limit '{text}' is not valid."));
-            Some(text.parse::<usize>().map_err(|_| bad())?).filter(|limit| *limit > 0)
+            let limit = text.parse::<usize>().map_err(|_| bad_limit(text))?;
+            Some(limit).filter(|limit| *limit > 0)
         }
     };
     let limit = match (asked, world.config.load_balancer_page_max) {
@@ -110,7 +113,13 @@ fn links(
     count: usize,
 ) -> Vec<Value> {
     let (Some(limit), Some((first, last))) = (window.limit, ends) else { return Vec::new() };
-    let kept = || call.request.query.pairs().filter(|(name, _)| !matches!(*name, "marker" | "page_reverse"));
+    // Octavia forgets the filters: who follows its links gets everything. Only the marker is of use.
+    let kept = || {
+        call.request
+            .query
+            .pairs()
+            .filter(|(name, _)| matches!(*name, "limit" | "sort" | "sort_key" | "sort_dir"))
+    };
     let base = world.config.base(Service::LoadBalancer);
     let path = call.request.path.trim_end_matches('/');
     let mut links = Vec::new();

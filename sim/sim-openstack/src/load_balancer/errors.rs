@@ -69,6 +69,13 @@ pub(super) fn no_pool(id: &str) -> Refusal {
     Refusal::json(StatusCode::NOT_FOUND, body)
 }
 
+/// 400 for a limit that is none, which has a form of its own.
+pub(super) fn bad_limit(text: &str) -> Refusal {
+    let description = format!("Supplied pagination limit '{text}' is not valid.");
+    let body = json!({"code": 400, "title": "Bad Request", "description": description});
+    Refusal::json(StatusCode::BAD_REQUEST, body)
+}
+
 /// 404 of a path that Octavia does not have.
 pub(super) fn path_unknown() -> Refusal {
     Refusal::json(StatusCode::NOT_FOUND, json!({"code": 404, "title": "Not Found", "description": ""}))

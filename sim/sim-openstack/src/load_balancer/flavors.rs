@@ -27,7 +27,17 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
             Ok(ApiResponse::ok(json!({"flavor": flavor})))
         }
         ("POST", ["flavors"]) => create_flavor(world, call),
+        ("PUT", ["flavors", id]) => change_flavor(world, call, id),
         ("DELETE", ["flavors", id]) => {
+            if world
+                .state
+                .load_balancer
+                .load_balancers
+                .iter()
+                .any(|row| row.flavor_id.as_deref() == Some(*id))
+            {
+                return Err(conflict(&format!("Flavor {id} is in use and cannot be modified.")));
+            }
             world.state.load_balancer.flavors.remove(*id).ok_or_else(|| not_found("Flavor", id))?;
             Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
         }
@@ -53,6 +63,24 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
         }
         ("POST", [collection @ ("flavorprofiles" | "availabilityzoneprofiles")]) => {
             create_profile(world, call, *collection == "availabilityzoneprofiles")
+        }
+        ("DELETE", ["flavorprofiles", id]) => {
+            if world.state.load_balancer.flavors.values().any(|flavor| flavor.flavor_profile_id == *id) {
+                return Err(conflict(&format!("Flavor profile {id} is in use and cannot be modified.")));
+            }
+            let gone = world.state.load_balancer.flavor_profiles.remove(*id);
+            gone.ok_or_else(|| not_found("Flavor profile", id))?;
+            Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
+        }
+        ("DELETE", ["availabilityzoneprofiles", id]) => {
+            let used = |zone: &AvailabilityZone| zone.availability_zone_profile_id == *id;
+            if world.state.load_balancer.zones.values().any(used) {
+                let message = format!("Availability Zone Profile {id} is in use and cannot be modified.");
+                return Err(conflict(&message));
+            }
+            let gone = world.state.load_balancer.zone_profiles.remove(*id);
+            gone.ok_or_else(|| not_found("Availability Zone Profile", id))?;
+            Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
         }
         _ => Err(method_not_allowed()),
     }
@@ -120,6 +148,19 @@ fn create_flavor(world: &mut World, call: &Call<'_>) -> Reply {
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
+fn change_flavor(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
+    let wanted = call.request.body.get("flavor").cloned().unwrap_or_default();
+    let flavor = world.state.load_balancer.flavors.get_mut(id).ok_or_else(|| not_found("Flavor", id))?;
+    flavor.enabled = wanted.flag("enabled").unwrap_or(flavor.enabled);
+    if let Some(name) = wanted.text("name") {
+        name.clone_into(&mut flavor.name);
+    }
+    if let Some(description) = wanted.text("description") {
+        description.clone_into(&mut flavor.description);
+    }
+    Ok(ApiResponse::ok(json!({"flavor": flavor})))
+}
+
 fn create_zone(world: &mut World, call: &Call<'_>) -> Reply {
     let wanted = call.request.body.get("availability_zone").cloned().unwrap_or_default();
     let availability_zone_profile_id = wanted
@@ -131,7 +172,7 @@ fn create_zone(world: &mut World, call: &Call<'_>) -> Reply {
     }
     let name = wanted.text("name").ok_or_else(|| mandatory("name"))?.to_owned();
     if world.state.load_balancer.zones.contains_key(&name) {
-        return Err(conflict("An availability zone of this name already exists."));
+        return Err(conflict(&format!("A availability zone of {name} already exists.")));
     }
     let zone = AvailabilityZone {
         name,

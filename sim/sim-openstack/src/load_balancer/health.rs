@@ -24,6 +24,10 @@ pub(super) fn refresh_alone(world: &mut World, id: &str) {
         if balancer.operating_status == "OFFLINE" && balancer.admin_state_up {
             "ONLINE".clone_into(&mut balancer.operating_status);
         }
+        // OVN says at once what is switched off; an amphora goes on saying that it lives.
+        if balancer.provider == "ovn" && !balancer.admin_state_up {
+            "OFFLINE".clone_into(&mut balancer.operating_status);
+        }
     });
 }
 

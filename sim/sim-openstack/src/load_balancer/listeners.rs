@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::collection::Listing;
-use super::errors::{conflict, invalid, mandatory, method_not_allowed, not_found, path_unknown};
+use super::errors::{bad_value, conflict, invalid, mandatory, method_not_allowed, not_found, path_unknown};
 use super::lifecycle::{begin, check_mutable, check_settled};
 use super::model::{Listener, LoadBalancer, OperationKind};
 use super::wanted::{check_known, check_port, check_word, object, with_changes};
@@ -118,6 +118,7 @@ pub(super) fn planned(
     };
     let creatable: Vec<&str> = CHANGEABLE.iter().chain(&["protocol", "protocol_port"]).copied().collect();
     let mut listener = with_changes(&blank, &without_nulls(wanted), &creatable)?;
+    check_options(wanted, balancer, &listener)?;
     check_tls(world, &mut listener)?;
     providers::check_listener(&balancer.provider, &listener)?;
     Ok(listener)
@@ -130,6 +131,51 @@ fn without_nulls(wanted: &Map<String, Value>) -> Map<String, Value> {
         .filter(|(_, value)| !value.is_null())
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
+}
+
+/// Options that do not fit the listener or its address.
+fn check_options(
+    wanted: &Map<String, Value>,
+    balancer: &LoadBalancer,
+    listener: &Listener,
+) -> Result<(), Refusal> {
+    for name in
+        ["timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect"]
+    {
+        if let Some(time) = wanted.get(name).and_then(Value::as_i64).filter(|time| *time < 0) {
+            return Err(bad_value(name, &time.to_string(), "Value should be greater or equal to 0"));
+        }
+    }
+    let headers = wanted.get("insert_headers").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+    let protocol = listener.protocol.as_str();
+    if headers && !matches!(protocol, "HTTP" | "TERMINATED_HTTPS") {
+        let message = format!("insert-headers is not a valid option for a {protocol} protocol listener.");
+        return Err(super::errors::bad_request(&message));
+    }
+    check_ranges(balancer, listener.allowed_cidrs.as_deref().unwrap_or_default())
+}
+
+fn check_ranges(balancer: &LoadBalancer, ranges: &[String]) -> Result<(), Refusal> {
+    if ranges.iter().any(|range| range.parse::<ipnet::IpNet>().is_err()) {
+        let shown = python_list(ranges.iter().map(String::as_str));
+        return Err(bad_value("allowed_cidrs", &shown, "Value should be IPv4 or IPv6 CIDR format"));
+    }
+    let additional = balancer.additional_vips.iter().map(|vip| vip.ip_address.as_str());
+    let vips: Vec<&str> = [balancer.vip_address.as_str()].into_iter().chain(additional).collect();
+    let reachable = |range: &&String| vips.iter().any(|vip| vip.contains(':') == range.contains(':'));
+    match ranges.iter().find(|range| !reachable(range)) {
+        None => Ok(()),
+        Some(range) => {
+            let vips = python_list(vips.into_iter());
+            Err(invalid(&format!("CIDR {range} IP version incompatible with all VIPs {vips} IP version.")))
+        }
+    }
+}
+
+/// A list of texts as Python prints it.
+fn python_list<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let texts: Vec<String> = texts.map(|text| format!("'{text}'")).collect();
+    format!("[{}]", texts.join(", "))
 }
 
 fn check_tls(world: &World, listener: &mut Listener) -> Result<(), Refusal> {
@@ -218,7 +264,9 @@ fn change(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     check_mutable(world, &listener.loadbalancer_id)?;
     check_settled("Listener", id, &listener.provisioning_status)?;
     let mut changed = with_changes(&listener, &wanted, &CHANGEABLE)?;
-    let provider = load_balancers::find(world, call, &listener.loadbalancer_id)?.provider.clone();
+    let balancer = load_balancers::find(world, call, &listener.loadbalancer_id)?;
+    check_options(&wanted, balancer, &changed)?;
+    let provider = balancer.provider.clone();
     check_tls(world, &mut changed)?;
     providers::check_listener(&provider, &changed)?;
     check_default_pool(world, call, &changed)?;

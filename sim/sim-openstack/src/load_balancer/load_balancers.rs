@@ -96,6 +96,7 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
     }
     check_flavor(world, &wanted, &provider)?;
     check_zone(world, &wanted)?;
+    check_groups(world, &wanted)?;
     quotas::check(world, &project, "Load Balancer", 1)?;
     let blank = LoadBalancer {
         id: world.ids.uuid(),
@@ -148,6 +149,15 @@ fn check_zone(world: &World, wanted: &Map<String, Value>) -> Result<(), Refusal>
     let Some(name) = wanted.get("availability_zone").and_then(Value::as_str) else { return Ok(()) };
     let zone = world.state.load_balancer.zones.get(name).filter(|zone| zone.enabled);
     if zone.is_some() { Ok(()) } else { Err(invalid("Invalid availability zone.")) }
+}
+
+fn check_groups(world: &World, wanted: &Map<String, Value>) -> Result<(), Refusal> {
+    let groups = wanted.get("vip_sg_ids").and_then(Value::as_array).into_iter().flatten();
+    let known = |id: &&str| world.state.network.security_groups.contains(id);
+    match groups.filter_map(Value::as_str).find(|id| !known(id)) {
+        None => Ok(()),
+        Some(id) => Err(bad_request(&format!("Security Group {id} not found."))),
+    }
 }
 
 fn change(world: &mut World, call: &Call<'_>, id: &str) -> Reply {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::collection::Listing;
 use super::errors::{
     bad_request, bad_value, conflict, invalid, mandatory, method_not_allowed, no_pool, not_found,
-    path_unknown,
+    path_unknown, refusal,
 };
 use super::lifecycle::check_settled;
 use super::model::{LoadBalancer, Member, Pool};
@@ -63,7 +63,7 @@ pub(super) fn planned(
     pool: &Pool,
     wanted: &Map<String, Value>,
 ) -> Result<Member, Refusal> {
-    check_body(world, wanted)?;
+    check_body(world, "member_.member", wanted)?;
     let text = |name: &str| wanted.get(name).and_then(Value::as_str);
     let address = text("address").ok_or_else(|| mandatory("address"))?;
     if let Some(subnet) = text("subnet_id").filter(|subnet| !world.state.network.subnets.contains(subnet)) {
@@ -87,17 +87,18 @@ pub(super) fn planned(
     };
     let creatable: Vec<&str> = CHANGEABLE.iter().chain(&["protocol_port"]).copied().collect();
     let member = with_changes(&blank, wanted, &creatable)?;
-    providers::check_member(&balancer.provider, &member)?;
+    providers::check_member(balancer, &member)?;
     Ok(member)
 }
 
-fn check_body(world: &World, wanted: &Map<String, Value>) -> Result<(), Refusal> {
+fn check_body(world: &World, argument: &str, wanted: &Map<String, Value>) -> Result<(), Refusal> {
     let known: Vec<&str> = CHANGEABLE
         .iter()
         .chain(&["address", "protocol_port", "subnet_id", "project_id", "tenant_id", "request_sriov"])
         .copied()
         .collect();
-    check_known(world, "member_.member", wanted, &known)?;
+    check_known(world, argument, wanted, &known)?;
+    check_weight(wanted)?;
     check_port(wanted, "protocol_port", true)?;
     check_port(wanted, "monitor_port", false)?;
     match wanted.get("address").and_then(Value::as_str) {
@@ -112,7 +113,7 @@ fn create(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
     let wanted = object(call, "member")?;
     let balancer = load_balancers::find(world, call, &pool.loadbalancer_id)?.clone();
     quotas::check(world, &pool.project_id, "Member", 1)?;
-    check_body(world, &wanted)?;
+    check_body(world, "member_.member", &wanted)?;
     let subnet = wanted.get("subnet_id").and_then(Value::as_str);
     if let Some(subnet) = subnet.filter(|subnet| !world.state.network.subnets.contains(subnet)) {
         return Err(bad_request(&format!("Subnet {subnet} not found.")));
@@ -121,16 +122,27 @@ fn create(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
     let member = planned(world, &balancer, pool, &wanted)?;
     let twin = world.state.load_balancer.members.find("pool_id", &pool.id).any(|other| same(other, &member));
     if twin {
-        return Err(conflict(&format!(
-            "Another member on this pool is already using ip {} on protocol_port {}",
-            member.address, member.protocol_port
-        )));
+        return Err(taken(&member));
     }
     let id = member.id.clone();
     world.state.load_balancer.members.insert(member);
     pools::begin_below(world, pool);
     let member = find(world, pool, &id)?;
     Ok(ApiResponse::json(StatusCode::CREATED, json!({"member": render::member(world, member)})))
+}
+
+fn taken(member: &Member) -> Refusal {
+    let (address, port) = (&member.address, member.protocol_port);
+    conflict(&format!("Another member on this pool is already using ip {address} on protocol_port {port}"))
+}
+
+fn check_weight(wanted: &Map<String, Value>) -> Result<(), Refusal> {
+    match wanted.get("weight").and_then(Value::as_i64).filter(|weight| *weight > 256) {
+        None => Ok(()),
+        Some(weight) => {
+            Err(bad_value("weight", &weight.to_string(), "Value should be lower or equal to 256"))
+        }
+    }
 }
 
 /// Members are told apart by address and port.
@@ -142,19 +154,26 @@ fn same(a: &Member, b: &Member) -> bool {
 fn replace(world: &mut World, call: &Call<'_>, pool: &Pool) -> Reply {
     let additive = call.request.query.is_true("additive_only");
     if call.request.body.get("members").is_none() {
-        return Err(bad_request("Missing argument: \"members\""));
+        let message = "'UnsetType' object is not iterable"; // Octavia does not expect it
+        return Err(refusal(StatusCode::INTERNAL_SERVER_ERROR, message));
     }
     let all: Vec<Map<String, Value>> = call.request.body.list("members").iter().map(as_map).collect();
     let balancer = load_balancers::find(world, call, &pool.loadbalancer_id)?.clone();
     for wanted in &all {
-        check_body(world, wanted)?;
+        check_body(world, "members_.members", wanted)?;
     }
     pools::check_changeable(world, pool)?;
     let mut planned_all: Vec<(Member, Map<String, Value>)> = Vec::new();
     for wanted in all {
         let member = planned_for_batch(world, &balancer, pool, &wanted)?;
         if planned_all.iter().any(|(other, _)| same(other, &member)) {
-            return Err(invalid("Member must be updated only once in the same request."));
+            let known =
+                world.state.load_balancer.members.find("pool_id", &pool.id).any(|own| same(own, &member));
+            return Err(if known {
+                invalid("Member must be updated only once in the same request.")
+            } else {
+                taken(&member)
+            });
         }
         planned_all.push((member, wanted));
     }
@@ -215,8 +234,7 @@ fn change(world: &mut World, call: &Call<'_>, pool: &Pool, id: &str) -> Reply {
     pools::check_changeable(world, pool)?;
     check_settled("Member", id, &member.provisioning_status)?;
     let mut changed = with_changes(&member, &wanted, &CHANGEABLE)?;
-    let provider = load_balancers::find(world, call, &pool.loadbalancer_id)?.provider.clone();
-    providers::check_member(&provider, &changed)?;
+    providers::check_member(load_balancers::find(world, call, &pool.loadbalancer_id)?, &changed)?;
     "PENDING_UPDATE".clone_into(&mut changed.provisioning_status);
     changed.updated_at = Some(plain(world.now));
     world.state.load_balancer.members.insert(changed.clone());

@@ -57,6 +57,9 @@ pub(crate) fn serve(world: &mut World, request: &ApiRequest) -> Reply {
 
 fn route(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply {
     check_policy(call, rest)?;
+    if call.request.body_is_garbage {
+        return Err(errors::bad_request("Request is not in valid JSON format"));
+    }
     if call.request.body.is_array() {
         return Err(errors::not_an_object());
     }

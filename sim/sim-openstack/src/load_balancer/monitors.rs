@@ -4,7 +4,9 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::collection::Listing;
-use super::errors::{bad_request, conflict, mandatory, method_not_allowed, not_found, path_unknown};
+use super::errors::{
+    bad_request, bad_value, conflict, mandatory, method_not_allowed, not_found, path_unknown,
+};
 use super::lifecycle::check_settled;
 use super::model::{HealthMonitor, LoadBalancer, Pool};
 use super::wanted::{check_known, check_word, object, with_changes};
@@ -71,17 +73,8 @@ pub(super) fn planned(
     pool: &Pool,
     wanted: &Map<String, Value>,
 ) -> Result<HealthMonitor, Refusal> {
-    let known: Vec<&str> =
-        CHANGEABLE.iter().chain(&["type", "pool_id", "project_id", "tenant_id"]).copied().collect();
-    check_known(world, "health_monitor_.healthmonitor", wanted, &known)?;
-    check_word(wanted, "type", &KINDS, true)?;
-    for name in ["delay", "timeout", "max_retries"] {
-        if !wanted.get(name).is_some_and(Value::is_number) {
-            return Err(mandatory(name));
-        }
-    }
+    check_body(world, wanted, pool)?;
     let kind = wanted.get("type").and_then(Value::as_str).unwrap_or_default();
-    check_kind(world, kind, &pool.protocol)?;
     check_http_options(kind, wanted)?;
     let http = matches!(kind, "HTTP" | "HTTPS");
     let default = |value: &str| http.then(|| value.to_owned());
@@ -110,6 +103,47 @@ pub(super) fn planned(
     Ok(monitor)
 }
 
+/// What is wrong whatever state the load balancer is in.
+fn check_body(world: &World, wanted: &Map<String, Value>, pool: &Pool) -> Result<(), Refusal> {
+    let known: Vec<&str> =
+        CHANGEABLE.iter().chain(&["type", "pool_id", "project_id", "tenant_id"]).copied().collect();
+    check_known(world, "health_monitor_.healthmonitor", wanted, &known)?;
+    check_word(wanted, "type", &KINDS, true)?;
+    for name in ["delay", "timeout", "max_retries"] {
+        if !wanted.get(name).is_some_and(Value::is_number) {
+            return Err(mandatory(name));
+        }
+    }
+    for name in ["max_retries", "max_retries_down"] {
+        if let Some(many) = wanted.get(name).and_then(Value::as_i64).filter(|many| *many > 10) {
+            return Err(bad_value(name, &many.to_string(), "Value should be lower or equal to 10"));
+        }
+    }
+    check_http_values(wanted)?;
+    let kind = wanted.get("type").and_then(Value::as_str).unwrap_or_default();
+    check_kind(world, kind, &pool.protocol)
+}
+
+/// A path begins with a slash; codes are one, several, or a range.
+fn check_http_values(wanted: &Map<String, Value>) -> Result<(), Refusal> {
+    let text = |name: &str| wanted.get(name).and_then(Value::as_str);
+    if let Some(path) = text("url_path").filter(|path| !path.starts_with('/')) {
+        return Err(bad_value("url_path", path, "Value must be a valid URL Path string"));
+    }
+    let is_code = |code: &str| code.len() == 3 && code.bytes().all(|digit| digit.is_ascii_digit());
+    let fits = |codes: &str| {
+        let range = codes.split_once('-').is_some_and(|(low, high)| is_code(low) && is_code(high));
+        range || codes.split(',').all(|code| is_code(code.trim()))
+    };
+    match text("expected_codes").filter(|codes| !fits(codes)) {
+        None => Ok(()),
+        Some(codes) => {
+            let pattern = r"^(\d{3}(\s*,\s*\d{3})*)$|^(\d{3}-\d{3})$";
+            Err(bad_value("expected_codes", codes, &format!("Value should match the pattern {pattern}")))
+        }
+    }
+}
+
 fn check_kind(world: &World, kind: &str, protocol: &str) -> Result<(), Refusal> {
     let newer = world.config.load_balancer_minor_version >= 16;
     let possible = match protocol {
@@ -120,10 +154,8 @@ fn check_kind(world: &World, kind: &str, protocol: &str) -> Result<(), Refusal> 
     if possible {
         return Ok(());
     }
-    let only = if kind == "UDP-CONNECT" { "UDP" } else { protocol };
-    Err(super::errors::invalid(&format!(
-        "The {kind} type is not possible here; it is for pools of type {only}."
-    )))
+    let only = if kind == "UDP-CONNECT" { "UDP/SCTP" } else { protocol };
+    Err(super::errors::invalid(&format!("The {kind} type is only supported for pools of type {only}.")))
 }
 
 /// HTTP options are only for HTTP monitors.
@@ -146,6 +178,7 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
     let pool = pools::find(world, call, pool_id)?.clone();
     let balancer = load_balancers::find(world, call, &pool.loadbalancer_id)?.clone();
     quotas::check(world, &pool.project_id, "Health Monitor", 1)?;
+    check_body(world, &wanted, &pool)?;
     pools::check_changeable(world, &pool)?;
     if world.state.load_balancer.monitors.find("pool_id", pool_id).next().is_some() {
         return Err(conflict("This pool already has a health monitor"));

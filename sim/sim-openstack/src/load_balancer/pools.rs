@@ -129,7 +129,9 @@ fn check_persistence(pool: &Pool) -> Result<(), Refusal> {
     let Some(persistence) = &pool.session_persistence else { return Ok(()) };
     let cookie = persistence.cookie_name.is_some();
     match persistence.kind.as_str() {
-        "APP_COOKIE" if !cookie => Err(invalid("Field cookie_name must be specified.")),
+        "APP_COOKIE" if !cookie => Err(invalid(
+            "Field \"cookie_name\" must be specified when using the \"APP_COOKIE\" session persistence type.",
+        )),
         "SOURCE_IP" | "HTTP_COOKIE" if cookie => Err(invalid(&format!(
             "Field cookie_name can not be specified with session persistence of type {}.",
             persistence.kind
@@ -143,17 +145,23 @@ fn check_persistence(pool: &Pool) -> Result<(), Refusal> {
     }
 }
 
+fn no_listener() -> Refusal {
+    let message = "'NoneType' object has no attribute 'load_balancer_id'";
+    super::errors::refusal(StatusCode::INTERNAL_SERVER_ERROR, message)
+}
+
 fn create(world: &mut World, call: &Call<'_>) -> Reply {
     let wanted = object(call, "pool")?;
     let text = |name: &str| wanted.get(name).and_then(Value::as_str);
     let listener = match text("listener_id") {
         None => None,
-        Some(id) => Some(listeners::find(world, call, id)?.clone()),
+        // Octavia does not expect that there is none.
+        Some(id) => Some(listeners::find(world, call, id).map_err(|_| no_listener())?.clone()),
     };
     let balancer_id = match (&listener, text("loadbalancer_id")) {
         (Some(listener), _) => listener.loadbalancer_id.clone(),
         (None, Some(id)) => id.to_owned(),
-        (None, None) => return Err(invalid("Must provide at least one of: loadbalancer_id, listener_id.")),
+        (None, None) => return Err(invalid("Must provide at least one of: loadbalancer_id, listener_id")),
     };
     let balancer = load_balancers::find(world, call, &balancer_id)?.clone();
     quotas::check(world, &balancer.project_id, "Pool", 1)?;

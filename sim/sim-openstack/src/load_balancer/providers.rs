@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::json;
 
 use super::errors::{method_not_allowed, path_unknown, policy, refusal, unsupported};
-use super::model::{HealthMonitor, Listener, Member, Pool};
+use super::model::{HealthMonitor, Listener, LoadBalancer, Member, Pool};
 use crate::http::{ApiResponse, Call, Refusal, Reply};
 
 /// Names and what they say of themselves.
@@ -43,15 +43,22 @@ pub(super) fn serve(call: &Call<'_>, rest: &[&str]) -> Reply {
             Ok(ApiResponse::ok(json!({"flavor_capabilities": shown})))
         }
         ("GET", ["amphora", "availability_zone_capabilities"]) => {
-            let shown =
-                [("compute_zone", "The compute zone."), ("management_network", "The management network.")];
+            let shown = [
+                ("compute_zone", "The compute zone."),
+                ("volume_zone", "The volume zone."),
+                ("management_network", "The management network."),
+                ("valid_vip_networks", "The networks in which VIPs may be."),
+            ];
             let shown = shown.map(|(name, description)| json!({"name": name, "description": description}));
             Ok(ApiResponse::ok(json!({"availability_zone_capabilities": shown})))
         }
-        ("GET", [provider, "flavor_capabilities"]) if exists(provider) => {
+        ("GET", [provider, what @ ("flavor_capabilities" | "availability_zone_capabilities")])
+            if exists(provider) =>
+        {
+            let what = if *what == "flavor_capabilities" { "flavor" } else { "availability zone" };
             let message = format!(
                 "Provider '{provider}' does not support a requested action: This provider does not support getting the \
-                 supported flavor metadata."
+                 supported {what} metadata."
             );
             Err(refusal(StatusCode::NOT_IMPLEMENTED, &message))
         }
@@ -80,21 +87,32 @@ pub(super) fn check_pool(provider: &str, pool: &Pool) -> Result<(), Refusal> {
     let protocol = &pool.protocol;
     ovn(provider, OVN_PROTOCOLS.contains(&protocol.as_str()), &format!("{protocol} protocol"))?;
     let algorithm = &pool.lb_algorithm;
-    ovn(provider, algorithm == "SOURCE_IP_PORT", &format!("{algorithm} algorithm"))?;
+    if provider == "amphora" && algorithm == "SOURCE_IP_PORT" {
+        return Err(unsupported(provider, "Amphora provider does not support SOURCE_IP_PORT algorithm."));
+    }
+    let possible = matches!(algorithm.as_str(), "SOURCE_IP_PORT" | "SOURCE_IP");
+    ovn(provider, possible, &format!("{algorithm} algorithm"))?;
     let cookies =
         pool.session_persistence.as_ref().is_some_and(|persistence| persistence.kind != "SOURCE_IP");
     ovn(provider, !cookies, "session persistence by cookies")
 }
 
 /// Whether a provider can have such a member.
-pub(super) fn check_member(provider: &str, member: &Member) -> Result<(), Refusal> {
-    let plain = member.monitor_address.is_none() && member.monitor_port.is_none();
-    ovn(provider, plain, "monitor options")?;
-    ovn(provider, !member.backup, "backup members")
+pub(super) fn check_member(balancer: &LoadBalancer, member: &Member) -> Result<(), Refusal> {
+    let provider = balancer.provider.as_str();
+    if provider == "ovn" && (member.monitor_address.is_some() || member.monitor_port.is_some()) {
+        let what = "OVN Load Balancer does not support different member monitor address or port.";
+        return Err(unsupported(provider, what));
+    }
+    // While a whole load balancer is planned, it has no address yet.
+    let vip = &balancer.vip_address;
+    let same = vip.is_empty() || vip.contains(':') == member.address.contains(':');
+    ovn(provider, same, "mixing IPv4/IPv6 configuration within the same Load Balancer.")
 }
 
 /// Whether a provider can have such a monitor.
 pub(super) fn check_monitor(provider: &str, monitor: &HealthMonitor) -> Result<(), Refusal> {
     let kind = &monitor.kind;
-    ovn(provider, matches!(kind.as_str(), "TCP" | "UDP-CONNECT"), &format!("{kind} monitor type"))
+    let what = format!("{kind} health monitor type. Supported types: UDP-CONNECT, TCP");
+    ovn(provider, matches!(kind.as_str(), "TCP" | "UDP-CONNECT"), &what)
 }

@@ -5,9 +5,22 @@ use serde_json::{Value, json};
 
 use super::errors::{method_not_allowed, over_quota, path_unknown, policy};
 use super::model::LoadBalancerQuota;
+use super::wanted::check_known;
 use crate::cloud::World;
 use crate::http::json::JsonExt;
 use crate::http::{ApiResponse, Call, Refusal, Reply};
+
+const KNOWN: [&str; 9] = [
+    "loadbalancer",
+    "load_balancer",
+    "listener",
+    "member",
+    "pool",
+    "healthmonitor",
+    "health_monitor",
+    "l7policy",
+    "l7rule",
+];
 
 /// Refuses when `more` of a resource would be too many.
 pub(super) fn check(world: &World, project: &str, resource: &str, more: usize) -> Result<(), Refusal> {
@@ -51,10 +64,13 @@ fn with_project(quota: LoadBalancerQuota, project: &str) -> Value {
 pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply {
     let caller = call.caller;
     match (call.request.method.as_str(), rest) {
-        ("GET", ["defaults"] | [_, "default"]) => {
-            if !caller.is_admin() {
-                return Err(policy());
-            }
+        ("GET", ["defaults"] | [_, "default"]) if !caller.is_admin() => Err(policy()),
+        // Octavia takes the word for a project.
+        ("GET", [project @ "defaults"]) => {
+            let shown = with_project(LoadBalancerQuota::default(), project);
+            Ok(ApiResponse::ok(json!({"quota": shown})))
+        }
+        ("GET", [_, "default"]) => {
             Ok(ApiResponse::ok(json!({"quota": render(LoadBalancerQuota::default())})))
         }
         ("GET", []) => {
@@ -69,6 +85,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
         ("PUT" | "DELETE", [_]) if !caller.is_admin() => Err(policy()),
         ("PUT", [project]) => {
             let wanted = call.request.body.get("quota").cloned().unwrap_or_default();
+            check_known(world, "quotas.quota", &crate::http::json::members(&wanted), &KNOWN)?;
             let mut quota = of(world, project);
             let number =
                 |names: &[&str], old: i64| names.iter().find_map(|name| wanted.integer(name)).unwrap_or(old);

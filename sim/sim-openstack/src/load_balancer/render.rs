@@ -55,13 +55,14 @@ fn populated_pool(world: &World, row: &Pool) -> Value {
         let members: Vec<Value> =
             state.members.find("pool_id", &row.id).map(|row| member(world, row)).collect();
         shown.insert("members".into(), json!(members));
-        if let Some(row) = state.monitors.find("pool_id", &row.id).next() {
+        let monitor = state.monitors.find("pool_id", &row.id).next().map(|row| {
             let mut inner = monitor(world, row);
             if let Some(inner) = inner.as_object_mut() {
                 inner.remove("pools");
             }
-            shown.insert("healthmonitor".into(), inner);
-        }
+            inner
+        });
+        shown.insert("healthmonitor".into(), json!(monitor));
     }
     shown
 }

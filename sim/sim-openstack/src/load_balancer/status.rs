@@ -39,12 +39,12 @@ fn pool(world: &World, row: &Pool) -> Value {
     shown.insert("provisioning_status".into(), json!(row.provisioning_status));
     shown.insert("operating_status".into(), json!(row.operating_status));
     shown.insert("members".into(), members.collect());
-    if let Some(monitor) = state.monitors.find("pool_id", &row.id).next() {
-        let monitor = json!({
+    let monitor = state.monitors.find("pool_id", &row.id).next().map(|monitor| {
+        json!({
             "id": monitor.id, "name": monitor.name, "type": monitor.kind,
             "provisioning_status": monitor.provisioning_status, "operating_status": monitor.operating_status,
-        });
-        shown.insert("health_monitor".into(), monitor);
-    }
+        })
+    });
+    shown.insert("health_monitor".into(), json!(monitor));
     Value::Object(shown)
 }

@@ -462,3 +462,46 @@ fn ovn_checks_members_from_a_port_of_its_own_that_goes_with_the_last_monitor() {
     assert_eq!(ports(&mut bench), 0);
     assert_eq!(status(&mut bench, &balancer), "ACTIVE");
 }
+
+#[test]
+fn values_of_the_wrong_form_are_refused_in_the_words_of_octavia() {
+    let mut bench = Bench::new();
+    let subnet = bench.estate.subnet.clone();
+    let cases = [
+        (json!({"name": 5, "vip_subnet_id": subnet}), "name. Value: '5'. Value should be string"),
+        (
+            json!({"vip_subnet_id": "not-an-id"}),
+            "vip_subnet_id. Value: 'not-an-id'. Value should be UUID format",
+        ),
+        (
+            json!({"vip_subnet_id": subnet, "vip_address": "bogus"}),
+            "vip_address. Value: 'bogus'. Value should be IPv4 or IPv6 format",
+        ),
+    ];
+    for (wanted, words) in cases {
+        let answer = bench.post("/load-balancer/v2/lbaas/loadbalancers", &json!({"loadbalancer": wanted}));
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
+        assert_eq!(answer.body["faultstring"], format!("Invalid input for field/attribute {words}"));
+    }
+    let long = json!({"loadbalancer": {"name": "n".repeat(256), "vip_subnet_id": subnet}});
+    let answer = bench.post("/load-balancer/v2/lbaas/loadbalancers", &long);
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST, "a name has at most 255 characters");
+}
+
+#[test]
+fn each_provider_has_algorithms_of_its_own() {
+    let mut bench = Bench::new();
+    for (provider, possible) in
+        [("ovn", ["SOURCE_IP", "SOURCE_IP_PORT"]), ("amphora", ["SOURCE_IP", "ROUND_ROBIN"])]
+    {
+        let balancer = create(&mut bench, provider, &json!({}));
+        for algorithm in ["SOURCE_IP", "SOURCE_IP_PORT", "ROUND_ROBIN"] {
+            bench.pass(70.0);
+            let pool = json!({"protocol": "TCP", "lb_algorithm": algorithm, "loadbalancer_id": balancer});
+            let answer = bench.post("/load-balancer/v2/lbaas/pools", &json!({"pool": pool}));
+            let wanted =
+                if possible.contains(&algorithm) { StatusCode::CREATED } else { StatusCode::NOT_IMPLEMENTED };
+            assert_eq!(answer.status, wanted, "{provider} {algorithm}: {}", answer.body);
+        }
+    }
+}

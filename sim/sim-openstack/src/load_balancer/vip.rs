@@ -126,10 +126,11 @@ fn make(
     fixed: Vec<(String, Option<String>)>,
 ) -> Result<Port, Refusal> {
     let ovn = balancer.provider == "ovn";
-    let security_groups = if !balancer.vip_sg_ids.is_empty() {
-        balancer.vip_sg_ids.clone()
-    } else if ovn {
+    // OVN takes the groups and does not put them on its port.
+    let security_groups = if ovn {
         vec![network::default_group(world, &balancer.project_id)]
+    } else if !balancer.vip_sg_ids.is_empty() {
+        balancer.vip_sg_ids.clone()
     } else {
         vec![own_group(world, balancer)]
     };
@@ -144,6 +145,7 @@ fn make(
         admin_state_up: ovn,
         fixed,
     };
+    let subnet = plan.fixed.first().map(|(subnet, _)| subnet.clone()).unwrap_or_default();
     let result = network::add_port(world, plan);
     if result.is_err() {
         drop_own_group(world, &balancer.id);
@@ -154,16 +156,28 @@ fn make(
         )),
         AllocationError::Outside(address) => {
             let provider = &balancer.provider;
-            let message = format!(
-                "Provider '{provider}' reports error: IP address {address} is not a valid IP for the specified subnet."
-            );
+            // Of what Neutron says of an address of the other family, amphorae only tell the status.
+            let what = if provider != "ovn" && is_of_other_family(world, &subnet, &address) {
+                "BadRequestException: 400".to_owned()
+            } else {
+                format!("IP address {address} is not a valid IP for the specified subnet.")
+            };
+            let message = format!("Provider '{provider}' reports error: {what}");
             refusal(StatusCode::INTERNAL_SERVER_ERROR, &message)
         }
         AllocationError::Exhausted => {
             let message = format!("No more IP addresses available on network {name}.");
-            refusal(StatusCode::INTERNAL_SERVER_ERROR, &format!("Provider '{}' reports error: {message}", balancer.provider))
+            refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                &format!("Provider '{}' reports error: {message}", balancer.provider),
+            )
         }
     })
+}
+
+fn is_of_other_family(world: &World, subnet: &str, address: &str) -> bool {
+    let version = world.state.network.subnets.get(subnet).map(|subnet| subnet.ip_version);
+    version.is_some_and(|version| (version == 6) != address.contains(':'))
 }
 
 /// The project Octavia itself works in.

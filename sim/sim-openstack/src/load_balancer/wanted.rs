@@ -32,7 +32,14 @@ pub(super) fn object(call: &Call<'_>, name: &str) -> Result<Map<String, Value>, 
     call.request.body.get(name).map(members).ok_or_else(|| {
         let found = call.request.body.as_object().and_then(|body| body.keys().next()).cloned();
         match found {
-            Some(found) => bad_request(&format!("Unknown argument: \"{found}\"")),
+            Some(found) => {
+                let argument = match name {
+                    "loadbalancer" => "load_balancer".to_owned(),
+                    "healthmonitor" => "health_monitor_".to_owned(),
+                    name => format!("{name}_"),
+                };
+                bad_request(&format!("Unknown attribute for argument {argument}: {found}"))
+            }
             None => bad_request(&format!("Missing argument: \"{name}\"")),
         }
     })
@@ -49,8 +56,33 @@ pub(super) fn check_known(
     let too_new = |name: &str| SINCE.iter().any(|(newer, since)| *newer == name && *since > minor);
     let unknown = wanted.keys().find(|name| !known.contains(&name.as_str()) || too_new(name));
     match unknown {
-        None => Ok(()),
+        None => check_texts(wanted),
         Some(name) => Err(bad_request(&format!("Unknown attribute for argument {argument}: {name}"))),
+    }
+}
+
+/// Names and descriptions are texts that are not too long; identifiers and addresses of VIPs look like such.
+fn check_texts(wanted: &Map<String, Value>) -> Result<(), Refusal> {
+    for attribute in ["name", "description"] {
+        match wanted.get(attribute) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if text.chars().count() <= 255 => {}
+            Some(Value::String(text)) => {
+                let reason = "Value should have a maximum character requirement of 255";
+                return Err(bad_value(attribute, text, reason));
+            }
+            Some(other) => return Err(bad_value(attribute, &plain(other), "Value should be string")),
+        }
+    }
+    let text = |attribute: &str| wanted.get(attribute).and_then(Value::as_str);
+    for attribute in ["vip_subnet_id", "vip_network_id", "vip_port_id"] {
+        if let Some(id) = text(attribute).filter(|id| uuid::Uuid::try_parse(id).is_err()) {
+            return Err(bad_value(attribute, id, "Value should be UUID format"));
+        }
+    }
+    match text("vip_address").filter(|address| address.parse::<std::net::IpAddr>().is_err()) {
+        None => Ok(()),
+        Some(address) => Err(bad_value("vip_address", address, "Value should be IPv4 or IPv6 format")),
     }
 }
 

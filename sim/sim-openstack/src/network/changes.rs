@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::errors::{bad_request, invalid, policy, refusal, required};
+use super::errors::{bad_request, invalid, not_in_body, policy, refusal};
 use super::model::Standard;
 use crate::cloud::World;
 use crate::http::json::{members, merged};
@@ -16,13 +16,13 @@ pub(super) fn wanted(call: &Call<'_>, single: &str, plural: &str) -> Result<(Vec
     match (body.get(single), body.get(plural)) {
         (Some(one @ Value::Object(_)), _) => Ok((vec![one.clone()], false)),
         (None, Some(Value::Array(many))) => Ok((many.clone(), true)),
-        _ => Err(required(single)),
+        _ => Err(not_in_body(single)),
     }
 }
 
 /// The members of the object in an update.
 pub(super) fn wanted_changes(call: &Call<'_>, single: &str) -> Result<Map<String, Value>, Refusal> {
-    call.request.body.get(single).map(members).ok_or_else(|| required(single))
+    call.request.body.get(single).map(members).ok_or_else(|| not_in_body(single))
 }
 
 /// For which project: one's own, or any for an administrator.

@@ -53,6 +53,8 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
         let query = &call.request.query;
         let mut filters = Filters::of(query, &[&RESERVED[..], &TagFilter::NAMES[..]].concat());
         self.check_names(&filters)?;
+        check_limit(query)?;
+        self.check_sort_keys(query)?;
         let special = self.special.as_ref().and_then(|special| {
             let values = filters.values(special.name)?.to_vec();
             Some((special, values))
@@ -96,9 +98,20 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
     }
 
     fn check_names(&self, filters: &Filters) -> Result<(), crate::http::Refusal> {
+        self.check_attributes(filters.names(), "filtering")
+    }
+
+    fn check_sort_keys(&self, query: &Query) -> Result<(), crate::http::Refusal> {
+        self.check_attributes(query.all("sort_key"), "sort_keys")
+    }
+
+    fn check_attributes<'q>(
+        &self,
+        names: impl Iterator<Item = &'q str>,
+        purpose: &str,
+    ) -> Result<(), crate::http::Refusal> {
         let known = to_map(&T::default());
-        let unknown: Vec<&str> = filters
-            .names()
+        let unknown: Vec<&str> = names
             .filter(|name| {
                 !known.contains_key(*name) && !self.computed.contains(name) && *name != "tenant_id"
             })
@@ -107,8 +120,20 @@ impl<T: Standard + Serialize + Default> Listing<'_, T> {
             return Ok(());
         }
         let quoted: Vec<String> = unknown.iter().map(|name| format!("'{name}'")).collect();
-        let message = format!("[{}] is invalid attribute for filtering", quoted.join(", "));
+        let message = format!("[{}] is invalid attribute for {purpose}", quoted.join(", "));
         Err(bad_request("HTTPBadRequest", &message))
+    }
+}
+
+/// A limit that is a number.
+fn check_limit(query: &Query) -> Result<(), crate::http::Refusal> {
+    match query.get("limit").filter(|limit| limit.parse::<usize>().is_err()) {
+        None => Ok(()),
+        Some(limit) => {
+            let message =
+                format!("Bad limit request: Limit must be an integer 0 or greater and not '{limit}'.");
+            Err(bad_request("BadRequest", &message))
+        }
     }
 }
 

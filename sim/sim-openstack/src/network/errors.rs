@@ -26,6 +26,17 @@ pub(super) fn required(attribute: &str) -> Refusal {
     bad_request("HTTPBadRequest", &message)
 }
 
+/// 400 for a body that does not hold what it is about.
+pub(super) fn not_in_body(object: &str) -> Refusal {
+    bad_request("HTTPBadRequest", &format!("Unable to find '{object}' in request body"))
+}
+
+/// 500, of which Neutron says nothing.
+pub(super) fn internal() -> Refusal {
+    let message = "Request Failed: internal server error while processing your request.";
+    refusal(StatusCode::INTERNAL_SERVER_ERROR, "HTTPInternalServerError", message)
+}
+
 /// 403 by policy.
 pub(super) fn policy(rule: &str) -> Refusal {
     let message = format!("({rule}) is disallowed by policy");

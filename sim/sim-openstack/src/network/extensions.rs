@@ -1,10 +1,10 @@
 //! The extensions of Neutron: which of them this cloud has.
 
+use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::errors::not_found;
 use crate::cloud::World;
-use crate::http::{ApiResponse, Reply};
+use crate::http::{ApiResponse, Refusal, Reply};
 
 /// The aliases of the extensions that a current Neutron with OVN lists.
 #[rustfmt::skip]
@@ -48,7 +48,11 @@ pub(super) fn serve(world: &World, rest: &[&str]) -> Reply {
         [alias] => match present.into_iter().find(|present| *present == alias) {
             Some(alias) => Ok(ApiResponse::ok(json!({"extension": render(alias)}))),
             None => {
-                Err(not_found("ExtensionNotFound", &format!("Extension with alias {alias} does not exist")))
+                // The framework below Neutron says it.
+                let text = "The resource could not be found.<br /><br />\nExtension with alias";
+                let message = format!("{text} {alias} does not exist\n\n");
+                let body = json!({"message": message, "code": "404 Not Found", "title": "Not Found"});
+                Err(Refusal::json(StatusCode::NOT_FOUND, body))
             }
         },
         _ => Err(super::errors::path_unknown()),

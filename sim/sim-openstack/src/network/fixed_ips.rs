@@ -27,6 +27,13 @@ pub(super) fn refuse(error: &NoAddress) -> Refusal {
             "IpAddressAlreadyAllocated",
             &format!("IP address {address} already allocated in subnet {subnet}"),
         ),
+        NoAddress::Allocation(AllocationError::Outside(address), _)
+            if address.parse::<std::net::IpAddr>().is_err() =>
+        {
+            let message =
+                format!("Invalid input for fixed_ips. Reason: '{address}' is not a valid IP address.");
+            bad_request("HTTPBadRequest", &message)
+        }
         NoAddress::Allocation(AllocationError::Outside(address), _) => bad_request(
             "InvalidIpForSubnet",
             &format!("IP address {address} is not a valid IP for the specified subnet."),

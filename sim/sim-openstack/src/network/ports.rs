@@ -9,7 +9,7 @@ use super::changes::{
     with_tenant,
 };
 use super::collection::{Listing, Special};
-use super::errors::{conflict, missing, path_unknown, required};
+use super::errors::{bad_request, conflict, missing, path_unknown, policy, required};
 use super::fixed_ips::{NoAddress, allocate, refuse};
 use super::model::{FixedIp, Port, Standard};
 use super::{networks, quotas, security_groups, server_ports};
@@ -200,6 +200,23 @@ fn create_one(world: &mut World, call: &Call<'_>, wanted: &Value) -> Result<Port
     Ok(port)
 }
 
+/// Security groups and allowed pairs only mean something where security is on.
+fn check_security(port: &Port) -> Result<(), Refusal> {
+    if port.port_security_enabled {
+        return Ok(());
+    }
+    if !port.allowed_address_pairs.is_empty() {
+        let message = "Port Security must be enabled in order to have allowed address pairs on a port.";
+        return Err(conflict("AddressPairAndPortSecurityRequired", message));
+    }
+    if !port.security_groups.is_empty() {
+        let message =
+            "Port security must be enabled and port must have an IP address in order to use security groups.";
+        return Err(bad_request("PortSecurityAndIPRequiredForSecurityGroups", message));
+    }
+    Ok(())
+}
+
 /// Pairs without a MAC address get the port's.
 fn fill_pairs(port: &mut Port) {
     for pair in port.allowed_address_pairs.iter_mut().filter(|pair| pair.mac_address.is_empty()) {
@@ -242,7 +259,14 @@ fn change(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     let changes = wanted_changes(call, "port")?;
     check_known(&changes, &KNOWN)?;
     check_groups(world, &changes)?;
+    if changes.contains_key("network_id") {
+        return Err(bad_request("HTTPBadRequest", "Cannot update read-only attribute network_id"));
+    }
+    if changes.contains_key("binding:host_id") && !call.caller.is_admin() {
+        return Err(policy("rule:update_port and rule:update_port:binding:host_id"));
+    }
     let mut changed = with_changes(&port, &changes, &WRITABLE)?;
+    check_security(&changed)?;
     fill_pairs(&mut changed);
     if let Some(asked) = changes.get("fixed_ips").and_then(Value::as_array) {
         for fixed in &port.fixed_ips {

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::errors::{bad_request, conflict, over_quota, path_unknown, policy};
+use super::errors::{bad_request, conflict, over_quota, path_unknown, policy, refusal};
 use crate::cloud::World;
 use crate::http::json::{members, merged, to_map};
 use crate::http::{ApiResponse, Call, Refusal, Reply};
@@ -138,13 +138,17 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
         ("GET", [_] | [_, _]) => Err(policy("rule:get_quota")),
         ("PUT", [project]) => {
             if !caller.is_admin() {
-                return Err(policy("rule:update_quota"));
+                let message = "rule:update_quota is disallowed by policy";
+                return Err(refusal(StatusCode::FORBIDDEN, "PolicyNotAuthorized", message));
             }
             let mut changes = members(call.request.body.get("quota").unwrap_or(&Value::Null));
             let force = changes.remove("force") == Some(json!(true));
             changes.remove("check_limit");
-            let quota: NetworkQuota = merged(&of(world, project), &changes, &NAMES)
-                .map_err(|name| bad_request("HTTPBadRequest", &format!("Invalid input for {name}.")))?;
+            let quota: NetworkQuota = merged(&of(world, project), &changes, &NAMES).map_err(|name| {
+                let found = changes.get(&name).and_then(Value::as_str).unwrap_or_default();
+                let message = format!("Invalid input for operation: '{found}' is not an integer.");
+                bad_request("InvalidInput", &message)
+            })?;
             if !force {
                 check_usage(world, project, &changes)?;
             }

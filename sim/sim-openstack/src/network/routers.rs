@@ -230,8 +230,13 @@ fn delete(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     let router = find(world, call, id)?;
     may_change(call.caller, &router.project_id, "delete_router", missing("routers", id))?;
     let interfaces = world.state.network.ports.find("device_id", id);
-    if interfaces.into_iter().any(|port| port.device_owner == "network:router_interface") {
-        return Err(conflict("RouterInUse", &format!("Router {id} still has ports")));
+    let interfaces: Vec<&str> = interfaces
+        .filter(|port| port.device_owner == "network:router_interface")
+        .map(|port| port.id.as_str())
+        .collect();
+    if !interfaces.is_empty() {
+        let message = format!("Router {id} has ports still attached: {}", interfaces.join(", "));
+        return Err(conflict("RouterInUse", &message));
     }
     clear_gateway(world, id);
     world.state.network.routers.remove(id);
@@ -258,7 +263,11 @@ fn add_interface(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
                 return Err(missing("subnets", subnet));
             }
             if connected(world, id, subnet) {
-                let message = format!("Bad router request: Router already has a port on subnet {subnet}.");
+                let cidr = world.state.network.subnets.get(subnet).map(|subnet| subnet.cidr.as_str());
+                let cidr = cidr.unwrap_or_default();
+                let message = format!(
+                    "Bad router request: Cidr {cidr} of subnet {subnet} overlaps with cidr {cidr} of subnet {subnet}."
+                );
                 return Err(bad_request("BadRequest", &message));
             }
             let port = connect(world, id, subnet).ok_or_else(|| {
@@ -301,7 +310,7 @@ fn remove_interface(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     });
     let Some(port) = port.cloned() else {
         let what = subnet_id.or(port_id).unwrap_or_default();
-        let message = format!("Router {id} does not have an interface on subnet {what}");
+        let message = format!("Router {id} has no interface on subnet {what}");
         return Err(not_found("RouterInterfaceNotFoundForSubnet", &message));
     };
     let subnet = port.fixed_ips.first().map(|fixed| fixed.subnet_id.clone()).unwrap_or_default();

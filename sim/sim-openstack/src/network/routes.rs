@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use serde_json::{Value, json};
 
 use super::changes::{check_revision, may_change, now, wanted_changes};
-use super::errors::{bad_request, missing, path_unknown, required};
+use super::errors::{bad_request, internal, missing, path_unknown, required};
 use super::model::{Route, Standard};
 use super::routers::{find, render};
 use crate::cloud::World;
@@ -15,20 +15,31 @@ use crate::http::{ApiResponse, Call, Refusal, Reply};
 /// The routes of an update, if all of them are possible.
 pub(super) fn checked(world: &World, router: &str, wanted: &Value) -> Result<Vec<Route>, Refusal> {
     let routes: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
+    if let Some(bad) = routes.iter().find(|route| route.destination.parse::<IpNet>().is_err()) {
+        let message = format!("invalid IPNetwork {}", bad.destination);
+        return Err(bad_request("AddrFormatError", &message));
+    }
+    let twin = |(index, route): (usize, &Route)| {
+        routes.iter().take(index).any(|other| other == route).then(|| route.clone())
+    };
+    if let Some(route) = routes.iter().enumerate().find_map(twin) {
+        let message = format!("Invalid input for routes. Reason: Duplicate hostroute '{}'.", python(&route));
+        return Err(bad_request("HTTPBadRequest", &message));
+    }
     check_count(world, router, routes.len())?;
     match problem(world, router, &routes) {
         None => Ok(routes),
         Some(reason) => {
-            let shown: Vec<String> = routes
-                .iter()
-                .map(|route| {
-                    format!("{{'destination': '{}', 'nexthop': '{}'}}", route.destination, route.nexthop)
-                })
-                .collect();
+            let shown: Vec<String> = routes.iter().map(python).collect();
             let message = format!("Invalid format for routes: [{}], {reason}", shown.join(", "));
             Err(bad_request("InvalidRoutes", &message))
         }
     }
+}
+
+/// A route as Python prints it.
+fn python(route: &Route) -> String {
+    format!("{{'destination': '{}', 'nexthop': '{}'}}", route.destination, route.nexthop)
 }
 
 /// A router has no more routes than its project's quota allows.
@@ -55,9 +66,6 @@ fn problem(world: &World, router: &str, routes: &[Route]) -> Option<&'static str
         let Ok(hop) = route.nexthop.parse::<IpAddr>() else {
             return Some("the nexthop is not a valid address");
         };
-        if route.destination.parse::<IpNet>().is_err() {
-            return Some("the destination is not a valid range");
-        }
         if !ranges.iter().any(|range| range.contains(&hop)) {
             return Some("the nexthop is not connected with router");
         }
@@ -80,7 +88,8 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, id: &str, add: bool) -> 
     check_revision(call, &router)?;
     let changes = wanted_changes(call, "router")?;
     let wanted = changes.get("routes").ok_or_else(|| required("routes"))?;
-    let named: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| required("routes"))?;
+    // Neutron stumbles over a route that is not whole.
+    let named: Vec<Route> = serde_json::from_value(wanted.clone()).map_err(|_| internal())?;
     let mut routes = router.routes.clone();
     if add {
         routes.extend(named.into_iter().filter(|route| !router.routes.contains(route)));

@@ -26,6 +26,14 @@ const WRITABLE: [&str; 9] = [
     "description",
 ];
 
+/// The protocols that have names.
+#[rustfmt::skip]
+const PROTOCOLS: [&str; 26] = [
+    "any", "ah", "dccp", "egp", "esp", "gre", "hopopt", "icmp", "igmp", "ip", "ipip", "ipv6-encap", "ipv6-frag",
+    "ipv6-icmp", "icmpv6", "ipv6-nonxt", "ipv6-opts", "ipv6-route", "ospf", "pgm", "rsvp", "sctp", "tcp", "udp",
+    "udplite", "vrrp",
+];
+
 /// Requests below `/security-group-rules`.
 pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply {
     match (call.request.method.as_str(), rest) {
@@ -73,13 +81,13 @@ fn render(rule: &SecurityGroupRule) -> Value {
     Value::Object(shown)
 }
 
-/// A rule inside its group, which shows a little more.
-pub(super) fn nested(rule: &SecurityGroupRule, new: bool) -> Value {
+/// A rule inside its group, which shows a little more; and lists of groups do not know whose it is.
+pub(super) fn nested(rule: &SecurityGroupRule, single: bool) -> Value {
     let mut shown = render(rule);
     if let Some(shown) = shown.as_object_mut() {
         shown.insert("standard_attr_id".into(), json!(rule.number));
         shown.insert("tags".into(), json!([]));
-        if !new {
+        if !single {
             shown.insert("belongs_to_default_sg".into(), Value::Null);
         }
     }
@@ -128,17 +136,62 @@ fn checked(world: &mut World, call: &Call<'_>, wanted: &Value) -> Result<Securit
     let project = security_groups::find(world, call, group_id)?.project_id.clone();
     let blank = blank(world, &project, group_id);
     let mut rule = SecurityGroupRule { number: blank.number, ..with_changes(&blank, &changes, &WRITABLE)? };
-    if !matches!(rule.direction.as_str(), "ingress" | "egress") {
-        return Err(required("direction"));
+    match rule.direction.as_str() {
+        "ingress" | "egress" => {}
+        "" => return Err(required("direction")),
+        other => {
+            let message = format!("Invalid input for direction. Reason: {other} is not in valid_values.");
+            return Err(bad_request("HTTPBadRequest", &message));
+        }
     }
     rule.protocol =
         rule.protocol.map(|protocol| protocol.to_lowercase()).filter(|protocol| protocol != "any");
+    check_protocol(&rule)?;
     check_ports(&rule)?;
+    check_remote(world, &rule)?;
     if let Some(same) = duplicate(world, &rule) {
         let message = format!("Security group rule already exists. Rule id is {same}.");
         return Err(conflict("SecurityGroupRuleExists", &message));
     }
     Ok(rule)
+}
+
+fn check_protocol(rule: &SecurityGroupRule) -> Result<(), Refusal> {
+    let Some(protocol) = rule.protocol.as_deref() else { return Ok(()) };
+    if PROTOCOLS.contains(&protocol) || protocol.parse::<u8>().is_ok() {
+        return Ok(());
+    }
+    let known: Vec<String> = PROTOCOLS.iter().map(|protocol| format!("'{protocol}'")).collect();
+    let message = format!(
+        "Security group rule protocol {protocol} not supported. Only protocol values (None, {}) and integer \
+         representations [0 to 255] are supported.",
+        known.join(", ")
+    );
+    Err(bad_request("SecurityGroupRuleInvalidProtocol", &message))
+}
+
+fn check_remote(world: &World, rule: &SecurityGroupRule) -> Result<(), Refusal> {
+    if rule.remote_ip_prefix.is_some() && rule.remote_group_id.is_some() {
+        let message =
+            "Only one of remote_ip_prefix or remote_group_id or remote_address_group_id may be provided.";
+        return Err(bad_request("SecurityGroupMultipleRemoteEntites", message));
+    }
+    if let Some(group) = &rule.remote_group_id
+        && !world.state.network.security_groups.contains(group)
+    {
+        return Err(missing("security-groups", group));
+    }
+    let Some(range) = &rule.remote_ip_prefix else { return Ok(()) };
+    let address = range.split('/').next().unwrap_or_default();
+    if range.parse::<ipnet::IpNet>().is_err() && address.parse::<std::net::IpAddr>().is_err() {
+        return Err(bad_request("InvalidCIDR", &format!("Invalid CIDR {range} given as IP prefix.")));
+    }
+    let ethertype = rule.ethertype.as_str();
+    if (ethertype == "IPv6") != range.contains(':') {
+        let message = format!("Conflicting value ethertype {ethertype} for CIDR {range}");
+        return Err(bad_request("SecurityGroupRuleParameterConflict", &message));
+    }
+    Ok(())
 }
 
 fn check_ports(rule: &SecurityGroupRule) -> Result<(), Refusal> {

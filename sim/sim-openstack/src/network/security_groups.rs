@@ -38,7 +38,7 @@ pub(super) fn serve(world: &mut World, call: &Call<'_>, rest: &[&str]) -> Reply 
         ("POST", []) => create(world, call),
         ("GET", [id]) => {
             let group = find(world, call, id)?;
-            Ok(ApiResponse::ok(json!({"security_group": render(world, group, false)})))
+            Ok(ApiResponse::ok(json!({"security_group": render(world, group, true)})))
         }
         ("PUT", [id]) => change(world, call, id),
         ("DELETE", [id]) => delete(world, call, id),
@@ -60,10 +60,10 @@ pub(super) fn by_name_or_id(world: &World, project: &str, name: &str) -> Option<
     found.map(|group| group.id.clone())
 }
 
-fn render(world: &World, group: &SecurityGroup, new: bool) -> Value {
+fn render(world: &World, group: &SecurityGroup, single: bool) -> Value {
     let mut shown = with_tenant(to_map(group));
     let rules = world.state.network.rules.find("security_group_id", &group.id);
-    let rules: Vec<Value> = rules.map(|rule| rules::nested(rule, new)).collect();
+    let rules: Vec<Value> = rules.map(|rule| rules::nested(rule, single)).collect();
     shown.insert("security_group_rules".into(), Value::Array(rules));
     Value::Object(shown)
 }
@@ -93,9 +93,13 @@ fn change(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     let changes = wanted_changes(call, "security_group")?;
     check_known(&changes, &WRITABLE)?;
     let mut changed = with_changes(&group, &changes, &WRITABLE)?;
+    if group.name == "default" && changed.name != group.name {
+        let message = "Updating default security group not allowed.";
+        return Err(conflict("SecurityGroupCannotUpdateDefault", message));
+    }
     changed.touch(&now(world));
     world.state.network.security_groups.insert(changed.clone());
-    Ok(ApiResponse::ok(json!({"security_group": render(world, &changed, false)})))
+    Ok(ApiResponse::ok(json!({"security_group": render(world, &changed, true)})))
 }
 
 fn delete(world: &mut World, call: &Call<'_>, id: &str) -> Reply {

@@ -133,10 +133,7 @@ fn create_one(world: &mut World, call: &Call<'_>, wanted: &Value) -> Result<Subn
             .unwrap_or_default();
     let pools = Some(pools).filter(|pools| !pools.is_empty());
     let blank = blank(world, &project, network_id, cidr, gateway, pools).ok_or_else(|| {
-        bad_request(
-            "HTTPBadRequest",
-            &format!("Invalid input for cidr. Reason: '{cidr}' is not a valid IP subnet."),
-        )
+        bad_request("InvalidInput", &format!("Invalid input for operation: {cidr} is not in a CIDR format."))
     })?;
     if wanted.integer("ip_version").is_some_and(|version| version != i64::from(blank.ip_version)) {
         let message = format!("Invalid input for operation: CIDR '{cidr}' and ip_version do not match.");

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::changes::{may_change, now};
-use super::errors::{bad_request, missing, not_found, path_unknown};
+use super::errors::{bad_request, internal, missing, not_found, path_unknown};
 use super::model::Standard;
 use crate::cloud::World;
 use crate::http::json::JsonExt;
@@ -39,7 +39,9 @@ fn on<T: Standard>(
     time: &str,
 ) -> Reply {
     let row = table.get(id).filter(|row| call.caller.may_see(row.project_id()));
-    let row = row.ok_or_else(|| missing(collection, id))?;
+    // Neutron stumbles when tags are put on what is not there.
+    let puts_all = call.request.method == http::Method::PUT && rest.is_empty();
+    let row = row.ok_or_else(|| if puts_all { internal() } else { missing(collection, id) })?;
     let mut tags = row.tags().to_vec();
     let method = call.request.method.as_str();
     if method != "GET" {
@@ -52,6 +54,11 @@ fn on<T: Standard>(
         ("GET", []) => return Ok(ApiResponse::ok(json!({"tags": tags}))),
         ("GET", [tag]) if has(tag) => return Ok(empty(StatusCode::NO_CONTENT)),
         ("GET" | "DELETE", [tag]) if !has(tag) => return Err(absent(tag)),
+        ("PUT", []) if !call.request.body.get("tags").is_some_and(Value::is_array) => {
+            let found = call.request.body.text("tags").unwrap_or_default();
+            let message = format!("Invalid input for operation: '{found}' is not a list.");
+            return Err(bad_request("InvalidInput", &message));
+        }
         ("PUT", []) => {
             tags = call.request.body.texts("tags");
             ApiResponse::ok(json!({"tags": tags}))

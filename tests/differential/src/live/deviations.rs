@@ -2,6 +2,9 @@
 
 use crate::deviations::Deviation;
 
+const SET_ORDER: &str =
+    "Octavia lists the words in the order of a set of Python's, which differs from process to process";
+
 pub(super) const DEVIATIONS: &[Deviation] = &[
     Deviation::always(
         "*",
@@ -31,4 +34,53 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
     ),
     Deviation::sometimes("ovn: * while it changes", "*", "as while it is made"),
     Deviation::sometimes("ovn: * while they change", "*", "as while it is made"),
+    Deviation::sometimes(
+        "amphora: members while they change",
+        "body",
+        "the load balancer was done a moment before the pool, which the refusal then names",
+    ),
+    Deviation::sometimes("*: a listener of an unknown protocol", "body", SET_ORDER),
+    Deviation::sometimes("*: a pool of an unknown protocol", "body", SET_ORDER),
+    Deviation::sometimes("*: a pool of an unknown algorithm", "body", SET_ORDER),
+    Deviation::sometimes("*: an unknown algorithm for a pool", "body", SET_ORDER),
+    Deviation::sometimes("*: a pool with an unknown way to remember", "body", SET_ORDER),
+    Deviation::sometimes("*: a monitor of an unknown type", "body", SET_ORDER),
+    Deviation::sometimes(
+        "*: a limit of nothing",
+        "body.loadbalancers_links*",
+        "Octavia links from a page without limit to one with limit=None; nobody asks for a limit of nothing",
+    ),
+    Deviation::sometimes(
+        "network: *",
+        "body.extensions[].name",
+        "the simulator names extensions by their aliases, which is what clients look for",
+    ),
+    Deviation::sometimes("network: one extension", "body.extension.name", "as in the list"),
+    Deviation::sometimes("network: a network in use", "body", "Neutron names the ports in no order"),
+    Deviation::sometimes(
+        "compute: no server without a name",
+        "body",
+        "Nova prints what was sent as Python writes it; the simulator only names what is missing",
+    ),
+    Deviation::sometimes(
+        "ovn: *",
+        "*operating_status",
+        "OVN's monitors probe members that do not answer here, and it shows a pool without members as OFFLINE or ONLINE, \
+         depending on what was changed last; in the simulator members answer until a test says otherwise",
+    ),
+    Deviation::sometimes(
+        "amphora: *",
+        "*operating_status",
+        "an amphora tells the state of what is new with its next heartbeat; here it is known at once",
+    ),
+    Deviation::sometimes(
+        "*: everything at once with an unknown field of a listener",
+        "body",
+        "Octavia names the place in the request, the simulator the kind of thing",
+    ),
+    Deviation::sometimes(
+        "ovn: with a second address: its port",
+        "body.port*",
+        "OVN gives each address a port of its own; in the simulator one port has both",
+    ),
 ];

@@ -25,11 +25,6 @@ const DEVIATIONS: &[Deviation] = &[
         "body.ports[].fixed_ips*",
         "the one port on the page is random: ports of servers have two addresses, the recorded port of the router had one",
     ),
-    Deviation::sometimes(
-        "neutron-router-by-subnet-port",
-        "body.ports[].id",
-        "the recorded marker of the second page of ports stands for a random port here, perhaps for this one",
-    ),
     Deviation::always(
         "octavia-ovn-lb-status-tree",
         "body.statuses.loadbalancer.listeners[].pools[].operating_status",

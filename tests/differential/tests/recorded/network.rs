@@ -25,7 +25,7 @@ pub(crate) fn replay(player: &mut Player) {
     // The second page follows the marker of this cloud's first page.
     let first =
         player.ask(&player.member.clone(), "GET", &format!("{ROOT}/ports?limit=2"), &[], &Value::Null);
-    player.translate("1524d1cf-c535-4ac4-a2a1-f10d37c3adc4", first.body["ports"][1]["id"].as_str().unwrap());
+    player.stand_in("1524d1cf-c535-4ac4-a2a1-f10d37c3adc4", first.body["ports"][1]["id"].as_str().unwrap());
     play(
         player,
         &[

@@ -211,6 +211,11 @@ impl Player {
         self.translation.insert(recorded, own);
     }
 
+    /// Says which identifier here is used where a recorded one was, although it is another thing's.
+    pub(crate) fn stand_in(&mut self, recorded: &str, own: &str) {
+        self.translation.stand_in(recorded, own);
+    }
+
     /// The value of a member in a recorded answer.
     pub(crate) fn recorded_body(&self, name: &str) -> Value {
         self.exchanges[name].answer.body.clone()
