@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::errors::{application_credential_misused, bad_request, unauthorized};
+use super::errors::{application_credential_misused, bad_request, not_found, unauthorized};
 use super::model::{ApplicationCredential, Scope, Token, User};
 use super::tokens;
 use crate::clock::later;
@@ -67,7 +67,10 @@ fn prove(world: &World, identity: &Value) -> Result<Proven, Refusal> {
         let next = match method.as_str() {
             "password" => by_password(world, data),
             "token" => by_token(world, data),
-            "application_credential" => by_application_credential(world, data),
+            "application_credential" => {
+                is_there(world, data)?;
+                by_application_credential(world, data)
+            }
             _ => None,
         };
         let next = next.ok_or_else(|| unauthorized(world))?;
@@ -105,6 +108,18 @@ fn by_token(world: &World, data: &Value) -> Option<Proven> {
     }
     let (user_id, former_scope) = (token.user_id.clone(), Some(token.scope.clone()));
     Some(Proven { user_id, methods, credential: None, former_scope })
+}
+
+/// Keystone says 404 of an id that it does not know, and of a user; of a name that the user does not have it says 401.
+fn is_there(world: &World, data: &Value) -> Result<(), Refusal> {
+    let user = data.get("user").unwrap_or(&Value::Null);
+    match (data.text("id"), user.text("name")) {
+        (Some(id), _) if !world.state.identity.application_credentials.contains_key(id) => {
+            Err(not_found("Application Credential", id))
+        }
+        (None, Some(name)) if find_user(world, user).is_none() => Err(not_found("user", name)),
+        _ => Ok(()),
+    }
 }
 
 fn by_application_credential(world: &World, data: &Value) -> Option<Proven> {

@@ -86,7 +86,11 @@ fn an_application_credential_logs_in_by_id_or_name_and_not_with_a_scope() {
         StatusCode::CONFLICT
     );
     bench.delete(&format!("{path}/{}", id.as_str().unwrap()));
-    assert_eq!(token_with(&mut bench, &by_id, None).status, StatusCode::UNAUTHORIZED);
+    let deleted = token_with(&mut bench, &by_id, None);
+    assert_eq!(deleted.status, StatusCode::NOT_FOUND);
+    let said = deleted.body["error"]["message"].as_str().unwrap();
+    assert_eq!(said, format!("Could not find Application Credential: {}.", id.as_str().unwrap()));
+    assert_eq!(token_with(&mut bench, &by_name, None).status, StatusCode::UNAUTHORIZED);
 }
 
 #[test]
