@@ -169,6 +169,15 @@ impl Error {
         self.reclassified(ErrorClass::Transient, "no way to the service")
     }
 
+    /// A failure to get a token. Keystone says "not found" of an application credential that was deleted, and of its user: then it
+    /// does not know us, and that does not pass by itself.
+    pub(crate) fn of_a_login(self) -> Self {
+        if self.is_not_found() && self.0.message.starts_with("Could not find ") {
+            return self.reclassified(ErrorClass::Unauthenticated, "what the credentials name is not there");
+        }
+        self.on_the_way()
+    }
+
     /// The class, which decides the retry.
     #[must_use]
     pub fn class(&self) -> ErrorClass {

@@ -74,7 +74,7 @@ pub(crate) async fn issue_token(
     let sent = Instant::now();
     let answer = wire.send(&line, keystone.uri("auth/tokens", ""), headers, Some(body)).await?;
     if !matches!(answer.status.as_u16(), 200..=202) {
-        return Err(wire.judge(Service::Identity, &answer, Some(secret(credentials))).at(line).on_the_way());
+        return Err(wire.judge(Service::Identity, &answer, Some(secret(credentials))).at(line).of_a_login());
     }
     Token::read(&answer, sent, wire.now(), generation)
         .map_err(|why| not_understood(&answer, &why, "the token").at(line))

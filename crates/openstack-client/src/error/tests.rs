@@ -37,6 +37,20 @@ fn nova(kind: &str, code: u16, text: &str) -> String {
 }
 
 #[test]
+fn a_credential_that_keystone_does_not_find_is_refused_and_a_path_that_it_does_not_find_is_no_way() {
+    let said = |message: &str| {
+        let body = format!(r#"{{"error": {{"code": 404, "message": "{message}", "title": "Not Found"}}}}"#);
+        judge(Service::Identity, 404, &body).of_a_login()
+    };
+    for message in ["Could not find Application Credential: 8414fe19.", "Could not find user: nobody."] {
+        let error = said(message);
+        assert_eq!(error.class(), ErrorClass::Unauthenticated, "{error}");
+        assert!(error.to_string().contains(message), "{error}");
+    }
+    assert_eq!(said("The requested URL was not found on the server.").class(), ErrorClass::Transient);
+}
+
+#[test]
 fn each_service_s_way_to_say_no_has_its_class() {
     use ErrorClass::{Busy, Conflict, Forbidden, Invalid, Quota, Unsupported};
     use Service::{Compute, LoadBalancer, Network};

@@ -9,7 +9,7 @@ use real_cloud::ApplicationCredential;
 use serde_json::json;
 
 use crate::conf::{Access, Conf};
-use crate::patience::holds;
+use crate::patience::{holds, until};
 use crate::scenario::Stage;
 use crate::site::{Person, Site, address, addresses, balancer_id, provider_id, service};
 
@@ -54,10 +54,11 @@ impl Estate {
         Ok(())
     }
 
-    /// That it stays so for a while.
+    /// That it stays so for a while. The cloud may be slow to answer us as well; what is gone does not come back.
     pub(super) async fn stays(&self, site: &Site<'_>) -> anyhow::Result<()> {
-        holds("nothing is lost", Duration::from_secs(8), async || self.is_whole(site).await.map(|()| true))
-            .await
+        let stay = async || Ok(nodes(site).await? == self.nodes);
+        holds("no Node is lost", Duration::from_secs(8), stay).await.with_context(|| site.tail())?;
+        until("nothing is lost", async || self.is_whole(site).await.map(Some)).await
     }
 }
 
