@@ -93,6 +93,7 @@ fn wrong_value(row: &Annotation) -> Option<&'static str> {
         Kind::Id => Some("no/id"),
         Kind::Flag => Some("maybe"),
         Kind::Number { .. } => Some("many"),
+        Kind::Duration { .. } => Some("a while"),
         Kind::Word(_) => Some("RANDOM"),
         Kind::Class => Some("nosuch"),
         Kind::NamePattern => Some("~("),

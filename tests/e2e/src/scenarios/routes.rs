@@ -130,7 +130,7 @@ async fn come_and_go(site: &Site<'_>) -> anyhow::Result<()> {
     }
     until_so(site, "each Node has its routes, and the foreign one is there", &wanted).await?;
     for server in site.servers() {
-        site.until_node(&server.name, "has its network", |node| is_reached(node)).await?;
+        site.until_node(&server.name, "has its network", is_reached).await?;
     }
     let last = site.servers().pop().context("no servers")?;
     let place = site.servers().len() - 1;
