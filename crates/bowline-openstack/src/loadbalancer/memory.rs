@@ -78,8 +78,10 @@ struct Entry {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// As it was last seen, or as our last change left it.
     seen: Option<(Box<LoadBalancer>, Instant)>,
-    /// Whether that is the answer to a change of ours.
+    /// Whether that is the answer to a change of ours, or what a poll saw and no look has used yet.
     answered: bool,
+    /// Whether a poll saw it: that is good for one look.
+    polled: bool,
     tree: Option<Known<Arc<Tree>>>,
     body: Option<Known<Arc<LoadBalancerCreate>>>,
     fingerprint: Option<String>,
@@ -147,10 +149,19 @@ impl Memory {
         inner.sweep(now);
         let entry = inner.entries.entry(balancer.id.clone()).or_default();
         entry.seen = Some((Box::new(balancer.clone()), now));
-        entry.answered = false;
+        (entry.answered, entry.polled) = (false, false);
     }
 
-    /// The load balancer as a change of ours has just left it.
+    /// The same, for the look that it is good for: what a poll saw is read again by the next one.
+    pub(super) fn take_answer(&self, id: &LoadBalancerId, now: Instant) -> Option<LoadBalancer> {
+        let answered = self.just_answered(id, now)?;
+        if let Some(entry) = self.lock().entries.get_mut(id) {
+            entry.answered &= !entry.polled;
+        }
+        Some(answered)
+    }
+
+    /// The load balancer as a change of ours has just left it, or a poll has just seen it.
     pub(super) fn just_answered(&self, id: &LoadBalancerId, now: Instant) -> Option<LoadBalancer> {
         let inner = self.lock();
         let entry = inner.entries.get(id).filter(|entry| entry.answered)?;
@@ -282,7 +293,7 @@ impl Memory {
             seen.provisioning_status = status.clone();
             (Box::new(seen), now)
         });
-        entry.answered = true;
+        (entry.answered, entry.polled) = (true, false);
         if let Action::DeleteBalancer { name, .. } = action {
             inner.parting.deletes(id, name, now);
         }

@@ -69,13 +69,14 @@ impl Memory {
         shown
     }
 
-    /// Load balancers as a poll has just seen them: good for the looks that follow from it, if none of ours came in between.
+    /// A load balancer as a poll has just seen it: good for the look that follows from it, if no change of ours came in between.
     /// `began` is how many changes there were when the poll began.
     pub(in crate::loadbalancer) fn polled(&self, balancer: &LoadBalancer, began: u64, now: Instant) {
         let mut inner = self.lock();
         let Some(entry) = inner.entries.get_mut(&balancer.id) else { return };
         if entry.version <= began {
-            (entry.seen, entry.answered) = (Some((Box::new(balancer.clone()), now)), true);
+            entry.seen = Some((Box::new(balancer.clone()), now));
+            (entry.answered, entry.polled) = (true, true);
         }
     }
 

@@ -292,7 +292,7 @@ impl Balancers {
         index: Option<&Index>,
     ) -> Result<Option<LoadBalancer>, Trouble> {
         let now = Instant::now();
-        if let Some(answered) = self.memory.just_answered(id, now) {
+        if let Some(answered) = self.memory.take_answer(id, now) {
             return Ok(Some(answered));
         }
         let found = match index.and_then(|index| index.by_id(id)) {

@@ -220,8 +220,6 @@ async fn while_octavia_is_down_nothing_is_known_and_nobody_else_is_asked() {
         if !known {
             stage.restart("sim");
         }
-        // What the last poll saw is believed for a moment.
-        tokio::time::advance(std::time::Duration::from_secs(5)).await;
         stage.clear();
         let down = Rule::new(Fault::status(StatusCode::BAD_GATEWAY)).on(Service::LoadBalancer);
         stage.simulation.fault(down);
