@@ -129,10 +129,9 @@ fn make(
     // OVN takes the groups and does not put them on its port.
     let security_groups = if ovn {
         vec![network::default_group(world, &balancer.project_id)]
-    } else if !balancer.vip_sg_ids.is_empty() {
-        balancer.vip_sg_ids.clone()
     } else {
-        vec![own_group(world, balancer)]
+        let own = own_group(world, balancer);
+        balancer.vip_sg_ids.iter().cloned().chain([own]).collect()
     };
     let (name, owner) = if ovn { ("ovn-lb-vip", "ovn-lb:vip") } else { ("octavia-lb", "Octavia") };
     let plan = PortPlan {
@@ -145,7 +144,6 @@ fn make(
         admin_state_up: ovn,
         fixed,
     };
-    let subnet = plan.fixed.first().map(|(subnet, _)| subnet.clone()).unwrap_or_default();
     let result = network::add_port(world, plan);
     if result.is_err() {
         drop_own_group(world, &balancer.id);
@@ -156,8 +154,8 @@ fn make(
         )),
         AllocationError::Outside(address) => {
             let provider = &balancer.provider;
-            // Of what Neutron says of an address of the other family, amphorae only tell the status.
-            let what = if provider != "ovn" && is_of_other_family(world, &subnet, &address) {
+            // Of what Neutron says, amphorae only tell the status.
+            let what = if provider != "ovn" {
                 "BadRequestException: 400".to_owned()
             } else {
                 format!("IP address {address} is not a valid IP for the specified subnet.")
@@ -173,11 +171,6 @@ fn make(
             )
         }
     })
-}
-
-fn is_of_other_family(world: &World, subnet: &str, address: &str) -> bool {
-    let version = world.state.network.subnets.get(subnet).map(|subnet| subnet.ip_version);
-    version.is_some_and(|version| (version == 6) != address.contains(':'))
 }
 
 /// The project Octavia itself works in.

@@ -105,20 +105,25 @@ fn change(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
 fn delete(world: &mut World, call: &Call<'_>, id: &str) -> Reply {
     let group = find(world, call, id)?;
     may_change(call.caller, &group.project_id, "delete_security_group", missing("security-groups", id))?;
+    if world.state.network.ports.find("security_groups", id).next().is_some() {
+        return Err(conflict("SecurityGroupInUse", &format!("Security Group {id} in use.")));
+    }
     if group.name == "default" && !call.caller.is_admin() {
         let message = "Removing default security group not allowed.";
         return Err(conflict("SecurityGroupCannotRemoveDefault", message));
-    }
-    if world.state.network.ports.find("security_groups", id).next().is_some() {
-        return Err(conflict("SecurityGroupInUse", &format!("Security Group {id} in use.")));
     }
     forget(world, id);
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-/// Takes a group out, with its rules.
+/// Takes a group out, with its rules, and those of others that let its members in.
 pub(crate) fn forget(world: &mut World, id: &str) {
     for rule in world.state.network.rules.find_ids("security_group_id", id) {
+        world.state.network.rules.remove(&rule);
+    }
+    let from_it = |rule: &&SecurityGroupRule| rule.remote_group_id.as_deref() == Some(id);
+    let rules = world.state.network.rules.iter().filter(from_it).map(|rule| rule.id.clone());
+    for rule in rules.collect::<Vec<_>>() {
         world.state.network.rules.remove(&rule);
     }
     world.state.network.security_groups.remove(id);
