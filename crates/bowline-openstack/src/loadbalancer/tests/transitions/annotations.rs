@@ -95,9 +95,7 @@ fn trial_of(row: &Annotation) -> Option<Trial> {
             trial(WhenMade, &["{network-3}", "{network-4}"]).based(members_here())
         }
         key if key == rows_::MEMBER_SUBNET_ID.key => trial(AtOnce, &["{subnet-2}", "{subnet-3}"]),
-        key if key == rows_::LB_METHOD.key => {
-            trial(AtOnce, &["LEAST_CONNECTIONS", "SOURCE_IP"])
-        }
+        key if key == rows_::LB_METHOD.key => trial(AtOnce, &["LEAST_CONNECTIONS", "SOURCE_IP"]),
         key if key == rows_::PROXY_PROTOCOL.key => {
             trial(AtOnce, &["true", "v2", "v1", "false"]).refused_by_ovn()
         }
