@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The method `WAIT` is a GET that is repeated until the condition of its `Until` line holds: a status (`404`), `nothing
-//! PENDING`, or `/pointer = value`. Only its last answer is compared.
+//! PENDING`, or `/pointer = value`. Only its last answer is compared. A block with `Only: amphora` is left out for other
+//! providers of load balancers: what never comes to an end with them.
 //! `<label:/json/pointer>` anywhere is replaced by that part of the kept answer of the cloud that is asked.
 
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ pub(crate) struct Step {
     pub(crate) caller: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) until: Option<Until>,
+    /// The only provider of load balancers that can do it.
+    pub(crate) only: Option<String>,
     pub(crate) body: String,
 }
 
@@ -69,12 +72,14 @@ fn step(block: &str) -> anyhow::Result<Step> {
     let mut request = lines.next().context("no request line")?.splitn(3, ' ');
     let mut word = |what| request.next().map(str::to_owned).with_context(|| format!("no {what}"));
     let (method, service, path) = (word("method")?, word("service")?, word("path")?);
-    let (mut caller, mut until, mut headers) = (DEFAULT_CALLER.to_owned(), None, Vec::new());
+    let (mut caller, mut headers) = (DEFAULT_CALLER.to_owned(), Vec::new());
+    let (mut until, mut only) = (None, None);
     while let Some((name, value)) = lines.peek().and_then(|line| header(line)) {
         match name {
             "As" if value == "nobody" => caller.clear(),
             "As" => value.clone_into(&mut caller),
             "Until" => until = Some(condition(value)?),
+            "Only" => only = Some(value.to_owned()),
             _ => headers.push((name.to_owned(), value.to_owned())),
         }
         lines.next();
@@ -84,7 +89,7 @@ fn step(block: &str) -> anyhow::Result<Step> {
     }
     let body = lines.collect::<Vec<_>>().join("\n");
     let title = title.to_owned();
-    Ok(Step { title, label, method, service, path, caller, headers, until, body })
+    Ok(Step { title, label, method, service, path, caller, headers, until, only, body })
 }
 
 /// `Name: value`; bodies begin with a bracket or a quote.

@@ -100,6 +100,10 @@ impl Session {
     /// When the real cloud cannot be asked, or does not come to what is waited for.
     pub(crate) async fn play(&mut self, step: &Step) -> anyhow::Result<()> {
         ensure!(self.deadline.is_none_or(|end| Instant::now() < end), "no time is left at {:?}", step.title);
+        let provider = self.real("shared").and_then(|shared| shared.get("provider")?.as_str());
+        if step.only.is_some() && step.only.as_deref() != provider {
+            return Ok(());
+        }
         let title = filled(&step.title, &self.kept_real)?;
         let name = format!("{}: {title}", self.name);
         let real = self.real_answer(&name, step).await.with_context(|| name.clone())?;

@@ -5,6 +5,9 @@ use crate::deviations::Deviation;
 const SET_ORDER: &str =
     "Octavia lists the words in the order of a set of Python's, which differs from process to process";
 
+const BATCH_ORDER: &str =
+    "OVN adds the new members of a batch before it takes away the others, which are shown a moment longer";
+
 pub(super) const DEVIATIONS: &[Deviation] = &[
     Deviation::always(
         "*",
@@ -88,4 +91,11 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         "body",
         "the refusal names the present revision, and Neutron counts changes of its own that the simulator does not make",
     ),
+    Deviation::sometimes(
+        "network: ports by *",
+        "body.ports[].status",
+        "OVN tells a moment later that the ports of a new router are up",
+    ),
+    Deviation::sometimes("ovn: settled: members all at once", "body.statuses*", BATCH_ORDER),
+    Deviation::sometimes("ovn: members after all at once", "body.members*", BATCH_ORDER),
 ];
