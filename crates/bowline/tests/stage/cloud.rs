@@ -41,6 +41,8 @@ pub(crate) struct Things {
     pub(crate) inner_subnet: String,
     /// A subnet of IPv6, in a network of its own.
     pub(crate) subnet_of_ipv6: String,
+    /// That network.
+    pub(crate) network_of_ipv6: String,
     /// The external network, and a subnet of it with the tag [`EXTERNAL_TAG`].
     pub(crate) external: (String, String),
 }
@@ -59,6 +61,7 @@ impl Things {
             word(&self.flavor, "<flavor>"),
             word(&self.zone, "<zone>"),
             word(&self.inner_subnet, "<inner subnet>"),
+            word(&self.network_of_ipv6, "<network of IPv6>"),
             word(&self.subnet_of_ipv6, "<subnet of IPv6>"),
         ]
     }
@@ -175,7 +178,9 @@ impl Cloud {
         let lbaas = |path: &str| format!("/v2.0/lbaas/{path}");
         let new = json!({"floatingip": {"floating_network_id": self.estate.external_network}});
         let floating = self.post(&member, Service::Network, "/v2.0/floatingips", &new).await?;
-        let new = json!({"port": {"network_id": self.estate.network, "name": namespace}});
+        // The network gets more subnets below.
+        let fixed = json!([{"subnet_id": self.estate.subnet}]);
+        let new = json!({"port": {"network_id": self.estate.network, "name": namespace, "fixed_ips": fixed}});
         let port = self.post(&member, Service::Network, "/v2.0/ports", &new).await?;
         let new = json!({"name": namespace, "payload": "certificate", "payload_content_type": "text/plain"});
         let secret = self.post(&member, Service::KeyManager, "/v1/secrets", &new).await?;
@@ -204,9 +209,11 @@ impl Cloud {
         let second = if namespace == "theirs" { 1 } else { 2 };
         let inner = json!({"network_id": network, "ip_version": 4, "cidr": format!("10.20.{second}.0/24")});
         let inner = self.post(&member, Service::Network, "/v2.0/subnets", &json!({"subnet": inner})).await?;
-        let of_ipv6 = self.post(&member, Service::Network, "/v2.0/networks", &json!({"network": {}})).await?;
+        let new = json!({"network": {}});
+        let of_ipv6 = self.post(&member, Service::Network, "/v2.0/networks", &new).await?;
+        let network_of_ipv6 = text(&of_ipv6["network"]["id"])?;
         let of_ipv6 = json!({
-            "network_id": of_ipv6["network"]["id"], "ip_version": 6, "cidr": format!("fd00:2{second}::/64"),
+            "network_id": network_of_ipv6, "ip_version": 6, "cidr": format!("fd00:2{second}::/64"),
         });
         let of_ipv6 =
             self.post(&member, Service::Network, "/v2.0/subnets", &json!({"subnet": of_ipv6})).await?;
@@ -222,6 +229,7 @@ impl Cloud {
             zone,
             network,
             inner_subnet: text(&inner["subnet"]["id"])?,
+            network_of_ipv6,
             subnet_of_ipv6: text(&of_ipv6["subnet"]["id"])?,
             external,
             floating_ip: text(&floating["floatingip"]["floating_ip_address"])?,

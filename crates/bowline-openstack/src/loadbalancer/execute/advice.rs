@@ -8,6 +8,9 @@ use openstack_client::{Error, ErrorClass};
 
 use crate::loadbalancer::annotations::{self, Annotation};
 
+/// How Octavia tells that a provider failed. For amphorae that is all it says of an address outside of the subnet.
+const FAILED: &str = "reports error";
+
 /// What to do about a load balancer that Octavia does not make.
 pub(super) fn on_balancer(new: &LoadBalancerCreate, error: &Error) -> Option<String> {
     let said = error.to_string();
@@ -29,6 +32,13 @@ pub(super) fn on_balancer(new: &LoadBalancerCreate, error: &Error) -> Option<Str
     blame(zone, &annotations::AVAILABILITY_ZONE);
     if new.vip_address.is_some_and(|address| names(&address.to_string())) {
         places.push(format!("spec.loadBalancerIP or annotation {}", annotations::VIP_ADDRESS.key));
+    }
+    if let Some(address) = new.vip_address.filter(|_address| places.is_empty() && said.contains(FAILED)) {
+        return Some(format!(
+            "Its provider does not say why; if it is for address {address}, choose one that is free and in the subnet \
+             (spec.loadBalancerIP or annotation {})",
+            annotations::VIP_ADDRESS.key
+        ));
     }
     correct(&places, error)
 }
