@@ -80,7 +80,7 @@ impl<'w> Site<'w> {
     /// The same with a name that is given: clusters may be told apart wrongly.
     pub(crate) async fn start_named(stage: &Stage<'w>, conf: &Conf, name: &str) -> anyhow::Result<Self> {
         let world = stage.world;
-        let cluster = Cluster::start().await?;
+        let cluster = Cluster::start_dual_stack().await?;
         let client = cluster.client(&Identity::Admin).await?;
         apply(&cluster.kubeconfig(&Identity::Admin).await?, Path::new(RBAC))?;
         let shop: Namespace = serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?;

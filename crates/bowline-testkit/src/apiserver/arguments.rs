@@ -32,8 +32,7 @@ pub(crate) fn kube_apiserver(pki: &Pki, port: u16, etcd_port: u16) -> Vec<String
         "--bind-address=127.0.0.1".to_owned(),
         "--advertise-address=127.0.0.1".to_owned(),
         format!("--secure-port={port}"),
-        // Of both families, so that a Service can ask for either; one that says nothing gets the first.
-        "--service-cluster-ip-range=10.0.0.0/16,fd00:5e7::/112".to_owned(),
+        "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
         "--authorization-mode=RBAC".to_owned(),
         "--allow-privileged=true".to_owned(),
         // Nothing reaches the server through its Service, and one server needs no record of its peers.
@@ -62,4 +61,9 @@ pub(crate) fn audit(policy: &Path, log: &Path) -> Vec<String> {
         // Blocking: an answer that was given is in the log.
         "--audit-log-mode=blocking".to_owned(),
     ]
+}
+
+/// What kube-apiserver is told besides, to give Services addresses of both families; one that asks for none gets the first.
+pub(crate) fn both_families() -> String {
+    "--service-cluster-ip-range=10.0.0.0/16,fd00:5e7::/112".to_owned()
 }

@@ -46,8 +46,8 @@ pub struct Cluster {
     pub(super) folder: PathBuf,
     pub(super) port: u16,
     pub(super) etcd_port: u16,
-    /// What this cluster's API server is told besides: whether it keeps an audit log.
-    pub(super) auditing: Vec<String>,
+    /// What this cluster's API server is told besides: whether it keeps an audit log, and of which families its Services are.
+    pub(super) besides: Vec<String>,
     names: AtomicU64,
 }
 
@@ -57,7 +57,15 @@ impl Cluster {
     /// # Errors
     /// When the binaries are missing or the servers do not get ready; the message holds the ends of their logs.
     pub async fn start() -> anyhow::Result<Self> {
-        Self::start_with(None).await
+        Self::start_with(None, Vec::new()).await
+    }
+
+    /// The same for Services of both IP families; one that asks for none gets an address of IPv4.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub async fn start_dual_stack() -> anyhow::Result<Self> {
+        Self::start_with(None, vec![arguments::both_families()]).await
     }
 
     /// The same with an audit log under this policy, to be read at [`Self::audit_log`].
@@ -65,28 +73,25 @@ impl Cluster {
     /// # Errors
     /// As [`Self::start`]; also when the API server refuses the policy.
     pub async fn start_audited(policy: &Value) -> anyhow::Result<Self> {
-        Self::start_with(Some(policy)).await
+        Self::start_with(Some(policy), Vec::new()).await
     }
 
-    async fn start_with(audit_policy: Option<&Value>) -> anyhow::Result<Self> {
+    async fn start_with(audit_policy: Option<&Value>, mut besides: Vec<String>) -> anyhow::Result<Self> {
         install_crypto_provider();
         let binaries = Binaries::locate()?;
         let folder = tempfile::Builder::new().prefix("bowline-").tempdir()?;
         let janitor = Arc::new(Janitor::take_charge_of(folder.path())?);
         let folder = folder.keep(); // the janitor removes it, also when this process is killed
         let pki = Pki::create(&folder.join("pki"))?;
-        let auditing = match audit_policy {
-            Some(policy) => {
-                let file = folder.join("audit-policy.json");
-                fs::write(&file, policy.to_string()).with_context(|| format!("write {}", file.display()))?;
-                arguments::audit(&file, &folder.join(AUDIT_LOG))
-            }
-            None => Vec::new(),
-        };
+        if let Some(policy) = audit_policy {
+            let file = folder.join("audit-policy.json");
+            fs::write(&file, policy.to_string()).with_context(|| format!("write {}", file.display()))?;
+            besides.extend(arguments::audit(&file, &folder.join(AUDIT_LOG)));
+        }
         for attempt in 1..=PORT_ATTEMPTS {
             let place = folder.join(format!("attempt-{attempt}"));
-            match Servers::start(&binaries, &pki, &place, &auditing, &janitor).await {
-                Ok(servers) => return Ok(Self::of(servers, binaries, pki, folder, auditing, janitor)),
+            match Servers::start(&binaries, &pki, &place, &besides, &janitor).await {
+                Ok(servers) => return Ok(Self::of(servers, binaries, pki, folder, besides, janitor)),
                 Err(error) if matches!(error.downcast_ref(), Some(NotReady::PortTaken)) => {}
                 Err(error) => return Err(error.context("start kube-apiserver and etcd")),
             }
@@ -112,7 +117,7 @@ impl Cluster {
         binaries: Binaries,
         pki: Pki,
         folder: PathBuf,
-        auditing: Vec<String>,
+        besides: Vec<String>,
         janitor: Arc<Janitor>,
     ) -> Self {
         Self {
@@ -124,7 +129,7 @@ impl Cluster {
             folder,
             port: servers.port,
             etcd_port: servers.etcd_port,
-            auditing,
+            besides,
             names: AtomicU64::new(1),
         }
     }
@@ -261,7 +266,7 @@ impl Servers {
         binaries: &Binaries,
         pki: &Pki,
         place: &Path,
-        auditing: &[String],
+        besides: &[String],
         janitor: &Arc<Janitor>,
     ) -> anyhow::Result<Self> {
         fs::create_dir(place)?;
@@ -269,7 +274,7 @@ impl Servers {
         let arguments = arguments::etcd(&place.join("etcd"), etcd_port, peer_port);
         let mut etcd = Process::spawn(&binaries.etcd, &arguments, &place.join("etcd.log"), janitor)?;
         let mut arguments = arguments::kube_apiserver(pki, port, etcd_port);
-        arguments.extend_from_slice(auditing);
+        arguments.extend_from_slice(besides);
         let log = place.join("kube-apiserver.log");
         let mut apiserver = Process::spawn(&binaries.kube_apiserver, &arguments, &log, janitor)?;
         wait_until_ready(pki, port, &mut etcd, &mut apiserver).await?;

@@ -53,7 +53,7 @@ impl Cluster {
     pub async fn start_apiserver(&mut self) -> anyhow::Result<()> {
         self.stop_apiserver();
         let mut arguments = arguments::kube_apiserver(&self.pki, self.port, self.etcd_port);
-        arguments.extend_from_slice(&self.auditing);
+        arguments.extend_from_slice(&self.besides);
         let log = self.folder.join(self.unique_name("kube-apiserver.log"));
         let mut process = Process::spawn(&self.binaries.kube_apiserver, &arguments, &log, &self.janitor)?;
         cluster::wait_until_ready(&self.pki, self.port, &mut self.etcd, &mut process)

@@ -45,7 +45,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn start(load_balancer: &str) -> anyhow::Result<Self> {
-        let cluster = Cluster::start().await?;
+        let cluster = Cluster::start_dual_stack().await?;
         let cloud = Cloud::start(3).await?;
         let client = cluster.client(&Identity::Admin).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::Admin).await?;

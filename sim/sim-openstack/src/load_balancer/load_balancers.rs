@@ -112,8 +112,15 @@ fn create(world: &mut World, call: &Call<'_>) -> Reply {
     let creatable: Vec<&str> =
         CHANGEABLE.iter().chain(&["flavor_id", "availability_zone"]).copied().collect();
     let mut balancer = with_changes(&blank, &wanted, &creatable)?;
-    let children = populate::plan(world, &balancer, &wanted)?;
+    // What hangs on it has to fit its address, which is given first.
     vip::take(world, place, &mut balancer)?;
+    let children = match populate::plan(world, &balancer, &wanted) {
+        Ok(children) => children,
+        Err(refusal) => {
+            vip::give_back(world, &balancer);
+            return Err(refusal);
+        }
+    };
     let id = balancer.id.clone();
     world.state.load_balancer.load_balancers.insert(balancer);
     populate::insert(world, children);

@@ -505,3 +505,23 @@ fn each_provider_has_algorithms_of_its_own() {
         }
     }
 }
+
+#[test]
+fn source_ranges_of_a_populated_load_balancer_fit_the_address_that_it_gets() {
+    let mut bench = Bench::new();
+    let ports = |bench: &mut Bench| bench.get("/network/v2.0/ports").body["ports"].as_array().unwrap().len();
+    let before = ports(&mut bench);
+    let populated = |bench: &Bench, range: &str| {
+        let listener = json!({"protocol": "TCP", "protocol_port": 80, "allowed_cidrs": [range]});
+        json!({"loadbalancer": {
+            "provider": "amphora", "vip_subnet_id": bench.estate.subnet, "listeners": [listener],
+        }})
+    };
+    let wrong = populated(&bench, "::/0");
+    let refused = bench.post(&format!("{ROOT}/loadbalancers"), &wrong);
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(words(&refused).1.contains("incompatible"), "{}", refused.text);
+    assert_eq!(ports(&mut bench), before, "its port is gone again");
+    let right = populated(&bench, "0.0.0.0/0");
+    assert_eq!(bench.post(&format!("{ROOT}/loadbalancers"), &right).status, StatusCode::CREATED);
+}
