@@ -219,7 +219,10 @@ async fn subnet_that_was_used(site: &Site) -> anyhow::Result<String> {
 /// Floating IPs and load balancers that are another project's, or lead to another thing already.
 async fn things_of_others(site: &Site) -> anyhow::Result<()> {
     let text = |value: &Value, key: &str| value[key].as_str().map(ToOwned::to_owned).context("no such field");
-    let port = site.member.json("port create --network k8s-net busy").await?;
+    // The network has a subnet without a way out, too.
+    let subnet = &site.cloud.estate.subnet;
+    let port = format!("port create --network k8s-net --fixed-ip subnet={subnet} busy");
+    let port = site.member.json(&port).await?;
     let port = text(&port, "id")?;
     let busy = site.member.json(&format!("floating ip create public --port {port}")).await?;
     let other = text(&site.operator.json("project create other").await?, "id")?;
