@@ -27,6 +27,8 @@ async fn services_are_made_changed_shared_and_deleted() -> anyhow::Result<()> {
     nodes_come_and_go(&site).await?;
     it_becomes_internal_and_public_again(&site).await?;
     the_source_ranges_are_those_of_the_listeners(&site).await?;
+    // It may have another listener to change.
+    site.until_quiet().await?;
 
     manager.end().await?;
     site.cloud.forget();
