@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::words::{IpFamily, IpFamilyPolicy, Protocol, ServiceType, SessionAffinity, TrafficPolicy};
 use crate::{Finalizers, Pairs, Text};
 
+/// What a Service carries from before its load balancer is asked for until nothing is left of it.
+pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+
 /// Where a node answers on the health check node port.
 pub const HEALTH_CHECK_PATH: &str = "/healthz";
 

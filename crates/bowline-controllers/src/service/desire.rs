@@ -2,8 +2,7 @@
 
 use bowline_cloud::{PAUSED, Purpose, ServiceType, ServiceView, pause_said};
 
-/// Marks a Service whose load balancer has yet to be removed.
-pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+pub use bowline_cloud::service::FINALIZER;
 
 /// Whether it wants a load balancer of this controller; one with a class is somebody else's.
 #[must_use]

@@ -152,6 +152,14 @@ impl Memory {
         (entry.answered, entry.polled) = (false, false);
     }
 
+    /// The load balancer as a change of ours has just left it, or a poll has just seen it.
+    pub(super) fn just_answered(&self, id: &LoadBalancerId, now: Instant) -> Option<LoadBalancer> {
+        let inner = self.lock();
+        let entry = inner.entries.get(id).filter(|entry| entry.answered)?;
+        let (seen, at) = entry.seen.as_ref()?;
+        (now.duration_since(*at) < FRESH).then(|| (**seen).clone())
+    }
+
     /// The same, for the look that it is good for: what a poll saw is read again by the next one.
     pub(super) fn take_answer(&self, id: &LoadBalancerId, now: Instant) -> Option<LoadBalancer> {
         let answered = self.just_answered(id, now)?;
@@ -159,14 +167,6 @@ impl Memory {
             entry.answered &= !entry.polled;
         }
         Some(answered)
-    }
-
-    /// The load balancer as a change of ours has just left it, or a poll has just seen it.
-    pub(super) fn just_answered(&self, id: &LoadBalancerId, now: Instant) -> Option<LoadBalancer> {
-        let inner = self.lock();
-        let entry = inner.entries.get(id).filter(|entry| entry.answered)?;
-        let (seen, at) = entry.seen.as_ref()?;
-        (now.duration_since(*at) < FRESH).then(|| (**seen).clone())
     }
 
     /// What hangs on a load balancer, unless it must be read. `noted` is the fingerprint on the Service.
@@ -376,7 +376,7 @@ impl Memory {
         self.lock().perhaps_twice.contains(name)
     }
 
-    /// There is one of this name, and no other.
+    /// There are not two of this name.
     pub(super) fn is_once(&self, name: &str) {
         self.lock().perhaps_twice.remove(name);
     }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_cloud::service::FINALIZER;
 use bowline_cloud::{Doubt, LoadBalancerRequest, Purpose};
 use openstack_client::load_balancer::{LoadBalancer, LoadBalancerQuery, ProvisioningStatus};
 use openstack_client::{LoadBalancerId, ProjectId};
@@ -25,9 +26,6 @@ pub(super) const PAGE_SIZE: u32 = 1000;
 
 /// How soon one is looked for again whose creation is in doubt.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-
-/// What Kubernetes' controllers put on a Service before its load balancer is asked for.
-const BEGUN: &str = "service.kubernetes.io/load-balancer-cleanup";
 
 /// By what a load balancer is looked for.
 pub(super) struct Look {
@@ -80,7 +78,7 @@ impl Look {
             had_address: !request.service.status.ingress.is_empty(),
             removes: request.purpose == Purpose::Remove,
             ownership,
-            begun: request.service.finalizers.contains(BEGUN),
+            begun: request.service.finalizers.contains(FINALIZER),
         }
     }
 
@@ -232,8 +230,10 @@ impl Balancers {
                 if let Some(left) = self.memory.in_doubt(&name, Instant::now()) {
                     return Err(doubtful(&name, left));
                 }
-                if look.begun && !look.removes {
-                    self.memory.may_be_twice(name.clone());
+                match (look.removes, look.begun) {
+                    (true, _) => self.memory.is_once(&name),
+                    (false, true) => self.memory.may_be_twice(name.clone()),
+                    (false, false) => {}
                 }
             }
             1 => at.balancer = candidates.pop().and_then(|balancer| found(balancer, by)),
