@@ -4,6 +4,7 @@
 //! Nothing here talks to an API server, reads a file or looks at a clock. Texts that may hold secrets are never quoted in
 //! errors.
 
+pub mod api;
 pub mod config;
 pub mod feature_gates;
 pub mod flags;

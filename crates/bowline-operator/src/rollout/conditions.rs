@@ -5,6 +5,7 @@
 mod tests;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// All is well.
@@ -15,7 +16,7 @@ pub const REASON_SYNCING: &str = "SyncingResources";
 pub const REASON_SYNC_FAILED: &str = "SyncingFailed";
 
 /// One condition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
     /// Which.
