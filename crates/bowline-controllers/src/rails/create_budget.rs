@@ -2,7 +2,8 @@
 //!
 //! A create that keeps being planned although it succeeded means that its result is not found again: each one would leave
 //! an object behind until the quota is gone. What counts is one object (kind and name), so that a Service with a hundred
-//! ports gets its hundred listeners.
+//! ports gets its hundred listeners. What we took away again ourselves was found: it does not count any more once somebody wishes
+//! for something else. As long as the wish is the same it does, or what breaks each time would be made each time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,6 +33,8 @@ impl Default for CreateLimit {
 enum Came {
     True,
     Unclear,
+    /// It came, and was taken away again.
+    Removed,
 }
 
 /// The creates of one Service. Holds at most the window's, so it is bounded by the limit for each object.
@@ -74,8 +77,9 @@ impl CreateBudget {
             !times.is_empty()
         });
         let Some(times) = self.creates.get(&(step.kind, step.target.clone())) else { return Ok(()) };
-        for (came, most) in [(Came::True, limit.created), (Came::Unclear, limit.unclear)] {
-            let of_kind: Vec<_> = times.iter().filter(|(_, how)| *how == came).map(|(at, _)| *at).collect();
+        for (is_unclear, most) in [(false, limit.created), (true, limit.unclear)] {
+            let alike = |(_, came): &&(Instant, Came)| (*came == Came::Unclear) == is_unclear;
+            let of_kind: Vec<_> = times.iter().filter(alike).map(|(at, _)| *at).collect();
             if of_kind.len() >= most.max(1) {
                 let oldest = of_kind.first().map_or(Duration::ZERO, |at| now.duration_since(*at));
                 let (kind, target, within) = (step.kind, step.target.clone(), limit.within);
@@ -88,15 +92,30 @@ impl CreateBudget {
 
     /// Takes down what a step came to. A create that the cloud refused costs nothing.
     pub fn record(&mut self, step: &StepFacts, result: Result<(), &CloudError>, now: Instant) {
-        if step.verb != Verb::Create {
-            return;
-        }
-        let came = match result {
-            Ok(()) => Came::True,
-            Err(error) if error.class() == ErrorClass::Transient => Came::Unclear,
-            Err(_refused) => return,
+        let came = match (step.verb, result) {
+            (Verb::Create, Ok(())) => Came::True,
+            (Verb::Create, Err(error)) if error.class() == ErrorClass::Transient => Came::Unclear,
+            (Verb::Delete, Ok(())) => return self.removed(step.kind),
+            _ => return,
         };
         self.creates.entry((step.kind, step.target.clone())).or_default().push((now, came));
+    }
+
+    /// One of a kind was taken away. It has an id, and what was created had only its name: the latest it can have been counts.
+    fn removed(&mut self, kind: &'static str) {
+        let of_kind = self.creates.iter_mut().filter(|((of, _), _)| *of == kind);
+        let there = of_kind.flat_map(|(_, times)| times).filter(|(_, came)| *came == Came::True);
+        if let Some((_, came)) = there.max_by_key(|(at, _)| *at) {
+            *came = Came::Removed;
+        }
+    }
+
+    /// Somebody wishes for something else: what was taken away for it may be created again.
+    pub fn wish_changed(&mut self) {
+        self.creates.retain(|_object, times| {
+            times.retain(|(_, came)| *came != Came::Removed);
+            !times.is_empty()
+        });
     }
 }
 
@@ -131,6 +150,38 @@ mod tests {
         for port in 0..100 {
             spend(&mut budget, &create("listener", &format!("web_{port}")), 1, now);
         }
+    }
+
+    #[test]
+    fn what_was_taken_away_for_another_wish_may_come_again_and_for_the_same_wish_not() {
+        let (mut budget, now) = (CreateBudget::default(), Instant::now());
+        let (create, delete) = (create("pool", "web_0"), StepFacts::new(Verb::Delete, "pool", "c589"));
+        for _edit in 0..20 {
+            spend(&mut budget, &create, 1, now);
+            budget.record(&delete, Ok(()), now);
+            budget.wish_changed();
+        }
+        for _failure in 0..3 {
+            spend(&mut budget, &create, 1, now);
+            budget.record(&delete, Ok(()), now);
+        }
+        assert!(
+            budget.judge(&create, &CreateLimit::default(), now).is_err(),
+            "the same wish, again and again"
+        );
+    }
+
+    #[test]
+    fn another_wish_does_not_excuse_what_was_never_found_nor_what_is_there() {
+        let (mut budget, now) = (CreateBudget::default(), Instant::now());
+        let (pool, address) = (create("pool", "web_0"), create("floating ip", "web"));
+        spend(&mut budget, &pool, 3, now);
+        spend(&mut budget, &address, 3, now);
+        budget.record(&StepFacts::new(Verb::Delete, "pool", "c589"), Ok(()), now);
+        budget.wish_changed();
+        assert!(budget.judge(&address, &CreateLimit::default(), now).is_err(), "another kind was taken away");
+        spend(&mut budget, &pool, 1, now);
+        assert!(budget.judge(&pool, &CreateLimit::default(), now).is_err(), "only one was");
     }
 
     #[test]

@@ -130,6 +130,9 @@ impl Memory {
     /// The informer shows `service`.
     pub(super) fn sees(&mut self, service: &ServiceView) {
         self.said.take_if(|said| said.uid != service.uid);
+        if self.known.as_ref().is_some_and(|known| needs_update(known, service)) {
+            self.creates.wish_changed();
+        }
         if let (Some(said), Some(there)) = (&mut self.said, service.condition.as_deref()) {
             said.shown |= says_the_same(there, &said.condition);
         }

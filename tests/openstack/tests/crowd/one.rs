@@ -69,6 +69,21 @@ async fn an_annotation_of_somebody_else_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_changes_their_mind_ten_times_gets_what_they_want_each_time() {
+    let (world, stack) = settled().await;
+    for turn in 0..10 {
+        let proxy = if turn % 2 == 0 { "true" } else { "false" };
+        let wanted = if turn % 2 == 0 { "PROXY" } else { "TCP" };
+        world.annotate("first", "loadbalancer.openstack.org/proxy-protocol", proxy);
+        until("another pool", MINUTES, || world.pool_protocols() == [wanted]).await;
+    }
+    seconds(60).await;
+    assert_eq!(world.events("LoadBalancerCreateHeld"), Vec::<String>::new());
+    assert_eq!((world.members(), world.balancers()), (3, 1), "all of it is there");
+    stack.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_service_that_goes_costs_no_more_than_upstream_and_leaves_nothing() {
     let (world, stack) = settled().await;
     world.apply("gone", 2);

@@ -160,6 +160,13 @@ impl World {
         self.cloud.with(|cloud| cloud.state().load_balancer.members.len())
     }
 
+    /// The protocols of all pools.
+    pub(crate) fn pool_protocols(&self) -> Vec<String> {
+        self.cloud.with(|cloud| {
+            cloud.state().load_balancer.pools.iter().map(|pool| pool.protocol.to_string()).collect()
+        })
+    }
+
     /// Somebody changes a Node.
     pub(crate) fn edit_node(&self, number: usize, edit: impl FnOnce(&mut Node)) {
         self.kube.objects::<Node>("").edit(&format!("node-{number}"), edit).unwrap();
