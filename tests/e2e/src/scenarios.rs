@@ -5,6 +5,7 @@ mod failures;
 mod nodes;
 mod routes;
 mod services;
+mod simulator;
 mod takeover;
 
 use crate::scenario::Scenario;
@@ -18,6 +19,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         takeover::SCENARIOS,
         routes::SCENARIOS,
         failures::SCENARIOS,
+        simulator::SCENARIOS,
     ]
     .concat()
 }

@@ -165,13 +165,36 @@ impl CloudStep {
             Action::CreateFloatingIp { new, .. } => new.description.clone(),
             Action::UpdateFloatingIp(id, _) | Action::DeleteFloatingIp(id) => id.to_string(),
             Action::CreateGroup { name, .. } => name.clone(),
-            Action::CreateRules(id, _) | Action::DeleteGroup(id) => id.to_string(),
+            Action::CreateRules(id, rules) => format!("{id} ({})", in_words(rules)),
+            Action::DeleteGroup(id) => id.to_string(),
             Action::DeleteRule(id, _) => id.to_string(),
             Action::AddPortGroup { port, .. }
             | Action::RemovePortGroup { port, .. }
             | Action::DeletePortTag { port, .. } => port.to_string(),
         }
     }
+}
+
+/// So many rules are told of one by one.
+const RULES_TOLD: usize = 4;
+
+/// Which rules: they have no names. The create budget tells them apart by this.
+fn in_words(rules: &[NewSecurityGroupRule]) -> String {
+    let told: Vec<String> = rules.iter().take(RULES_TOLD).map(rule_in_words).collect();
+    let more = rules.len().saturating_sub(RULES_TOLD);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", told.join(", "))
+}
+
+fn rule_in_words(rule: &NewSecurityGroupRule) -> String {
+    let protocol = rule.protocol.as_deref().unwrap_or("any");
+    let ports = match (rule.port_range_min, rule.port_range_max) {
+        (Some(low), Some(high)) if low != high => format!(" {low}-{high}"),
+        (Some(port), _) => format!(" {port}"),
+        (None, _) => String::new(),
+    };
+    let from = rule.remote_ip_prefix.as_deref().map(|range| format!(" from {range}")).unwrap_or_default();
+    format!("{protocol}{ports}{from}")
 }
 
 impl Step for CloudStep {

@@ -212,7 +212,7 @@ fn every_step_says_what_it_does_and_why() {
     assert_eq!(
         told,
         [
-            "create security group rule g1",
+            "create security group rule g1 (tcp 30080 from 10.0.0.0/24)",
             "delete security group rule e4",
             "add security group g1 to port p1",
             "take the tag g1 from port p2",
