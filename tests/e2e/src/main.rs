@@ -24,7 +24,7 @@ mod world;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use clap::Parser;
@@ -46,6 +46,9 @@ struct Arguments {
     /// Show the scenarios that would run, and run none
     #[arg(long)]
     list: bool,
+    /// Begin no scenario when so many minutes have passed; those that are left out are named
+    #[arg(long)]
+    minutes: Option<u64>,
     /// Leave the cloud running
     #[arg(long)]
     leave_cloud: bool,
@@ -102,7 +105,12 @@ fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
 async fn run_all(arguments: &Arguments, trials: &[Trial], interrupt: &Interrupt) -> anyhow::Result<bool> {
     let world = World::open(arguments.bowline.clone(), arguments.keep.clone()).await?;
     let mut report = Report::new(trials.len());
+    let end = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
     for trial in trials {
+        if end.is_some_and(|end| Instant::now() > end) {
+            report.leave_out(&trial.name());
+            continue;
+        }
         report.begin(&trial.name());
         let outcome = run(trial, &world, interrupt).await;
         report.end(outcome);

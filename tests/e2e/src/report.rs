@@ -7,6 +7,8 @@ pub(crate) struct Report {
     wanted: usize,
     current: Option<(String, Instant)>,
     rows: Vec<Row>,
+    /// Those for which there was no time.
+    left_out: Vec<String>,
 }
 
 struct Row {
@@ -17,7 +19,7 @@ struct Row {
 
 impl Report {
     pub(crate) const fn new(wanted: usize) -> Self {
-        Self { wanted, current: None, rows: Vec::new() }
+        Self { wanted, current: None, rows: Vec::new(), left_out: Vec::new() }
     }
 
     pub(crate) fn begin(&mut self, name: &str) {
@@ -38,7 +40,11 @@ impl Report {
         self.rows.push(Row { name, took, outcome: outcome.map_err(|error| format!("{error:#}")) });
     }
 
-    /// The last lines; whether everything held.
+    pub(crate) fn leave_out(&mut self, name: &str) {
+        self.left_out.push(name.to_owned());
+    }
+
+    /// The last lines; whether everything held that was begun.
     pub(crate) fn conclude(&self) -> bool {
         println!();
         for row in &self.rows {
@@ -48,9 +54,10 @@ impl Report {
             };
             println!("{word} {:>7.1} s  {}  {more}", row.took.as_secs_f64(), row.name);
         }
+        self.left_out.iter().for_each(|name| println!("no time           {name}"));
         let held = self.rows.iter().filter(|row| row.outcome.is_ok()).count();
         let time: Duration = self.rows.iter().map(|row| row.took).sum();
         println!("{held} of {} scenarios held, {:.0} s", self.wanted, time.as_secs_f64());
-        held == self.wanted
+        held == self.rows.len() && held > 0
     }
 }

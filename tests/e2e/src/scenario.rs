@@ -25,6 +25,8 @@ pub(crate) struct Scenario {
 pub(crate) enum When {
     /// Always, in CI as well.
     Always,
+    /// Always with one provider; with the other as [`When::Asked`].
+    AlwaysWith(Provider),
     /// With `--all`, or by name.
     Asked,
 }
@@ -78,6 +80,14 @@ impl Trial {
         }
     }
 
+    fn is_always(&self) -> bool {
+        match self.scenario.when {
+            When::Always => true,
+            When::AlwaysWith(provider) => self.provider == Some(provider),
+            When::Asked => false,
+        }
+    }
+
     pub(crate) fn stage<'a>(&'a self, world: &'a World) -> Stage<'a> {
         Stage {
             world,
@@ -101,7 +111,7 @@ impl Choice {
 
     fn takes(&self, trial: &Trial) -> bool {
         if self.names.is_empty() {
-            return self.all || trial.scenario.when == When::Always;
+            return self.all || trial.is_always();
         }
         self.names.iter().any(|name| trial.name().contains(name.as_str()))
     }
