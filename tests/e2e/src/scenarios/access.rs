@@ -19,14 +19,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "access/rotation",
         story: "application credentials are exchanged under a running manager; those of another project are refused",
-        when: When::Always,
+        when: When::Asked,
         on: On::Ovn,
         run: |stage| Box::pin(rotation::rotation(stage)),
     },
     Scenario {
         name: "access/losing",
         story: "the cloud no longer knows the manager: nothing is lost, and nothing has to be restarted",
-        when: When::Always,
+        when: When::Asked,
         on: On::Ovn,
         run: |stage| Box::pin(losing::losing(stage)),
     },

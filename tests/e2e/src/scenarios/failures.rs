@@ -10,20 +10,20 @@ mod replies;
 mod taken_away;
 mod tokens;
 
-use crate::scenario::{On, Scenario, When};
+use crate::scenario::{On, Provider, Scenario, When};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "failures/octavia-stopped",
         story: "Octavia's API ends before, during and after a creation, and comes back: one load balancer each",
-        when: When::Always,
+        when: When::AlwaysWith(Provider::Amphora),
         on: On::Both,
         run: |stage| Box::pin(octavia::stopped(stage)),
     },
     Scenario {
         name: "failures/worker-frozen",
         story: "what stays PENDING_CREATE is waited for: to be changed, and to be deleted",
-        when: When::Always,
+        when: When::Asked,
         on: On::Amphora,
         run: |stage| Box::pin(octavia::worker_frozen(stage)),
     },
@@ -37,14 +37,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "failures/lost-reply",
         story: "a creation whose answer is lost is waited for, and not repeated",
-        when: When::Always,
+        when: When::Asked,
         on: On::Ovn,
         run: |stage| Box::pin(replies::lost(stage)),
     },
     Scenario {
         name: "failures/lost-manager",
         story: "a manager dies while its creation is under way, and the next one makes no second",
-        when: When::Always,
+        when: When::AlwaysWith(Provider::Ovn),
         on: On::Both,
         run: |stage| Box::pin(replies::manager_lost(stage)),
     },
@@ -86,7 +86,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "failures/quota-floating-ips",
         story: "a Service without a floating IP keeps its load balancer, and is mended",
-        when: When::Always,
+        when: When::Asked,
         on: On::Ovn,
         run: |stage| Box::pin(quotas::floating_ips(stage)),
     },
@@ -107,21 +107,21 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "failures/edited",
         story: "what somebody changed on a load balancer by hand is mended in place",
-        when: When::Always,
+        when: When::AlwaysWith(Provider::Amphora),
         on: On::Both,
         run: |stage| Box::pin(edited::parts(stage)),
     },
     Scenario {
         name: "failures/balancer-lost",
         story: "a load balancer that is deleted or in ERROR is made anew with the same address",
-        when: When::Always,
+        when: When::AlwaysWith(Provider::Ovn),
         on: On::Both,
         run: |stage| Box::pin(taken_away::balancer(stage)),
     },
     Scenario {
         name: "failures/floating-ip-lost",
         story: "a floating IP that is detached, deleted or led elsewhere is replaced",
-        when: When::Always,
+        when: When::Asked,
         on: On::Ovn,
         run: |stage| Box::pin(taken_away::floating_ip(stage)),
     },

@@ -17,7 +17,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "nodes/life",
         story: "servers stop, start, go, and come again under the same name",
-        when: When::Always,
+        when: When::Asked,
         on: On::Any,
         run: |stage| Box::pin(life::life(stage)),
     },

@@ -9,13 +9,13 @@ mod groups;
 mod life;
 mod shared;
 
-use crate::scenario::{On, Scenario, When};
+use crate::scenario::{On, Provider, Scenario, When};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "services/life",
         story: "three ports come, change and go; Nodes leave and join; the type changes there and back; nothing is left",
-        when: When::Always,
+        when: When::AlwaysWith(Provider::Ovn),
         on: On::Both,
         run: |stage| Box::pin(life::life(stage)),
     },
@@ -43,7 +43,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "services/shared",
         story: "Services share a load balancer up to the limit, owners leave first or last, ports do not collide",
-        when: When::Always,
+        when: When::Asked,
         on: On::Ovn,
         run: |stage| Box::pin(shared::shared(stage)),
     },
@@ -57,21 +57,21 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "services/families",
         story: "IPv6 alone, and both families at once",
-        when: When::Always,
+        when: When::AlwaysWith(Provider::Ovn),
         on: On::Both,
         run: |stage| Box::pin(families::families(stage)),
     },
     Scenario {
         name: "services/security-groups",
         story: "managed security groups: their rules, the Nodes' ports, and nothing of them afterwards",
-        when: When::Always,
+        when: When::AlwaysWith(Provider::Ovn),
         on: On::Both,
         run: |stage| Box::pin(groups::groups(stage)),
     },
     Scenario {
         name: "services/two-clusters",
         story: "two clusters in one project do not touch each other's things, not even under one name",
-        when: When::Always,
+        when: When::Asked,
         on: On::Ovn,
         run: |stage| Box::pin(clusters::two_clusters(stage)),
     },

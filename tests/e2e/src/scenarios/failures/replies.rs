@@ -103,7 +103,8 @@ pub(super) async fn manager_lost(stage: &Stage<'_>) -> anyhow::Result<()> {
     until_blocked(&site, 2).await.context("the second manager asks as well")?;
     lock.end()?;
     // Both came, and the one that nobody uses goes.
-    until("one load balancer is left", async || Ok((site.nothing_doubled().await? == 1).then_some(()))).await?;
+    until("one load balancer is left", async || Ok((site.nothing_doubled().await? == 1).then_some(())))
+        .await?;
     site.served_once("web").await?;
     site.delete_all().await?;
     site.nothing_left().await
