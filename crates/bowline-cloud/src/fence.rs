@@ -15,6 +15,16 @@ pub trait Fence: Send + Sync + fmt::Debug {
     /// know us.
     fn check(&self) -> Result<(), Fenced>;
 
+    /// Checks that people may be told, on an object of the cluster, why nothing is changed. As `check`, unless what stops changes is
+    /// just what they should hear of.
+    ///
+    /// # Errors
+    ///
+    /// [`Fenced`] as `check`.
+    fn check_telling(&self) -> Result<(), Fenced> {
+        self.check()
+    }
+
     /// Why a person paused all changes, if one did (safety rail SR-15). Then `check` refuses; who asks here first can wait
     /// for the end of the pause instead of failing, and say why it waits.
     fn paused(&self) -> Option<Pause> {

@@ -1,6 +1,6 @@
 //! The rail of the identity (SR-3) at work: a cloud whose every answer is looked at for signs of a lost identity, and a
 //! fence that is closed while it is lost. All writes, to the cloud and to the cluster, ask that fence; no controller and
-//! no provider has to know of it.
+//! no provider has to know of it. Only the loss itself may be told: a Service's condition says why nothing happens.
 //!
 //! Looks go on while the fence is closed: they are how the identity is found again. This file decides nothing, the rail
 //! does (`rails/identity.rs`).
@@ -109,6 +109,10 @@ impl Fence for IdentityFence {
             Some(loss) => Err(Fenced { why: loss.to_string() }),
             None => Ok(()),
         }
+    }
+
+    fn check_telling(&self) -> Result<(), Fenced> {
+        self.fence.check_telling()
     }
 
     fn paused(&self) -> Option<Pause> {

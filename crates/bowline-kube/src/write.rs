@@ -12,7 +12,7 @@ mod tests;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use bowline_cloud::Fence;
+use bowline_cloud::{Fence, Fenced};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Client, Resource,
@@ -65,11 +65,27 @@ pub enum Deletion {
     AlreadyGone,
 }
 
+/// Open as long as people may be told.
+#[derive(Debug)]
+struct Telling(Arc<dyn Fence>);
+
+impl Fence for Telling {
+    fn check(&self) -> Result<(), Fenced> {
+        self.0.check_telling()
+    }
+}
+
 impl Writer {
     /// A writer that may write while `fence` is open; each request may take `deadline`.
     #[must_use]
     pub fn new(client: Client, fence: Arc<dyn Fence>, deadline: Duration) -> Self {
         Self { client, fence, deadline }
+    }
+
+    /// The same writer for what is told to people ([`Fence::check_telling`]): a condition, and nothing that anybody acts on.
+    #[must_use]
+    pub fn telling(&self) -> Self {
+        Self { fence: Arc::new(Telling(Arc::clone(&self.fence))), ..self.clone() }
     }
 
     /// Deletes the node called `name` if it is still the one with `uid`.

@@ -316,7 +316,7 @@ impl Work {
         }
         let is_news = condition::is_news(there.as_ref(), written, &wanted, now);
         let entry = is_news.then(|| patch::condition(there.as_ref(), &wanted, self.context.clock.now()));
-        match self.patch_noting(job, patch::say(entry.as_ref(), &job.notes)).await {
+        match self.patch_telling(job, patch::say(entry.as_ref(), &job.notes)).await {
             Ok(_written) if is_news => job.memory().says(service, wanted),
             Ok(_nothing_new_said) => {}
             Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),

@@ -73,6 +73,15 @@ impl Work {
         written
     }
 
+    /// Writes what people should hear: also while nothing may be changed because the cloud does not know us.
+    pub(super) async fn patch_telling(&self, job: &Job, change: Change) -> Result<Written, WriteError> {
+        if !job.notes.is_empty() {
+            return self.patch_noting(job, change).await;
+        }
+        let (service, writer) = (job.service(), self.context.writer.telling());
+        writer.patch_status::<Service>(Some(&service.namespace), &service.name, &same(job), change).await
+    }
+
     pub(super) async fn patch(
         &self,
         job: &Job,
