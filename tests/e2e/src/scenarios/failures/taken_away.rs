@@ -21,16 +21,21 @@ struct Served {
 
 async fn served(site: &Site<'_>) -> anyhow::Result<Served> {
     site.served_once("web").await?;
-    let web = site.until_ready("web").await?;
-    let balancer = site.balancer_of("web").await?.context("no load balancer")?;
-    let floating = site.floating_ip_of(&balancer).await?.context("no floating IP")?;
+    glance(site).await?.context("nothing serves it")
+}
+
+/// What serves it at this moment, if anything does; waits for nothing.
+async fn glance(site: &Site<'_>) -> anyhow::Result<Option<Served>> {
+    let web = serde_json::to_value(site.services.get("web").await?)?;
+    let Some(balancer) = site.balancer_of("web").await? else { return Ok(None) };
+    let Some(floating) = site.floating_ip_of(&balancer).await? else { return Ok(None) };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    Ok(Served {
+    Ok(Some(Served {
         balancer: balancer_id(&web)?.to_owned(),
         port: text(&balancer["vip_port_id"]),
         floating: text(&floating["id"]),
         address: address(&web).context("no address")?.to_owned(),
-    })
+    }))
 }
 
 /// Waits until the Service is served by something else than before.
@@ -39,11 +44,10 @@ async fn served_anew(
     before: &Served,
     differs: impl Fn(&Served) -> bool,
 ) -> anyhow::Result<Served> {
-    let anew = until("it is served anew", async || {
-        let now = served(site).await?;
-        Ok(differs(&now).then_some(now))
-    });
-    let now = anew.await.with_context(|| site.tail())?;
+    // What is taken away is shown for a while as if it were there.
+    let anew = until("it is served anew", async || Ok(glance(site).await?.filter(|now| differs(now))));
+    anew.await.with_context(|| site.tail())?;
+    let now = served(site).await?;
     ensure!(
         site.world.member.find(LoadBalancer, &format!("loadbalancers/{}", now.balancer)).await?.is_some()
     );
