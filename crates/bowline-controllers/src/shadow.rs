@@ -98,7 +98,8 @@ impl ShadowController {
             } else {
                 debug!(services = ?report.services, "reported what would be done");
             }
-            self.until_something_changes(context, began, seen).await;
+            let period = if report.knows_the_cloud() { self.options.period } else { APART };
+            until_something_changes(context, began, seen, period).await;
         }
     }
 
@@ -112,13 +113,18 @@ impl ShadowController {
         let seen = look::Look { options: &self.options, context, nodes }.all().await;
         report::compose(&self.options, seen, started_at, observed_at)
     }
+}
 
-    /// Waits for a change of a Service or a Node, and not longer than the period.
-    async fn until_something_changes(&self, context: &ControllerContext, began: Instant, seen: [u64; 2]) {
-        sleep(APART).await;
-        while epochs(context) == seen && began.elapsed() < self.options.period {
-            sleep(CHANGE_LOOK).await;
-        }
+/// Waits for a change of a Service or a Node, and not longer than the period.
+async fn until_something_changes(
+    context: &ControllerContext,
+    began: Instant,
+    seen: [u64; 2],
+    period: Duration,
+) {
+    sleep(APART).await;
+    while epochs(context) == seen && began.elapsed() < period {
+        sleep(CHANGE_LOOK).await;
     }
 }
 

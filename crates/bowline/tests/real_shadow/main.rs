@@ -12,7 +12,7 @@ mod cloud;
 mod site;
 
 use anyhow::ensure;
-use bowline_cloud::shadow::{Mode, Verdict};
+use bowline_cloud::shadow::{Mode, ShadowReport, Verdict};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
@@ -25,7 +25,7 @@ async fn a_shadow_with_the_rights_that_are_shipped_reports_and_writes_nothing_el
     let site = Site::start().await?;
     let before = site.service().await?;
     let manager = site.run(SHADOW, &["--shadow", "--shadow-period=2s"]).await?;
-    let report = site.until_report(&manager, |report| report.cloud_problem.is_none()).await?;
+    let report = site.until_report(&manager, ShadowReport::knows_the_cloud).await?;
     ensure!(report.mode == Mode::Shadow && !report.leader, "{report:#?}");
     ensure!(report.project.as_deref() == Some(site.cloud.estate.project.as_str()), "{report:#?}");
     ensure!(report.services.creates == 1 && !report.is_clean(), "{report:#?}");
