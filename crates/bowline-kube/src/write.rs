@@ -16,9 +16,10 @@ use bowline_cloud::{Fence, Fenced};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Client, Resource,
-    api::{DeleteParams, PatchParams, Preconditions},
+    api::{DeleteParams, Patch, PatchParams, Preconditions},
     core::Request,
 };
+use serde_json::Value;
 
 use self::request::{Answer, Target};
 pub use self::{
@@ -120,7 +121,7 @@ impl Writer {
         let request = Request::new(&target.url)
             .delete(name, &DeleteParams::default().preconditions(exactly))
             .map_err(|error| target.invalid(&error.to_string()))?;
-        match self.send(&target, &Guard::Uid(uid.to_owned()), request).await {
+        match self.send(&target, Some(&Guard::Uid(uid.to_owned())), request).await {
             Ok(_) => Ok(Deletion::Deleted),
             Err(WriteError::Gone { .. }) => Ok(Deletion::AlreadyGone),
             Err(error) => Err(error),
@@ -165,6 +166,32 @@ impl Writer {
         self.change::<K>(namespace, name, "status", guard, change).await
     }
 
+    /// Puts the fields of `content` into an object that is `manager`'s own, by server-side apply, and makes it if it is not
+    /// there. No guard: for what is written from no look at the object, and where the last word of whoever leads counts.
+    ///
+    /// # Errors
+    ///
+    /// See [`WriteError`].
+    pub async fn apply<K>(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        manager: &str,
+        content: Value,
+    ) -> Result<Written, WriteError>
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        let target = Target::of::<K>("patch", namespace, name, "");
+        let params = PatchParams::apply(manager).force();
+        let request = Request::new(&target.url)
+            .patch(name, &params, &Patch::Apply(content))
+            .map_err(|error| target.invalid(&error.to_string()))?;
+        let Answer { resource_version } = self.send(&target, None, request).await?;
+        Ok(Written::Changed { resource_version })
+    }
+
     async fn change<K>(
         &self,
         namespace: Option<&str>,
@@ -188,7 +215,7 @@ impl Writer {
             subresource => requests.patch_subresource(subresource, name, &params, &patch),
         };
         let request = request.map_err(|error| target.invalid(&error.to_string()))?;
-        let Answer { resource_version } = self.send(&target, guard, request).await?;
+        let Answer { resource_version } = self.send(&target, Some(guard), request).await?;
         Ok(Written::Changed { resource_version })
     }
 
@@ -197,7 +224,7 @@ impl Writer {
     async fn send(
         &self,
         target: &Target,
-        guard: &Guard,
+        guard: Option<&Guard>,
         mut request: http::Request<Vec<u8>>,
     ) -> Result<Answer, WriteError> {
         self.fence.check()?;

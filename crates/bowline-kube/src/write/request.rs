@@ -59,7 +59,7 @@ impl Target {
 pub(super) async fn perform(
     client: &Client,
     target: &Target,
-    guard: &Guard,
+    guard: Option<&Guard>,
     request: http::Request<Vec<u8>>,
 ) -> Result<Answer, WriteError> {
     let json_patch = is_json_patch(&request);
@@ -103,14 +103,16 @@ fn has_no_causes(status: &Status) -> bool {
 
 fn classify(
     target: &Target,
-    guard: &Guard,
+    guard: Option<&Guard>,
     code: StatusCode,
     status: &Status,
     retry_after: Option<Duration>,
 ) -> WriteError {
     let (what, message) = (target.what.clone(), status.message.clone());
     match (code.as_u16(), guard) {
-        (409 | 422, Guard::Uid(uid)) if is_another(status) => WriteError::Replaced { what, uid: uid.clone() },
+        (409 | 422, Some(Guard::Uid(uid))) if is_another(status) => {
+            WriteError::Replaced { what, uid: uid.clone() }
+        }
         (409, _) => WriteError::Conflict { what, message },
         // Only the API server may say that an object is gone; a proxy that knows no route does not know.
         (404, _) if status.reason == "NotFound" => WriteError::Gone { what },
