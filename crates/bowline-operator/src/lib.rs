@@ -5,6 +5,7 @@
 //! errors.
 
 pub mod api;
+pub mod apply;
 pub mod config;
 pub mod feature_gates;
 pub mod flags;
