@@ -13,6 +13,7 @@ pub mod images;
 pub mod infrastructure;
 pub mod platform;
 pub mod proxy;
+pub mod render;
 pub mod rollout;
 pub mod tls;
 pub mod trust;
