@@ -11,6 +11,7 @@ pub mod flags;
 pub mod hash;
 pub mod images;
 pub mod infrastructure;
+pub mod migration;
 pub mod platform;
 pub mod proxy;
 pub mod rollout;
