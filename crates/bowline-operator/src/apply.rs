@@ -14,7 +14,7 @@ mod prepare;
 #[cfg(test)]
 mod tests;
 
-pub use self::compare::{differs, is_immutable};
+pub use self::compare::differs;
 pub use self::execute::{Applied, Applier, ApplyError, Done, Target};
 pub use self::id::{KINDS, Kind, ObjectId, UnknownKind, kind_of};
 pub use self::inventory::{Entry, INVENTORY_KEY, Inventory, InventoryError, inventory_name};

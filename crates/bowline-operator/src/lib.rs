@@ -13,6 +13,7 @@ pub mod hash;
 pub mod images;
 pub mod infrastructure;
 pub mod migration;
+pub mod observe;
 pub mod platform;
 pub mod proxy;
 pub mod render;

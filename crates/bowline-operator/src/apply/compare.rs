@@ -1,4 +1,4 @@
-//! What a dry run says: whether a write would change anything, and whether it is refused because a field cannot change.
+//! What a dry run says: whether a write would change anything.
 
 use kube::api::DynamicObject;
 use serde_json::Value;
@@ -20,13 +20,4 @@ fn without_noise(object: &DynamicObject) -> Value {
     // Where the object says which kind it is depends on who answered.
     object.types = None;
     serde_json::to_value(&object).unwrap_or(Value::Null)
-}
-
-/// Whether a refusal means that a field cannot be changed: a selector, the role of a binding, the data of an immutable
-/// ConfigMap. The words are the API server's; it has no reason of its own for this.
-#[must_use]
-pub fn is_immutable(message: &str) -> bool {
-    ["field is immutable", "cannot change roleRef", "immutable after creation", "may not be changed"]
-        .iter()
-        .any(|words| message.contains(words))
 }

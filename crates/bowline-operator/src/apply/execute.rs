@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     ApplyStep, Entry, Inventory, InventoryError, ObjectId, Plan, Preview, Seen, Unfit, differs,
-    inventory_name, is_immutable, kind_of, plan, prepare,
+    inventory_name, kind_of, plan, prepare,
 };
 use crate::api::FIELD_MANAGER;
 use crate::render::Object;
@@ -237,7 +237,7 @@ impl Applier {
                 self.settle(id, settled);
                 Ok(Preview::Same)
             }
-            Err(WriteError::Invalid { message, .. }) if is_immutable(&message) => Ok(Preview::Immutable),
+            Err(WriteError::Invalid { .. }) => Ok(Preview::Refused),
             Err(error) => Err(error.into()),
         }
     }

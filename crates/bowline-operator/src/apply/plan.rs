@@ -14,8 +14,9 @@ pub enum Preview {
     Same,
     /// It would change something.
     Changes,
-    /// It is refused, because a field cannot be changed: only another object can have the new value.
-    Immutable,
+    /// It is refused: a field cannot be changed, or what somebody else made of the object does not go with what is wanted.
+    /// Then only another object can be as wanted, if that can be made at all.
+    Refused,
 }
 
 /// One object as it was found.
@@ -118,7 +119,7 @@ impl Plan {
         match preview {
             Some(Preview::Same) => {}
             None | Some(Preview::Changes) => self.steps.push(ApplyStep::Update { id: id.clone(), uid }),
-            Some(Preview::Immutable) => self.steps.push(ApplyStep::Recreate { id: id.clone(), uid }),
+            Some(Preview::Refused) => self.steps.push(ApplyStep::Recreate { id: id.clone(), uid }),
         }
     }
 

@@ -65,7 +65,7 @@ fn drift_is_repaired_on_the_very_object_that_was_seen() {
     let inventory = recorded(&[(&deployment, Some("u1"))]);
     for (preview, step) in [
         (Preview::Changes, ApplyStep::Update { id: deployment.clone(), uid: "u1".to_owned() }),
-        (Preview::Immutable, ApplyStep::Recreate { id: deployment.clone(), uid: "u1".to_owned() }),
+        (Preview::Refused, ApplyStep::Recreate { id: deployment.clone(), uid: "u1".to_owned() }),
     ] {
         let found = [(&deployment, seen(live("u1", Some("main")), Some(preview)))];
         assert_eq!(planned(&[&deployment], &found, &inventory).steps, [step]);
