@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// An object that shall exist.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Object {
     /// As in manifests: `apps/v1`, or `v1` for the core.
     pub api_version: String,
@@ -128,6 +128,13 @@ impl Object {
         if let Some(there) = there.as_object_mut() {
             there.extend(labels.iter().map(|(key, value)| (key.clone(), Value::String(value.clone()))));
         }
+    }
+}
+
+/// Who it is; what is in it may be a secret.
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object({self})")
     }
 }
 
