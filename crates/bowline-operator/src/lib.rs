@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod apply;
+pub mod command;
 pub mod config;
 pub mod feature_gates;
 pub mod flags;
@@ -14,6 +15,8 @@ pub mod images;
 pub mod infrastructure;
 pub mod migration;
 pub mod observe;
+pub mod openshift;
+pub mod operate;
 pub mod platform;
 pub mod proxy;
 pub mod render;

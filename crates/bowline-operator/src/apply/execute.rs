@@ -276,9 +276,15 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn perform(mut self, steps: &[ApplyStep]) -> Result<Applied, ApplyError> {
+        let is_namespace =
+            |step: &&ApplyStep| matches!(step, ApplyStep::Create(id) if id.kind == "Namespace");
+        // The inventory may be in one of them. They are never removed, so nothing is lost if they are recorded later.
+        for step in steps.iter().filter(is_namespace) {
+            self.step(step).await?;
+        }
         self.save().await?;
         let mut outcome = Ok(());
-        for step in steps {
+        for step in steps.iter().filter(|step| !is_namespace(step)) {
             outcome = self.step(step).await;
             if outcome.is_err() {
                 break;

@@ -72,7 +72,7 @@ pub fn wishes(spec: &CloudControllerManagerSpec) -> Wishes {
 }
 
 /// The data of an object; `None` if there is no such object.
-pub type Data = Option<BTreeMap<String, Vec<u8>>>;
+pub(super) type Data = Option<BTreeMap<String, Vec<u8>>>;
 
 /// What was found for each wish; nothing was looked for where nothing was named.
 #[derive(Clone, Default, PartialEq, Eq)]
