@@ -14,6 +14,8 @@ use crate::rollout::Condition;
 /// All that a decision is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
+    /// The name of the object.
+    pub name: &'a str,
     /// What is asked for.
     pub spec: &'a CloudControllerManagerSpec,
     /// What was answered last. Everything in it may be lost or old.
@@ -34,6 +36,8 @@ pub struct Decision {
     /// What our manager may do from now on: objects are rendered for it, and applied *after* all steps succeeded. If a step
     /// fails, nothing is applied in this pass.
     pub mode: ManagerMode,
+    /// Our objects stay as they are: nothing is applied or pruned. The mode is what runs.
+    pub hold: bool,
     /// What to do, in this order; the first that fails ends the pass.
     pub steps: Vec<Step>,
     /// What to tell as events of the object.
@@ -85,7 +89,7 @@ pub enum Step {
         /// Its UID.
         uid: String,
     },
-    /// Remove that taint, if it is there, and the annotation.
+    /// Remove that taint, if it is there. The annotation stays.
     UntaintNode {
         /// The node.
         name: String,

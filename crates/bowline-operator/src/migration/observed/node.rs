@@ -35,9 +35,8 @@ pub struct NodeFacts {
     pub provider_id: Option<String>,
     /// Whether it has `node.cloudprovider.kubernetes.io/uninitialized`.
     pub uninitialized: bool,
-    /// Whether the operator has added that taint, by [`NodeFacts::TAINTED_BY`].
-    pub tainted_by_us: bool,
-    /// When the operator added it, from the same annotation.
+    /// When the operator added that taint last, by [`NodeFacts::TAINTED_BY`]. It stays when the taint goes: a node that was
+    /// given up is known by it.
     pub tainted_at: Option<Timestamp>,
     /// `alpha.kubernetes.io/provided-node-ip`.
     pub provided_node_ip: Option<String>,
@@ -61,6 +60,8 @@ pub struct NodeFacts {
     pub instance_type: Option<String>,
     /// Whether it has an annotation of Cluster API (`cluster.x-k8s.io/machine`).
     pub cluster_api: bool,
+    /// What k3s or RKE2 was started with on it, by `k3s.io/node-args` or `rke2.io/node-args`.
+    pub node_args: Option<Vec<String>>,
     /// What a person says of its kubelet, by [`NodeFacts::DECLARED`].
     pub declared: Option<String>,
 }
@@ -101,7 +102,7 @@ impl NodeFacts {
         }
         let has_ip = self.addresses.iter().any(|address| !address.starts_with("Hostname="));
         let by_kubelet = self.addresses_writer.as_deref().map(|writer| writer == KUBELET);
-        if self.uninitialized && !self.tainted_by_us || by_kubelet == Some(false) {
+        if self.uninitialized && self.tainted_at.is_none() || by_kubelet == Some(false) {
             return KubeletEvidence::External;
         }
         match (self.provided_node_ip.is_some(), has_ip, by_kubelet) {

@@ -106,7 +106,8 @@ impl PodFacts {
     }
 }
 
-/// Our manager.
+/// Our manager. It is there as long as the workload or any pod of it is; with pods alone, its mode is
+/// [`ManagerMode::Absent`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OurWorkload {
     /// Which.
