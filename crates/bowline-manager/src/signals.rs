@@ -43,6 +43,13 @@ impl Signals {
         Ok(signals)
     }
 
+    /// Takes note of a signal as if it had come: for a part of a process that another part ends.
+    pub fn note(&self, signal: StopSignal) {
+        if self.first.set(signal).is_ok() {
+            self.asked.cancel();
+        }
+    }
+
     /// Waits for the first signal.
     pub async fn received(&self) -> StopSignal {
         self.asked.cancelled().await;

@@ -3,7 +3,6 @@
 //! A pass observes, decides, executes the steps of the decision, applies what is rendered, and writes the status once, if it is
 //! another one. A crash between any two of these loses nothing: every step is idempotent.
 
-mod interim;
 mod marks;
 mod metrics;
 mod options;
@@ -14,12 +13,12 @@ mod report;
 mod rivals;
 mod status;
 mod steps;
-mod uninstall;
 mod watches;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::marks::VERSION;
 pub use self::metrics::OperatorMetrics;
 pub use self::options::{Election, Options};
 pub use self::pass::{Key, Operator};
@@ -27,4 +26,3 @@ pub use self::problem::Problem;
 pub use self::process::{StartError, run};
 pub use self::rivals::rival;
 pub use self::status::{Found, Workload, status};
-pub use self::uninstall::{Removal, removal};

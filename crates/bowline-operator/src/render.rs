@@ -4,6 +4,8 @@ mod agent;
 mod config;
 mod error;
 mod facts;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod flags;
 mod hardening;
 mod metrics;

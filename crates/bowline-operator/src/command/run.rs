@@ -8,6 +8,7 @@ use std::time::Duration;
 use bowline_manager::exit::Exit;
 use bowline_manager::flags::GoDuration;
 use bowline_manager::logging::{self, LogFormat, LoggingOptions};
+use bowline_manager::signals::Signals;
 use clap::Args;
 
 use crate::operate::{self, Election, Options};
@@ -116,7 +117,10 @@ pub fn run(arguments: Arguments, version: &str) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return complain(&error),
     };
-    let ended = runtime.block_on(operate::run(options));
+    let ended = runtime.block_on(async {
+        let signals = Signals::listen().map_err(|error| format!("cannot listen for signals: {error}"))?;
+        operate::run(options, signals).await.map_err(|error| error.to_string())
+    });
     runtime.shutdown_timeout(RUNTIME_END);
     match ended {
         Ok(exit) => exit.into(),

@@ -11,6 +11,7 @@ use crate::migration::{NodeFacts, Readiness};
 const PROVIDED_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 const MACHINE: &str = "cluster.x-k8s.io/machine";
+const NODE_ARGS: [&str; 2] = ["k3s.io/node-args", "rke2.io/node-args"];
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 /// What is known of a node. For how long its addresses have been the same is another's to say.
@@ -25,7 +26,6 @@ pub fn node_facts(node: Node) -> NodeFacts {
         created_at: metadata.creation_timestamp.as_ref().map(|time| time.0),
         provider_id: spec.provider_id.filter(|id| !id.is_empty()),
         uninitialized: spec.taints.iter().flatten().any(|taint| taint.key == NodeFacts::TAINT),
-        tainted_by_us: tainted_at.is_some(),
         tainted_at: tainted_at.and_then(|text| text.parse().ok()),
         provided_node_ip: annotation(PROVIDED_IP),
         provider_id_writer: writer_of(&metadata, "/f:spec/f:providerID"),
@@ -38,6 +38,7 @@ pub fn node_facts(node: Node) -> NodeFacts {
         os_image: status.node_info.as_ref().map(|info| info.os_image.clone()).unwrap_or_default(),
         instance_type: metadata.labels.as_ref().and_then(|all| all.get(INSTANCE_TYPE)).cloned(),
         cluster_api: annotation(MACHINE).is_some(),
+        node_args: NODE_ARGS.into_iter().find_map(annotation).and_then(|text| serde_json::from_str(&text).ok()),
         declared: annotation(NodeFacts::DECLARED),
         name: metadata.name.unwrap_or_default(),
         uid: metadata.uid.unwrap_or_default(),

@@ -144,9 +144,9 @@ fn kind_of(metadata: &ObjectMeta) -> Option<crate::api::MigrationKind> {
     serde_json::from_value(serde_json::Value::String(text.clone())).ok()
 }
 
-/// The version that a label says, or else the tag of the image.
+/// The version that it was made for, or else the tag of the image.
 fn version_of(metadata: &ObjectMeta, template: &PodTemplateSpec) -> String {
-    let label = metadata.labels.as_ref().and_then(|all| all.get("app.kubernetes.io/version"));
+    let label = metadata.annotations.as_ref().and_then(|all| all.get(crate::operate::VERSION));
     let image = template.spec.as_ref().and_then(|spec| spec.containers.first()?.image.as_deref());
     let tag = image.and_then(|image| image.rsplit('/').next()?.split_once(':')).map(|(_, tag)| tag);
     label.map(String::as_str).or(tag).unwrap_or_default().to_owned()

@@ -7,6 +7,9 @@ use crate::api::MigrationKind;
 use crate::migration::{ManagerMode, OurWorkload};
 use crate::render::{self, Object};
 
+/// The annotation of our workload with the version that it was made for.
+pub(crate) const VERSION: &str = "bowline.dev/version";
+
 /// The mode as objects are rendered for it; `None` is: nothing shall run.
 pub(super) fn rendered(mode: ManagerMode) -> Option<render::ManagerMode> {
     match mode {
@@ -30,10 +33,11 @@ pub(super) fn controllers(mode: ManagerMode, asked: &[String]) -> Vec<String> {
 }
 
 /// Marks workloads and their pods.
-pub(super) fn mark(objects: &mut [Object], mode: ManagerMode, kind: Option<MigrationKind>) {
+pub(super) fn mark(objects: &mut [Object], mode: ManagerMode, kind: Option<MigrationKind>, version: &str) {
     let workloads = objects.iter_mut().filter(|object| matches!(object.kind.as_str(), "Deployment" | "DaemonSet"));
     for object in workloads {
         annotate(&mut object.body, ManagerMode::ANNOTATION, mode.name());
+        annotate(&mut object.body, VERSION, version);
         if let Some(kind) = kind.and_then(|kind| serde_json::to_value(kind).ok()) {
             annotate(&mut object.body, OurWorkload::KIND, kind.as_str().unwrap_or_default());
         }

@@ -16,22 +16,20 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::interim::decide;
 use super::marks::{controllers, mark, rendered};
 use super::metrics::OperatorMetrics;
 use super::report::Reporter;
 use super::steps::Steps;
-use super::uninstall::{Removal, removal};
 use super::{Found, Problem, Workload, rival, status};
-use crate::api::{CloudControllerManager, FINALIZER};
+use crate::api::{CloudControllerManager, CloudControllerManagerStatus, FINALIZER, OWNER_LABEL};
 use crate::apply::{Applied, Applier, ObjectId, Target, inventory_name};
-use crate::migration::{Answer, Case, Decision, Observed, Timings};
+use crate::migration::{Answer, Case, Decision, Observed, Timings, Uninstall, decide, uninstall};
 use crate::observe::{
     ClusterLook, Gatherer, InputProblem, Inputs, Known, fetch, last_good, look_at_cluster, read_inputs, wishes,
 };
 use crate::openshift::OpenShift;
 use crate::render::{ClusterFacts, RenderedConfig, config_name, plain, shadow_name, shadow_report_name};
-use crate::rollout::{FailureWindow, Pass, Rollout, Verdict, daemon_set_rollout, deployment_rollout};
+use crate::rollout::{FailureWindow, OperatorStatus, Pass, Rollout, Verdict, daemon_set_rollout, deployment_rollout};
 
 /// What is worked on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,6 +215,12 @@ impl Operator {
         let decision = work.decision.insert(self.decide(resource, &observed));
         let steps = Steps { client: &self.client, writer: &self.writer, now: self.clock.now() };
         steps.execute(&decision.steps).await?;
+        for violation in &decision.violations {
+            warn!(name, ?violation, "a step that would have broken a rule was left out; this is a bug");
+        }
+        if decision.hold {
+            return Ok(());
+        }
         let facts = self.facts(&cluster, &observed, &inputs);
         let applied = self.apply(resource, decision, &facts).await?;
         work.config_hash = inputs.config.map(|config| config.hash);
@@ -268,21 +272,24 @@ impl Operator {
         observed.preflight.config = match (problem, &config) {
             (Some(problem), _) if problem.is_of_config() => Answer::Fail(problem.to_string()),
             (_, Some(_)) => Answer::Pass("it can be read".to_owned()),
-            (_, None) => Answer::NotAsked,
+            (_, None) => Answer::Pass("none is named, so none is read".to_owned()),
         };
         observed
     }
 
     fn decide(&self, resource: &CloudControllerManager, observed: &Observed) -> Decision {
         let status = resource.status.clone().unwrap_or_default();
-        let case = Case {
-            spec: &resource.spec,
-            status: &status,
-            observed,
-            now: self.clock.now(),
-            timings: &self.timings,
-        };
-        decide(case)
+        decide(&self.case(resource, &status, observed))
+    }
+
+    fn case<'a>(
+        &'a self,
+        resource: &'a CloudControllerManager,
+        status: &'a CloudControllerManagerStatus,
+        observed: &'a Observed,
+    ) -> Case<'a> {
+        let name = resource.metadata.name.as_deref().unwrap_or_default();
+        Case { name, spec: &resource.spec, status, observed, now: self.clock.now(), timings: &self.timings }
     }
 
     fn facts(&self, cluster: &ClusterLook, observed: &Observed, inputs: &Inputs) -> ClusterFacts {
@@ -309,7 +316,8 @@ impl Operator {
             Some(mode) => plain(&spec, &name, mode, facts)?,
             None => Vec::new(),
         };
-        mark(&mut objects, decision.mode, decision.status.kind);
+        let version = spec.version.as_deref().unwrap_or(&self.version);
+        mark(&mut objects, decision.mode, decision.status.kind, version);
         let kept: BTreeSet<ObjectId> =
             decision.keep_configs.iter().flat_map(|config| config_ids(&spec.namespace, config)).collect();
         let target = Target { owner: &name, namespace: &spec.namespace };
@@ -357,44 +365,55 @@ impl Operator {
     }
 
     async fn try_remove(&self, resource: &CloudControllerManager) -> Result<Outcome, Problem> {
-        let unread = self.gatherer.unread();
-        if !unread.is_empty() {
-            return Err(Problem::unread(&unread));
-        }
-        let verdict = removal(&resource.spec, &self.gatherer.services(), &self.gatherer.nodes());
+        let cluster = look_at_cluster(&self.client).await.map_err(Problem::read("the cluster's version"))?;
+        let observed = self.observe(resource, &cluster, None, None).await;
+        let status = resource.status.clone().unwrap_or_default();
+        let verdict = uninstall(&self.case(resource, &status, &observed));
         self.tell_removal(resource, &verdict).await?;
-        if matches!(verdict, Removal::Refused { .. }) || resource.spec.paused {
-            return Ok(Outcome::RetryAfter(self.resync));
-        }
-        let (name, namespace) = (resource.name_any(), resource.spec.namespace.clone());
-        let target = Target { owner: &name, namespace: &namespace };
-        // The pods first: they need their rights to give the Lease back.
-        let inventory = self.applier.inventory(target).await?;
-        let is_workload = |id: &&ObjectId| matches!(id.kind.as_str(), "Deployment" | "DaemonSet");
-        let rest: BTreeSet<ObjectId> =
-            inventory.entries().iter().map(|entry| &entry.id).filter(|id| !is_workload(id)).cloned().collect();
-        let applied = self.applier.apply(target, Vec::new(), &rest).await?;
-        self.note(resource, &applied);
-        if !applied.awaited.is_empty() || self.has_pods(&name, &namespace).await? {
+        let steps = match verdict {
+            Uninstall::Refused { .. } => return Ok(Outcome::RetryAfter(self.resync)),
+            _ if resource.spec.paused => return Ok(Outcome::RetryAfter(self.resync)),
+            Uninstall::Stopping { steps, .. } => steps,
+            Uninstall::Removable => Vec::new(),
+        };
+        let execute = Steps { client: &self.client, writer: &self.writer, now: self.clock.now() };
+        execute.execute(&steps).await?;
+        let is_gone = self.remove_objects(resource).await?;
+        if !is_gone {
             return Ok(Outcome::RetryAfter(self.timings.look));
         }
-        let applied = self.applier.apply(target, Vec::new(), &BTreeSet::new()).await?;
-        self.note(resource, &applied);
-        if !applied.awaited.is_empty() {
-            return Ok(Outcome::RetryAfter(self.timings.look));
-        }
-        self.forget_inventory(&name, &namespace).await?;
         let mut finalizers = resource.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|finalizer| finalizer != FINALIZER);
         self.set_finalizers(resource, &finalizers).await?;
+        let name = resource.name_any();
         self.failures().remove(&name);
         info!(name, "removed");
         Ok(Outcome::Done)
     }
 
+    /// Removes what the inventory lists; whether it is all gone. The pods go first: they need their rights to give the Lease
+    /// back.
+    async fn remove_objects(&self, resource: &CloudControllerManager) -> Result<bool, Problem> {
+        let (name, namespace) = (resource.name_any(), resource.spec.namespace.clone());
+        let target = Target { owner: &name, namespace: &namespace };
+        let inventory = self.applier.inventory(target).await?;
+        let is_workload = |id: &&ObjectId| matches!(id.kind.as_str(), "Deployment" | "DaemonSet");
+        let rest: BTreeSet<ObjectId> =
+            inventory.entries().iter().map(|entry| &entry.id).filter(|id| !is_workload(id)).cloned().collect();
+        for kept in [rest, BTreeSet::new()] {
+            let applied = self.applier.apply(target, Vec::new(), &kept).await?;
+            self.note(resource, &applied);
+            if !applied.awaited.is_empty() || self.has_pods(&name, &namespace).await? {
+                return Ok(false);
+            }
+        }
+        self.forget_inventory(&name, &namespace).await?;
+        Ok(true)
+    }
+
     async fn has_pods(&self, name: &str, namespace: &str) -> Result<bool, Problem> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        let selector = ListParams::default().labels(&format!("{}={name}", crate::api::OWNER_LABEL));
+        let selector = ListParams::default().labels(&format!("{}={name}", OWNER_LABEL));
         let pods = pods.list(&selector).await.map_err(Problem::read("pods of the manager"))?;
         Ok(!pods.items.is_empty())
     }
@@ -409,21 +428,22 @@ impl Operator {
         Ok(())
     }
 
-    async fn tell_removal(&self, resource: &CloudControllerManager, verdict: &Removal) -> Result<(), Problem> {
-        let message = verdict.message();
-        let mut new = resource.status.clone().unwrap_or_default();
-        let mut conditions = crate::rollout::OperatorStatus { conditions: new.conditions, versions: Vec::new() };
-        let now = self.clock.now();
-        let (reason, is_refused) = match verdict {
-            Removal::Refused { .. } => ("LoadBalancersExist", true),
-            Removal::Allowed { .. } => ("Removing", false),
+    async fn tell_removal(&self, resource: &CloudControllerManager, verdict: &Uninstall) -> Result<(), Problem> {
+        let (reason, message) = match verdict {
+            Uninstall::Refused { message } => ("UninstallRefused", message.as_str()),
+            Uninstall::Stopping { message, .. } => ("Uninstalling", message.as_str()),
+            Uninstall::Removable => ("Uninstalling", "what was installed is being removed"),
         };
+        let is_refused = matches!(verdict, Uninstall::Refused { .. });
+        let mut new = resource.status.clone().unwrap_or_default();
+        let mut conditions = OperatorStatus { conditions: new.conditions, versions: Vec::new() };
+        let now = self.clock.now();
         let said = |yes: bool| if yes { "True" } else { "False" };
-        conditions.set("Progressing", said(!is_refused), reason, &message, now);
-        let action = if is_refused { message.as_str() } else { "" };
+        conditions.set("Progressing", said(!is_refused), reason, message, now);
+        let action = if is_refused { message } else { "" };
         conditions.set("ActionRequired", said(is_refused), reason, action, now);
         new.conditions = conditions.conditions;
-        new.message = Some(message);
+        new.message = Some(message.to_owned());
         let published = self.reporter(resource).publish(new).await;
         published.map_err(|error| Problem::Step { what: "write the status".to_owned(), why: error.to_string() })
     }

@@ -62,9 +62,6 @@ pub enum StartError {
     /// The serving port cannot be had.
     #[error(transparent)]
     Serving(#[from] ServingError),
-    /// The system refuses signal handlers.
-    #[error("cannot listen for signals: {0}")]
-    Signals(std::io::Error),
 }
 
 /// All metrics of the process.
@@ -96,14 +93,13 @@ impl Metrics {
     }
 }
 
-/// Runs the operator to its end.
+/// Runs the operator to its end, which comes with a signal.
 ///
 /// # Errors
 ///
 /// If it cannot start.
-pub async fn run(options: Options) -> Result<Exit, StartError> {
+pub async fn run(options: Options, signals: Signals) -> Result<Exit, StartError> {
     info!(version = options.version, "starting");
-    let signals = Signals::listen().map_err(StartError::Signals)?;
     let config = load_config(options.kubeconfig.as_deref(), None).await?;
     let build = BuildInfo::of(&options.version);
     let (metrics, registry) = Metrics::register(&build);

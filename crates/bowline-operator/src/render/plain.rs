@@ -1,5 +1,8 @@
 //! All objects of a manager on plain Kubernetes, in the order in which they are to be applied.
 
+#[cfg(test)]
+mod tests;
+
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -72,13 +75,15 @@ fn shadow(
     }
     let names = Names::new(spec, name, Part::Shadow);
     let mode = ManagerMode::Shadow;
+    // What both have is the same in both, whoever is applied last.
+    let shared = Names::new(spec, name, Part::Manager);
     let mut all = Vec::new();
-    all.extend(namespace(&names)?);
+    all.extend(namespace(&shared)?);
     all.push(rbac::account(&names)?);
     let grants = rbac::shadow(spec, &shadow_report_name(name));
     all.extend(rbac::objects(&names, &spec.lease_namespace, grants, &rbac::subjects(&names, false))?);
     if let Some(config) = &facts.config {
-        all.push(config::object(spec, name, &names, config)?);
+        all.push(config::object(spec, name, &shared, config)?);
     }
     let pod = ManagerPod { spec, name, mode, facts, names: &names }.template()?;
     all.push(Object::namespaced(&workload::deployment(&names, 1, pod))?);
