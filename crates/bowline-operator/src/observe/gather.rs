@@ -24,9 +24,11 @@ use crate::migration::{LeaseFacts, ManagerWorkload, NodeFacts, Observed, OurWork
 /// The mirror pods of a control plane, as kubeadm and others label them.
 const CONTROL_PLANE_PODS: &str = "tier=control-plane,component in (kube-controller-manager,kube-apiserver)";
 /// Leases of managers that are not where the resource says.
-const OTHER_LEASES: [(&str, &str); 3] = [
+const OTHER_LEASES: [(&str, &str); 5] = [
     ("kube-system", "cloud-controller-manager"),
     ("kube-system", "cloud-provider-extraction-migration"),
+    ("kube-system", "k3s-cloud-controller-manager"),
+    ("kube-system", "rke2-cloud-controller-manager"),
     ("openshift-cloud-controller-manager", "cloud-controller-manager"),
 ];
 
