@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resource};
 use kube::core::ObjectMeta;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An object that shall exist.
 #[derive(Clone, PartialEq, Eq)]
@@ -115,6 +116,26 @@ impl Object {
         kube::core::GroupVersionKind::gvk(self.group(), self.version(), &self.kind)
     }
 
+    /// The pods of a workload; `None` for what has none.
+    #[must_use]
+    pub fn pod_spec(&self) -> Option<PodSpec> {
+        let spec = self.body.pointer("/spec/template/spec")?;
+        serde_json::from_value(spec.clone()).ok()
+    }
+
+    /// Annotates the pods of a workload; other objects stay as they are.
+    pub fn annotate_pods(&mut self, key: &str, value: &str) {
+        let Some(template) = self.body.pointer_mut("/spec/template").and_then(Value::as_object_mut) else {
+            return;
+        };
+        let metadata = template.entry("metadata").or_insert_with(|| json!({}));
+        let Some(metadata) = metadata.as_object_mut() else { return };
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(key.to_owned(), Value::String(value.to_owned()));
+        }
+    }
+
     /// A label's value.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
@@ -124,7 +145,7 @@ impl Object {
     /// Adds labels; those that are there already get the new value.
     pub fn add_labels(&mut self, labels: &BTreeMap<String, String>) {
         let Some(metadata) = self.body.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-        let there = metadata.entry("labels").or_insert_with(|| Value::Object(serde_json::Map::new()));
+        let there = metadata.entry("labels").or_insert_with(|| json!({}));
         if let Some(there) = there.as_object_mut() {
             there.extend(labels.iter().map(|(key, value)| (key.clone(), Value::String(value.clone()))));
         }
@@ -153,10 +174,8 @@ fn nameless<T: Resource>(missing: &'static str) -> ObjectError {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
-    use serde_json::json;
-
     use super::*;
+    use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 
     fn named<T: serde::de::DeserializeOwned>(metadata: &Value) -> T {
         serde_json::from_value(json!({ "metadata": metadata })).unwrap()
