@@ -1,1 +1,3 @@
 //! What a migration decides.
+
+mod model;

@@ -45,8 +45,7 @@ fn one_writer(case: &Case<'_>, decision: &Decision) -> Option<String> {
         return Some("another manager would be started beside ours".to_owned());
     }
     let writers = others(case);
-    let heedless: Vec<_> =
-        writers.iter().filter(|writer| writer.is_certain && !writer.heeds_lease).cloned().collect();
+    let heedless: Vec<_> = writers.iter().filter(|writer| writer.is_heedless()).cloned().collect();
     if decision.mode.acts() && !decision.hold && !heedless.is_empty() {
         return Some(format!("ours would write beside another: {}", describe(&heedless)));
     }

@@ -77,7 +77,8 @@ fn stop(view: &View<'_>) -> Draft {
 /// Services whose load balancers the previous writer would not find, and that nobody has accepted.
 fn unfindable<'a>(view: &View<'a>) -> Vec<&'a ServiceFacts> {
     let known = |service: &ServiceFacts| {
-        let before = view.snapshot.and_then(|snapshot| snapshot.service_uids.get(&service.key()));
+        let before = view.snapshot.filter(|snapshot| !snapshot.late);
+        let before = before.and_then(|snapshot| snapshot.service_uids.get(&service.key()));
         before == Some(&service.uid)
     };
     let can_find = |service: &ServiceFacts| match view.kind {
