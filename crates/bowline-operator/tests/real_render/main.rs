@@ -9,4 +9,5 @@
 mod definition;
 mod objects;
 mod policies;
+mod rights;
 mod site;
