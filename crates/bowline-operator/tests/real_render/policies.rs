@@ -98,3 +98,47 @@ async fn azure_knows_timeouts_from_4_to_100_and_leaves_old_ones() -> anyhow::Res
     before.annotate("old", &json!({ "other": "x" })).await.unwrap();
     Ok(())
 }
+
+/// Labels a Node as Azure's agent would, with a token of a pod on `from`, if any.
+async fn label_as_agent(
+    client: &kube::Client,
+    node: &str,
+    from: Option<&str>,
+) -> anyhow::Result<Result<(), String>> {
+    let mut request = http::Request::patch(format!("/api/v1/nodes/{node}"))
+        .header("Content-Type", "application/merge-patch+json")
+        .header("Impersonate-User", format!("system:serviceaccount:{MANAGED_NAMESPACE}:cloud-node-manager"))
+        .header("Impersonate-Group", "system:masters");
+    if let Some(from) = from {
+        request = request.header("Impersonate-Extra-authentication.kubernetes.io%2Fnode-name", from);
+    }
+    let patch = json!({ "metadata": { "labels": { "from": from.unwrap_or("nowhere") } } });
+    let request = request.body(serde_json::to_vec(&patch)?)?;
+    Ok(match client.request::<Value>(request).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) => Err(status.message.clone()),
+        Err(other) => return Err(other.into()),
+    })
+}
+
+#[tokio::test]
+async fn azures_agents_change_the_node_that_they_run_on_and_no_other() -> anyhow::Result<()> {
+    services("Azure").await?;
+    let client = client().await?;
+    let nodes: Api<k8s_openapi::api::core::v1::Node> = Api::all(client.clone());
+    for name in ["agent-a", "agent-b"] {
+        let node = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
+        nodes.create(&PostParams::default(), &node).await?;
+    }
+    let said = eventually("an agent without a node is refused", async || {
+        Ok(label_as_agent(&client, "agent-a", None).await?.err())
+    })
+    .await?;
+    assert!(said.contains("must belong to a pod on a node"), "{said}");
+    let said = label_as_agent(&client, "agent-b", Some("agent-a")).await?.unwrap_err();
+    assert!(said.contains("the Node that it runs on, and no other"), "{said}");
+    label_as_agent(&client, "agent-a", Some("agent-a")).await?.unwrap();
+    let patch = json!({ "metadata": { "labels": { "from": "somebody-else" } } });
+    nodes.patch("agent-b", &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    Ok(())
+}
