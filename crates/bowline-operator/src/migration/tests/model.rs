@@ -23,7 +23,7 @@ const KINDS: [MigrationKind; 5] = [
 
 /// How many runs there are of each kind, half of them with a way back. `BOWLINE_MODEL_RUNS` asks for more.
 fn runs() -> u64 {
-    std::env::var("BOWLINE_MODEL_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+    std::env::var("BOWLINE_MODEL_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(250)
 }
 
 /// For how many seconds things go wrong, and how many there are for all to end well.

@@ -52,7 +52,7 @@ impl World {
             decision.status.phase, decision.mode, decision.hold, decision.steps, decision.message
         );
         if self.log.last().is_none_or(|last| !last.ends_with(&told)) {
-            self.note(told);
+            self.note(&told);
         }
         self.execute(decision);
     }
@@ -75,7 +75,7 @@ impl World {
         let has_acted = self.stored.cluster_name.is_some() || decision.mode.acts();
         self.stored.cluster_name = has_acted.then(|| "test".to_owned());
         self.stored.migration = Some(decision.status);
-        if self.status().phase == Phase::Blocked && self.setting.accepts && self.now.is_multiple_of(5) {
+        if self.phase() == Phase::Blocked && self.setting.accepts && self.now.is_multiple_of(5) {
             self.accept_all();
         }
     }

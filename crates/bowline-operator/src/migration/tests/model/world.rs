@@ -168,6 +168,10 @@ impl World {
         self.stored.migration.clone().unwrap_or_default()
     }
 
+    pub(super) fn phase(&self) -> Phase {
+        self.stored.migration.as_ref().map(|status| status.phase).unwrap_or_default()
+    }
+
     pub(crate) fn lose_a_load_balancer(&mut self) {
         self.services[0].balancers.clear();
     }
@@ -197,7 +201,7 @@ impl World {
         self.longest_gap = self.longest_gap.max(self.gap);
     }
 
-    pub(super) fn note(&mut self, text: String) {
+    pub(super) fn note(&mut self, text: &str) {
         self.log.push(format!("{:>5} {text}", self.now));
     }
 
@@ -346,7 +350,9 @@ impl World {
 
     /// The person does, now and then, one thing that is asked for.
     fn person(&mut self) {
-        if !self.now.is_multiple_of(7) || self.status().steps.iter().all(|step| step.done) {
+        if !self.now.is_multiple_of(7)
+            || self.stored.migration.iter().flat_map(|status| &status.steps).all(|step| step.done)
+        {
             return;
         }
         let now = self.now;
@@ -414,7 +420,7 @@ impl World {
             }
             _ => self.older = self.stored.clone(),
         }
-        self.note(format!("trouble {what}"));
+        self.note(&format!("trouble {what}"));
     }
 
     /// The operator starts anew: what it has watched is forgotten.
@@ -464,13 +470,13 @@ impl World {
 
     /// Whether nothing has changed for so long that nothing will.
     pub(crate) fn is_settled(&mut self) -> bool {
-        let status = self.status();
-        let may_end = matches!(status.phase, Phase::Steady | Phase::Previous | Phase::Blocked);
+        let phase = self.phase();
+        let may_end = matches!(phase, Phase::Steady | Phase::Previous | Phase::Blocked);
         let waits_for_way_back = self.setting.rollback_at.is_some_and(|at| self.now < at + 60);
         if !may_end || waits_for_way_back {
             self.still_since = self.now;
         }
-        let patience = if status.phase == Phase::Blocked { 500 } else { 60 };
+        let patience = if phase == Phase::Blocked { 500 } else { 60 };
         let quiet_since = if self.setting.trouble > 0 { super::CHAOS } else { 0 };
         self.now > self.still_since.max(quiet_since) + patience
     }
