@@ -179,7 +179,7 @@ fn what_looks_the_same_is_so_since_it_was_first_seen() {
     assert_eq!(seen.note("a", 2, after(7)), (Duration::ZERO, false));
 }
 
-fn spec(value: Value) -> CloudControllerManagerSpec {
+fn spec(value: &Value) -> CloudControllerManagerSpec {
     let mut all = json!({ "platform": "OpenStack", "clusterName": "c", "namespace": "n" });
     for (key, value) in value.as_object().unwrap() {
         all[key] = value.clone();
@@ -232,10 +232,10 @@ fn another_credential_is_another_hash_and_none_is_none() {
     assert_ne!(hash("a").hash, hash("b").hash);
     assert_eq!(hash("a"), hash("a"));
     assert!(hash("a").config.is_some());
-    let without = spec(json!({}));
+    let without = spec(&json!({}));
     assert_eq!(read_inputs(&without, &wishes(&without), &Fetched::default()).unwrap(), Inputs::default());
     let upstream =
-        spec(json!({ "platform": "AWS", "manager": "Upstream", "credentials": { "name": "secret" } }));
+        spec(&json!({ "platform": "AWS", "manager": "Upstream", "credentials": { "name": "secret" } }));
     let fetched = Fetched { credentials: data("anything", "x"), ..Fetched::default() };
     assert!(
         read_inputs(&upstream, &wishes(&upstream), &fetched).is_ok(),

@@ -19,7 +19,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn resource(name: &str, born: &str, spec: Value) -> CloudControllerManager {
+fn resource(name: &str, born: &str, spec: &Value) -> CloudControllerManager {
     let mut all = json!({ "platform": "OpenStack", "clusterName": "c" });
     for (key, value) in spec.as_object().unwrap() {
         all[key] = value.clone();
@@ -67,14 +67,14 @@ fn told(status: &CloudControllerManagerStatus, type_: &str) -> String {
 }
 
 fn missing() -> Problem {
-    let spec = resource("x", "2026-01-01T00:00:00Z", json!({ "credentials": { "name": "secret" } })).spec;
+    let spec = resource("x", "2026-01-01T00:00:00Z", &json!({ "credentials": { "name": "secret" } })).spec;
     let problem: InputProblem = read_inputs(&spec, &wishes(&spec), &Fetched::default()).unwrap_err();
     Problem::Input(problem)
 }
 
 #[test]
 fn the_version_is_told_when_the_rollout_is_done_and_not_before() {
-    let resource = resource("main", "2026-01-01T00:00:00Z", json!({}));
+    let resource = resource("main", "2026-01-01T00:00:00Z", &json!({}));
     for (rollout, publish, expected) in [
         (Rollout::Progressing, true, None),
         (Rollout::Complete, false, None),
@@ -91,7 +91,7 @@ fn the_version_is_told_when_the_rollout_is_done_and_not_before() {
 
 #[test]
 fn a_problem_says_what_to_do_and_keeps_what_was_known() {
-    let mut resource = resource("main", "2026-01-01T00:00:00Z", json!({}));
+    let mut resource = resource("main", "2026-01-01T00:00:00Z", &json!({}));
     let (done, running) = (decision(Phase::Steady, true), workload(2, Rollout::Complete));
     let good = Found {
         decision: Some(&done),
@@ -125,7 +125,7 @@ fn a_problem_says_what_to_do_and_keeps_what_was_known() {
 
 #[test]
 fn what_may_pass_is_not_told_at_once_and_what_was_told_stays_until_it_is_over() {
-    let mut resource = resource("main", "2026-01-01T00:00:00Z", json!({}));
+    let mut resource = resource("main", "2026-01-01T00:00:00Z", &json!({}));
     let problem = Problem::Unread("nodes".to_owned());
     let first = status(Found { problem: Some(&problem), ..found(&resource, 1) });
     assert_eq!(
@@ -142,7 +142,7 @@ fn what_may_pass_is_not_told_at_once_and_what_was_told_stays_until_it_is_over() 
 
 #[test]
 fn a_rollout_that_stalls_and_pods_that_are_not_ready_are_told() {
-    let resource = resource("main", "2026-01-01T00:00:00Z", json!({ "namespace": "cloud" }));
+    let resource = resource("main", "2026-01-01T00:00:00Z", &json!({ "namespace": "cloud" }));
     let stalled = workload(0, Rollout::Stalled { message: "no node".to_owned() });
     let status = status(Found { workload: Some(&stalled), ..found(&resource, 1) });
     assert_eq!(
@@ -155,7 +155,7 @@ fn a_rollout_that_stalls_and_pods_that_are_not_ready_are_told() {
 
 #[test]
 fn phases_that_move_are_progress_and_a_pause_is_none() {
-    let waiting = resource("main", "2026-01-01T00:00:00Z", json!({}));
+    let waiting = resource("main", "2026-01-01T00:00:00Z", &json!({}));
     for (phase, expected) in [
         (Phase::Fence, "True/Fence"),
         (Phase::AwaitAdmin, "False/AsExpected"),
@@ -166,13 +166,13 @@ fn phases_that_move_are_progress_and_a_pause_is_none() {
         let status = status(Found { decision: Some(&decision), ..found(&waiting, 1) });
         assert_eq!(told(&status, "Progressing"), expected, "{phase}");
     }
-    let paused = resource("main", "2026-01-01T00:00:00Z", json!({ "paused": true }));
+    let paused = resource("main", "2026-01-01T00:00:00Z", &json!({ "paused": true }));
     assert_eq!(told(&status(found(&paused, 1)), "Progressing"), "False/Paused");
 }
 
 #[test]
 fn conditions_of_the_preflight_come_and_go_with_it() {
-    let mut resource = resource("main", "2026-01-01T00:00:00Z", json!({}));
+    let mut resource = resource("main", "2026-01-01T00:00:00Z", &json!({}));
     let mut with_check = decision(Phase::Preflight, false);
     with_check.conditions = vec![serde_json::from_value(json!({ "type": "CloudReachable", "status": "True", "reason": "Passed", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" })).unwrap()];
     let status_with = status(Found { decision: Some(&with_check), ..found(&resource, 1) });
@@ -185,15 +185,15 @@ fn conditions_of_the_preflight_come_and_go_with_it() {
 
 #[test]
 fn of_two_that_ask_for_the_same_the_younger_is_refused() {
-    let older = resource("z", "2026-01-01T00:00:00Z", json!({}));
-    let younger = resource("a", "2026-01-02T00:00:00Z", json!({ "clusterName": "other" }));
+    let older = resource("z", "2026-01-01T00:00:00Z", &json!({}));
+    let younger = resource("a", "2026-01-02T00:00:00Z", &json!({ "clusterName": "other" }));
     let all = [older.clone(), younger.clone()];
     assert!(rival(&older, &all).is_none());
     let problem = rival(&younger, &all).unwrap();
     assert!(problem.reason() == "Conflicting" && problem.to_string().contains("same Lease"), "{problem}");
-    let same_name = resource("b", "2026-01-02T00:00:00Z", json!({ "leaseName": "mine" }));
+    let same_name = resource("b", "2026-01-02T00:00:00Z", &json!({ "leaseName": "mine" }));
     assert!(rival(&same_name, &all).unwrap().to_string().contains("clusterName c"));
-    let other = resource("c", "2026-01-02T00:00:00Z", json!({ "leaseName": "mine", "clusterName": "mine" }));
+    let other = resource("c", "2026-01-02T00:00:00Z", &json!({ "leaseName": "mine", "clusterName": "mine" }));
     assert!(rival(&other, &all).is_none());
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{report, to_text};
 use crate::api::CloudControllerManager;
 
-fn object(status: serde_json::Value) -> CloudControllerManager {
+fn object(status: &serde_json::Value) -> CloudControllerManager {
     let object = json!({
         "apiVersion": "bowline.dev/v1alpha1",
         "kind": "CloudControllerManager",
@@ -77,7 +77,7 @@ fn an_object_that_nobody_has_looked_at_and_no_object_at_all_are_told_of() {
 #[test]
 fn programs_get_the_same_as_json() {
     let found =
-        report(&object(json!({ "migration": { "phase": "Steady", "kind": "Fresh", "percent": 100 } })));
+        report(&object(&json!({ "migration": { "phase": "Steady", "kind": "Fresh", "percent": 100 } })));
     let json = serde_json::to_value([found]).unwrap();
     assert_eq!(json[0]["phase"], "Steady");
     assert_eq!(json[0]["percent"], 100);
