@@ -194,7 +194,7 @@ fn data(key: &str, text: &str) -> Option<BTreeMap<String, Vec<u8>>> {
 #[test]
 fn what_is_missing_or_wrong_is_named_with_its_key_and_its_line() {
     let spec = spec(
-        json!({ "cloudConfig": { "configMap": { "name": "config" } }, "credentials": { "name": "secret" },
+        &json!({ "cloudConfig": { "configMap": { "name": "config" } }, "credentials": { "name": "secret" },
         "trustedCa": { "name": "ca" } }),
     );
     let wishes = wishes(&spec);
@@ -223,7 +223,7 @@ fn what_is_missing_or_wrong_is_named_with_its_key_and_its_line() {
 #[test]
 fn another_credential_is_another_hash_and_none_is_none() {
     let spec_with = spec(
-        json!({ "cloudConfig": { "inline": "[Global]\nauth-url = https://example.org/v3\n" }, "credentials": { "name": "secret" } }),
+        &json!({ "cloudConfig": { "inline": "[Global]\nauth-url = https://example.org/v3\n" }, "credentials": { "name": "secret" } }),
     );
     let hash = |text: &str| {
         let fetched = Fetched { credentials: data("clouds.yaml", text), ..Fetched::default() };
