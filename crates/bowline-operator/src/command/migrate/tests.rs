@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{report, to_text};
 use crate::api::CloudControllerManager;
 
-fn object(status: serde_json::Value) -> CloudControllerManager {
+fn object(status: &serde_json::Value) -> CloudControllerManager {
     let object = json!({
         "apiVersion": "bowline.dev/v1alpha1",
         "kind": "CloudControllerManager",
@@ -21,13 +21,13 @@ fn now() -> Timestamp {
     "2030-01-01T01:00:00Z".parse().unwrap()
 }
 
-fn text(status: serde_json::Value) -> String {
+fn text(status: &serde_json::Value) -> String {
     to_text(&[report(&object(status))], now())
 }
 
 #[test]
 fn people_read_the_phase_what_it_waits_for_and_the_steps_with_their_commands() {
-    let told = text(json!({
+    let told = text(&json!({
         "platform": "OpenStack",
         "message": "2 steps are to be done by you",
         "conditions": [
@@ -58,7 +58,7 @@ openstack (OpenStack, from InTree): 20% AwaitAdmin, for 30m
 
 #[test]
 fn a_blocked_migration_says_why_and_where() {
-    let told = text(json!({
+    let told = text(&json!({
         "message": "stop all but one",
         "migration": { "phase": "Blocked", "percent": 0, "blocked": "AmbiguousTopology", "cameFrom": "Detect", "since": "2030-01-01T00:59:30Z" },
     }));
@@ -70,14 +70,14 @@ fn a_blocked_migration_says_why_and_where() {
 
 #[test]
 fn an_object_that_nobody_has_looked_at_and_no_object_at_all_are_told_of() {
-    assert!(text(json!({})).contains("the operator has not looked at it yet"));
+    assert!(text(&json!({})).contains("the operator has not looked at it yet"));
     assert_eq!(to_text(&[], now()), "There is no CloudControllerManager in this cluster.\n");
 }
 
 #[test]
 fn programs_get_the_same_as_json() {
     let found =
-        report(&object(json!({ "migration": { "phase": "Steady", "kind": "Fresh", "percent": 100 } })));
+        report(&object(&json!({ "migration": { "phase": "Steady", "kind": "Fresh", "percent": 100 } })));
     let json = serde_json::to_value([found]).unwrap();
     assert_eq!(json[0]["phase"], "Steady");
     assert_eq!(json[0]["percent"], 100);
