@@ -210,7 +210,9 @@ impl Operator {
         let (inputs, problem) = self.inputs(resource).await?;
         let config = inputs.as_ref().and_then(|inputs| inputs.config.clone());
         let observed = self.observe(resource, &cluster, config.as_ref(), problem.as_ref()).await;
-        work.workload = observed.ours.as_ref().map(|ours| Workload {
+        // What only looks is not the manager.
+        let ours = observed.ours.as_ref().filter(|ours| ours.workload.name == name);
+        work.workload = ours.map(|ours| Workload {
             ready: ready_pods(&observed),
             desired: ours.desired,
             rollout: ours.rollout.clone(),
@@ -312,7 +314,7 @@ impl Operator {
             server_minor: Some(cluster.facts.minor),
             config: inputs.config.clone(),
             inputs_hash: inputs.hash.clone(),
-            api_server: None,
+            api_server: cluster.api_server.clone(),
             own_image: self.image.clone(),
         }
     }

@@ -8,6 +8,7 @@ use super::Arguments;
 use crate::api::{
     CloudConfig, CloudControllerManager, CloudControllerManagerSpec, KeyOfObject, PlatformName,
 };
+use crate::config::{ConfigError, validate_openstack};
 use crate::platform::Platform;
 use crate::render::{ClusterFacts, RenderedConfig};
 
@@ -38,6 +39,24 @@ pub enum InputError {
         "there is no cloud-controller-manager for {0}; wanted one of aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere"
     )]
     NoManager(Platform),
+    /// A name that objects cannot have.
+    #[error("{found:?} is no {what}; wanted {wanted}")]
+    Name {
+        /// Of what.
+        what: &'static str,
+        /// The name.
+        found: String,
+        /// What would be one.
+        wanted: &'static str,
+    },
+    /// The cloud configuration is wrong.
+    #[error("{place}: {error}")]
+    Config {
+        /// Where it is.
+        place: String,
+        /// What is wrong, with lines and keys.
+        error: ConfigError,
+    },
     /// Something that only a cluster has.
     #[error(
         "cloudConfig is in {place}, which only the cluster has; wanted --cloud-config FILE with the same text"
@@ -72,7 +91,35 @@ pub(super) fn read(arguments: &Arguments) -> Result<Input, InputError> {
         ..ClusterFacts::default()
     };
     let name = arguments.name.clone().or(name).unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    check_names(&name, &spec.cluster_name)?;
     Ok(Input { name, spec, facts })
+}
+
+/// What the API server would refuse in a cluster.
+fn check_names(name: &str, cluster: &str) -> Result<(), InputError> {
+    let wrong = |what, found: &str, wanted| Err(InputError::Name { what, found: found.to_owned(), wanted });
+    let is_edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_inner = |c: char| is_edge(c) || c == '-';
+    let is_name = name.starts_with(is_edge) && name.ends_with(is_edge) && name.chars().all(is_inner);
+    if !is_name || name.len() > 40 {
+        return wrong(
+            "name",
+            name,
+            "up to 40 lower-case letters, digits and '-', with a letter or digit at both ends",
+        );
+    }
+    let is_edge = |c: char| c.is_ascii_alphanumeric();
+    let is_inner = |c: char| is_edge(c) || "._-".contains(c);
+    let is_cluster =
+        cluster.starts_with(is_edge) && cluster.ends_with(is_edge) && cluster.chars().all(is_inner);
+    if !is_cluster || cluster.len() > 100 {
+        return wrong(
+            "cluster name",
+            cluster,
+            "up to 100 letters, digits, '.', '_' and '-', with a letter or digit at both ends",
+        );
+    }
+    Ok(())
 }
 
 fn text(path: &Path) -> Result<String, InputError> {
@@ -136,23 +183,31 @@ fn overrule(spec: &mut CloudControllerManagerSpec, arguments: &Arguments) -> Res
     Ok(())
 }
 
-/// The configuration: the file's text, else the resource's own.
+/// The configuration: the file's text, else the resource's own. OpenStack's is checked, for a manager that cannot read it
+/// does not start.
 fn config(
     spec: &CloudControllerManagerSpec,
     arguments: &Arguments,
 ) -> Result<Option<RenderedConfig>, InputError> {
-    if let Some(path) = &arguments.cloud_config {
-        return Ok(Some(RenderedConfig::new(text(path)?)));
+    let Some((text, place)) = config_text(spec, arguments)? else { return Ok(None) };
+    if spec.platform == PlatformName::OpenStack {
+        validate_openstack(&text).map_err(|error| InputError::Config { place, error })?;
     }
-    let Some(config) = &spec.cloud_config else { return Ok(None) };
-    match config {
-        CloudConfig { inline: Some(text), .. } => Ok(Some(RenderedConfig::new(text.clone()))),
-        CloudConfig { secret: Some(secret), .. } => {
-            Err(InputError::Elsewhere { place: format!("Secret {}", secret.name) })
-        }
-        CloudConfig { config_map: Some(map), .. } => {
-            Err(InputError::Elsewhere { place: format!("ConfigMap {}", map.name) })
-        }
-        CloudConfig { .. } => Ok(None),
+    Ok(Some(RenderedConfig::new(text)))
+}
+
+fn config_text(
+    spec: &CloudControllerManagerSpec,
+    arguments: &Arguments,
+) -> Result<Option<(String, String)>, InputError> {
+    if let Some(path) = &arguments.cloud_config {
+        return Ok(Some((text(path)?, path.display().to_string())));
+    }
+    let elsewhere = |place| Err(InputError::Elsewhere { place });
+    match spec.cloud_config.clone() {
+        Some(CloudConfig { inline: Some(text), .. }) => Ok(Some((text, "cloudConfig.inline".to_owned()))),
+        Some(CloudConfig { secret: Some(secret), .. }) => elsewhere(format!("Secret {}", secret.name)),
+        Some(CloudConfig { config_map: Some(map), .. }) => elsewhere(format!("ConfigMap {}", map.name)),
+        _nothing => Ok(None),
     }
 }
