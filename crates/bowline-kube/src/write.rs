@@ -5,6 +5,7 @@
 //! Nothing here retries. A timeout does not say whether the write took effect: observe again.
 
 mod change;
+mod dynamic;
 mod error;
 mod request;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use serde_json::Value;
 use self::request::{Answer, Target};
 pub use self::{
     change::{Change, Guard},
+    dynamic::{Attempt, Place},
     error::{WriteClass, WriteError},
 };
 use crate::client::FencedBy;
@@ -172,7 +174,7 @@ impl Writer {
     /// # Errors
     ///
     /// See [`WriteError`].
-    pub async fn apply<K>(
+    pub async fn apply_own<K>(
         &self,
         namespace: Option<&str>,
         name: &str,
@@ -188,7 +190,7 @@ impl Writer {
         let request = Request::new(&target.url)
             .patch(name, &params, &Patch::Apply(content))
             .map_err(|error| target.invalid(&error.to_string()))?;
-        let Answer { resource_version } = self.send(&target, None, request).await?;
+        let resource_version = self.send(&target, None, request).await?.resource_version();
         Ok(Written::Changed { resource_version })
     }
 
@@ -215,7 +217,7 @@ impl Writer {
             subresource => requests.patch_subresource(subresource, name, &params, &patch),
         };
         let request = request.map_err(|error| target.invalid(&error.to_string()))?;
-        let Answer { resource_version } = self.send(&target, Some(guard), request).await?;
+        let resource_version = self.send(&target, Some(guard), request).await?.resource_version();
         Ok(Written::Changed { resource_version })
     }
 

@@ -77,7 +77,7 @@ async fn what_is_applied_is_fenced_and_names_its_manager_and_nothing_of_a_former
     let fence = Arc::new(Switch::default());
     let writer = Writer::new(client, fence.clone(), DEADLINE);
     let content = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
-    let apply = || writer.apply::<ConfigMap>(Some("shop"), "web", "me", content.clone());
+    let apply = || writer.apply_own::<ConfigMap>(Some("shop"), "web", "me", content.clone());
     assert_eq!(apply().await.unwrap_err().class(), WriteClass::Fenced);
     assert_eq!(journal.count(), 0);
     fence.0.store(true, SeqCst);
