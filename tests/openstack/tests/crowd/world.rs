@@ -163,7 +163,7 @@ impl World {
     /// The protocols of all pools.
     pub(crate) fn pool_protocols(&self) -> Vec<String> {
         self.cloud.with(|cloud| {
-            cloud.state().load_balancer.pools.iter().map(|pool| pool.protocol.to_string()).collect()
+            cloud.state().load_balancer.pools.iter().map(|pool| pool.protocol.clone()).collect()
         })
     }
 
