@@ -75,6 +75,8 @@ fn a_manager_that_has_not_started_since_its_flags_changed_is_not_done() {
     assert_eq!(phase, Phase::AwaitAdmin, "{message}");
     scene.observed.control_plane[1].started_at = Some(ago(50));
     assert_eq!(scene.next().0, Phase::Relinquish);
+    scene.observed.control_plane[2].started_at = None;
+    assert_eq!(scene.next().0, Phase::AwaitAdmin, "its old process may still run");
 }
 
 #[test]

@@ -22,13 +22,15 @@ impl World {
             .map(crate::migration::outline::effective_phase)
             .unwrap_or_default();
         let back = phase == Phase::RollingBack;
+        // Until the new process runs, the old one goes on.
+        let slowness = self.random.random_range(3..90);
         let ours_acts = self.ours.is_some();
         match phase {
             Phase::AwaitAdmin | Phase::Relinquish => {
                 if let Some(node) =
                     self.nodes.iter_mut().find(|node| node.inside && node.cut_off_until <= now)
                 {
-                    (node.inside, node.started_at) = (false, now + 5);
+                    (node.inside, node.started_at) = (false, now + slowness);
                 }
             }
             Phase::Nodes => {
