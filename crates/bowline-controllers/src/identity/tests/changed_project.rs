@@ -68,7 +68,8 @@ impl World {
     /// What the last condition says that was written.
     fn told(&self) -> Option<String> {
         let writes = self.server.writes.lock().unwrap();
-        let mut conditions = writes.iter().filter_map(|(_, body)| body.pointer("/status/conditions/0/message"));
+        let mut conditions =
+            writes.iter().filter_map(|(_, body)| body.pointer("/status/conditions/0/message"));
         conditions.next_back().and_then(Value::as_str).map(str::to_owned)
     }
 }
