@@ -88,13 +88,22 @@ pub struct StepFacts {
     pub target: String,
     /// How a set changes, if the step replaces one (safety rail SR-7 guards against emptying it).
     pub set: Option<SetChange>,
+    /// Kinds of objects that go with the target when it is taken away, without steps of their own.
+    pub takes: &'static [&'static str],
 }
 
 impl StepFacts {
     /// A step that does this to that.
     #[must_use]
     pub fn new(verb: Verb, kind: &'static str, target: impl Into<String>) -> Self {
-        Self { verb, kind, target: target.into(), set: None }
+        Self { verb, kind, target: target.into(), set: None, takes: &[] }
+    }
+
+    /// With the target go objects of these kinds.
+    #[must_use]
+    pub const fn taking(mut self, kinds: &'static [&'static str]) -> Self {
+        self.takes = kinds;
+        self
     }
 
     /// The step replaces a set.

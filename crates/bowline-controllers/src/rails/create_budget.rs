@@ -95,17 +95,25 @@ impl CreateBudget {
         let came = match (step.verb, result) {
             (Verb::Create, Ok(())) => Came::True,
             (Verb::Create, Err(error)) if error.class() == ErrorClass::Transient => Came::Unclear,
-            (Verb::Delete, Ok(())) => return self.removed(step.kind),
+            (Verb::Delete, Ok(())) => return self.removed(step),
             _ => return,
         };
         self.creates.entry((step.kind, step.target.clone())).or_default().push((now, came));
     }
 
-    /// One of a kind was taken away. It has an id, and what was created had only its name: the latest it can have been counts.
-    fn removed(&mut self, kind: &'static str) {
-        let of_kind = self.creates.iter_mut().filter(|((of, _), _)| *of == kind);
-        let there = of_kind.flat_map(|(_, times)| times).filter(|(_, came)| *came == Came::True);
-        if let Some((_, came)) = there.max_by_key(|(at, _)| *at) {
+    /// Something was taken away, with what hangs on it. It has an id, and what was created had only its name: it counts as the latest
+    /// of its kind, and of what hung on it as all.
+    fn removed(&mut self, step: &StepFacts) {
+        let mut latest: Option<&mut (Instant, Came)> = None;
+        for ((kind, _), times) in &mut self.creates {
+            let there = times.iter_mut().filter(|(_, came)| *came == Came::True);
+            if step.takes.contains(kind) {
+                there.for_each(|(_, came)| *came = Came::Removed);
+            } else if *kind == step.kind {
+                latest = there.chain(latest).max_by_key(|(at, _)| *at);
+            }
+        }
+        if let Some((_, came)) = latest {
             *came = Came::Removed;
         }
     }
@@ -155,9 +163,12 @@ mod tests {
     #[test]
     fn what_was_taken_away_for_another_wish_may_come_again_and_for_the_same_wish_not() {
         let (mut budget, now) = (CreateBudget::default(), Instant::now());
-        let (create, delete) = (create("pool", "web_0"), StepFacts::new(Verb::Delete, "pool", "c589"));
+        let monitor = create("health monitor", "web_0");
+        let delete = StepFacts::new(Verb::Delete, "pool", "c589").taking(&["health monitor"]);
+        let create = create("pool", "web_0");
         for _edit in 0..20 {
             spend(&mut budget, &create, 1, now);
+            spend(&mut budget, &monitor, 1, now);
             budget.record(&delete, Ok(()), now);
             budget.wish_changed();
         }

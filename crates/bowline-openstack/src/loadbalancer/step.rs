@@ -149,6 +149,16 @@ impl CloudStep {
         self.on.as_ref().map_or("", |seen| seen.id.as_str())
     }
 
+    /// What goes with it.
+    const fn takes(&self) -> &'static [&'static str] {
+        match &self.action {
+            Action::DeleteBalancer { .. } => &["listener", "pool", "member", "health monitor"],
+            Action::DeletePool(_) => &["member", "health monitor"],
+            Action::DeleteGroup(_) => &["security group rule"],
+            _ => &[],
+        }
+    }
+
     fn target(&self) -> String {
         match &self.action {
             Action::CreateBalancer(new) => new.name.clone(),
@@ -226,7 +236,7 @@ impl Step for CloudStep {
             }
             Action::DeleteGroup(_) => (Verb::Delete, "security group", None),
         };
-        let facts = StepFacts::new(verb, kind, self.target());
+        let facts = StepFacts::new(verb, kind, self.target()).taking(self.takes());
         match set {
             Some(change) => facts.replacing(change),
             None => facts,

@@ -71,6 +71,7 @@ async fn an_annotation_of_somebody_else_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn whoever_changes_their_mind_ten_times_gets_what_they_want_each_time() {
     let (world, stack) = settled().await;
+    world.annotate("first", "loadbalancer.openstack.org/enable-health-monitor", "true");
     for turn in 0..10 {
         let proxy = if turn % 2 == 0 { "true" } else { "false" };
         let wanted = if turn % 2 == 0 { "PROXY" } else { "TCP" };
