@@ -1,5 +1,5 @@
 //! Makes load balancers in OCCM's form with OpenStack's own client: one call of it for many commands, as it reads them from its
-//! standard input.
+//! standard input. It takes such a line apart twice: what has spaces in it is quoted twice.
 
 use std::fmt::Write as _;
 use std::process::Stdio;
@@ -37,7 +37,7 @@ pub(super) async fn make(
         let description = description(site, shape);
         writeln!(
             commands,
-            "floating ip create --description 'Floating IP for {description}' --port {port} {network}"
+            "floating ip create --description \"'Floating IP for {description}'\" --port {port} {network}"
         )?;
     }
     run(stage, &commands).await
@@ -77,7 +77,7 @@ fn balancer_and_all(
     } else {
         writeln!(
             text,
-            "loadbalancer create --name {balancer} --description '{description}' --vip-subnet-id {subnet} \
+            "loadbalancer create --name {balancer} --description \"'{description}'\" --vip-subnet-id {subnet} \
              --provider {who} {tagged} --wait"
         )?;
     }
