@@ -5,6 +5,7 @@
 //! Nothing here retries. A timeout does not say whether the write took effect: observe again.
 
 mod change;
+mod dynamic;
 mod error;
 mod request;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use kube::{
 use self::request::{Answer, Target};
 pub use self::{
     change::{Change, Guard},
+    dynamic::{Attempt, Place},
     error::{WriteClass, WriteError},
 };
 use crate::client::FencedBy;
@@ -104,7 +106,7 @@ impl Writer {
         let request = Request::new(&target.url)
             .delete(name, &DeleteParams::default().preconditions(exactly))
             .map_err(|error| target.invalid(&error.to_string()))?;
-        match self.send(&target, &Guard::Uid(uid.to_owned()), request).await {
+        match self.send(&target, Some(&Guard::Uid(uid.to_owned())), request).await {
             Ok(_) => Ok(Deletion::Deleted),
             Err(WriteError::Gone { .. }) => Ok(Deletion::AlreadyGone),
             Err(error) => Err(error),
@@ -172,7 +174,7 @@ impl Writer {
             subresource => requests.patch_subresource(subresource, name, &params, &patch),
         };
         let request = request.map_err(|error| target.invalid(&error.to_string()))?;
-        let Answer { resource_version } = self.send(&target, guard, request).await?;
+        let resource_version = self.send(&target, Some(guard), request).await?.resource_version();
         Ok(Written::Changed { resource_version })
     }
 
@@ -181,7 +183,7 @@ impl Writer {
     async fn send(
         &self,
         target: &Target,
-        guard: &Guard,
+        guard: Option<&Guard>,
         mut request: http::Request<Vec<u8>>,
     ) -> Result<Answer, WriteError> {
         self.fence.check()?;

@@ -13,7 +13,7 @@ mod events;
 pub mod exit;
 pub mod flags;
 mod leader;
-mod locks;
+pub mod locks;
 pub mod logging;
 mod manager;
 mod metrics;
@@ -25,7 +25,7 @@ mod process;
 pub mod rbac;
 mod right_to_act;
 pub mod serving;
-mod signals;
+pub mod signals;
 mod supervise;
 mod workforce;
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 /// A Lease that this process competes for, or holds.
-pub(crate) struct Lock {
+pub struct Lock {
     config: LeaseConfig,
     fence: LeaseFence,
     health: ElectionHealth,
@@ -26,7 +26,7 @@ pub(crate) struct Lock {
 impl Lock {
     /// Starts to compete.
     #[must_use]
-    pub(crate) fn compete(config: LeaseConfig, mut elector: Elector) -> Self {
+    pub fn compete(config: LeaseConfig, mut elector: Elector) -> Self {
         let stop = CancellationToken::new();
         Self {
             config,
@@ -44,37 +44,37 @@ impl Lock {
 
     /// The name of the Lease.
     #[must_use]
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.config.name
     }
 
     /// What is competed for, and as whom.
     #[must_use]
-    pub(crate) fn config(&self) -> &LeaseConfig {
+    pub fn config(&self) -> &LeaseConfig {
         &self.config
     }
 
     /// The UID of the Lease, if we ever held it.
     #[must_use]
-    pub(crate) fn lease_uid(&self) -> Option<String> {
+    pub fn lease_uid(&self) -> Option<String> {
         self.led.get().cloned().flatten()
     }
 
     /// Whether we ever held it.
     #[must_use]
-    pub(crate) fn has_led(&self) -> bool {
+    pub fn has_led(&self) -> bool {
         self.led.get().is_some()
     }
 
     /// The fence to ask before every change made under this lock.
     #[must_use]
-    pub(crate) fn fence(&self) -> LeaseFence {
+    pub fn fence(&self) -> LeaseFence {
         self.fence.clone()
     }
 
     /// The check for the health endpoints.
     #[must_use]
-    pub(crate) fn health(&self) -> ElectionHealth {
+    pub fn health(&self) -> ElectionHealth {
         self.health.clone()
     }
 
@@ -83,7 +83,7 @@ impl Lock {
     /// # Errors
     ///
     /// If it is lost before.
-    pub(crate) async fn leading(&self) -> Result<(), Lost> {
+    pub async fn leading(&self) -> Result<(), Lost> {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| !matches!(now, Leadership::Standby { .. })).await;
         match reached.as_deref() {
@@ -97,7 +97,7 @@ impl Lock {
     }
 
     /// Waits until the lock is lost, for whatever reason.
-    pub(crate) async fn lost(&self) -> Lost {
+    pub async fn lost(&self) -> Lost {
         let mut leadership = self.leadership.clone();
         let reached = leadership.wait_for(|now| matches!(now, Leadership::Lost { .. })).await;
         match reached.as_deref() {
@@ -107,7 +107,7 @@ impl Lock {
     }
 
     /// Gives the Lease back, if it is ours. All work under it must have ended.
-    pub(crate) async fn release(self) {
+    pub async fn release(self) {
         let name = self.config.name;
         self.stop.cancel();
         let mut elector = match self.task.await {

@@ -10,7 +10,7 @@ use crate::exit::{Exit, StopSignal};
 
 /// Which signal came, once one has. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Signals {
+pub struct Signals {
     asked: CancellationToken,
     first: Arc<OnceLock<StopSignal>>,
 }
@@ -21,7 +21,7 @@ impl Signals {
     /// # Errors
     ///
     /// If the system refuses to install the handlers.
-    pub(crate) fn listen() -> std::io::Result<Self> {
+    pub fn listen() -> std::io::Result<Self> {
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let signals = Self::default();
@@ -43,8 +43,15 @@ impl Signals {
         Ok(signals)
     }
 
+    /// Takes note of a signal as if it had come: for a part of a process that another part ends.
+    pub fn note(&self, signal: StopSignal) {
+        if self.first.set(signal).is_ok() {
+            self.asked.cancel();
+        }
+    }
+
     /// Waits for the first signal.
-    pub(crate) async fn received(&self) -> StopSignal {
+    pub async fn received(&self) -> StopSignal {
         self.asked.cancelled().await;
         self.first.get().copied().unwrap_or(StopSignal::Terminate)
     }

@@ -10,6 +10,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::compare::value_of;
 pub use self::compare::{Difference, differences};
 pub use self::component::{Component, Mode};
 pub use self::openshift::{OwnershipError, openshift_cloud_provider, owns_cloud_controllers};

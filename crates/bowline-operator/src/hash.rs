@@ -125,6 +125,7 @@ fn go_json(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(escaped)
 }
 
-fn sha256(text: &str) -> String {
+/// The SHA-256 of a text, in hexadecimal digits.
+pub(crate) fn sha256(text: &str) -> String {
     digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,14 +5,21 @@
 //! errors.
 
 pub mod api;
+pub mod apply;
+pub mod command;
 pub mod config;
 pub mod feature_gates;
 pub mod flags;
 pub mod hash;
 pub mod images;
 pub mod infrastructure;
+pub mod migration;
+pub mod observe;
+pub mod openshift;
+pub mod operate;
 pub mod platform;
 pub mod proxy;
+pub mod render;
 pub mod rollout;
 pub mod tls;
 pub mod trust;

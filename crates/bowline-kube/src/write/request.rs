@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use bowline_cloud::Fenced;
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use kube::{
     Client, Resource,
     client::Body,
     core::{PartialObjectMeta, Status},
 };
+use serde::de::DeserializeOwned;
 
 use super::{Guard, WriteError};
 
@@ -22,9 +24,21 @@ pub(super) struct Target {
     what: String,
 }
 
-/// What we want to know of the object after the write.
-pub(super) struct Answer {
-    pub(super) resource_version: Option<String>,
+/// The object after the write, or the Status of a deletion.
+pub(super) struct Answer(Bytes);
+
+impl Answer {
+    /// A deletion may be answered with a Status; that has no version, and none is needed.
+    pub(super) fn resource_version(&self) -> Option<String> {
+        let meta = serde_json::from_slice::<PartialObjectMeta>(&self.0).ok();
+        meta.and_then(|meta| meta.metadata.resource_version)
+    }
+
+    /// The object itself.
+    pub(super) fn object<T: DeserializeOwned>(&self, target: &Target) -> Result<T, WriteError> {
+        let read = serde_json::from_slice(&self.0);
+        read.map_err(|error| target.transient(&format!("the answer cannot be read: {error}"), None))
+    }
 }
 
 impl Target {
@@ -33,18 +47,27 @@ impl Target {
         K: Resource,
         K::DynamicType: Default,
     {
-        let kind = K::DynamicType::default();
-        let mut resource = K::plural(&kind).into_owned();
+        Self::of_kind::<K>(&K::DynamicType::default(), verb, namespace, name, subresource)
+    }
+
+    pub(super) fn of_kind<K: Resource>(
+        kind: &K::DynamicType,
+        verb: &'static str,
+        namespace: Option<&str>,
+        name: &str,
+        subresource: &str,
+    ) -> Self {
+        let mut resource = K::plural(kind).into_owned();
         if !subresource.is_empty() {
             resource = format!("{resource}/{subresource}");
         }
-        let group = K::group(&kind);
+        let group = K::group(kind);
         if !group.is_empty() {
             resource = format!("{resource}.{group}");
         }
         let path = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
         let what = format!("{verb} {resource} {path}{name}");
-        Self { url: K::url_path(&kind, namespace), verb, resource, what }
+        Self { url: K::url_path(kind, namespace), verb, resource, what }
     }
 
     pub(super) fn invalid(&self, message: &str) -> WriteError {
@@ -59,7 +82,7 @@ impl Target {
 pub(super) async fn perform(
     client: &Client,
     target: &Target,
-    guard: &Guard,
+    guard: Option<&Guard>,
     request: http::Request<Vec<u8>>,
 ) -> Result<Answer, WriteError> {
     let json_patch = is_json_patch(&request);
@@ -69,9 +92,7 @@ pub(super) async fn perform(
         sent.map_err(|error| stopped(&error).unwrap_or_else(|| no_answer(error)))?.into_parts();
     let bytes = body.collect_bytes().await.map_err(no_answer)?;
     if head.status.is_success() {
-        // A deletion may be answered with a Status; that has no version, and none is needed.
-        let meta = serde_json::from_slice::<PartialObjectMeta>(&bytes).ok();
-        return Ok(Answer { resource_version: meta.and_then(|meta| meta.metadata.resource_version) });
+        return Ok(Answer(bytes));
     }
     // Proxies and overloaded servers answer in plain text.
     let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
@@ -103,14 +124,14 @@ fn has_no_causes(status: &Status) -> bool {
 
 fn classify(
     target: &Target,
-    guard: &Guard,
+    guard: Option<&Guard>,
     code: StatusCode,
     status: &Status,
     retry_after: Option<Duration>,
 ) -> WriteError {
     let (what, message) = (target.what.clone(), status.message.clone());
     match (code.as_u16(), guard) {
-        (409 | 422, Guard::Uid(uid)) if is_another(status) => WriteError::Replaced { what, uid: uid.clone() },
+        (409 | 422, Some(Guard::Uid(uid))) if is_another(status) => WriteError::Replaced { what, uid: uid.clone() },
         (409, _) => WriteError::Conflict { what, message },
         // Only the API server may say that an object is gone; a proxy that knows no route does not know.
         (404, _) if status.reason == "NotFound" => WriteError::Gone { what },

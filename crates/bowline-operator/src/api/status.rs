@@ -182,6 +182,19 @@ pub struct Snapshot {
     /// A hash of the names and addresses of all nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_addresses: Option<String>,
+    /// The UIDs of those Services: one of the same name that was made since is another one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_uids: BTreeMap<String, String>,
+    /// The load balancers of those Services, where an annotation names them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub load_balancers: BTreeMap<String, String>,
+    /// A hash of the internal addresses of each node. In a cluster with more than a thousand, of the first thousand by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, String>,
+    /// When kube-controller-manager had started, by control-plane node, where it had the provider inside: what relinquished has
+    /// started later.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub in_tree: BTreeMap<String, Timestamp>,
     /// How many replicas the previous manager had, by `kind/namespace/name`: what a way back restores.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub previous_replicas: BTreeMap<String, i32>,

@@ -40,7 +40,7 @@ fn has(flag: &str, wanted: &str, found: &str) -> bool {
 }
 
 /// The value of a flag: the last one counts. `--flag=value`, `--flag value` and `-flag=value` are the same.
-fn value_of(arguments: &[String], flag: &str) -> Option<String> {
+pub(crate) fn value_of(arguments: &[String], flag: &str) -> Option<String> {
     let mut found = None;
     let mut rest = arguments.iter().peekable();
     while let Some(argument) = rest.next() {

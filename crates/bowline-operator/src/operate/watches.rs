@@ -1,0 +1,245 @@
+//! What is watched, and which resources are looked at when it changes. A change is only a reason to look: what is acted on is read.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+
+use bowline_kube::informer::{Change, Informer, InformerMetrics, InformerSpec, WatchSettings};
+use bowline_kube::queue::{KeyedQueue, Priority};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use kube::api::DynamicObject;
+use kube::core::ApiResource;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use super::Key;
+use crate::api::{CloudControllerManager, OWNER_LABEL};
+use crate::apply::KINDS;
+use crate::migration::{NodeFacts, ServiceFacts};
+use crate::observe::{node_facts, service_facts};
+
+/// A resource as far as its changes matter; what the operator itself writes does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ResourceView {
+    namespace: String,
+    fingerprint: u64,
+}
+
+/// What something looks like, in a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Marked {
+    /// Whose it is, if it says so.
+    pub(crate) owner: Option<String>,
+    fingerprint: u64,
+}
+
+/// The watches of an operator.
+pub(super) struct Watches {
+    client: Client,
+    queue: KeyedQueue<Key>,
+    metrics: InformerMetrics,
+    cancel: CancellationToken,
+    resources: Informer<ResourceView>,
+    pub(super) nodes: Informer<NodeFacts>,
+    pub(super) services: Informer<ServiceFacts>,
+}
+
+impl Watches {
+    /// Starts to watch resources, nodes, Services and what has our label.
+    pub(super) fn start(
+        client: Client,
+        queue: KeyedQueue<Key>,
+        metrics: InformerMetrics,
+        cancel: CancellationToken,
+    ) -> Self {
+        let base = Base { client: client.clone(), metrics: metrics.clone(), cancel: cancel.clone() };
+        let resources = base.informer("resources", WatchSettings::default(), |resource: CloudControllerManager| {
+            let meta = &resource.metadata;
+            let fingerprint = fingerprint(&(&resource.spec, &meta.deletion_timestamp, &meta.annotations, &meta.finalizers));
+            Some(ResourceView { namespace: resource.spec.namespace, fingerprint })
+        }, Api::all);
+        let nodes = base.informer("nodes", WatchSettings::default(), |node: Node| Some(node_facts(node)), Api::all);
+        let services = base.informer("services", WatchSettings::default(), |service: Service| service_facts(service), Api::all);
+        let watches =
+            Self { client, queue, metrics, cancel, resources, nodes, services };
+        watches.follow_resources();
+        watches.follow(&watches.nodes, Select::All);
+        watches.follow(&watches.services, Select::All);
+        watches.follow_owned(&base);
+        watches
+    }
+
+    /// Whether everything that is acted on is known.
+    pub(super) async fn synced(&self) -> bool {
+        self.resources.synced().await && self.nodes.synced().await && self.services.synced().await
+    }
+
+    fn follow_resources(&self) {
+        let mut changes = self.resources.subscribe();
+        let (queue, resources) = (self.queue.clone(), self.resources.clone());
+        let inputs = Inputs {
+            base: Base { client: self.client.clone(), metrics: self.metrics.clone(), cancel: self.cancel.clone() },
+            queue: self.queue.clone(),
+            resources: self.resources.clone(),
+        };
+        let mut namespaces = BTreeSet::new();
+        tokio::spawn(async move {
+            while let Some(change) = changes.next().await {
+                if let Change::Added { new } | Change::Updated { new, .. } = &change
+                    && namespaces.insert(new.view.namespace.clone())
+                {
+                    inputs.follow(&new.view.namespace);
+                }
+                queue.add(Key::Resource(change.key().name().to_owned()), Priority::User);
+                if matches!(change, Change::Deleted { .. }) {
+                    // One that was refused because of it may go on.
+                    add_all(&queue, &resources, None);
+                }
+            }
+        });
+    }
+
+    fn follow<P: PartialEq + Send + Sync + 'static>(&self, informer: &Informer<P>, select: Select) {
+        follow(informer, self.queue.clone(), self.resources.clone(), select);
+    }
+
+    /// What has our label, of every kind that is applied and that a cluster cannot be without.
+    fn follow_owned(&self, base: &Base) {
+        for kind in KINDS.iter().filter(|kind| !kind.is_optional) {
+            let resource = kind.resource();
+            let settings = WatchSettings { label_selector: Some(OWNER_LABEL.to_owned()), ..WatchSettings::default() };
+            let informer = base.dynamic(&format!("owned-{}", kind.plural), settings, resource);
+            let mut changes = informer.subscribe();
+            let queue = self.queue.clone();
+            tokio::spawn(async move {
+                while let Some(change) = changes.next().await {
+                    let views = match &change {
+                        Change::Added { new } => [Some(new), None],
+                        Change::Updated { old, new } => [Some(old), Some(new)],
+                        Change::Deleted { old } => [Some(old), None],
+                    };
+                    let owners: BTreeSet<String> = views.into_iter().flatten().filter_map(|object| object.view.owner.clone()).collect();
+                    for owner in owners {
+                        queue.add(Key::Resource(owner), Priority::Background);
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// ConfigMaps and Secrets of the namespaces in which managers run.
+struct Inputs {
+    base: Base,
+    queue: KeyedQueue<Key>,
+    resources: Informer<ResourceView>,
+}
+
+impl Inputs {
+    fn follow(&self, namespace: &str) {
+        let select = Select::Namespace(namespace.to_owned());
+        let of = namespace.to_owned();
+        let configs = self.base.informer(&format!("configmaps-{namespace}"), WatchSettings::default(),
+            |object: ConfigMap| content(&object.metadata, &(&object.data, &object.binary_data)),
+            move |client| Api::namespaced(client, &of));
+        follow(&configs, self.queue.clone(), self.resources.clone(), select.clone());
+        let of = namespace.to_owned();
+        let secrets = self.base.informer(&format!("secrets-{namespace}"), WatchSettings::default(),
+            |object: Secret| content(&object.metadata, &object.data),
+            move |client| Api::namespaced(client, &of));
+        follow(&secrets, self.queue.clone(), self.resources.clone(), select);
+    }
+}
+
+/// What others keep in a namespace. What is ours is followed by its label, and root certificates are nobody's input.
+fn content(metadata: &kube::api::ObjectMeta, data: &impl Serialize) -> Option<Marked> {
+    let owner = metadata.labels.as_ref().and_then(|labels| labels.get(OWNER_LABEL)).cloned();
+    let is_input = owner.is_none() && metadata.name.as_deref() != Some("kube-root-ca.crt");
+    is_input.then(|| Marked { owner: None, fingerprint: fingerprint(data) })
+}
+
+/// Which resources are looked at.
+#[derive(Debug, Clone)]
+enum Select {
+    All,
+    Namespace(String),
+}
+
+fn follow<P: PartialEq + Send + Sync + 'static>(
+    informer: &Informer<P>,
+    queue: KeyedQueue<Key>,
+    resources: Informer<ResourceView>,
+    select: Select,
+) {
+    let mut changes = informer.subscribe();
+    tokio::spawn(async move {
+        while changes.next().await.is_some() {
+            let namespace = match &select {
+                Select::All => None,
+                Select::Namespace(namespace) => Some(namespace.as_str()),
+            };
+            add_all(&queue, &resources, namespace);
+        }
+    });
+}
+
+fn add_all(queue: &KeyedQueue<Key>, resources: &Informer<ResourceView>, namespace: Option<&str>) {
+    for resource in resources.snapshot().objects() {
+        if namespace.is_none_or(|namespace| resource.view.namespace == namespace) {
+            queue.add(Key::Resource(resource.key.name().to_owned()), Priority::Background);
+        }
+    }
+}
+
+/// What every informer needs.
+pub(crate) struct Base {
+    pub(crate) client: Client,
+    pub(crate) metrics: InformerMetrics,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Base {
+    /// Starts an informer.
+    pub(crate) fn informer<K, P>(
+        &self,
+        name: &str,
+        settings: WatchSettings,
+        project: impl Fn(K) -> Option<P> + Send + Sync + 'static,
+        api_of: impl Fn(Client) -> Api<K> + Send + Sync + 'static,
+    ) -> Informer<P>
+    where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+        P: PartialEq + Send + Sync + 'static,
+    {
+        let spec = InformerSpec::new(name, project).settings(settings).metrics(&self.metrics);
+        let (informer, task) = spec.build(self.client.clone(), api_of);
+        tokio::spawn(task.run(self.cancel.clone()));
+        informer
+    }
+
+    /// Starts an informer over a kind that is known at run time only.
+    pub(crate) fn dynamic(&self, name: &str, settings: WatchSettings, resource: ApiResource) -> Informer<Marked> {
+        let spec = InformerSpec::new(name, marked).settings(settings);
+        let (informer, task) =
+            spec.build(self.client.clone(), move |client| Api::all_with(client, &resource));
+        tokio::spawn(task.run(self.cancel.clone()));
+        informer
+    }
+}
+
+/// An object in a number: everything but its version and who wrote which field when.
+pub(crate) fn marked(mut object: DynamicObject) -> Option<Marked> {
+    object.metadata.resource_version = None;
+    object.metadata.managed_fields = None;
+    let owner = object.labels().get(OWNER_LABEL).cloned();
+    Some(Marked { owner, fingerprint: fingerprint(&object) })
+}
+
+fn fingerprint(value: &impl Serialize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(value).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
