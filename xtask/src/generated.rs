@@ -35,6 +35,7 @@ const GENERATED: &[Generated] = &[
         example: MANAGER,
         word: "rbac-service-account-credentials",
     },
+    Generated { path: "deploy/rbac-shadow.yaml", example: MANAGER, word: "rbac-shadow" },
 ];
 
 /// Writes all generated files.

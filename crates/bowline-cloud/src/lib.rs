@@ -30,6 +30,7 @@ pub mod plan;
 pub mod routes;
 pub mod secrets;
 pub mod service;
+pub mod shadow;
 pub mod source_ranges;
 pub mod suggest;
 pub mod words;

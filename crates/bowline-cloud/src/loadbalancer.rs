@@ -94,6 +94,16 @@ pub trait LoadBalancers: Send + Sync + 'static {
         Notes::default()
     }
 
+    /// The status that the Service will have when all that is planned is done, as far as it is known now; `None` if it is not.
+    /// Pure. Nothing is written because of it: by it a plan is known that would change an address (shadow and adopt-only mode).
+    fn outlook(
+        &self,
+        _request: &LoadBalancerRequest,
+        _observed: Option<&Self::Observed>,
+    ) -> Option<LoadBalancerStatus> {
+        None
+    }
+
     /// Performs one step and makes no choice. Every mutating call asks `fence` first.
     async fn execute(&self, step: &Self::Step, fence: &dyn Fence) -> Result<(), CloudError>;
 
@@ -176,6 +186,12 @@ pub trait AnyLoadBalancers: Send + Sync {
     ) -> Plan<AnyStep, LoadBalancerStatus>;
     /// As [`LoadBalancers::notes`].
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes;
+    /// As [`LoadBalancers::outlook`].
+    fn outlook(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<LoadBalancerStatus>;
     /// As [`LoadBalancers::execute`].
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError>;
     /// As [`LoadBalancers::poll`].
@@ -228,6 +244,18 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
             Some(Some(inside)) => LoadBalancers::notes(self, request, Some(inside)),
             // Its plan says that this is a bug.
             Some(None) => Notes::default(),
+        }
+    }
+
+    fn outlook(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<LoadBalancerStatus> {
+        match observed.map(|any| any.0.downcast_ref::<T::Observed>()) {
+            None => LoadBalancers::outlook(self, request, None),
+            Some(Some(inside)) => LoadBalancers::outlook(self, request, Some(inside)),
+            Some(None) => None,
         }
     }
 

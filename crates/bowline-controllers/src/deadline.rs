@@ -211,6 +211,14 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
         self.inner.notes(request, observed)
     }
 
+    fn outlook(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<LoadBalancerStatus> {
+        self.inner.outlook(request, observed)
+    }
+
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
         self.change(&step.to_string(), self.inner.execute(step, fence)).await?
     }

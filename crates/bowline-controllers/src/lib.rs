@@ -19,4 +19,5 @@ pub mod rails;
 pub mod registry;
 pub mod route;
 pub mod service;
+pub mod shadow;
 pub mod view;

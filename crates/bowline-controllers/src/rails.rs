@@ -16,6 +16,7 @@
 //! | SR-10 [`create_budget`] | `--create-limit`, `--create-limit-window` | `…held_back_total{rail="create-budget"}` | `LoadBalancerCreateHeld`, and the Service's condition | time |
 //! | SR-14 [`new_node_grace`] | `--new-node-grace-period` | `…held{rail="grace"}` | `NodeDeletionHeld` | time; a machine that was seen once |
 //! | SR-15 [`pause`], the cluster | the annotation `bowline.dev/paused` of the Lease; `--paused` | `bowline_paused`, `…held_back_total{rail="pause"}`, `…held{rail="pause"}` | `Paused` on the Lease, `LoadBalancerPaused`, `CloudNodeInitializationPaused`, `NodeDeletionHeld`, `RoutesPaused` | taking the annotation off; a start without `--paused` |
+//! | [`adopt_only`], a migration | `--adopt-only` | `…held_back_total{rail="adopt-only"}` | `LoadBalancerNotAdopted`, and the Service's condition | a start without `--adopt-only` |
 //! | SR-15 one Service | its annotation `bowline.dev/paused` | none: its owner asked for it | `LoadBalancerPaused` | taking the annotation off |
 //!
 //! Each has a pair of tests of the running controller, beside those of the rail itself: it holds what does harm, and it lets
@@ -34,11 +35,13 @@
 //! | SR-10 | `what_is_never_found_again_is_created_three_times_an_hour_at_most` | `a_create_that_fails_for_some_minutes_still_succeeds_when_the_cloud_is_back` |
 //! | SR-14 | `sr14_a_new_node_is_spared_for_five_minutes_and_then_goes` | `sr14_a_new_node_whose_machine_was_seen_goes_at_once` |
 //! | SR-15 | `while_the_cluster_is_paused_…` of each controller | the same, after the pause; `what_is_as_it_should_be_does_not_notice_a_pause` |
+//! | adopt-only | `in_adopt_only_mode_nothing_is_made_and_it_is_told_once`, `in_adopt_only_mode_a_deletion_waits` | `in_adopt_only_mode_what_is_there_is_adopted` |
 //! | SR-15 | `a_paused_service_is_neither_changed_nor_removed_until_it_is_resumed` | the same, resumed |
 //!
 //! Elsewhere: SR-8 and SR-9 (whose is it) are providers', SR-11 (isolation) is the manager's supervisor, SR-12 (calls) its
 //! budget, SR-13 the fence of the election.
 
+pub mod adopt_only;
 pub mod claim;
 pub mod create_budget;
 pub mod deletion_budget;

@@ -4,9 +4,10 @@
 //! `patch` what is written to it; these are pure.
 //! `noted` knows which annotations are our own writing. `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
 //! `write` writes to its Service, `refused` comes back to what only a person can mend, `concluded` tells the provider how it ended,
-//! `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
+//! `adopt` is adopt-only mode, `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
 //! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
+mod adopt;
 mod aside;
 mod concluded;
 mod condition;
@@ -43,6 +44,7 @@ use crate::registry::ControllerName;
 use aside::{Aside, Places};
 use held::HeldKeys;
 use memory::Memories;
+pub(crate) use message::cut;
 use nodes::SharedNodes;
 use rounds::Rounds;
 use waiting::Waiting;
@@ -81,6 +83,8 @@ pub struct ServiceOptions {
     pub look_again: Backoff,
     /// A wait for the cloud becomes an event and a condition when it lasts this long.
     pub tell_of_wait_after: Duration,
+    /// Whether nothing that users reach may be made, deleted or exchanged (`rails/adopt_only`).
+    pub adopt_only: bool,
 }
 
 impl Default for ServiceOptions {
@@ -100,6 +104,7 @@ impl Default for ServiceOptions {
             repair_every: Some(Duration::from_secs(12 * 3600)),
             look_again: refused::LOOK_AGAIN,
             tell_of_wait_after: Duration::from_secs(30),
+            adopt_only: false,
         }
     }
 }

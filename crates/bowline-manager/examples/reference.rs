@@ -10,6 +10,9 @@ use bowline_manager::rbac;
 /// The ServiceAccount that the shipped manifests are for.
 const ACCOUNT: (&str, &str) = ("kube-system", "cloud-controller-manager");
 
+/// The ServiceAccount of shadow mode.
+const SHADOW_ACCOUNT: &str = "bowline-shadow";
+
 fn main() -> ExitCode {
     let (namespace, account) = ACCOUNT;
     let page = match std::env::args().nth(1).unwrap_or_default().as_str() {
@@ -18,8 +21,11 @@ fn main() -> ExitCode {
         "rbac-service-account-credentials" => {
             rbac::service_account_credentials_manifest(namespace, account).map_err(|error| error.to_string())
         }
+        "rbac-shadow" => {
+            rbac::shadow_manifest(namespace, SHADOW_ACCOUNT, account).map_err(|error| error.to_string())
+        }
         other => Err(format!(
-            "unknown file {other:?}; accepted are: flags, rbac, rbac-service-account-credentials"
+            "unknown file {other:?}; accepted are: flags, rbac, rbac-service-account-credentials, rbac-shadow"
         )),
     };
     match page {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bowline_cloud::shadow::Mode;
 use bowline_controllers::controller::Controller;
 use bowline_controllers::ipam::{IpamController, IpamControllerOptions};
 use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};
@@ -86,6 +87,7 @@ fn service_options(options: &Options) -> ServiceOptions {
         workers: workers(options.service.concurrent_syncs, own.workers),
         repair_every: options.rails.load_balancer_repair_period,
         second_look_after: options.rails.second_look_delay,
+        adopt_only: options.shadow.mode == Some(Mode::AdoptOnly),
         creates: CreateLimit {
             created: options.rails.create_limit,
             within: options.rails.create_limit_window,
@@ -140,6 +142,12 @@ mod tests {
         assert_eq!(route_options(&options).second_look_after, RouteOptions::default().second_look_after);
         let node = node_options(&options);
         assert_eq!(node.reconcile_labels, NodeOptions::default().reconcile_labels);
+    }
+
+    #[test]
+    fn only_adopt_only_adopts_only() {
+        assert!(service_options(&options(&["--adopt-only"])).adopt_only);
+        assert!(!service_options(&options(&[])).adopt_only);
     }
 
     #[test]

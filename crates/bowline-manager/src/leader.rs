@@ -8,6 +8,7 @@ use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_cloud::shadow::Mode;
 use bowline_cloud::{CloudContext, Fence, Unfenced};
 use bowline_controllers::controller::Controller;
 use bowline_kube::events::EventRecorder;
@@ -33,6 +34,7 @@ use crate::pause::{self, paused_by};
 use crate::rbac::Rights;
 use crate::right_to_act::{Checking, KubeAsk, RightToAct, Situation, questions};
 use crate::serving::CheckSets;
+use crate::shadow;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce, last_events};
 
@@ -63,6 +65,8 @@ pub(crate) struct Leader<'a> {
     pub(crate) budget: Arc<SharedBudget>,
     /// Who we are to the other replicas, under every lock.
     pub(crate) identity: String,
+    /// The version of the binary.
+    pub(crate) version: String,
 }
 
 /// Why the work ends.
@@ -133,6 +137,10 @@ impl Leader<'_> {
             lease_reference(&config.namespace, &config.name, uid.as_deref())
         });
         workforce.tell_of_pauses(fence.clone(), recorder.clone(), lease);
+        if self.options.shadow.mode == Some(Mode::AdoptOnly) {
+            let report = shadow::controller(self.options, Mode::AdoptOnly, &self.identity, &self.version);
+            workforce.report(report, shadow::despite_pause(fence.clone()))?;
+        }
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
             .with_budget(self.budget.clone())
             .with_events(Arc::new(CloudEvents(recorder)))
@@ -250,6 +258,7 @@ impl Leader<'_> {
             leases,
             authentication,
             authorities: authentication && !options.authentication.skip_lookup,
+            report: options.shadow.mode.map(|_mode| options.shadow.report.clone()),
             authorization: serves && options.authorization_kubeconfig == options.client.kubeconfig,
         }
     }

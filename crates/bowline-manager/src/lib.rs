@@ -25,6 +25,7 @@ mod process;
 pub mod rbac;
 mod right_to_act;
 pub mod serving;
+mod shadow;
 pub mod signals;
 mod supervise;
 mod workforce;

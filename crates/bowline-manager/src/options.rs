@@ -11,6 +11,7 @@ mod ipam;
 mod logging;
 mod problem;
 mod serving;
+mod shadow;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use generic::{
 };
 pub use ipam::{IpamOptions, MasksGiven};
 pub use problem::{OptionErrors, OptionProblem};
+pub use shadow::ShadowOptions;
 
 use crate::flags::{FlagTable, Parsed, parse};
 use crate::logging::LoggingOptions;
@@ -74,6 +76,8 @@ pub struct Options {
     pub rails: RailOptions,
     /// Whether nothing may be changed.
     pub paused: bool,
+    /// What may be done while a cluster is handed over, and where it is reported.
+    pub shadow: ShadowOptions,
     /// Form and amount of logs.
     pub logging: LoggingOptions,
     /// How long work under way may go on after SIGTERM.
@@ -121,6 +125,7 @@ impl Options {
             cloud,
             rails: generic::rails(&mut check),
             paused: parsed.bool("paused"),
+            shadow: shadow::shadow(&mut check),
             logging: logging::logging(&mut check),
             shutdown_grace: check.duration("shutdown-grace-period"),
             feature_gates: gates::feature_gates(&mut check),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_cloud::shadow::Mode;
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 use bowline_controllers::controller::Controller;
 use bowline_controllers::deadline::{CallDeadlines, Punctual};
@@ -30,6 +31,7 @@ use crate::migration::{LeaderMigration, MigrationError};
 use crate::options::{ControllerSelection, OptionErrors, Options, configz};
 use crate::pages;
 use crate::serving::{AuthnError, BuildInfo, HealthRegistry, ServingError};
+use crate::shadow::Shadow;
 use crate::signals::Signals;
 use crate::workforce::Tools;
 
@@ -210,8 +212,13 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
         write_deadline: options.client.timeout,
         start_interval: options.controller_start_interval,
     };
-    let exit =
-        Leader { options: &options, tools, signals, controllers, migration, budget, identity }.run().await;
+    let exit = if options.shadow.mode == Some(Mode::Shadow) {
+        Shadow { options: &options, tools, signals, budget, identity, version }.run().await
+    } else {
+        Leader { options: &options, tools, signals, controllers, migration, budget, identity, version }
+            .run()
+            .await
+    };
     if tokio::time::timeout(SERVING_END, server.end()).await.is_err() {
         info!("connections to the serving port were cut");
     }

@@ -14,7 +14,7 @@ mod tests;
 use bowline_cloud::{Cloud, Watches};
 use bowline_controllers::registry::ControllerName;
 
-pub use manifest::{manifest, service_account_credentials_manifest};
+pub use manifest::{manifest, service_account_credentials_manifest, shadow_manifest};
 
 /// Where the controllers' ServiceAccounts and the cluster's authentication settings are.
 pub const SYSTEM_NAMESPACE: &str = bowline_kube::client::service_account::NAMESPACE;
@@ -55,6 +55,8 @@ pub enum Part {
     Authorization,
     /// Knowing which cluster it is.
     Cluster,
+    /// The report of shadow and adopt-only mode.
+    Report,
     /// Getting tokens for the controllers' ServiceAccounts; only with `--use-service-account-credentials`.
     Accounts,
     /// A controller.
@@ -75,6 +77,8 @@ pub enum Scope {
     LeaseNamespace,
     /// In `kube-system` only.
     SystemNamespace,
+    /// In the namespace of the shadow report.
+    ReportNamespace,
 }
 
 /// All rights of a manager, and what each is for.
@@ -113,14 +117,15 @@ impl Rights {
     /// What one identity needs that does everything.
     #[must_use]
     pub fn of_one_identity(&self) -> Vec<Rule> {
-        merged(self.rules.iter().filter(|rule| rule.part != Part::Accounts))
+        merged(self.rules.iter().filter(|rule| !matches!(rule.part, Part::Accounts | Part::Report)))
     }
 
     /// What the process itself needs with `--use-service-account-credentials`.
     #[must_use]
     pub fn of_process(&self) -> Vec<Rule> {
         let accounts = self.accounts();
-        let mut rules = merged(self.rules.iter().filter(|rule| rule.part.account().is_none()));
+        let of_process = |rule: &&Rule| rule.part.account().is_none() && rule.part != Part::Report;
+        let mut rules = merged(self.rules.iter().filter(of_process));
         for rule in rules.iter_mut().filter(|rule| rule.part == Part::Accounts) {
             // The name of what is yet to be made is not known to the API server when it judges.
             if !(rule.resource == "serviceaccounts" && rule.verbs == ["create"]) {
@@ -128,6 +133,22 @@ impl Rights {
             }
         }
         rules
+    }
+
+    /// What a process with `--shadow` needs besides its report: it sees, and can change nothing.
+    #[must_use]
+    pub fn of_shadow(&self) -> Vec<Rule> {
+        let sees = |part: &Part| {
+            use Part::{Authentication, Authorities, Authorization, Cluster, Informers};
+            matches!(part, Informers | Cluster | Authentication | Authorities | Authorization)
+        };
+        merged(self.rules.iter().filter(|rule| sees(&rule.part)))
+    }
+
+    /// What it takes to report, in shadow and in adopt-only mode.
+    #[must_use]
+    pub fn of_report(&self) -> Vec<Rule> {
+        merged(self.rules.iter().filter(|rule| rule.part == Part::Report))
     }
 
     /// What the ServiceAccount of one controller, or of several, needs with `--use-service-account-credentials`.
@@ -174,6 +195,7 @@ impl Part {
             Self::Authorization => "authorization",
             Self::Cluster => "cluster",
             Self::Accounts => "service-accounts",
+            Self::Report => "shadow-report",
             Self::Controller { name, .. } => name,
         }
     }

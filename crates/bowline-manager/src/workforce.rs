@@ -9,6 +9,7 @@ use std::time::Duration;
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
 use bowline_controllers::identity::CloudIdentity;
+use bowline_controllers::registry::ControllerName;
 use bowline_controllers::view::{node_informer, service_informer};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
@@ -152,6 +153,26 @@ impl Workforce {
         }
     }
 
+    /// Starts the report, with the identity of the process itself and whatever the cloud says of us: it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If its client cannot be made.
+    pub(crate) fn report(
+        &self,
+        controller: Arc<dyn Controller>,
+        fence: Arc<dyn Fence>,
+    ) -> Result<(), ClientError> {
+        let state = ControllerState::default();
+        let shown = state.clone();
+        self.tools.health.add(&controller.name().canonical, CheckSets::READY_ONLY, move || shown.check());
+        let client = self.tools.clients.root(&controller.name().client)?;
+        let context = self.context_of(client, controller.name(), fence);
+        let run = supervise(controller, context, state, self.stop.clone());
+        self.controllers.spawn(self.cut.clone().run_until_cancelled_owned(run));
+        Ok(())
+    }
+
     /// Runs one controller to the end of work. One that cannot have its identity is tried again; the others run.
     async fn employ(self, controller: Arc<dyn Controller>, fence: Arc<dyn Fence>, state: ControllerState) {
         let name = controller.name().canonical.clone();
@@ -185,8 +206,12 @@ impl Workforce {
     ) -> Result<ControllerContext, ClientError> {
         let name = controller.name();
         let client = self.tools.clients.controller(&name.client).await?;
+        Ok(self.context_of(client, name, fence))
+    }
+
+    fn context_of(&self, client: Client, name: &ControllerName, fence: Arc<dyn Fence>) -> ControllerContext {
         let events = self.recorder(client.clone(), &name.component);
-        Ok(ControllerContext {
+        ControllerContext {
             cloud: self.tools.cloud.clone(),
             nodes: self.nodes.clone(),
             services: self.services.clone(),
@@ -196,7 +221,7 @@ impl Workforce {
             clock: self.tools.clock.clone(),
             queues: self.tools.metrics.queues.clone(),
             metrics: self.tools.metrics.controllers.clone(),
-        })
+        }
     }
 
     /// A recorder whose last events are waited for at the end.

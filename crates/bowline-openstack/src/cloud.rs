@@ -21,7 +21,7 @@ use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, CloudError, ErrorClass, Instances,
     Routes, async_trait,
 };
-use openstack_client::{ApiMetrics, WallClock};
+use openstack_client::{ApiMetrics, Client, WallClock};
 use prometheus_client::registry::Registry;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -114,6 +114,12 @@ impl OpenStackCloud {
             reconciles: Arc::default(),
             background: Mutex::default(),
         })
+    }
+
+    /// A client of the configuration in use, for work outside the framework.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.current.parts().client.clone()
     }
 
     /// Keeps the configuration current, to the end of work.

@@ -2,6 +2,7 @@
 //!
 //! It never sees a Kubernetes client: what it needs of the cluster is handed in through traits of `bowline-cloud`.
 
+pub mod cleanup;
 pub mod cloud;
 pub mod config;
 pub mod error;

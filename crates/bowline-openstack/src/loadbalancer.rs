@@ -29,3 +29,4 @@ mod trouble;
 pub mod wanted;
 
 pub use self::balancers::{Balancers, Observed};
+pub(crate) use self::execute::port::{PortTurns, remove_group};

@@ -188,6 +188,14 @@ impl AnyLoadBalancers for Balancers {
         self.0.inside.notes(request, observed)
     }
 
+    fn outlook(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<LoadBalancerStatus> {
+        self.0.inside.outlook(request, observed)
+    }
+
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
         let begun = Instant::now();
         self.0.identity.note(&self.0.part, begun, self.0.inside.execute(step, fence).await)

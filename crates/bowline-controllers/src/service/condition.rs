@@ -62,6 +62,11 @@ pub(super) fn too_many_creates(why: &str) -> ServiceCondition {
     condition(ConditionStatus::False, "CreateHeld", why)
 }
 
+/// Adopt-only mode holds it.
+pub(super) fn not_adopted(held: &str) -> ServiceCondition {
+    condition(ConditionStatus::False, "NotAdopted", held)
+}
+
 /// Whether `wanted` is worth a write, given what is `there` and when that was written, if by us.
 pub(super) fn is_news(
     there: Option<&ServiceCondition>,
@@ -113,6 +118,7 @@ mod tests {
             unknown("x"),
             refused(&["x".to_owned()]),
             too_many_creates("x"),
+            not_adopted("x"),
         ];
         for said in all {
             let is_word = said.reason.chars().all(|c| c.is_ascii_alphabetic());

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyObserved, AnyStep, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Plan, Planned, Retry,
+    AnyObserved, AnyStep, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Notes, Plan, Planned, Retry,
     ServiceCondition, Wait,
 };
 use bowline_kube::queue::{Outcome, Priority};
@@ -51,6 +51,14 @@ impl Work {
         if observed.is_some() || matches!(plan, Plan::Settled(_)) {
             let wanted = self.balancers.notes(&job.request, observed.as_ref());
             job.notes = wanted.missing_from(&job.request.service.annotations);
+        }
+        if self.options.adopt_only {
+            let outlook = self.balancers.outlook(&job.request, observed.as_ref());
+            if let Some(held) = self.not_to_adopt(job, &plan, outlook.as_ref()) {
+                // They would tell of what is not so yet.
+                job.notes = Notes::default();
+                return self.hold_adoption(job, &held).await;
+            }
         }
         match plan {
             Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,

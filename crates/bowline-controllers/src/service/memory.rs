@@ -49,6 +49,8 @@ pub(super) struct Memory {
     pub(super) paused_told: bool,
     /// Somebody was told that the whole cluster is paused.
     pub(super) cluster_pause_told: bool,
+    /// What adopt-only mode held back last, as it was told.
+    pub(super) not_adopted: Option<String>,
     pub(super) refused: Option<Refused>,
     /// When the work began that has not come to an end yet.
     pub(super) since: Option<Instant>,
@@ -234,7 +236,7 @@ impl Memory {
         let (node_epoch, leaving) = (nodes.epoch, nodes.leaving.keys().cloned().collect());
         self.settled = Some(Settled { service: service.clone(), node_epoch, leaving });
         self.known = Some(service.clone());
-        (self.waits, self.refused) = (None, None);
+        (self.waits, self.refused, self.not_adopted) = (None, None, None);
         self.second_look.settled();
         self.episode.take()
     }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use bowline_cloud::{EventKind, NodeSet, PAUSED, Refusal};
 
 use super::memory::Task;
+use crate::rails::adopt_only::NotAdopted;
 use crate::rails::pause::Paused;
 
 /// How many node names a message shows.
@@ -85,7 +86,7 @@ pub(super) fn fitting(problems: &[String], most: usize) -> String {
 }
 
 /// The beginning of a text, of so many bytes at most.
-pub(super) fn cut(text: &str, most: usize) -> &str {
+pub(crate) fn cut(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -180,6 +181,11 @@ pub(super) fn held(what: &str) -> Message {
 /// Safety rail SR-10 stopped a create.
 pub(super) fn too_many_creates(why: &dyn Display) -> Message {
     warning("LoadBalancerCreateHeld", format!("Not created: {why}"))
+}
+
+/// Adopt-only mode holds it.
+pub(super) fn not_adopted(held: &NotAdopted) -> Message {
+    warning("LoadBalancerNotAdopted", format!("Held back: {held}"))
 }
 
 /// Sorted names as Go prints a list, cut at [`MOST_NAMES`].

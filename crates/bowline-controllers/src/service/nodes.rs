@@ -74,7 +74,7 @@ pub(super) enum Audience {
 
 /// The present set, and which of the past ones all Services were last told of.
 #[derive(Debug)]
-pub(super) struct SharedNodes {
+pub(crate) struct SharedNodes {
     nodes: Informer<Arc<NodeView>>,
     state: Mutex<State>,
 }
@@ -91,12 +91,12 @@ struct State {
 }
 
 impl SharedNodes {
-    pub(super) fn new(nodes: Informer<Arc<NodeView>>) -> Self {
+    pub(crate) fn new(nodes: Informer<Arc<NodeView>>) -> Self {
         Self { nodes, state: Mutex::default() }
     }
 
     /// The set as of now for a load balancer that drains nodes for so long, and when the next of these drains ends.
-    pub(super) fn current(&self, drain: Option<Duration>, now: Timestamp) -> (NodeSet, Option<Timestamp>) {
+    pub(crate) fn current(&self, drain: Option<Duration>, now: Timestamp) -> (NodeSet, Option<Timestamp>) {
         let mut state = self.lock();
         self.refresh(&mut state, now);
         let (leaving, ends) = drain.map(|period| draining(&state.leaving, period, now)).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The whole controller on an API server in memory and a fake cloud, under virtual time.
 
+mod adopt;
 mod api;
 mod bad_input;
 mod cloud;

@@ -131,7 +131,9 @@ fn classify(
 ) -> WriteError {
     let (what, message) = (target.what.clone(), status.message.clone());
     match (code.as_u16(), guard) {
-        (409 | 422, Some(Guard::Uid(uid))) if is_another(status) => WriteError::Replaced { what, uid: uid.clone() },
+        (409 | 422, Some(Guard::Uid(uid))) if is_another(status) => {
+            WriteError::Replaced { what, uid: uid.clone() }
+        }
         (409, _) => WriteError::Conflict { what, message },
         // Only the API server may say that an object is gone; a proxy that knows no route does not know.
         (404, _) if status.reason == "NotFound" => WriteError::Gone { what },

@@ -6,7 +6,10 @@ use bowline_cloud::{Fenced, Unfenced};
 use bytes::Bytes;
 use http::{Method, Response};
 use http_body_util::Full;
-use k8s_openapi::api::{coordination::v1::Lease, core::v1::Service};
+use k8s_openapi::api::{
+    coordination::v1::Lease,
+    core::v1::{ConfigMap, Service},
+};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -65,6 +68,20 @@ async fn nothing_is_sent_while_the_fence_is_closed() {
     assert_eq!(journal.count(), 0);
     fence.0.store(true, SeqCst);
     writer.delete_node("n", "u-1").await.unwrap();
+    assert_eq!(journal.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_applied_is_fenced_and_names_its_manager_and_nothing_of_a_former_object() {
+    let (client, journal) = scripted_api::client(|asked| Answer::ok(asked.body.clone()));
+    let fence = Arc::new(Switch::default());
+    let writer = Writer::new(client, fence.clone(), DEADLINE);
+    let content = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
+    let apply = || writer.apply_own::<ConfigMap>(Some("shop"), "web", "me", content.clone());
+    assert_eq!(apply().await.unwrap_err().class(), WriteClass::Fenced);
+    assert_eq!(journal.count(), 0);
+    fence.0.store(true, SeqCst);
+    apply().await.unwrap();
     assert_eq!(journal.count(), 1);
 }
 

@@ -252,6 +252,20 @@ pub(super) const COMMON: &[Flag] = &[
     Flag::new(Bowline, "paused", Bool, "false",
         "Look and plan, but write nothing to the cloud, Services or Nodes. A running manager is paused by the annotation \
          bowline.dev/paused on its lease."),
+    Flag::new(Bowline, "shadow", Bool, "false",
+        "Look at all Services and Nodes, plan what would be done, and report it to --shadow-report; write nothing else, \
+         neither to the cloud nor to the cluster.")
+        .noted("Leads nothing: --leader-elect and --enable-leader-migration have no effect. Not together with --adopt-only."),
+    Flag::new(Bowline, "shadow-period", Duration, "1m0s",
+        "How often everything is looked at for the report although nothing changed.")
+        .noted("Only with --shadow or --adopt-only."),
+    Flag::new(Bowline, "shadow-report", String, "kube-system/bowline-shadow-report",
+        "ConfigMap that the report is written to, as NAMESPACE/NAME; its key is report.json.")
+        .noted("Only with --shadow or --adopt-only. deploy/rbac-shadow.yaml has the rights for it."),
+    Flag::new(Bowline, "adopt-only", Bool, "false",
+        "Adopt the load balancers that are there, but make, delete or exchange none of them and no address, for any Service; \
+         and report to --shadow-report what is held back.")
+        .noted("For the first phase of a migration."),
     Flag::new(Bowline, "cloud-look-up-timeout", Duration, "5m",
         "How long one look-up of the cloud provider may take; after it, nothing is concluded."),
     Flag::new(Bowline, "cloud-change-timeout", Duration, "15m",

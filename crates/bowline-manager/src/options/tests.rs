@@ -106,6 +106,11 @@ fn without_flags_everything_is_as_upstream_has_it() {
                 load_balancer_repair_period: Some(Duration::from_hours(12)),
             },
             paused: false,
+            shadow: ShadowOptions {
+                mode: None,
+                period: seconds(60),
+                report: ("kube-system".into(), "bowline-shadow-report".into()),
+            },
             logging: LoggingOptions { format: LogFormat::Text, verbosity: 0, vmodule: Vec::new() },
             shutdown_grace: seconds(2),
             feature_gates: FeatureGates::default(),
@@ -576,4 +581,21 @@ fn flagz_shows_given_and_default_values() {
 fn a_whole_manifest_of_mistakes_is_told_by_the_parser_first() {
     let errors = parse(&FlagTable::common(), ["--leader-elec=true", "--secure-port=x"]).unwrap_err();
     assert!(matches!(errors.0.as_slice(), [FlagProblem::Unknown { .. }, FlagProblem::Value { .. }]));
+}
+
+#[test]
+fn a_shadow_adopts_nothing_and_its_report_is_a_config_map() {
+    use bowline_cloud::shadow::{DEFAULT_REPORT, Mode};
+    assert_eq!(options(&["--shadow", "--leader-elect=true"]).shadow.mode, Some(Mode::Shadow));
+    let adopting = options(&["--adopt-only", "--shadow-report=ccm/plan", "--shadow-period=5s"]).shadow;
+    let report = ("ccm".to_owned(), "plan".to_owned());
+    assert_eq!(adopting, ShadowOptions { mode: Some(Mode::AdoptOnly), period: seconds(5), report });
+    let (namespace, name) = options(&[]).shadow.report;
+    assert_eq!((namespace.as_str(), name.as_str()), DEFAULT_REPORT);
+    for wrong in ["plan", "/plan", "ccm/", "Ccm/plan", "ccm/plan/json", ""] {
+        let problems = refused(&[&format!("--shadow-report={wrong}")]);
+        assert!(problems[0].contains("NAMESPACE/NAME"), "{problems:?}");
+    }
+    assert!(refused(&["--shadow", "--adopt-only"])[0].contains("give one of them"));
+    assert!(refused(&["--shadow-period=0s"])[0].contains("more than 0s"));
 }

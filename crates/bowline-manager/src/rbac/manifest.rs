@@ -1,11 +1,15 @@
 //! The manifests: roles and bindings made from the table, as YAML documents.
 
+use bowline_cloud::shadow::DEFAULT_REPORT;
 use serde_json::{Value, json};
 
 use super::{Rights, Rule, SYSTEM_NAMESPACE, Scope};
 
 /// The name of the roles and bindings.
 const NAME: &str = "bowline-cloud-controller-manager";
+
+/// The name of those of shadow mode.
+const SHADOW: &str = "bowline-shadow";
 
 const GENERATED: &str =
     "# Generated from crates/bowline-manager/src/rbac/table.rs by `cargo xtask gen`. Do not edit.\n";
@@ -32,7 +36,49 @@ pub fn service_account_credentials_manifest(
     Rights::common().service_account_credentials_manifest(namespace, service_account)
 }
 
+/// The manifest of shadow mode: an identity that can only see, `shadow_account`, and the right to report, for it and for the
+/// manager's own, `service_account`, with `--adopt-only`.
+///
+/// # Errors
+///
+/// If a document cannot be written as YAML.
+pub fn shadow_manifest(
+    namespace: &str,
+    shadow_account: &str,
+    service_account: &str,
+) -> Result<String, serde_saphyr::SerializeError> {
+    Rights::common().shadow_manifest(namespace, shadow_account, service_account)
+}
+
 impl Rights {
+    /// As [`shadow_manifest`].
+    ///
+    /// # Errors
+    ///
+    /// If a document cannot be written as YAML.
+    pub fn shadow_manifest(
+        &self,
+        namespace: &str,
+        shadow_account: &str,
+        service_account: &str,
+    ) -> Result<String, serde_saphyr::SerializeError> {
+        let mut documents = vec![account(namespace, shadow_account)];
+        let rules = self.of_shadow();
+        let in_system = format!("{SHADOW}-system");
+        for (scope, place, name) in [
+            (Scope::Cluster, None, SHADOW),
+            (Scope::SystemNamespace, Some(SYSTEM_NAMESPACE), in_system.as_str()),
+        ] {
+            documents.push(role(place, name, &of_scope(&rules, scope)));
+            documents.push(binding(place, name, &[(namespace, shadow_account)]));
+        }
+        let (place, name) = (Some(DEFAULT_REPORT.0), DEFAULT_REPORT.1);
+        documents.push(role(place, name, &self.of_report()));
+        documents.push(binding(place, name, &[(namespace, shadow_account), (namespace, service_account)]));
+        let note = "# For --shadow, with an account that can change nothing, and for --adopt-only besides rbac.yaml.\n";
+        text(note, &documents)
+    }
+
     /// ServiceAccount, roles and bindings for one identity that does everything.
     ///
     /// # Errors
@@ -63,7 +109,7 @@ impl Rights {
         for account in self.accounts() {
             let name = format!("{NAME}-{account}");
             documents.push(role(None, &name, &self.of_account(&account)));
-            documents.push(binding(None, &name, SYSTEM_NAMESPACE, &account));
+            documents.push(binding(None, &name, &[(SYSTEM_NAMESPACE, &account)]));
         }
         let note = "# For --use-service-account-credentials, instead of rbac.yaml: it replaces the roles of that file.\n";
         text(note, &documents)
@@ -72,19 +118,25 @@ impl Rights {
 
 /// A ServiceAccount with these rights.
 fn identity(namespace: &str, service_account: &str, rules: &[Rule]) -> Vec<Value> {
-    let mut documents = vec![json!({"apiVersion": "v1", "kind": "ServiceAccount",
-                                    "metadata": {"name": service_account, "namespace": namespace}})];
+    let mut documents = vec![account(namespace, service_account)];
     let in_system = format!("{NAME}-system");
     for (scope, place, name) in [
         (Scope::Cluster, None, NAME),
         (Scope::LeaseNamespace, Some(namespace), NAME),
         (Scope::SystemNamespace, Some(SYSTEM_NAMESPACE), in_system.as_str()),
     ] {
-        let rules: Vec<Rule> = rules.iter().filter(|rule| rule.scope == scope).cloned().collect();
-        documents.push(role(place, name, &rules));
-        documents.push(binding(place, name, namespace, service_account));
+        documents.push(role(place, name, &of_scope(rules, scope)));
+        documents.push(binding(place, name, &[(namespace, service_account)]));
     }
     documents
+}
+
+fn account(namespace: &str, name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
+}
+
+fn of_scope(rules: &[Rule], scope: Scope) -> Vec<Rule> {
+    rules.iter().filter(|rule| rule.scope == scope).cloned().collect()
 }
 
 fn text(note: &str, documents: &[Value]) -> Result<String, serde_saphyr::SerializeError> {
@@ -111,15 +163,17 @@ fn policy_rule(rule: &Rule) -> Value {
     policy
 }
 
-/// Binds the role of the same name to a ServiceAccount.
-fn binding(namespace: Option<&str>, name: &str, account_namespace: &str, account: &str) -> Value {
+/// Binds the role of the same name to ServiceAccounts, by namespace and name.
+fn binding(namespace: Option<&str>, name: &str, accounts: &[(&str, &str)]) -> Value {
+    let subject = |(namespace, name): &(&str, &str)| json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
+    let subjects: Vec<Value> = accounts.iter().map(subject).collect();
     let (kind, role) = match namespace {
         Some(_) => ("RoleBinding", "Role"),
         None => ("ClusterRoleBinding", "ClusterRole"),
     };
     json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata(name, namespace),
            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
-           "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": account_namespace}]})
+           "subjects": subjects})
 }
 
 fn metadata(name: &str, namespace: Option<&str>) -> Value {

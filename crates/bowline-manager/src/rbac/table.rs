@@ -1,6 +1,7 @@
 //! The table itself. A row that no test needs does not belong here.
 
 use bowline_cloud::Watches;
+use bowline_cloud::shadow::DEFAULT_REPORT;
 use bowline_controllers::registry::ControllerName;
 
 use super::{Part, Rule, SYSTEM_NAMESPACE, Scope};
@@ -100,6 +101,15 @@ fn process() -> Vec<Rule> {
             "know the cluster by the UID of kube-system, to tell its things in the cloud from those of a namesake",
         )
         .named(&[SYSTEM_NAMESPACE]),
+        rule(
+            Part::Report,
+            "",
+            "configmaps",
+            &["create", "patch"],
+            "report what would be done, in shadow and adopt-only mode",
+        )
+        .within(Scope::ReportNamespace)
+        .named(&[DEFAULT_REPORT.1]),
         rule(
             Part::Accounts,
             "",

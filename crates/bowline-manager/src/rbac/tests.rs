@@ -106,3 +106,19 @@ fn each_controllers_account_is_bound_to_exactly_that_controllers_rights() {
     assert_eq!(of("route-controller"), ["create events", "patch events", "patch nodes/status"]);
     assert_eq!(of("rack-label-controller"), ["create events", "patch events", "patch nodes"]);
 }
+
+#[test]
+fn a_shadow_can_see_and_report_and_nothing_else() {
+    let documents = documents(&shadow_manifest("ns", "shadow", "ccm").unwrap());
+    let all: BTreeSet<String> = documents.iter().flat_map(granted).collect();
+    let writes = ["patch", "update", "delete", "create"];
+    let changing: Vec<_> =
+        all.iter().filter(|right| writes.iter().any(|verb| right.starts_with(verb))).collect();
+    let reviews = ["create subjectaccessreviews", "create tokenreviews"];
+    assert_eq!(changing, [&["create configmaps"], &reviews[..], &["patch configmaps"]].concat());
+    let role = &documents[5];
+    assert_eq!(role["metadata"], json!({"name": "bowline-shadow-report", "namespace": "kube-system"}));
+    assert_eq!(role["rules"][0]["resourceNames"], json!(["bowline-shadow-report"]));
+    let names: Vec<_> = documents[6]["subjects"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["shadow", "ccm"]);
+}

@@ -22,6 +22,8 @@ pub(crate) struct Situation {
     pub(crate) authentication: bool,
     /// Whether the cluster is asked for the authorities of their certificates.
     pub(crate) authorities: bool,
+    /// The ConfigMap of the report, if there is one: its namespace and its name.
+    pub(crate) report: Option<(String, String)>,
     /// Whether their rights are judged with our own identity.
     pub(crate) authorization: bool,
 }
@@ -104,6 +106,7 @@ impl Situation {
             Part::Authorities => self.authorities,
             Part::Authorization => self.authorization,
             Part::Accounts => self.own_accounts,
+            Part::Report => self.report.is_some(),
             Part::Controller { name, .. } => self.controllers.iter().any(|known| known.canonical == *name),
         }
     }
@@ -119,6 +122,7 @@ impl Situation {
                 accounts.dedup();
                 named(&accounts)
             }
+            Part::Report => self.report.iter().map(|(_namespace, name)| Some(name.clone())).collect(),
             _ if rule.names.is_empty() => vec![None],
             _ => named(&rule.names),
         }
@@ -131,6 +135,7 @@ fn of_rule(rule: &Rule, situation: &Situation) -> Vec<Question> {
         Scope::Cluster => None,
         Scope::LeaseNamespace => Some(situation.lease_namespace.clone()),
         Scope::SystemNamespace => Some(SYSTEM_NAMESPACE.to_owned()),
+        Scope::ReportNamespace => situation.report.as_ref().map(|(namespace, _name)| namespace.clone()),
     };
     let names = situation.names(rule);
     let each = names.iter().flat_map(|name| rule.verbs.iter().map(move |verb| (name, verb)));

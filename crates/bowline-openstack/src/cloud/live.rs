@@ -118,6 +118,14 @@ impl AnyLoadBalancers for LiveLoadBalancers {
         self.inside().map(|inside| inside.notes(request, observed)).unwrap_or_default()
     }
 
+    fn outlook(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<LoadBalancerStatus> {
+        self.inside()?.outlook(request, observed)
+    }
+
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
         match self.inside() {
             Some(inside) => inside.execute(step, fence).await,

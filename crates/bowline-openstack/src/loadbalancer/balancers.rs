@@ -188,6 +188,17 @@ impl LoadBalancers for Balancers {
         }
     }
 
+    fn outlook(
+        &self,
+        _request: &LoadBalancerRequest,
+        observed: Option<&Observed>,
+    ) -> Option<LoadBalancerStatus> {
+        match observed? {
+            Observed::Ensure { wanted, found } => plan::outlook(wanted, found),
+            Observed::Refused(_) | Observed::Remove { .. } => None,
+        }
+    }
+
     async fn execute(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
         self.perform(step, fence).await
     }

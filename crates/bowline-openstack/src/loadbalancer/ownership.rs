@@ -70,6 +70,16 @@ impl Ownership {
     }
 }
 
+/// The UIDs of the clusters that say by a tag that something is theirs.
+pub fn clusters_in(tags: &[String]) -> impl Iterator<Item = &str> {
+    tags.iter().filter_map(|tag| tag.strip_prefix(CLUSTER))
+}
+
+/// The UIDs of the Services that say so.
+pub fn services_in(tags: &[String]) -> impl Iterator<Item = &str> {
+    tags.iter().filter_map(|tag| tag.strip_prefix(SERVICE))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -65,6 +65,17 @@ pub fn ensure(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     }
 }
 
+/// How the Service will be reached when all that is planned is done; none while that is not known.
+#[must_use]
+pub fn outlook(wanted: &Wanted, found: &Found) -> Option<LoadBalancerStatus> {
+    let there = there(found)?;
+    let claim = Claim::of(&wanted.names, &wanted.ownership, found, there);
+    let reached = address::reached(wanted, found, &claim);
+    // Where a floating IP is yet to be led here the plan itself says that the address changes.
+    let address = reached.address.filter(|_address| reached.steps.is_empty())?;
+    Some(balancer::status(wanted, &there.balancer, address))
+}
+
 /// The load balancer, unless Octavia only remembers it.
 fn there(found: &Found) -> Option<&FoundBalancer> {
     let gone = |there: &&FoundBalancer| there.balancer.provisioning_status == ProvisioningStatus::Deleted;

@@ -16,6 +16,7 @@ mod leader;
 mod machines;
 mod nodes;
 mod one;
+mod shadow;
 mod stack;
 mod surge;
 mod tally;

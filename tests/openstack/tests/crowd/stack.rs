@@ -4,7 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{About, Cloud, CloudConfig, CloudContext, EventKind, EventSink, Fence, Unfenced};
+use bowline_cloud::shadow::{DEFAULT_REPORT, Mode};
+use bowline_cloud::{
+    About, Cloud, CloudConfig, CloudContext, EventKind, EventSink, Fence, NoEvents, Unfenced,
+};
 use bowline_controllers::controller::{Controller, ControllerContext, Stopped};
 use bowline_controllers::deadline::{CallDeadlines, Punctual};
 use bowline_controllers::identity::{CloudIdentity, WatchedCloud};
@@ -13,6 +16,7 @@ use bowline_controllers::metrics::ControllerMetrics;
 use bowline_controllers::node::{NodeController, NodeOptions};
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::service::{ServiceController, ServiceOptions};
+use bowline_controllers::shadow::{ShadowController, ShadowOptions};
 use bowline_controllers::view::{node_informer, node_reference, service_informer, service_reference};
 use bowline_kube::client::ClientFactory;
 use bowline_kube::clock::Clock;
@@ -62,11 +66,31 @@ impl EventSink for CloudEvents {
 impl Stack {
     /// All controllers, from now on.
     pub(crate) async fn start(world: &World) -> Self {
+        let factory = client_factory(&defaults());
+        let events = events(world, &factory, "cloud", &Clock::simulated(world.cloud.now()));
+        Self::run(world, controllers(), events).await
+    }
+
+    /// A process that only looks: `--shadow`, in a cluster of this name.
+    pub(crate) async fn shadow(world: &World, cluster: &str) -> Self {
+        Self::run(world, vec![report(Mode::Shadow, cluster)], Arc::new(NoEvents)).await
+    }
+
+    /// A leader that only adopts: `--adopt-only`.
+    pub(crate) async fn adopting(world: &World) -> Self {
+        let [_node, _lifecycle, service, ..] = ControllerName::common();
+        let options = ServiceOptions { adopt_only: true, ..ServiceOptions::default() };
+        let controllers: Vec<Arc<dyn Controller>> =
+            vec![report(Mode::AdoptOnly, "kubernetes"), Arc::new(ServiceController::new(service, options))];
+        Self::run(world, controllers, Arc::new(NoEvents)).await
+    }
+
+    async fn run(world: &World, controllers: Vec<Arc<dyn Controller>>, events: Arc<dyn EventSink>) -> Self {
         let (options, clock) = (defaults(), Clock::simulated(world.cloud.now()));
         let factory = client_factory(&options);
         let mut stack = Self { cancel: CancellationToken::new(), tasks: JoinSet::new() };
         let identity = CloudIdentity::default();
-        let cloud = cloud(world, &options, &identity, events(world, &factory, "cloud", &clock)).await;
+        let (cloud, context) = cloud(world, &options, &identity, events).await;
         let client = factory.wrap("shared-informers", world.kube.clone());
         let (nodes, node_task) = node_informer().build(client.clone(), Api::all);
         let (services, service_task) = service_informer().build(client, Api::all);
@@ -76,7 +100,7 @@ impl Stack {
         let mut registry = Registry::default();
         let (queues, metrics) =
             (QueueMetrics::register(&mut registry), ControllerMetrics::register(&mut registry));
-        for controller in controllers() {
+        for controller in controllers {
             let client = factory.wrap(&controller.name().client, world.kube.clone());
             let context = ControllerContext {
                 cloud: cloud.clone(),
@@ -90,6 +114,11 @@ impl Stack {
                 metrics: metrics.clone(),
             };
             stack.tasks.spawn(supervised(controller, context, stack.cancel.clone()));
+        }
+        // The report is there before the cloud is: that it does not answer is worth telling.
+        while let Err(error) = cloud.initialize(&context).await {
+            println!("the cloud cannot be initialized yet: {error}");
+            sleep(AGAIN).await;
         }
         stack
     }
@@ -124,7 +153,7 @@ async fn cloud(
     options: &Options,
     identity: &CloudIdentity,
     events: Arc<dyn EventSink>,
-) -> Arc<dyn Cloud> {
+) -> (Arc<dyn Cloud>, CloudContext) {
     let (sim, clock) = (world.cloud.clone(), world.cloud.clone());
     let connect: Connect = Arc::new(move |_| Ok(Transport::new(sim.clone(), Timeouts::default())));
     let around = Surroundings {
@@ -144,11 +173,20 @@ async fn cloud(
         .with_cluster_uid(Some("cluster-1"))
         .with_budget(Arc::new(budget))
         .with_events(events);
-    while let Err(error) = cloud.initialize(&context).await {
-        println!("the cloud cannot be initialized yet: {error}");
-        sleep(AGAIN).await;
-    }
-    Arc::new(cloud)
+    (Arc::new(cloud), context)
+}
+
+fn report(mode: Mode, cluster: &str) -> Arc<dyn Controller> {
+    let (namespace, name) = DEFAULT_REPORT;
+    Arc::new(ShadowController::new(ShadowOptions {
+        mode,
+        version: "test".to_owned(),
+        cluster_name: cluster.into(),
+        holder: "host_1".to_owned(),
+        report: (namespace.to_owned(), name.to_owned()),
+        period: Duration::from_secs(60),
+        batch: 256,
+    }))
 }
 
 fn controllers() -> Vec<Arc<dyn Controller>> {

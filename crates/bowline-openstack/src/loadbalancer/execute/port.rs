@@ -26,7 +26,7 @@ const KEPT: usize = 4096;
 
 /// Who changes a port waits for its turn; and what the ports were when they were last seen.
 #[derive(Debug, Default)]
-pub(in crate::loadbalancer) struct PortTurns(Mutex<HashMap<PortId, Entry>>);
+pub(crate) struct PortTurns(Mutex<HashMap<PortId, Entry>>);
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -96,7 +96,7 @@ pub(in crate::loadbalancer) async fn add_group(
 }
 
 /// Takes a group off a port. Nothing is written if it does not have it, or is gone.
-pub(in crate::loadbalancer) async fn remove_group(
+pub(crate) async fn remove_group(
     network: &Network,
     turns: &PortTurns,
     port: &PortId,

@@ -1,0 +1,190 @@
+//! Asks the cloud about everything, and judges what would be done. Changes nothing.
+
+use std::sync::Arc;
+
+use bowline_cloud::shadow::{Availability, AvailabilityState, Finding, NodeReport};
+use bowline_cloud::{
+    AnyLoadBalancers, AnyObserved, Capability, Doubt, ErrorClass, Evidence, Instance, Instances,
+    LoadBalancerRequest, NodeView, Purpose, ServiceView,
+};
+
+use super::ShadowOptions;
+use super::judge::{Judged, Outcome};
+use crate::controller::ControllerContext;
+use crate::rails::adopt_only::words;
+use crate::rails::claim::{Claimed, claimed};
+use crate::service::desire::{pause_of, purpose};
+use crate::service::nodes::SharedNodes;
+
+/// Not more machines are read directly in one look: what a list does not show is rare, or the list is wrong.
+const MOST_DIRECT_READS: usize = 50;
+
+/// All that one look says.
+pub(super) struct Seen {
+    pub(super) project: Option<String>,
+    pub(super) cloud_problem: Option<String>,
+    pub(super) load_balancers: Availability,
+    pub(super) instances: Availability,
+    /// Every Service, also those that are settled.
+    pub(super) services: Vec<Finding>,
+    pub(super) nodes: NodeReport,
+}
+
+/// One look.
+pub(super) struct Look<'a> {
+    pub(super) options: &'a ShadowOptions,
+    pub(super) context: &'a ControllerContext,
+    pub(super) nodes: &'a SharedNodes,
+}
+
+impl Look<'_> {
+    pub(super) async fn all(&self) -> Seen {
+        let identity = self.context.cloud.identity().await;
+        let (project, cloud_problem) = match identity {
+            Ok(project) => (project, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let (load_balancers, balancers) = available(self.context.cloud.load_balancers());
+        let (machines, instances) = available(self.context.cloud.instances());
+        let services = self.services(balancers.as_deref(), &load_balancers).await;
+        let nodes = self.machines(instances.as_deref(), &machines).await;
+        Seen { project, cloud_problem, load_balancers, instances: machines, services, nodes }
+    }
+
+    async fn services(&self, balancers: Option<&dyn AnyLoadBalancers>, can: &Availability) -> Vec<Finding> {
+        let snapshot = self.context.services.snapshot();
+        let services = snapshot.objects().iter().map(|object| object.view.clone());
+        let ours: Vec<_> =
+            services.filter_map(|service| Some((purpose(&service, false)?, service))).collect();
+        let Some(balancers) = balancers else {
+            let judged = |service: &Arc<ServiceView>| finding(service, not_planned(can));
+            return ours.iter().map(|(_, service)| judged(service)).collect();
+        };
+        let mut findings = Vec::with_capacity(ours.len());
+        let mut requests = Vec::new();
+        for (purpose, service) in ours {
+            match pause_of(&service) {
+                Some(why) => findings.push(finding(&service, Judged::paused(why))),
+                None => requests.push(self.request(balancers, service, purpose)),
+            }
+        }
+        for batch in requests.chunks(self.options.batch.max(1)) {
+            let mut answers = balancers.observe(batch).await.into_iter();
+            for request in batch {
+                let judged = self.judge(balancers, request, answers.next());
+                findings.push(finding(&request.service, judged));
+            }
+        }
+        findings
+    }
+
+    /// What the service controller would ask for.
+    fn request(
+        &self,
+        balancers: &dyn AnyLoadBalancers,
+        service: Arc<ServiceView>,
+        purpose: Purpose,
+    ) -> LoadBalancerRequest {
+        let (nodes, _drained_at) = self.nodes.current(balancers.drains(&service), self.context.clock.now());
+        LoadBalancerRequest { cluster: self.options.cluster_name.clone(), service, nodes, purpose }
+    }
+
+    fn judge(
+        &self,
+        balancers: &dyn AnyLoadBalancers,
+        request: &LoadBalancerRequest,
+        answer: Option<Evidence<AnyObserved>>,
+    ) -> Judged {
+        let no_answer = || Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"));
+        let observed = match answer.unwrap_or_else(no_answer).known() {
+            Ok(observed) => observed,
+            Err(doubt) => return Judged::unknown(&doubt),
+        };
+        let plan = balancers.plan(request, observed.as_ref(), self.context.clock.now());
+        let notes = balancers.notes(request, observed.as_ref());
+        Outcome {
+            service: &request.service,
+            purpose: request.purpose,
+            plan: &plan,
+            outlook: balancers.outlook(request, observed.as_ref()).as_ref(),
+            notes: &notes.missing_from(&request.service.annotations),
+        }
+        .judge()
+    }
+
+    async fn machines(&self, instances: Option<&dyn Instances>, can: &Availability) -> NodeReport {
+        let snapshot = self.context.nodes.snapshot();
+        let all: Vec<_> = snapshot.objects().iter().map(|object| object.view.clone()).collect();
+        let name = |node: &Arc<NodeView>| node.name.to_string();
+        let without = all.iter().filter(|node| node.provider_id.is_none());
+        let mut report = NodeReport {
+            total: all.len(),
+            without_provider_id: without.map(name).collect(),
+            ..NodeReport::default()
+        };
+        let Some(instances) = instances else {
+            if can.state == AvailabilityState::Unavailable {
+                report.unknown = all.iter().map(name).collect();
+            }
+            return report;
+        };
+        let Claimed { ours, foreign } = claimed(instances, all, |node: &Arc<NodeView>| node.as_ref());
+        report.foreign = foreign.iter().map(|(node, _why)| name(node)).collect();
+        let mut answers = instances.observe(&ours).await.into_iter();
+        let mut reads = 0;
+        for node in &ours {
+            let answer = match answers.next() {
+                Some(Evidence::Unknown(doubt)) if is_not_listed(&doubt) && reads < MOST_DIRECT_READS => {
+                    reads += 1;
+                    Some(instances.confirm(node).await)
+                }
+                answer => answer,
+            };
+            count(&mut report, name(node), answer);
+        }
+        report
+    }
+}
+
+fn is_not_listed(doubt: &Doubt) -> bool {
+    doubt.class == ErrorClass::NotFound
+}
+
+fn count(report: &mut NodeReport, name: String, answer: Option<Evidence<Instance>>) {
+    match answer {
+        Some(Evidence::Present(_)) => report.present += 1,
+        Some(Evidence::Absent(_)) => report.absent.push(name),
+        Some(Evidence::Unknown(_)) | None => report.unknown.push(name),
+    }
+}
+
+fn available<T>(capability: Capability<T>) -> (Availability, Option<T>) {
+    match capability {
+        Capability::Supported(part) => {
+            (Availability { state: AvailabilityState::Available, message: None }, Some(part))
+        }
+        Capability::Unsupported => {
+            let message = Some("this cloud, as it is configured, has none".to_owned());
+            (Availability { state: AvailabilityState::Unsupported, message }, None)
+        }
+        Capability::Unavailable(why) => {
+            (Availability { state: AvailabilityState::Unavailable, message: Some(why) }, None)
+        }
+    }
+}
+
+/// Where there are no load balancers nothing is done; where nobody can say so, nothing is known.
+fn not_planned(can: &Availability) -> Judged {
+    let why = can.message.clone().unwrap_or_default();
+    match can.state {
+        AvailabilityState::Unsupported => Judged::nothing(&why),
+        AvailabilityState::Available | AvailabilityState::Unavailable => Judged::unknown(&Doubt::new(why)),
+    }
+}
+
+fn finding(service: &ServiceView, judged: Judged) -> Finding {
+    let Judged { verdict, held, planned, message } = judged;
+    let address = (!service.status.ingress.is_empty()).then(|| words(&service.status));
+    let (service, uid) = (service.key().to_string(), service.uid.to_string());
+    Finding { service, uid, verdict, held, address, planned, message }
+}
