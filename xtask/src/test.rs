@@ -10,7 +10,7 @@ use crate::{deny, e2e, generated, kubernetes, lint, openstack_client, sample};
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
 const REAL_TIER: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,sample-cloud/real-apiserver,\
-    framework-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,sim-openstack/real-openstack-cli";
+    framework-tests/real-apiserver,migration-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,sim-openstack/real-openstack-cli";
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {

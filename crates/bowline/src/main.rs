@@ -27,6 +27,9 @@ enum Command {
         #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Installs, migrates and removes cloud-controller-managers, and prepares clusters for them.
+    #[command(subcommand)]
+    Operator(bowline_operator::command::Command),
     /// Serves a Kubernetes API or an OpenStack that exists in memory only.
     #[command(subcommand)]
     Sim(Sim),
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
     }
     match Bowline::parse().command {
         Command::Ccm { arguments } => ccm::run("bowline ccm", &arguments),
+        Command::Operator(command) => bowline_operator::command::execute(command, env!("CARGO_PKG_VERSION")),
         Command::Sim(sim) => simulate(sim),
     }
 }

@@ -29,7 +29,6 @@ use uuid::Uuid;
 use super::watches::Watches;
 use super::{Key, Operator, OperatorMetrics, Options};
 use crate::apply::Applier;
-use crate::migration::Timings;
 use crate::observe::Gatherer;
 use crate::openshift::OpenShift;
 
@@ -191,7 +190,7 @@ async fn lead(
         version: options.version.clone(),
         image: options.image.clone(),
         resync: options.resync,
-        timings: Timings { look: options.look, ..Timings::default() },
+        timings: options.timings,
         openshift,
         failures: Mutex::default(),
     };

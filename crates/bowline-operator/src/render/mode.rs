@@ -46,10 +46,12 @@ impl ManagerMode {
 
     /// The flags that nobody but Bowline knows.
     pub(super) fn own_flags(self, report: &str) -> Vec<String> {
+        let reports = format!("--shadow-report={report}");
         match self {
-            Self::Shadow => vec!["--shadow".to_owned(), format!("--shadow-report={report}")],
+            Self::Shadow => vec!["--shadow".to_owned(), reports],
             Self::Paused => vec!["--paused".to_owned()],
-            Self::ServiceOnly => vec!["--adopt-only".to_owned()],
+            // What is held back is reported, too.
+            Self::ServiceOnly => vec!["--adopt-only".to_owned(), reports],
             Self::WithoutNodes | Self::Full => Vec::new(),
         }
     }
