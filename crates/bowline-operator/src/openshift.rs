@@ -1,40 +1,23 @@
-//! The same loop with OpenShift's inputs and outputs.
+//! The same loop with OpenShift's inputs and outputs: what cluster-cloud-controller-manager-operator does in two processes, in
+//! one pass. None of OpenShift's kinds is required: where they do not exist, nothing of this runs.
+//!
+//! Everything that is used is watched. A version is published only when the managers are rolled out, and each condition has
+//! one writer.
 
-use bowline_kube::clock::Clock;
-use bowline_kube::events::EventRecorder;
-use bowline_kube::informer::InformerMetrics;
-use bowline_kube::queue::{KeyedQueue, Outcome};
-use bowline_kube::write::Writer;
-use kube::Client;
-use tokio_util::sync::CancellationToken;
+mod cluster_operator;
+mod config_hash;
+mod inputs;
+mod kinds;
+mod pass;
+mod sync;
+mod trouble;
+mod watches;
 
-use crate::operate::{Key, Options};
+#[cfg(test)]
+mod tests;
 
-/// OpenShift's part.
-pub struct OpenShift;
-
-impl OpenShift {
-    /// Whether this is OpenShift.
-    ///
-    /// # Errors
-    ///
-    /// If that cannot be seen.
-    #[expect(clippy::too_many_arguments, reason = "the parts of the process")]
-    pub async fn detect(
-        _options: &Options,
-        _client: &Client,
-        _writer: &Writer,
-        _recorder: &EventRecorder,
-        _clock: &Clock,
-        _informers: InformerMetrics,
-        _queue: &KeyedQueue<Key>,
-        _cancel: &CancellationToken,
-    ) -> Result<Option<Self>, kube::Error> {
-        Ok(None)
-    }
-
-    /// One pass.
-    pub async fn pass(&self) -> Outcome {
-        Outcome::Done
-    }
-}
+pub use self::cluster_operator::{NAME, OperatorReport, Reported, related_objects, report};
+pub use self::inputs::{Inputs, ProxyInput};
+pub use self::kinds::{Kind, KINDS};
+pub use self::pass::{OWNER, OpenShift, Parts};
+pub use self::trouble::Trouble;

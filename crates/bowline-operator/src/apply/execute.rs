@@ -177,6 +177,16 @@ impl Applier {
         Ok(Inventory::read(&inventory_name(target.owner), stored.as_ref())?)
     }
 
+    /// An object as it is, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub async fn live(&self, object: &Object) -> Result<Option<DynamicObject>, ApplyError> {
+        let Object { api_version, kind, namespace, name, .. } = object.clone();
+        self.get(&ObjectId { api_version, kind, namespace, name }).await
+    }
+
     async fn stored_inventory(&self, target: Target<'_>) -> Result<Option<ConfigMap>, ApplyError> {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), target.namespace);
         let name = inventory_name(target.owner);

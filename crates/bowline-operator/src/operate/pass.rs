@@ -8,6 +8,7 @@ use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::queue::{Outcome, Picked};
 use bowline_kube::write::{Change, Guard, Writer};
+use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{DynamicObject, ListParams};
@@ -124,6 +125,12 @@ impl Operator {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The time, in whole seconds, as Kubernetes writes times down.
+    fn now(&self) -> Timestamp {
+        let now = self.clock.now();
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
     fn reporter<'a>(&'a self, resource: &'a CloudControllerManager) -> Reporter<'a> {
         Reporter { writer: &self.writer, recorder: &self.recorder, resource }
     }
@@ -144,7 +151,7 @@ impl Operator {
             config_hash: work.config_hash.as_deref(),
             version: resource.spec.version.as_deref().unwrap_or(&self.version),
             decision: work.decision.as_ref(),
-            now: self.clock.now(),
+            now: self.now(),
         });
         if let Some(migration) = &new.migration {
             let before = resource.status.as_ref().and_then(|status| status.migration.as_ref());
@@ -213,7 +220,7 @@ impl Operator {
         }
         let Some(inputs) = inputs else { return Ok(()) };
         let decision = work.decision.insert(self.decide(resource, &observed));
-        let steps = Steps { client: &self.client, writer: &self.writer, now: self.clock.now() };
+        let steps = Steps { client: &self.client, writer: &self.writer, now: self.now() };
         steps.execute(&decision.steps).await?;
         for violation in &decision.violations {
             warn!(name, ?violation, "a step that would have broken a rule was left out; this is a bug");
@@ -289,7 +296,7 @@ impl Operator {
         observed: &'a Observed,
     ) -> Case<'a> {
         let name = resource.metadata.name.as_deref().unwrap_or_default();
-        Case { name, spec: &resource.spec, status, observed, now: self.clock.now(), timings: &self.timings }
+        Case { name, spec: &resource.spec, status, observed, now: self.now(), timings: &self.timings }
     }
 
     fn facts(&self, cluster: &ClusterLook, observed: &Observed, inputs: &Inputs) -> ClusterFacts {
@@ -376,7 +383,7 @@ impl Operator {
             Uninstall::Stopping { steps, .. } => steps,
             Uninstall::Removable => Vec::new(),
         };
-        let execute = Steps { client: &self.client, writer: &self.writer, now: self.clock.now() };
+        let execute = Steps { client: &self.client, writer: &self.writer, now: self.now() };
         execute.execute(&steps).await?;
         let is_gone = self.remove_objects(resource).await?;
         if !is_gone {
@@ -437,7 +444,7 @@ impl Operator {
         let is_refused = matches!(verdict, Uninstall::Refused { .. });
         let mut new = resource.status.clone().unwrap_or_default();
         let mut conditions = OperatorStatus { conditions: new.conditions, versions: Vec::new() };
-        let now = self.clock.now();
+        let now = self.now();
         let said = |yes: bool| if yes { "True" } else { "False" };
         conditions.set("Progressing", said(!is_refused), reason, message, now);
         let action = if is_refused { message } else { "" };

@@ -26,11 +26,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-use super::watches::Watches;
+use super::watches::{Base, Watches};
 use super::{Key, Operator, OperatorMetrics, Options};
 use crate::apply::Applier;
 use crate::observe::Gatherer;
-use crate::openshift::OpenShift;
+use crate::openshift::{OpenShift, Parts};
 
 /// The name of the Lease, and of the component in events and user-agents.
 pub(crate) const NAME: &str = "bowline-operator";
@@ -178,7 +178,20 @@ async fn lead(
     let fence: Arc<dyn Fence> = Arc::new(lock.fence());
     let client = factory.client("operator")?;
     let writer = Writer::new(client.clone(), fence, WRITE_DEADLINE);
-    let openshift = OpenShift::detect(options, &client, &writer, recorder, clock, metrics.informers.clone(), &queue, &cancel).await?;
+    let base = Base { client: factory.client("watches")?, metrics: metrics.informers.clone(), cancel: cancel.clone() };
+    let openshift = OpenShift::detect(base, &queue, Parts {
+        client: client.clone(),
+        writer: writer.clone(),
+        recorder: recorder.clone(),
+        clock: clock.clone(),
+        version: options.version.clone(),
+        namespace: options.namespace.clone(),
+        managed_namespace: options.managed_namespace.clone(),
+        images_file: options.images_file.clone(),
+        system_ca_file: options.system_ca_file.clone(),
+        resync: options.resync,
+    })
+    .await?;
     let operator = Operator {
         gatherer: Gatherer::new(client.clone(), watches.nodes.clone(), watches.services.clone()),
         applier: Applier::new(client.clone(), writer.clone()),

@@ -42,17 +42,13 @@ impl Reporter<'_> {
         Ok(())
     }
 
-    /// What was done to objects.
+    /// What was done to objects, as one event: of many about one object, most would be dropped.
     pub(super) fn done(&self, done: &[Done]) {
-        for Done { what, id } in done {
-            let reason = match *what {
-                "created" => "Created",
-                "updated" => "Updated",
-                "recreated" => "Recreated",
-                _ => "Deleted",
-            };
-            self.event(EventKind::Normal, reason, &format!("{what} {id}"));
+        if done.is_empty() {
+            return;
         }
+        let each = done.iter().map(|Done { what, id }| format!("{what} {id}"));
+        self.event(EventKind::Normal, "Applied", &each.collect::<Vec<_>>().join(", "));
     }
 
     /// What a decision has to tell.
@@ -72,6 +68,9 @@ impl Reporter<'_> {
     }
 }
 
+/// Conditions that are told as events. What the phases say is told by their notes.
+const TOLD: [&str; 4] = ["Available", "Degraded", "Upgradeable", "ActionRequired"];
+
 /// The conditions whose status or reason is another one.
 fn changed<'a>(old: &[Condition], new: &'a [Condition]) -> Vec<&'a Condition> {
     let before = |type_: &str| old.iter().find(|condition| condition.type_ == type_);
@@ -83,7 +82,8 @@ fn changed<'a>(old: &[Condition], new: &'a [Condition]) -> Vec<&'a Condition> {
     let is_news = |condition: &&Condition| {
         before(&condition.type_).is_some() || !condition.message.is_empty() && condition.status == "True"
     };
-    new.iter().filter(is_new).filter(is_news).collect()
+    let is_told = |condition: &&Condition| TOLD.contains(&condition.type_.as_str());
+    new.iter().filter(is_told).filter(is_new).filter(is_news).collect()
 }
 
 fn kind_of(condition: &Condition) -> EventKind {

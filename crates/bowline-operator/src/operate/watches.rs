@@ -19,6 +19,7 @@ use super::Key;
 use crate::api::{CloudControllerManager, OWNER_LABEL};
 use crate::apply::KINDS;
 use crate::migration::{NodeFacts, ServiceFacts};
+use crate::openshift;
 use crate::observe::{node_facts, service_facts};
 
 /// A resource as far as its changes matter; what the operator itself writes does not.
@@ -123,7 +124,8 @@ impl Watches {
                     };
                     let owners: BTreeSet<String> = views.into_iter().flatten().filter_map(|object| object.view.owner.clone()).collect();
                     for owner in owners {
-                        queue.add(Key::Resource(owner), Priority::Background);
+                        let key = if owner == openshift::OWNER { Key::OpenShift } else { Key::Resource(owner) };
+                        queue.add(key, Priority::Background);
                     }
                 }
             });
@@ -236,6 +238,11 @@ pub(crate) fn marked(mut object: DynamicObject) -> Option<Marked> {
     object.metadata.managed_fields = None;
     let owner = object.labels().get(OWNER_LABEL).cloned();
     Some(Marked { owner, fingerprint: fingerprint(&object) })
+}
+
+/// What something contains, in a number.
+pub(crate) fn content_of(value: &impl Serialize) -> Marked {
+    Marked { owner: None, fingerprint: fingerprint(value) }
 }
 
 fn fingerprint(value: &impl Serialize) -> u64 {

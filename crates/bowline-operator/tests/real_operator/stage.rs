@@ -15,7 +15,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::core::ApiResource;
 use kube::{Api, Client, CustomResourceExt, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -104,8 +105,13 @@ impl Stage {
 
     /// Starts an operator.
     pub(crate) async fn operator(&self) -> anyhow::Result<Running> {
+        self.operator_on("1.0.0", Duration::from_secs(5)).await
+    }
+
+    /// Starts an operator of this version that looks at everything again after this time.
+    pub(crate) async fn operator_on(&self, version: &str, resync: Duration) -> anyhow::Result<Running> {
         let kubeconfig = self.cluster.kubeconfig(&Identity::Admin).await?;
-        self.operator_with(Options {
+        operator_with(Options {
             namespace: OPERATOR_NAMESPACE.to_owned(),
             kubeconfig: Some(kubeconfig),
             election: Election {
@@ -116,29 +122,14 @@ impl Stage {
             bind_address: [127, 0, 0, 1].into(),
             port: 0,
             logging: LoggingOptions::default(),
-            version: "1.0.0".to_owned(),
+            version: version.to_owned(),
             image: Some("example.org/bowline:1.0.0".to_owned()),
-            resync: Duration::from_secs(5),
+            resync,
             timings: Timings { look: Duration::from_millis(300), ..Timings::default() },
             managed_namespace: "openshift-cloud-controller-manager".to_owned(),
             images_file: self.cluster.folder().join("images.json"),
             system_ca_file: self.cluster.folder().join("system-ca.pem"),
         })
-    }
-
-    /// Starts an operator that is told these.
-    pub(crate) fn operator_with(&self, options: Options) -> anyhow::Result<Running> {
-        let (signals, kill) = (Signals::default(), CancellationToken::new());
-        let (asked, killed) = (signals.clone(), kill.clone());
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let thread = std::thread::spawn(move || {
-            let ended = runtime.block_on(killed.run_until_cancelled(run(options, asked)));
-            if let Some(ended) = ended {
-                ended.unwrap();
-            }
-            runtime.shutdown_background();
-        });
-        Ok(Running { signals, kill, thread: Some(thread) })
     }
 
     /// Our resources.
@@ -166,7 +157,10 @@ impl Stage {
         }
         let resource = json!({ "apiVersion": "bowline.dev/v1alpha1", "kind": "CloudControllerManager",
             "metadata": { "name": name }, "spec": all });
-        self.resources().create(&PostParams::default(), &serde_json::from_value(resource)?).await?;
+        // As a person would write it, and not only what our types can say.
+        let kind = ApiResource::erase::<CloudControllerManager>(&());
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
+        api.create(&PostParams::default(), &serde_json::from_value(resource)?).await?;
         Ok(())
     }
 
@@ -237,6 +231,21 @@ impl Stage {
             sleep(LOOK).await;
         }
     }
+}
+
+/// Starts an operator that is told these.
+fn operator_with(options: Options) -> anyhow::Result<Running> {
+    let (signals, kill) = (Signals::default(), CancellationToken::new());
+    let (asked, killed) = (signals.clone(), kill.clone());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let thread = std::thread::spawn(move || {
+        let ended = runtime.block_on(killed.run_until_cancelled(run(options, asked)));
+        if let Some(ended) = ended {
+            ended.unwrap();
+        }
+        runtime.shutdown_background();
+    });
+    Ok(Running { signals, kill, thread: Some(thread) })
 }
 
 /// Plays everybody else, for ever.

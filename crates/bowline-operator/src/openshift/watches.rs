@@ -1,0 +1,54 @@
+//! Everything that a pass reads is watched: also the proxy, the API server's TLS profile and the administrator's ConfigMaps.
+
+use bowline_kube::informer::{Informer, WatchSettings};
+use bowline_kube::queue::{KeyedQueue, Priority};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{Api, Client};
+
+use super::kinds::{API_VERSION, KINDS};
+use crate::operate::{Base, Key, content_of};
+
+/// The namespaces whose ConfigMaps are read, besides the managers' own.
+const CONFIG_NAMESPACES: [&str; 2] = ["openshift-config", "openshift-config-managed"];
+
+/// Which of OpenShift's kinds the cluster has; none is: this is not OpenShift.
+///
+/// # Errors
+///
+/// If the API server does not say.
+pub(super) async fn known(client: &Client) -> Result<Vec<String>, kube::Error> {
+    match client.list_api_group_resources(API_VERSION).await {
+        Ok(found) => Ok(found.resources.into_iter().map(|resource| resource.name).collect()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Starts to watch.
+pub(super) fn start(base: &Base, queue: &KeyedQueue<Key>, known: &[String], managed_namespace: &str) {
+    for kind in KINDS.iter().filter(|kind| known.iter().any(|name| name == kind.plural)) {
+        let settings = WatchSettings {
+            field_selector: Some(format!("metadata.name={}", kind.name)),
+            ..WatchSettings::default()
+        };
+        follow(&base.dynamic(&format!("openshift-{}", kind.plural), settings, kind.resource()), queue);
+    }
+    for namespace in CONFIG_NAMESPACES.into_iter().chain([managed_namespace]) {
+        let of = namespace.to_owned();
+        let name = format!("openshift-configmaps-{namespace}");
+        let project = |object: ConfigMap| Some(content_of(&(&object.metadata.annotations, &object.data, &object.binary_data)));
+        follow(&base.informer(&name, WatchSettings::default(), project, move |client| Api::namespaced(client, &of)), queue);
+    }
+    let of = managed_namespace.to_owned();
+    let project = |object: Secret| Some(content_of(&object.data));
+    follow(&base.informer("openshift-secrets", WatchSettings::default(), project, move |client| Api::namespaced(client, &of)), queue);
+}
+
+fn follow<P: PartialEq + Send + Sync + 'static>(informer: &Informer<P>, queue: &KeyedQueue<Key>) {
+    let (mut changes, queue) = (informer.subscribe(), queue.clone());
+    tokio::spawn(async move {
+        while changes.next().await.is_some() {
+            queue.add(Key::OpenShift, Priority::User);
+        }
+    });
+}
