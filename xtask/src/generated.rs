@@ -22,6 +22,8 @@ struct Generated {
 const MANAGER: &str = "reference";
 /// The example of bowline-openstack.
 const OPENSTACK: &str = "openstack-reference";
+/// The example of bowline-operator.
+const OPERATOR: &str = "operator-reference";
 
 /// All generated files; add a line for a new one.
 const GENERATED: &[Generated] = &[
@@ -29,6 +31,8 @@ const GENERATED: &[Generated] = &[
     Generated { path: "docs/reference/cloud-conf.md", example: OPENSTACK, word: "cloud-conf" },
     Generated { path: "docs/reference/annotations.md", example: OPENSTACK, word: "annotations" },
     Generated { path: "deploy/admission.yaml", example: OPENSTACK, word: "admission" },
+    Generated { path: "deploy/crd.yaml", example: OPERATOR, word: "crd" },
+    Generated { path: "deploy/operator.yaml", example: OPERATOR, word: "operator" },
     Generated { path: "deploy/rbac.yaml", example: MANAGER, word: "rbac" },
     Generated {
         path: "deploy/rbac-service-account-credentials.yaml",
@@ -70,7 +74,8 @@ pub(crate) fn check() -> anyhow::Result<()> {
 
 /// With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
 fn build() -> anyhow::Result<()> {
-    run(&mut cargo(&["build", "--workspace", "--locked", "--example", MANAGER, "--example", OPENSTACK]))
+    let examples = [MANAGER, OPENSTACK, OPERATOR].map(|name| ["--example", name]);
+    run(&mut cargo(&[&["build", "--workspace", "--locked"], examples.as_flattened()].concat()))
 }
 
 fn print(file: &Generated) -> anyhow::Result<Vec<u8>> {

@@ -1,8 +1,8 @@
 //! What the operator decides, as functions of their input: which platform a cluster runs on, which flags its components
 //! need, what becomes of a cloud configuration, what makes pods roll, and when a rollout is done.
 //!
-//! Nothing here talks to an API server, reads a file or looks at a clock. Texts that may hold secrets are never quoted in
-//! errors.
+//! Nothing here but `command` talks to an API server, reads a file or looks at a clock. Texts that may hold secrets are never
+//! quoted in errors.
 
 pub mod api;
 pub mod apply;
@@ -17,6 +17,7 @@ pub mod migration;
 pub mod observe;
 pub mod openshift;
 pub mod operate;
+pub mod install;
 pub mod platform;
 pub mod proxy;
 pub mod render;

@@ -14,6 +14,7 @@ mod names;
 mod object;
 mod openshift;
 mod openshift_rbac;
+pub(crate) mod parts;
 mod placement;
 mod plain;
 mod pod;

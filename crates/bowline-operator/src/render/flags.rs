@@ -9,7 +9,7 @@ use crate::tls;
 /// The port of health and metrics: upstream's.
 pub(super) const PORT: i32 = 10258;
 /// The port of a manager in shadow mode: another, for it runs on the host's network beside the one whose port that is.
-pub(super) const SHADOW_PORT: i32 = 10268;
+const SHADOW_PORT: i32 = 10278;
 
 /// The flags that the operator sets, and where a person says the same.
 const OWN: [(&str, &str); 25] = [

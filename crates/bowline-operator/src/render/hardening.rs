@@ -39,14 +39,14 @@ fn runtime_default() -> SeccompProfile {
 
 /// How a container is known to live, to be ready and to have started.
 #[derive(Debug)]
-pub(super) struct Probes {
-    pub(super) liveness: Probe,
-    pub(super) readiness: Probe,
-    pub(super) startup: Probe,
+pub(crate) struct Probes {
+    pub(crate) liveness: Probe,
+    pub(crate) readiness: Probe,
+    pub(crate) startup: Probe,
 }
 
 /// Probes of a manager that serves on `port`.
-pub(super) fn probes((live, ready): (&str, &str), port: i32) -> Probes {
+pub(crate) fn probes((live, ready): (&str, &str), port: i32) -> Probes {
     Probes {
         liveness: Probe { failure_threshold: Some(6), ..get(live, port) },
         readiness: Probe { failure_threshold: Some(3), ..get(ready, port) },

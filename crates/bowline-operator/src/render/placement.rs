@@ -57,7 +57,7 @@ pub(super) fn critical() -> Toleration {
 }
 
 /// All taints that a manager must not mind.
-pub(super) fn manager_tolerations() -> Vec<Toleration> {
+pub(crate) fn manager_tolerations() -> Vec<Toleration> {
     let mut all = before_the_network();
     all.extend([tolerates(CONTROL_PLANE, "NoSchedule"), on_masters()]);
     all.extend(on_lost_nodes());
@@ -107,7 +107,7 @@ pub(super) fn one_per_node(labels: &BTreeMap<String, String>) -> PodAntiAffinity
 }
 
 /// Nodes of the control plane, and never two on one.
-pub(super) fn spread(labels: &BTreeMap<String, String>) -> Affinity {
+pub(crate) fn spread(labels: &BTreeMap<String, String>) -> Affinity {
     Affinity {
         node_affinity: Some(on_control_plane()),
         pod_anti_affinity: Some(one_per_node(labels)),

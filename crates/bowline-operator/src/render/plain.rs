@@ -43,7 +43,8 @@ pub fn plain(
         all.push(rbac::account(&names)?);
     }
     let subjects = rbac::subjects(&names, is_static);
-    all.extend(rbac::objects(&names, &spec.lease_namespace, rbac::manager(spec), &subjects)?);
+    let grants = rbac::manager(spec, mode, &shadow_report_name(name));
+    all.extend(rbac::objects(&names, &spec.lease_namespace, grants, &subjects)?);
     if let Some(config) = facts.config.as_ref().filter(|_| !is_static) {
         all.push(config::object(spec, name, &names, config)?);
     }

@@ -145,7 +145,7 @@ impl ManagerPod<'_> {
 }
 
 /// What every pod of ours has.
-pub(super) fn base(
+pub(crate) fn base(
     container: Container,
     tolerations: Vec<k8s_openapi::api::core::v1::Toleration>,
 ) -> PodSpec {
@@ -166,7 +166,7 @@ pub(super) fn base(
 }
 
 /// What every container of ours has.
-pub(super) fn hardened(resources: ResourceRequirements) -> Container {
+pub(crate) fn hardened(resources: ResourceRequirements) -> Container {
     Container {
         image_pull_policy: Some("IfNotPresent".to_owned()),
         resources: Some(resources),
@@ -176,7 +176,7 @@ pub(super) fn hardened(resources: ResourceRequirements) -> Container {
     }
 }
 
-pub(super) fn https_port(port: i32) -> ContainerPort {
+pub(crate) fn https_port(port: i32) -> ContainerPort {
     ContainerPort {
         container_port: port,
         name: Some("https".to_owned()),
@@ -186,7 +186,7 @@ pub(super) fn https_port(port: i32) -> ContainerPort {
 }
 
 /// Requests without limits: a manager that is throttled or killed helps nobody.
-pub(super) fn requests(cpu: &str, memory: &str) -> ResourceRequirements {
+pub(crate) fn requests(cpu: &str, memory: &str) -> ResourceRequirements {
     let both = [("cpu", cpu), ("memory", memory)];
     let requests = both.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
     ResourceRequirements { requests: Some(requests.into()), ..ResourceRequirements::default() }

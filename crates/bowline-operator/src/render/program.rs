@@ -218,7 +218,7 @@ pub(super) fn node_manager_image(manager: &str) -> Result<String, RenderError> {
 }
 
 /// A variable with its value.
-pub(super) fn variable(name: &str, value: impl Into<String>) -> EnvVar {
+pub(crate) fn variable(name: &str, value: impl Into<String>) -> EnvVar {
     EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
 }
 

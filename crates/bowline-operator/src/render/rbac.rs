@@ -7,6 +7,7 @@ use k8s_openapi::api::rbac::v1::{
 };
 
 use super::error::RenderError;
+use super::mode::ManagerMode;
 use super::names::Names;
 use super::object::Object;
 use crate::api::{CloudControllerManagerSpec, Manager, PlatformName};
@@ -39,30 +40,39 @@ pub(super) fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&st
 }
 
 /// The rights of the manager that a resource asks for.
-pub(super) fn manager(spec: &CloudControllerManagerSpec) -> Grants {
-    match spec.manager {
-        Manager::Bowline => bowline(&spec.lease_name, |_| true),
+pub(super) fn manager(spec: &CloudControllerManagerSpec, mode: ManagerMode, report: &str) -> Grants {
+    let mut grants = match spec.manager {
+        Manager::Bowline => bowline(&spec.lease_name, &Rights::common().of_one_identity()),
         Manager::Upstream => upstream(spec),
+    };
+    if spec.manager == Manager::Bowline && mode == ManagerMode::ServiceOnly {
+        grants.own_namespace.push(reports(report));
     }
+    grants
 }
 
 /// The rights of a manager in shadow mode: to look, to know who asks it, and to write its report. It could not change a
 /// Service or a Node if it tried.
 pub(super) fn shadow(spec: &CloudControllerManagerSpec, report: &str) -> Grants {
-    let looks = |rule: &Rule| {
-        let reads = rule.verbs.iter().all(|verb| ["get", "list", "watch"].contains(verb));
-        let asks = matches!(rule.part, RightsPart::Authentication | RightsPart::Authorization);
-        (reads && rule.part != RightsPart::Election) || asks
+    use RightsPart::{Authentication, Authorities, Authorization, Cluster, Informers};
+    let all = Rights::common();
+    let looks = |rule: &&Rule| {
+        matches!(rule.part, Informers | Cluster | Authentication | Authorities | Authorization)
     };
-    let mut grants = bowline(&spec.lease_name, looks);
-    grants.own_namespace.push(rule("", &["configmaps"], &[], &["create"]));
-    grants.own_namespace.push(rule("", &["configmaps"], &[report], &["get", "update", "patch"]));
+    let rights: Vec<Rule> = all.rules().iter().filter(looks).cloned().collect();
+    let mut grants = bowline(&spec.lease_name, &rights);
+    grants.own_namespace.push(reports(report));
     grants
 }
 
-fn bowline(lease: &str, wanted: impl Fn(&Rule) -> bool) -> Grants {
+/// The right to report: by server-side apply, which may create what it names.
+fn reports(report: &str) -> PolicyRule {
+    rule("", &["configmaps"], &[report], &["create", "patch"])
+}
+
+fn bowline(lease: &str, rights: &[Rule]) -> Grants {
     let mut grants = Grants::default();
-    for right in Rights::common().of_one_identity().iter().filter(|right| wanted(right)) {
+    for right in rights {
         let names: Vec<&str> = right
             .names
             .iter()
@@ -71,8 +81,8 @@ fn bowline(lease: &str, wanted: impl Fn(&Rule) -> bool) -> Grants {
         let granted = rule(right.group, &[right.resource], &names, &right.verbs);
         match right.scope {
             Scope::Cluster => grants.cluster.push(granted),
-            Scope::LeaseNamespace => grants.lease_namespace.push(granted),
             Scope::SystemNamespace => grants.system_namespace.push(granted),
+            _of_the_lease => grants.lease_namespace.push(granted),
         }
     }
     grants

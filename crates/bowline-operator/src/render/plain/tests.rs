@@ -179,10 +179,11 @@ fn the_mode_is_in_the_flags() {
     let has = |mode, flag: &str| of(mode).iter().any(|known| known == flag);
     assert!(has(ManagerMode::Shadow, "--shadow") && has(ManagerMode::Shadow, "--leader-elect=false"));
     assert!(has(ManagerMode::Shadow, "--shadow-report=n/cloud-shadow-report"));
-    assert!(has(ManagerMode::Shadow, "--secure-port=10268"), "beside the manager that runs");
+    assert!(has(ManagerMode::Shadow, "--secure-port=10278"), "beside the manager that runs");
     assert!(has(ManagerMode::Paused, "--paused") && has(ManagerMode::Paused, "--leader-elect=true"));
     assert!(has(ManagerMode::ServiceOnly, "--controllers=service-lb-controller"));
     assert!(has(ManagerMode::ServiceOnly, "--adopt-only"));
+    assert!(has(ManagerMode::ServiceOnly, "--shadow-report=n/cloud-shadow-report"));
     assert!(has(
         ManagerMode::WithoutNodes,
         "--controllers=*,-cloud-node-controller,-cloud-node-lifecycle-controller"
@@ -204,6 +205,10 @@ fn the_shadow_is_beside_the_manager_and_can_write_nothing_but_its_report() {
     for object in &shadow {
         let same = manager.iter().find(|other| other.to_string() == object.to_string());
         assert!(same.is_none_or(|same| same == object), "{object} would take the manager's place");
+    }
+    let cluster_role = of_kind(&shadow, "ClusterRole")[0].body["rules"].to_string();
+    for resource in ["nodes", "services", "namespaces"] {
+        assert!(cluster_role.contains(resource), "{resource} must be seen: {cluster_role}");
     }
     for role in shadow.iter().filter(|object| object.kind.ends_with("Role")) {
         for rule in role.body["rules"].as_array().unwrap() {

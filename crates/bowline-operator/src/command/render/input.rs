@@ -1,0 +1,158 @@
+//! What is to be rendered: a file with a resource, or flags, or both.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::Arguments;
+use crate::api::{
+    CloudConfig, CloudControllerManager, CloudControllerManagerSpec, KeyOfObject, PlatformName,
+};
+use crate::platform::Platform;
+use crate::render::{ClusterFacts, RenderedConfig};
+
+/// The name where nobody names anything.
+const DEFAULT_NAME: &str = "cloud-controller-manager";
+
+/// Why the input cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A file cannot be read.
+    #[error("read {path}: {error}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The resource in the file is none.
+    #[error("{path} is no CloudControllerManager: {problem}")]
+    Resource {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// The platform has no manager.
+    #[error(
+        "there is no cloud-controller-manager for {0}; wanted one of aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere"
+    )]
+    NoManager(Platform),
+    /// Something that only a cluster has.
+    #[error(
+        "cloudConfig is in {place}, which only the cluster has; wanted --cloud-config FILE with the same text"
+    )]
+    Elsewhere {
+        /// Where.
+        place: String,
+    },
+}
+
+/// What is rendered.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) name: String,
+    pub(super) spec: CloudControllerManagerSpec,
+    pub(super) facts: ClusterFacts,
+}
+
+/// Reads the files, and puts the flags over them.
+pub(super) fn read(arguments: &Arguments) -> Result<Input, InputError> {
+    let (name, mut spec) = match &arguments.config {
+        Some(path) => resource(path)?,
+        None => (None, fresh(arguments)?),
+    };
+    overrule(&mut spec, arguments)?;
+    let config = config(&spec, arguments)?;
+    let facts = ClusterFacts {
+        control_plane_nodes: arguments.control_plane_nodes,
+        has_service_monitor: arguments.service_monitor,
+        server_minor: arguments.kubernetes_version.map(|version| version.minor),
+        config,
+        ..ClusterFacts::default()
+    };
+    let name = arguments.name.clone().or(name).unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    Ok(Input { name, spec, facts })
+}
+
+fn text(path: &Path) -> Result<String, InputError> {
+    std::fs::read_to_string(path).map_err(|error| InputError::Read { path: path.to_owned(), error })
+}
+
+fn resource(path: &Path) -> Result<(Option<String>, CloudControllerManagerSpec), InputError> {
+    let wrong = |problem: String| InputError::Resource { path: path.to_owned(), problem };
+    let resource: CloudControllerManager =
+        serde_saphyr::from_str(&text(path)?).map_err(|error| wrong(error.to_string()))?;
+    Ok((resource.metadata.name, resource.spec))
+}
+
+/// A resource of the flags alone, with the defaults of all that is not said.
+fn fresh(arguments: &Arguments) -> Result<CloudControllerManagerSpec, InputError> {
+    let platform = known(arguments.platform.as_ref().unwrap_or(&Platform::None))?;
+    let manager = if platform == PlatformName::OpenStack { "Bowline" } else { "Upstream" };
+    let mut fields = Map::new();
+    fields.insert("platform".to_owned(), json!(platform));
+    fields.insert("manager".to_owned(), json!(manager));
+    fields.insert("clusterName".to_owned(), json!(arguments.cluster_name.clone().unwrap_or_default()));
+    serde_json::from_value(Value::Object(fields)).map_err(|error| InputError::Resource {
+        path: PathBuf::from("(the flags)"),
+        problem: error.to_string(),
+    })
+}
+
+fn known(platform: &Platform) -> Result<PlatformName, InputError> {
+    let name = json!(platform.openshift_name());
+    serde_json::from_value(name).map_err(|_unknown| InputError::NoManager(platform.clone()))
+}
+
+fn overrule(spec: &mut CloudControllerManagerSpec, arguments: &Arguments) -> Result<(), InputError> {
+    if let Some(platform) = &arguments.platform {
+        spec.platform = known(platform)?;
+    }
+    if let Some(manager) = arguments.manager {
+        spec.manager = manager.into();
+    }
+    if let Some(form) = arguments.form {
+        spec.form = form.into();
+    }
+    let over = |field: &mut String, given: &Option<String>| {
+        if let Some(given) = given {
+            field.clone_from(given);
+        }
+    };
+    over(&mut spec.cluster_name, &arguments.cluster_name);
+    over(&mut spec.namespace, &arguments.namespace);
+    let over = |field: &mut Option<String>, given: &Option<String>| {
+        if given.is_some() {
+            field.clone_from(given);
+        }
+    };
+    over(&mut spec.image, &arguments.image);
+    over(&mut spec.version, &arguments.version);
+    over(&mut spec.api_server, &arguments.api_server);
+    if let Some(name) = &arguments.credentials {
+        spec.credentials = Some(KeyOfObject { name: name.clone(), key: None });
+    }
+    Ok(())
+}
+
+/// The configuration: the file's text, else the resource's own.
+fn config(
+    spec: &CloudControllerManagerSpec,
+    arguments: &Arguments,
+) -> Result<Option<RenderedConfig>, InputError> {
+    if let Some(path) = &arguments.cloud_config {
+        return Ok(Some(RenderedConfig::new(text(path)?)));
+    }
+    let Some(config) = &spec.cloud_config else { return Ok(None) };
+    match config {
+        CloudConfig { inline: Some(text), .. } => Ok(Some(RenderedConfig::new(text.clone()))),
+        CloudConfig { secret: Some(secret), .. } => {
+            Err(InputError::Elsewhere { place: format!("Secret {}", secret.name) })
+        }
+        CloudConfig { config_map: Some(map), .. } => {
+            Err(InputError::Elsewhere { place: format!("ConfigMap {}", map.name) })
+        }
+        CloudConfig { .. } => Ok(None),
+    }
+}

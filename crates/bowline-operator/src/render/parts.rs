@@ -1,0 +1,6 @@
+//! The parts of pods that the operator's own pod is made of, too.
+
+pub(crate) use super::hardening::probes;
+pub(crate) use super::placement::{manager_tolerations, spread};
+pub(crate) use super::pod::{base, hardened, https_port, requests};
+pub(crate) use super::program::variable;
