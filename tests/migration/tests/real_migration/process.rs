@@ -1,7 +1,7 @@
 //! A process with its log in a file. It ends with its owner.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
@@ -10,7 +10,6 @@ use tokio::time::Instant;
 /// A process.
 pub(crate) struct Process {
     child: Child,
-    log: PathBuf,
     pub(crate) since: Instant,
 }
 
@@ -26,7 +25,7 @@ impl Process {
         let output = File::options().append(true).create(true).open(log)?;
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         let child = command.spawn().with_context(|| format!("start {command:?}"))?;
-        Ok(Self { child, log: log.to_owned(), since: Instant::now() })
+        Ok(Self { child, since: Instant::now() })
     }
 
     /// Whether it runs.
@@ -47,10 +46,5 @@ impl Process {
             Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
         }
         Ok(())
-    }
-
-    /// The file with what it says.
-    pub(crate) fn log(&self) -> &Path {
-        &self.log
     }
 }

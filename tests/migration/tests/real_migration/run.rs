@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use migration_tests::balancers::{Served, differences, made_twice, removed};
-use migration_tests::plan::{Event, Happening, Kind, PHASES, Plan, Victim};
+use migration_tests::plan::{Event, Happening, Kind, Plan, Victim};
 use migration_tests::request::Side;
 use migration_tests::writers::two_writers;
 use sim_openstack::MEMBER;
@@ -217,14 +217,13 @@ impl Run<'_> {
     }
 }
 
-/// The furthest place in [`PHASES`], for the summary.
+/// A run in one line.
 pub(crate) fn line(plan: &Plan, report: &Report) -> String {
     let phases: Vec<String> =
         report.phases.iter().map(|seen| format!("{} {:.1}", seen.phase, seen.at.as_secs_f64())).collect();
     let crashes = report.happened.iter().filter(|text| text.starts_with("Crash") || text.starts_with("End")).count();
     let end = report.end.as_ref().map_or("no end", |seen| seen.phase.as_str());
     let verdict = if report.problems.is_empty() { "ok" } else { "FAILED" };
-    debug_assert!(!PHASES.is_empty());
     format!(
         "{verdict} seed {} {} services {} replicas {}>{} operators {} overlapping {} crashes {crashes} [{}] phases [{}] end {end} requests {} took {:.1} s",
         plan.seed, plan.kind, plan.services, plan.old_replicas, plan.new_replicas, plan.operators, plan.overlapping,

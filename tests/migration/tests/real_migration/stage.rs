@@ -8,7 +8,7 @@ use bowline_operator::api::CloudControllerManager;
 use bowline_testkit::apiserver::{Binaries, Cluster, Identity};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ObjectMeta, PostParams};
+use kube::api::{ListParams, ObjectMeta, PostParams};
 use kube::{Api, Client, CustomResourceExt, ResourceExt};
 use tokio::time::{Instant, sleep};
 
@@ -60,7 +60,9 @@ impl Stage {
             let found = api.get(&name).await?;
             let conditions = found.status.and_then(|status| status.conditions).unwrap_or_default();
             let is_known = conditions.iter().any(|each| each.type_ == "Established" && each.status == "True");
-            Ok(is_known.then_some(()))
+            // Its storage comes a little later.
+            let all: Api<CloudControllerManager> = Api::all(self.client.clone());
+            Ok((is_known && all.list(&ListParams::default()).await.is_ok()).then_some(()))
         })
         .await
     }
