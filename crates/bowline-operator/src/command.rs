@@ -23,12 +23,11 @@ pub enum Command {
     Manifests(manifests::Arguments),
 }
 
-/// Does it; `version` is that of the binary. The exit code is 0 if it was done and 1 if not; what cannot be asked for ends with 2,
-/// which clap says.
+/// Does it. The exit code is 0 if it was done and 1 if not; what cannot be asked for ends with 2, which clap says.
 #[must_use]
-pub fn execute(command: Command, version: &str) -> ExitCode {
+pub fn execute(command: Command) -> ExitCode {
     match command {
-        Command::Run(arguments) => run::run(*arguments, version),
+        Command::Run(arguments) => run::run(*arguments, env!("CARGO_PKG_VERSION")),
         Command::Render(arguments) => finish(render::run(&arguments)),
         Command::Flags(arguments) => finish(flags::run(&arguments)),
         Command::Manifests(arguments) => finish(manifests::run(&arguments)),

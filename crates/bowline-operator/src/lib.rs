@@ -1,7 +1,7 @@
 //! What the operator decides, as functions of their input: which platform a cluster runs on, which flags its components
 //! need, what becomes of a cloud configuration, what makes pods roll, and when a rollout is done.
 //!
-//! Nothing here but `command` talks to an API server, reads a file or looks at a clock. Texts that may hold secrets are never
+//! Nothing here but `apply`, `observe`, `operate`, `openshift` and `command` talks to an API server, reads a file or looks at a clock. Texts that may hold secrets are never
 //! quoted in errors.
 
 pub mod api;
@@ -13,11 +13,11 @@ pub mod flags;
 pub mod hash;
 pub mod images;
 pub mod infrastructure;
+pub mod install;
 pub mod migration;
 pub mod observe;
 pub mod openshift;
 pub mod operate;
-pub mod install;
 pub mod platform;
 pub mod proxy;
 pub mod render;

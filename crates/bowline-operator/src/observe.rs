@@ -26,4 +26,7 @@ pub use self::pod::{mirror_pod, pod_facts};
 pub use self::report::{REPORT_KEY, shadow_facts};
 pub use self::service::{CLEANUP_FINALIZER, service_facts};
 pub use self::unchanged::Unchanged;
-pub use self::workload::{KNOWN_MANAGERS, known_manager, manager_of_daemon_set, manager_of_deployment, our_daemon_set, our_deployment};
+pub use self::workload::{
+    KNOWN_MANAGERS, known_manager, manager_of_daemon_set, manager_of_deployment, our_daemon_set,
+    our_deployment,
+};

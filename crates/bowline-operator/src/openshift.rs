@@ -18,6 +18,6 @@ mod tests;
 
 pub use self::cluster_operator::{NAME, OperatorReport, Reported, related_objects, report};
 pub use self::inputs::{Inputs, ProxyInput};
-pub use self::kinds::{Kind, KINDS};
+pub use self::kinds::{KINDS, Kind};
 pub use self::pass::{OWNER, OpenShift, Parts};
 pub use self::trouble::Trouble;

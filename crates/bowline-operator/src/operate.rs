@@ -24,6 +24,6 @@ pub use self::options::{Election, Options};
 pub use self::pass::{Key, Operator};
 pub use self::problem::Problem;
 pub use self::process::{StartError, run};
-pub(crate) use self::watches::{Base, content_of};
 pub use self::rivals::rival;
 pub use self::status::{Found, Workload, status};
+pub(crate) use self::watches::{Base, content_of};

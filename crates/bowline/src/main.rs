@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     }
     match Bowline::parse().command {
         Command::Ccm { arguments } => ccm::run("bowline ccm", &arguments),
-        Command::Operator(command) => bowline_operator::command::execute(command, env!("CARGO_PKG_VERSION")),
+        Command::Operator(command) => bowline_operator::command::execute(command),
         Command::Sim(sim) => simulate(sim),
     }
 }

@@ -249,7 +249,7 @@ pub struct TlsSpec {
 }
 
 /// How the cluster is brought here.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MigrationSpec {
     /// Whether phases that change something wait for a person.
@@ -271,6 +271,20 @@ pub struct MigrationSpec {
     /// How soon what stays as it is becomes `Blocked`.
     #[serde(default)]
     pub urgency: Urgency,
+}
+
+impl Default for MigrationSpec {
+    /// As an object that says nothing of it.
+    fn default() -> Self {
+        Self {
+            approval: Approval::default(),
+            approve: Vec::new(),
+            accept: Vec::new(),
+            rollback: false,
+            keep_previous_hours: keep_hours(),
+            urgency: Urgency::default(),
+        }
+    }
 }
 
 const fn keep_hours() -> u32 {

@@ -173,6 +173,9 @@ pub struct Snapshot {
     /// When.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_at: Option<Timestamp>,
+    /// Whether our manager had begun to write by then, because an earlier one was lost: what is in it may be our own doing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
     /// The addresses of LoadBalancer Services by `namespace/name`. In a cluster with more than a thousand, the first thousand by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, Vec<String>>,

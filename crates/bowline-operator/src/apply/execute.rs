@@ -55,7 +55,9 @@ pub enum ApplyError {
         source: WriteError,
     },
     /// It belongs to another resource.
-    #[error("{id} belongs to CloudControllerManager {owner} (label bowline.dev/managed-by); delete that one first, or give this one another namespace")]
+    #[error(
+        "{id} belongs to CloudControllerManager {owner} (label bowline.dev/managed-by); delete that one first, or give this one another namespace"
+    )]
     NotOurs {
         /// Which.
         id: ObjectId,
@@ -162,8 +164,11 @@ impl Applier {
             stored,
             applied: Applied::default(),
         };
-        run.applied.objects =
-            seen.into_iter().filter_map(|(id, seen)| Some((id, seen.live?))).filter(|(id, _)| ids.contains(id)).collect();
+        run.applied.objects = seen
+            .into_iter()
+            .filter_map(|(id, seen)| Some((id, seen.live?)))
+            .filter(|(id, _)| ids.contains(id))
+            .collect();
         run.perform(&steps).await
     }
 
@@ -191,7 +196,10 @@ impl Applier {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), target.namespace);
         let name = inventory_name(target.owner);
         let read = api.get_opt(&name).await;
-        read.map_err(|source| ApplyError::Read { what: format!("ConfigMap {}/{name}", target.namespace), source: Box::new(source) })
+        read.map_err(|source| ApplyError::Read {
+            what: format!("ConfigMap {}/{name}", target.namespace),
+            source: Box::new(source),
+        })
     }
 
     async fn look(
@@ -347,7 +355,11 @@ impl Run<'_> {
         let mut copy = object.clone();
         copy.metadata.name = Some(copy_id.name.clone());
         let resource = resource(id);
-        let tried = self.applier.writer.create(place(&copy_id, &resource), FIELD_MANAGER, &copy, Attempt::DryRun).await;
+        let tried = self
+            .applier
+            .writer
+            .create(place(&copy_id, &resource), FIELD_MANAGER, &copy, Attempt::DryRun)
+            .await;
         tried.map_err(|source| ApplyError::Refused { id: id.clone(), source })?;
         self.applier.writer.delete_at(place(id, &resource), uid).await?;
         self.gone(id, uid).await?;

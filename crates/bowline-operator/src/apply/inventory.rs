@@ -44,7 +44,9 @@ pub struct Inventory {
 
 /// The list cannot be read. Nothing is removed then, and nothing is made: it would not be recorded.
 #[derive(Debug, thiserror::Error)]
-#[error("ConfigMap {name}: {INVENTORY_KEY} is not the list that the operator writes ({why}); restore it, or delete the ConfigMap so that it is made anew from the labels")]
+#[error(
+    "ConfigMap {name}: {INVENTORY_KEY} is not the list that the operator writes ({why}); restore it, or delete the ConfigMap so that it is made anew from the labels"
+)]
 pub struct InventoryError {
     /// The ConfigMap.
     pub name: String,

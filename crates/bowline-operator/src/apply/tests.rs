@@ -112,10 +112,8 @@ fn what_is_no_longer_wanted_goes_in_reverse_order_after_what_is_made() {
     let [role, binding, deployment] =
         [id("ClusterRole", "r"), id("ClusterRoleBinding", "b"), id("Deployment", "d")];
     let inventory = recorded(&[(&role, Some("u1")), (&binding, Some("u2"))]);
-    let found = [
-        (&role, seen(live("u1", Some("main")), None)),
-        (&binding, seen(live("u2", Some("main")), None)),
-    ];
+    let found =
+        [(&role, seen(live("u1", Some("main")), None)), (&binding, seen(live("u2", Some("main")), None))];
     let delete = |id: &ObjectId, uid: &str| ApplyStep::Delete { id: id.clone(), uid: uid.to_owned() };
     let expected = [ApplyStep::Create(deployment.clone()), delete(&binding, "u2"), delete(&role, "u1")];
     assert_eq!(planned(&[&deployment], &found, &inventory).steps, expected);
@@ -164,7 +162,10 @@ fn an_inventory_is_read_as_it_was_written_and_an_unreadable_one_is_no_empty_one(
     for data in [json!({}), json!({ "inventory.json": "[{" })] {
         let broken = serde_json::from_value(json!({ "data": data })).unwrap();
         let error = Inventory::read("bowline-inventory-main", Some(&broken)).unwrap_err().to_string();
-        assert!(error.contains("bowline-inventory-main") && error.contains("delete the ConfigMap"), "{error}");
+        assert!(
+            error.contains("bowline-inventory-main") && error.contains("delete the ConfigMap"),
+            "{error}"
+        );
     }
 }
 

@@ -101,7 +101,10 @@ impl Arguments {
     pub fn options(self, version: &str) -> Options {
         let format = if self.logging_format == "json" { LogFormat::Json } else { LogFormat::Text };
         Options {
-            namespace: self.namespace.or_else(|| variable("POD_NAMESPACE")).unwrap_or_else(|| "bowline-system".to_owned()),
+            namespace: self
+                .namespace
+                .or_else(|| variable("POD_NAMESPACE"))
+                .unwrap_or_else(|| "bowline-system".to_owned()),
             kubeconfig: self.kubeconfig,
             election: Election {
                 lease_duration: self.leader_elect_lease_duration,
@@ -111,7 +114,10 @@ impl Arguments {
             bind_address: self.bind_address,
             port: self.secure_port,
             logging: LoggingOptions { format, verbosity: self.verbosity, ..LoggingOptions::default() },
-            version: self.release_version.or_else(|| variable("RELEASE_VERSION")).unwrap_or_else(|| version.to_owned()),
+            version: self
+                .release_version
+                .or_else(|| variable("RELEASE_VERSION"))
+                .unwrap_or_else(|| version.to_owned()),
             image: self.image.or_else(|| variable("OPERATOR_IMAGE")),
             resync: self.resync_period,
             timings: Timings {

@@ -6,10 +6,10 @@ mod rules;
 use super::decision::{Case, Decision, NoteType};
 use super::mode::ManagerMode;
 use super::outline::note;
-use super::phase::current;
+use super::phase::{current, quiet};
 use super::reason::Reason;
-use super::writers::others;
-use crate::api::{Manager, Phase};
+use super::writers::{Writer, others};
+use crate::api::Phase;
 
 /// A rule that a decision would break.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +45,9 @@ pub(super) fn enforced(case: &Case<'_>, phase: Phase, mut decision: Decision) ->
     decision.hold = true;
     decision.mode = current(case);
     decision.publish_version = false;
-    let must_stop = others(case).iter().any(|writer| writer.is_certain && !writer.heeds_lease);
+    let must_stop = others(case).iter().any(Writer::is_heedless);
     if must_stop && decision.mode.acts() {
-        decision.mode =
-            if case.spec.manager == Manager::Upstream { ManagerMode::Absent } else { ManagerMode::Paused };
+        decision.mode = quiet(case, ManagerMode::Paused);
         decision.hold = false;
     }
     let reason = Reason::InvariantViolated.to_string();

@@ -17,6 +17,7 @@ use super::writers::Writer;
 use crate::api::{AdminStep, Manager, MigrationKind, Phase, Snapshot};
 
 pub(super) use self::back::is_possible as can_go_back;
+pub(super) use self::hand_over::stops;
 
 /// What a phase is evaluated with.
 #[derive(Debug)]
@@ -88,7 +89,7 @@ impl View<'_> {
 
     /// The mode that writes nothing. The upstream managers have none but not to be there.
     pub(super) fn quiet(&self, wanted: ManagerMode) -> ManagerMode {
-        if self.case.spec.manager == Manager::Upstream { ManagerMode::Absent } else { wanted }
+        quiet(self.case, wanted)
     }
 
     /// Whether our manager can tell what it would do.
@@ -110,6 +111,11 @@ impl View<'_> {
     pub(super) fn wait(&self, reason: Reason, message: String) -> Outcome {
         if self.overdue { Outcome::Block(reason, message) } else { Outcome::Stay(message) }
     }
+}
+
+/// The mode that writes nothing. The upstream managers have none but not to be there.
+pub(super) fn quiet(case: &Case<'_>, wanted: ManagerMode) -> ManagerMode {
+    if case.spec.manager == Manager::Upstream { ManagerMode::Absent } else { wanted }
 }
 
 /// What our manager was last told. Without its mark it is taken for all it can be.

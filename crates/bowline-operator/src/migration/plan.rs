@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::decision::{Case, Decision};
 use super::detect::{Detected, Unclear, detect};
 use super::mode::ManagerMode;
-use super::phase::{Draft, Outcome, View, can_go_back, current, evaluate};
+use super::phase::{Draft, Outcome, View, can_go_back, current, evaluate, quiet, stops};
 use super::reason::Reason;
-use super::writers::{describe, others};
+use super::writers::{Writer, describe, others};
 use super::{fence, invariants, outline};
 use crate::api::{MigrationKind, MigrationStatus, Phase, Urgency};
 
@@ -23,8 +23,11 @@ pub fn decide(case: &Case<'_>) -> Decision {
     let (kind, found) = kind(case, &before, phase);
     let draft = match kind {
         Ok(kind) => {
-            let view = view(case, &before, kind, phase);
-            phase = turned(&view, phase);
+            let mut view = view(case, &before, kind, phase);
+            let turned = turned(&view, phase);
+            if turned != phase {
+                (phase, view.since, view.overdue) = (turned, case.now, false);
+            }
             planned(&view, phase)
         }
         Err(unclear) => {
@@ -70,6 +73,10 @@ fn kind(
 }
 
 fn undetected(case: &Case<'_>, unclear: Unclear) -> Draft {
+    let heedless: Vec<_> = others(case).into_iter().filter(Writer::is_heedless).collect();
+    if current(case).acts() && !heedless.is_empty() {
+        return beside(case, &heedless);
+    }
     let outcome = match unclear {
         Unclear::NotYet(message) => Outcome::Stay(message),
         Unclear::Ambiguous(message) => Outcome::Block(Reason::AmbiguousTopology, message),
@@ -101,12 +108,36 @@ fn turned(view: &View<'_>, phase: Phase) -> Phase {
     match view.case.spec.migration.rollback {
         true if !is_back && can_go_back(view).is_ok() => Phase::RollingBack,
         false if phase == Phase::RollingBack => Phase::Detect,
+        _ if is_behind(view, phase) => Phase::Detect,
         _ => phase,
     }
 }
 
+/// Whether the status is older than the cluster: what our manager was told since shows it.
+fn is_behind(view: &View<'_>, phase: Phase) -> bool {
+    let told = view.current();
+    let is_early = matches!(phase, Phase::Preflight | Phase::AwaitAdmin) && told.takes_lease();
+    let is_before_writing = matches!(phase, Phase::Relinquish | Phase::Fence) && told.acts();
+    view.kind != MigrationKind::Upgrade && (is_early || is_before_writing)
+}
+
+/// Ours stops, for another writes beside it who does not care for the Lease.
+fn beside(case: &Case<'_>, heedless: &[Writer<'_>]) -> Draft {
+    let message = format!(
+        "{}. It does not heed our Lease, so our manager was paused; stop it, or set migration.rollback",
+        describe(heedless)
+    );
+    Draft::new(Outcome::Block(Reason::WriterAppeared, message), quiet(case, ManagerMode::Paused))
+}
+
 fn planned(view: &View<'_>, phase: Phase) -> Draft {
     let mut draft = disturbed(view, phase).unwrap_or_else(|| evaluate(view, phase));
+    if (Phase::ServiceOnly..=Phase::Steady).contains(&phase) {
+        // Whoever has started the previous manager again: it waits for the Lease, and is stopped once more.
+        draft.steps.extend(stops(view));
+        let seen = view.others.iter().any(|writer| writer.is_certain);
+        draft.warning = draft.warning.or_else(|| seen.then(|| describe(&view.others)));
+    }
     if let (true, Err(why)) = (view.case.spec.migration.rollback, can_go_back(view)) {
         draft.warning = Some(why);
     }
@@ -118,20 +149,14 @@ fn disturbed(view: &View<'_>, phase: Phase) -> Option<Draft> {
     if !(Phase::ServiceOnly..=Phase::Steady).contains(&phase) {
         return None;
     }
-    let quiet = view.quiet(ManagerMode::Paused);
-    let heedless: Vec<_> =
-        view.others.iter().filter(|writer| writer.is_certain && !writer.heeds_lease).cloned().collect();
+    let heedless: Vec<_> = view.others.iter().filter(|writer| writer.is_heedless()).cloned().collect();
     if !heedless.is_empty() {
-        let message = format!(
-            "{}. It does not heed our Lease, so our manager was paused; stop it, or set migration.rollback",
-            describe(&heedless)
-        );
-        return Some(Draft::new(Outcome::Block(Reason::WriterAppeared, message), quiet));
+        return Some(beside(view.case, &heedless));
     }
     let acts = view.strongest().acts();
     if !view.others.is_empty() && (!acts || fence::is_theirs(view.case)) {
         let because = format!("somebody else may write: {}", describe(&view.others));
-        return Some(Draft::new(Outcome::Go(Phase::Relinquish, because), quiet));
+        return Some(Draft::new(Outcome::Go(Phase::Relinquish, because), view.quiet(ManagerMode::Paused)));
     }
     None
 }

@@ -6,7 +6,7 @@ use super::decision::Case;
 use super::evidence::{Answer, ShadowFacts, ShadowFinding, WouldDo};
 use super::mode::ManagerMode;
 use super::reason::Reason;
-use super::writers::{heeds_lease, lease_of};
+use super::writers::{heeds_lease, lease_of, others};
 use crate::api::{Manager, MigrationKind};
 
 /// One question with its answer.
@@ -193,7 +193,9 @@ fn hand_over(case: &Case<'_>, kind: MigrationKind) -> Answer {
             report.cloud_problem.as_deref().unwrap_or("the cloud does not say everything yet")
         ));
     }
-    let is_first = matches!(kind, MigrationKind::Fresh | MigrationKind::None);
+    // Where nobody else makes load balancers, or nobody is left who would, one for a new Service is no change by the hand-over.
+    let is_first = matches!(kind, MigrationKind::Fresh | MigrationKind::None | MigrationKind::Embedded)
+        || others(case).is_empty();
     let blocking: Vec<&ShadowFinding> = not_accepted(case, report)
         .into_iter()
         .filter(|finding| !(is_first && is_new(case, finding)))

@@ -1,1 +1,12 @@
 //! What a migration decides.
+
+mod blocked;
+mod checks;
+mod kinds;
+mod lost;
+mod model;
+mod phases;
+mod removal;
+mod rules;
+mod scene;
+mod steps;

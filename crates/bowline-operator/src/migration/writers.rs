@@ -22,6 +22,13 @@ pub(super) struct Writer<'a> {
     pub(super) seen: String,
 }
 
+impl Writer<'_> {
+    /// Whether it is known to write, and nothing that ours does keeps it from that.
+    pub(super) fn is_heedless(&self) -> bool {
+        self.is_certain && !self.heeds_lease
+    }
+}
+
 /// Who writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who<'a> {

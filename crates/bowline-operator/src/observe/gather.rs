@@ -92,9 +92,8 @@ impl Gatherer {
     #[must_use]
     pub fn unread(&self) -> Vec<Unread> {
         let now = Instant::now();
-        let problem = |health: InformerHealth| {
-            health.problem(now).map(|why| Unread { what: health.name.clone(), why })
-        };
+        let problem =
+            |health: InformerHealth| health.problem(now).map(|why| Unread { what: health.name.clone(), why });
         [self.nodes.health(), self.services.health()].into_iter().filter_map(problem).collect()
     }
 
@@ -190,7 +189,8 @@ impl Gatherer {
         let daemon_set = daemon_sets.iter().find(|each| called(&each.name_any()));
         let shadow = deployments.iter().find(|each| each.name_any() == known.shadow);
         let ours = deployment.and_then(|each| our_deployment(each, &pods, known.config_prefix));
-        let ours = ours.or_else(|| daemon_set.and_then(|each| our_daemon_set(each, &pods, known.config_prefix)));
+        let ours =
+            ours.or_else(|| daemon_set.and_then(|each| our_daemon_set(each, &pods, known.config_prefix)));
         Ok(ours.or_else(|| shadow.and_then(|each| our_deployment(each, &pods, known.config_prefix))))
     }
 
@@ -199,7 +199,8 @@ impl Gatherer {
         let namespace = known.resource.spec.namespace.as_str();
         let selector = format!("{OWNER_LABEL}={}", known.resource.name_any());
         let maps: Vec<ConfigMap> = list(self.api(Some(namespace)), &selector).await?;
-        let secrets: Vec<k8s_openapi::api::core::v1::Secret> = list(self.api(Some(namespace)), &selector).await?;
+        let secrets: Vec<k8s_openapi::api::core::v1::Secret> =
+            list(self.api(Some(namespace)), &selector).await?;
         let names = maps.iter().map(ResourceExt::name_any).chain(secrets.iter().map(ResourceExt::name_any));
         let configs = names.filter(|name| name.starts_with(known.config_prefix)).collect();
         let api: Api<ConfigMap> = self.api(Some(namespace));

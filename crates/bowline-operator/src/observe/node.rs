@@ -34,11 +34,18 @@ pub fn node_facts(node: Node) -> NodeFacts {
         addresses_unchanged_for: Duration::ZERO,
         readiness: readiness(&status),
         control_plane: CONTROL_PLANE.into_iter().any(has_label),
-        kubelet_version: status.node_info.as_ref().map(|info| info.kubelet_version.clone()).unwrap_or_default(),
+        kubelet_version: status
+            .node_info
+            .as_ref()
+            .map(|info| info.kubelet_version.clone())
+            .unwrap_or_default(),
         os_image: status.node_info.as_ref().map(|info| info.os_image.clone()).unwrap_or_default(),
         instance_type: metadata.labels.as_ref().and_then(|all| all.get(INSTANCE_TYPE)).cloned(),
         cluster_api: annotation(MACHINE).is_some(),
-        node_args: NODE_ARGS.into_iter().find_map(annotation).and_then(|text| serde_json::from_str(&text).ok()),
+        node_args: NODE_ARGS
+            .into_iter()
+            .find_map(annotation)
+            .and_then(|text| serde_json::from_str(&text).ok()),
         declared: annotation(NodeFacts::DECLARED),
         name: metadata.name.unwrap_or_default(),
         uid: metadata.uid.unwrap_or_default(),

@@ -48,7 +48,8 @@ const OTHER_PROGRAMS: [&str; 2] = ["vsphere-cloud-controller", "bowline"];
 #[must_use]
 pub fn known_manager(template: &PodTemplateSpec) -> Option<String> {
     let containers = &template.spec.as_ref()?.containers;
-    let named = |text: &str| text.contains(PROGRAM) || OTHER_PROGRAMS.iter().any(|program| text.contains(program));
+    let named =
+        |text: &str| text.contains(PROGRAM) || OTHER_PROGRAMS.iter().any(|program| text.contains(program));
     let found = containers.iter().find(|container| {
         let image = container.image.as_deref().unwrap_or_default();
         named(image) || words(container).iter().take(3).any(|word| named(word))
@@ -64,7 +65,15 @@ pub fn manager_of_deployment(deployment: &Deployment, pods: &[Pod]) -> Option<Ma
     let spec = deployment.spec.as_ref()?;
     let product = known_manager(&spec.template)?;
     let desired = spec.replicas.unwrap_or(1);
-    Some(manager(WorkloadKind::Deployment, &deployment.metadata, product, desired, &spec.template, &spec.selector, pods))
+    Some(manager(
+        WorkloadKind::Deployment,
+        &deployment.metadata,
+        product,
+        desired,
+        &spec.template,
+        &spec.selector,
+        pods,
+    ))
 }
 
 /// A DaemonSet that is somebody else's manager. One that was stopped shall have no pods.
@@ -77,7 +86,15 @@ pub fn manager_of_daemon_set(daemon_set: &DaemonSet, pods: &[Pod]) -> Option<Man
     let is_stopped = selector.is_some_and(|all| all.get(key).map(String::as_str) == Some(value));
     let scheduled = daemon_set.status.as_ref().map_or(0, |status| status.desired_number_scheduled);
     let desired = if is_stopped { 0 } else { scheduled.max(1) };
-    Some(manager(WorkloadKind::DaemonSet, &daemon_set.metadata, product, desired, &spec.template, &spec.selector, pods))
+    Some(manager(
+        WorkloadKind::DaemonSet,
+        &daemon_set.metadata,
+        product,
+        desired,
+        &spec.template,
+        &spec.selector,
+        pods,
+    ))
 }
 
 fn manager(

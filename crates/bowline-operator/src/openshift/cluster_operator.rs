@@ -47,7 +47,14 @@ pub struct OperatorReport<'a> {
 #[must_use]
 pub fn report(old: &OperatorStatus, said: &OperatorReport<'_>) -> OperatorStatus {
     let mut new = old.clone();
-    part(&mut new, "CloudConfigController", "Cloud Config Controller", "sync cloud config", said.config, said.now);
+    part(
+        &mut new,
+        "CloudConfigController",
+        "Cloud Config Controller",
+        "sync cloud config",
+        said.config,
+        said.now,
+    );
     part(
         &mut new,
         "TrustedCABundleControllerController",
@@ -116,7 +123,11 @@ pub(super) fn status_of(object: &DynamicObject) -> OperatorStatus {
 }
 
 /// The ClusterOperator with another status; `None` if it is the same. What is not ours in it stays.
-pub(super) fn with_status(object: &DynamicObject, status: &OperatorStatus, related: &Value) -> Option<DynamicObject> {
+pub(super) fn with_status(
+    object: &DynamicObject,
+    status: &OperatorStatus,
+    related: &Value,
+) -> Option<DynamicObject> {
     let mut new = object.clone();
     let data = new.data.as_object_mut()?;
     let target = data.entry("status").or_insert_with(|| json!({}));

@@ -25,7 +25,11 @@ fn references_of(object: &Object) -> Option<References> {
 }
 
 /// Reads what the workloads refer to.
-pub(super) async fn read(client: &Client, namespace: &str, objects: &[Object]) -> Result<Mounted, kube::Error> {
+pub(super) async fn read(
+    client: &Client,
+    namespace: &str,
+    objects: &[Object],
+) -> Result<Mounted, kube::Error> {
     let all: Vec<References> = objects.iter().filter_map(references_of).collect();
     let names = |of: fn(&References) -> &BTreeSet<String>| -> BTreeSet<String> {
         all.iter().flat_map(|references| of(references).clone()).collect()
@@ -65,7 +69,9 @@ fn insert(template: &mut Value, hash: &str) {
     let object = || Value::Object(Map::new());
     let Some(template) = template.as_object_mut() else { return };
     let Some(metadata) = template.entry("metadata").or_insert_with(object).as_object_mut() else { return };
-    let Some(annotations) = metadata.entry("annotations").or_insert_with(object).as_object_mut() else { return };
+    let Some(annotations) = metadata.entry("annotations").or_insert_with(object).as_object_mut() else {
+        return;
+    };
     annotations.insert(CONFIG_HASH.to_owned(), Value::String(hash.to_owned()));
 }
 
@@ -74,6 +80,7 @@ fn missing(object: &Object, error: &HashError) -> Trouble {
         HashError::Missing(missing) if !missing.secrets.is_empty() => "CredentialsMissing",
         _ => "ConfigMissing",
     };
-    let message = format!("{object}: {error}; its pods wait for what they mount: create it, or see who should have");
+    let message =
+        format!("{object}: {error}; its pods wait for what they mount: create it, or see who should have");
     Trouble::transient(reason, message)
 }

@@ -97,7 +97,8 @@ impl Inputs {
     pub(super) async fn read(client: &Client, release: &str) -> Result<Self, kube::Error> {
         let version: ClusterVersion = CLUSTER_VERSION.get(client).await?.unwrap_or_default();
         let gates: Option<FeatureGateObject> = FEATURE_GATE.get(client).await?;
-        let newest = version.status.history.first().map(|release| release.version.as_str()).unwrap_or_default();
+        let newest =
+            version.status.history.first().map(|release| release.version.as_str()).unwrap_or_default();
         let of = version_of_gates(release, &version.status.desired.version, newest);
         let network: Option<NetworkObject> = NETWORK.get(client).await?;
         let server: Option<ApiServerObject> = API_SERVER.get(client).await?;

@@ -19,7 +19,9 @@ use kube::api::DynamicObject;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::cluster_operator::{NAME, OperatorReport, Reported, empty, related_objects, report, status_of, with_status};
+use super::cluster_operator::{
+    NAME, OperatorReport, Reported, empty, related_objects, report, status_of, with_status,
+};
 use super::config_hash;
 use super::kinds::{API_VERSION, CLUSTER_OPERATOR, INFRASTRUCTURE};
 use super::sync::Sync;
@@ -205,7 +207,9 @@ impl OpenShift {
         let mounted = config_hash::read(&self.parts.client, &self.parts.managed_namespace, objects).await;
         let mounted = mounted.map_err(Trouble::read("what pods mount"))?;
         let mut missing = None;
-        for object in objects.iter_mut().filter(|object| matches!(object.kind.as_str(), "Deployment" | "DaemonSet")) {
+        for object in
+            objects.iter_mut().filter(|object| matches!(object.kind.as_str(), "Deployment" | "DaemonSet"))
+        {
             let live = self.applier.live(object).await?.and_then(|live| serde_json::to_value(live).ok());
             missing = config_hash::annotate(object, &mounted, live.as_ref()).or(missing);
         }
@@ -286,7 +290,12 @@ impl OpenShift {
         let writing = |error: WriteError| error.to_string();
         let object = match found {
             Some(object) => object,
-            None => self.parts.writer.create(place, FIELD_MANAGER, &empty(), Attempt::Real).await.map_err(writing)?,
+            None => self
+                .parts
+                .writer
+                .create(place, FIELD_MANAGER, &empty(), Attempt::Real)
+                .await
+                .map_err(writing)?,
         };
         let old = status_of(&object);
         let new = report(&old, said);
@@ -304,7 +313,9 @@ impl OpenShift {
             ("Degraded", EventKind::Warning, "Status degraded"),
         ] {
             let was = old.condition(type_).is_some_and(|condition| condition.status == "True");
-            let Some(is) = new.condition(type_).filter(|condition| condition.status == "True") else { continue };
+            let Some(is) = new.condition(type_).filter(|condition| condition.status == "True") else {
+                continue;
+            };
             if !was && !is.message.is_empty() {
                 self.event(kind, reason, &is.message);
             }
@@ -333,7 +344,11 @@ fn reason_of(what: &str) -> &'static str {
 
 /// Whether all workloads are rolled out.
 fn converged(applied: &Applied) -> Result<Went, Trouble> {
-    let mut went = if applied.done.is_empty() && applied.awaited.is_empty() { Went::Available } else { Went::Progressing };
+    let mut went = if applied.done.is_empty() && applied.awaited.is_empty() {
+        Went::Available
+    } else {
+        Went::Progressing
+    };
     for (id, object) in &applied.objects {
         match rollout(&id.kind, object) {
             Some(Rollout::Stalled { message }) => {
@@ -349,7 +364,9 @@ fn converged(applied: &Applied) -> Result<Went, Trouble> {
 fn rollout(kind: &str, object: &DynamicObject) -> Option<Rollout> {
     let value = serde_json::to_value(object).ok()?;
     match kind {
-        "Deployment" => serde_json::from_value::<Deployment>(value).ok().map(|each| deployment_rollout(&each)),
+        "Deployment" => {
+            serde_json::from_value::<Deployment>(value).ok().map(|each| deployment_rollout(&each))
+        }
         "DaemonSet" => serde_json::from_value::<DaemonSet>(value).ok().map(|each| daemon_set_rollout(&each)),
         _ => None,
     }

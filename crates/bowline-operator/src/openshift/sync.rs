@@ -41,16 +41,27 @@ impl Sync<'_> {
     /// # Errors
     ///
     /// If it cannot be made; then what is there stays.
-    pub(super) async fn config(&self, infrastructure: &Infrastructure, inputs: &Inputs) -> Result<(), Trouble> {
+    pub(super) async fn config(
+        &self,
+        infrastructure: &Infrastructure,
+        inputs: &Inputs,
+    ) -> Result<(), Trouble> {
         let network = inputs.network.as_ref();
-        let network = network.ok_or_else(|| Trouble::transient("NetworkMissing", "Network cluster does not exist yet"))?;
+        let network = network
+            .ok_or_else(|| Trouble::transient("NetworkMissing", "Network cluster does not exist yet"))?;
         let status = infrastructure.status.platform_status.as_ref();
-        let status = status.ok_or_else(|| Trouble::terminal("PlatformUnknown", "platformStatus is required"))?;
+        let status =
+            status.ok_or_else(|| Trouble::terminal("PlatformUnknown", "platformStatus is required"))?;
         if !needs_sync(&status.platform) {
             return Ok(());
         }
         let gates = inputs.gates.as_ref();
-        let gates = gates.ok_or_else(|| Trouble::transient("FeatureGatesUnknown", "FeatureGate cluster does not have the gates of this release yet"))?;
+        let gates = gates.ok_or_else(|| {
+            Trouble::transient(
+                "FeatureGatesUnknown",
+                "FeatureGate cluster does not have the gates of this release yet",
+            )
+        })?;
         let (origin, source) = self.source(infrastructure, &status.platform).await?;
         let binary = source.as_ref().and_then(|source| source.binary_data.clone());
         let data = source.map(|source| source.data.unwrap_or_default());
@@ -97,7 +108,10 @@ impl Sync<'_> {
         let file = self.system_ca_file.display();
         let system = tokio::fs::read_to_string(self.system_ca_file).await;
         let system = system.map_err(|error| {
-            Trouble::transient("SystemCAUnreadable", format!("the certificates of the system, {file}: {error}"))
+            Trouble::transient(
+                "SystemCAUnreadable",
+                format!("the certificates of the system, {file}: {error}"),
+            )
         })?;
         let name = &inputs.proxy.spec.trusted_ca.name;
         let proxy = match name.as_str() {
@@ -111,7 +125,10 @@ impl Sync<'_> {
         let cloud = cloud.as_ref().map(|text| Named { place: &cloud_place, text: Some(text) });
         let bundle = trust::merge(&system, proxy, cloud);
         let bundle = bundle.map_err(|problem| {
-            Trouble::transient("SystemCAInvalid", format!("the certificates of the system, {file}: {problem}"))
+            Trouble::transient(
+                "SystemCAInvalid",
+                format!("the certificates of the system, {file}: {problem}"),
+            )
         })?;
         for ignored in &bundle.ignored {
             tracing::warn!("{ignored}");

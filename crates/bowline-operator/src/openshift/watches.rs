@@ -36,12 +36,24 @@ pub(super) fn start(base: &Base, queue: &KeyedQueue<Key>, known: &[String], mana
     for namespace in CONFIG_NAMESPACES.into_iter().chain([managed_namespace]) {
         let of = namespace.to_owned();
         let name = format!("openshift-configmaps-{namespace}");
-        let project = |object: ConfigMap| Some(content_of(&(&object.metadata.annotations, &object.data, &object.binary_data)));
-        follow(&base.informer(&name, WatchSettings::default(), project, move |client| Api::namespaced(client, &of)), queue);
+        let project = |object: ConfigMap| {
+            Some(content_of(&(&object.metadata.annotations, &object.data, &object.binary_data)))
+        };
+        follow(
+            &base.informer(&name, WatchSettings::default(), project, move |client| {
+                Api::namespaced(client, &of)
+            }),
+            queue,
+        );
     }
     let of = managed_namespace.to_owned();
     let project = |object: Secret| Some(content_of(&object.data));
-    follow(&base.informer("openshift-secrets", WatchSettings::default(), project, move |client| Api::namespaced(client, &of)), queue);
+    follow(
+        &base.informer("openshift-secrets", WatchSettings::default(), project, move |client| {
+            Api::namespaced(client, &of)
+        }),
+        queue,
+    );
 }
 
 fn follow<P: PartialEq + Send + Sync + 'static>(informer: &Informer<P>, queue: &KeyedQueue<Key>) {

@@ -34,7 +34,8 @@ pub(super) fn controllers(mode: ManagerMode, asked: &[String]) -> Vec<String> {
 
 /// Marks workloads and their pods.
 pub(super) fn mark(objects: &mut [Object], mode: ManagerMode, kind: Option<MigrationKind>, version: &str) {
-    let workloads = objects.iter_mut().filter(|object| matches!(object.kind.as_str(), "Deployment" | "DaemonSet"));
+    let workloads =
+        objects.iter_mut().filter(|object| matches!(object.kind.as_str(), "Deployment" | "DaemonSet"));
     for object in workloads {
         annotate(&mut object.body, ManagerMode::ANNOTATION, mode.name());
         annotate(&mut object.body, VERSION, version);

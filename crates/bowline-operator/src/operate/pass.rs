@@ -26,11 +26,14 @@ use crate::api::{CloudControllerManager, CloudControllerManagerStatus, FINALIZER
 use crate::apply::{Applied, Applier, ObjectId, Target, inventory_name};
 use crate::migration::{Answer, Case, Decision, Observed, Timings, Uninstall, decide, uninstall};
 use crate::observe::{
-    ClusterLook, Gatherer, InputProblem, Inputs, Known, fetch, last_good, look_at_cluster, read_inputs, wishes,
+    ClusterLook, Gatherer, InputProblem, Inputs, Known, fetch, last_good, look_at_cluster, read_inputs,
+    wishes,
 };
 use crate::openshift::OpenShift;
 use crate::render::{ClusterFacts, RenderedConfig, config_name, plain, shadow_name, shadow_report_name};
-use crate::rollout::{FailureWindow, OperatorStatus, Pass, Rollout, Verdict, daemon_set_rollout, deployment_rollout};
+use crate::rollout::{
+    FailureWindow, OperatorStatus, Pass, Rollout, Verdict, daemon_set_rollout, deployment_rollout,
+};
 
 /// What is worked on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -198,7 +201,8 @@ impl Operator {
     async fn try_work(&self, resource: &CloudControllerManager, work: &mut Work) -> Result<(), Problem> {
         let name = resource.name_any();
         let resources: Api<CloudControllerManager> = Api::all(self.client.clone());
-        let all = resources.list(&ListParams::default()).await.map_err(Problem::read("CloudControllerManagers"))?;
+        let all =
+            resources.list(&ListParams::default()).await.map_err(Problem::read("CloudControllerManagers"))?;
         if let Some(problem) = rival(resource, &all.items) {
             return Err(problem);
         }
@@ -241,7 +245,8 @@ impl Operator {
         resource: &CloudControllerManager,
     ) -> Result<(Option<Inputs>, Option<InputProblem>), Problem> {
         let wishes = wishes(&resource.spec);
-        let fetched = fetch(&self.client, &wishes).await.map_err(Problem::read("configuration and credentials"))?;
+        let fetched =
+            fetch(&self.client, &wishes).await.map_err(Problem::read("configuration and credentials"))?;
         let problem = match read_inputs(&resource.spec, &wishes, &fetched) {
             Ok(inputs) => return Ok((Some(inputs), None)),
             Err(problem) => problem,
@@ -251,7 +256,8 @@ impl Operator {
         let known = RenderedConfig { text: String::new(), hash: hash.to_owned() };
         let name = config_name(&resource.name_any(), &known);
         let good = last_good(&self.client, &resource.spec.namespace, &name).await;
-        let good = good.map_err(Problem::read("the last good configuration"))?.filter(|good| good.hash == hash);
+        let good =
+            good.map_err(Problem::read("the last good configuration"))?.filter(|good| good.hash == hash);
         // Credentials that are missing, too, stop everything.
         let hash = crate::observe::hash_of_inputs(&wishes, &fetched).map_err(Problem::Input)?;
         Ok((good.map(|config| Inputs { config: Some(config), hash }), Some(problem)))
@@ -342,7 +348,11 @@ impl Operator {
         self.reporter(resource).done(&applied.done);
     }
 
-    async fn set_finalizers(&self, resource: &CloudControllerManager, finalizers: &[String]) -> Result<(), Problem> {
+    async fn set_finalizers(
+        &self,
+        resource: &CloudControllerManager,
+        finalizers: &[String],
+    ) -> Result<(), Problem> {
         // The status is written over the version that was read, so this one is guarded by the list itself.
         let guard = Guard::Uid(resource.metadata.uid.clone().unwrap_or_default());
         let before = resource.metadata.finalizers.clone().unwrap_or_default();
@@ -352,8 +362,12 @@ impl Operator {
         }
         patch.push(json!({ "op": "add", "path": "/metadata/finalizers", "value": finalizers }));
         let name = resource.name_any();
-        let written = self.writer.patch::<CloudControllerManager>(None, &name, &guard, Change::Json(patch)).await;
-        let problem = |error: bowline_kube::write::WriteError| Problem::Step { what: "set the finalizer".to_owned(), why: error.to_string() };
+        let written =
+            self.writer.patch::<CloudControllerManager>(None, &name, &guard, Change::Json(patch)).await;
+        let problem = |error: bowline_kube::write::WriteError| Problem::Step {
+            what: "set the finalizer".to_owned(),
+            why: error.to_string(),
+        };
         written.map(drop).map_err(problem)
     }
 
@@ -405,8 +419,13 @@ impl Operator {
         let target = Target { owner: &name, namespace: &namespace };
         let inventory = self.applier.inventory(target).await?;
         let is_workload = |id: &&ObjectId| matches!(id.kind.as_str(), "Deployment" | "DaemonSet");
-        let rest: BTreeSet<ObjectId> =
-            inventory.entries().iter().map(|entry| &entry.id).filter(|id| !is_workload(id)).cloned().collect();
+        let rest: BTreeSet<ObjectId> = inventory
+            .entries()
+            .iter()
+            .map(|entry| &entry.id)
+            .filter(|id| !is_workload(id))
+            .cloned()
+            .collect();
         for kept in [rest, BTreeSet::new()] {
             let applied = self.applier.apply(target, Vec::new(), &kept).await?;
             self.note(resource, &applied);
@@ -427,15 +446,23 @@ impl Operator {
 
     async fn forget_inventory(&self, name: &str, namespace: &str) -> Result<(), Problem> {
         let inventories: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let inventory = inventories.get_opt(&inventory_name(name)).await.map_err(Problem::read("the inventory"))?;
+        let inventory =
+            inventories.get_opt(&inventory_name(name)).await.map_err(Problem::read("the inventory"))?;
         if let Some(uid) = inventory.and_then(|inventory| inventory.metadata.uid) {
             let deleted = self.writer.delete::<ConfigMap>(Some(namespace), &inventory_name(name), &uid).await;
-            deleted.map_err(|error| Problem::Step { what: "delete the inventory".to_owned(), why: error.to_string() })?;
+            deleted.map_err(|error| Problem::Step {
+                what: "delete the inventory".to_owned(),
+                why: error.to_string(),
+            })?;
         }
         Ok(())
     }
 
-    async fn tell_removal(&self, resource: &CloudControllerManager, verdict: &Uninstall) -> Result<(), Problem> {
+    async fn tell_removal(
+        &self,
+        resource: &CloudControllerManager,
+        verdict: &Uninstall,
+    ) -> Result<(), Problem> {
         let (reason, message) = match verdict {
             Uninstall::Refused { message } => ("UninstallRefused", message.as_str()),
             Uninstall::Stopping { message, .. } => ("Uninstalling", message.as_str()),
@@ -452,7 +479,8 @@ impl Operator {
         new.conditions = conditions.conditions;
         new.message = Some(message.to_owned());
         let published = self.reporter(resource).publish(new).await;
-        published.map_err(|error| Problem::Step { what: "write the status".to_owned(), why: error.to_string() })
+        published
+            .map_err(|error| Problem::Step { what: "write the status".to_owned(), why: error.to_string() })
     }
 }
 

@@ -17,7 +17,9 @@ pub enum Problem {
     #[error("spec: {0}")]
     Spec(#[from] RenderError),
     /// An older resource asks for the same.
-    #[error("CloudControllerManager {with} is older and {shared}; two managers must not write for one cluster: delete one of the two")]
+    #[error(
+        "CloudControllerManager {with} is older and {shared}; two managers must not write for one cluster: delete one of the two"
+    )]
     Conflicting {
         /// Which.
         with: String,

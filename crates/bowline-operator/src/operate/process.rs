@@ -15,9 +15,10 @@ use bowline_manager::exit::Exit;
 use bowline_manager::locks::Lock;
 use bowline_manager::serving::reviews::KubeReviews;
 use bowline_manager::serving::{
-    self, AccessReviewer, AuthConfigLookup, AuthenticationConfig, Authenticator, AuthnError, AuthorizationConfig,
-    Authorizer, BuildInfo, CheckSets, Endpoints, HealthRegistry, MetricsPage, ProcessMetrics, RunningServer,
-    ServerParts, ServingConfig, ServingError, ServingMetrics, ServingTimings, TokenReviewer,
+    self, AccessReviewer, AuthConfigLookup, AuthenticationConfig, Authenticator, AuthnError,
+    AuthorizationConfig, Authorizer, BuildInfo, CheckSets, Endpoints, HealthRegistry, MetricsPage,
+    ProcessMetrics, RunningServer, ServerParts, ServingConfig, ServingError, ServingMetrics, ServingTimings,
+    TokenReviewer,
 };
 use bowline_manager::signals::Signals;
 use prometheus_client::registry::Registry;
@@ -110,9 +111,16 @@ pub async fn run(options: Options, signals: Signals) -> Result<Exit, StartError>
 
     let clock = Clock::system();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
-    let recorder = EventRecorder::new(factory.client("events")?, NAME, &host, clock.clone(), metrics.events.clone());
+    let recorder =
+        EventRecorder::new(factory.client("events")?, NAME, &host, clock.clone(), metrics.events.clone());
     let lease = lease_config(&options, &host);
-    let elector = Elector::new(factory.client("leader-election")?, lease.clone(), clock.clone(), metrics.leases.clone(), rand::random())?;
+    let elector = Elector::new(
+        factory.client("leader-election")?,
+        lease.clone(),
+        clock.clone(),
+        metrics.leases.clone(),
+        rand::random(),
+    )?;
     let lock = Lock::compete(lease, elector);
     let election = lock.health();
     health.add("leaderElection", CheckSets::ALL, move || election.check().map_err(|stale| stale.to_string()));
@@ -173,24 +181,33 @@ async fn lead(
     queue.report_to(&metrics.queues);
     let cancel = CancellationToken::new();
     let _stop_watching = cancel.clone().drop_guard();
-    let watches = Watches::start(factory.client("watches")?, queue.clone(), metrics.informers.clone(), cancel.clone());
+    let watches =
+        Watches::start(factory.client("watches")?, queue.clone(), metrics.informers.clone(), cancel.clone());
     watch_health(health, &watches);
     let fence: Arc<dyn Fence> = Arc::new(lock.fence());
     let client = factory.client("operator")?;
     let writer = Writer::new(client.clone(), fence, WRITE_DEADLINE);
-    let base = Base { client: factory.client("watches")?, metrics: metrics.informers.clone(), cancel: cancel.clone() };
-    let openshift = OpenShift::detect(base, &queue, Parts {
-        client: client.clone(),
-        writer: writer.clone(),
-        recorder: recorder.clone(),
-        clock: clock.clone(),
-        version: options.version.clone(),
-        namespace: options.namespace.clone(),
-        managed_namespace: options.managed_namespace.clone(),
-        images_file: options.images_file.clone(),
-        system_ca_file: options.system_ca_file.clone(),
-        resync: options.resync,
-    })
+    let base = Base {
+        client: factory.client("watches")?,
+        metrics: metrics.informers.clone(),
+        cancel: cancel.clone(),
+    };
+    let openshift = OpenShift::detect(
+        base,
+        &queue,
+        Parts {
+            client: client.clone(),
+            writer: writer.clone(),
+            recorder: recorder.clone(),
+            clock: clock.clone(),
+            version: options.version.clone(),
+            namespace: options.namespace.clone(),
+            managed_namespace: options.managed_namespace.clone(),
+            images_file: options.images_file.clone(),
+            system_ca_file: options.system_ca_file.clone(),
+            resync: options.resync,
+        },
+    )
     .await?;
     let operator = Operator {
         gatherer: Gatherer::new(client.clone(), watches.nodes.clone(), watches.services.clone()),
@@ -271,7 +288,11 @@ async fn serve(
     let access: Arc<dyn AccessReviewer> = reviews;
     let parts = ServerParts {
         authenticator: Arc::new(authenticator),
-        authorizer: Arc::new(Authorizer::new(&AuthorizationConfig::default(), Some(access), metrics.serving.clone())),
+        authorizer: Arc::new(Authorizer::new(
+            &AuthorizationConfig::default(),
+            Some(access),
+            metrics.serving.clone(),
+        )),
         endpoints: Endpoints {
             component: NAME.to_owned(),
             build,
@@ -284,7 +305,7 @@ async fn serve(
         metrics: metrics.serving.clone(),
         timings: ServingTimings::default(),
     };
-    let config = ServingConfig { bind_address: options.bind_address, port: options.port, ..ServingConfig::default() };
+    let config =
+        ServingConfig { bind_address: options.bind_address, port: options.port, ..ServingConfig::default() };
     Ok(serving::start(&config, parts, None, stop).await?)
 }
-

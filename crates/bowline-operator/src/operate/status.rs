@@ -53,7 +53,9 @@ pub fn status(found: Found<'_>) -> CloudControllerManagerStatus {
     }
     if let Some(decision) = found.decision {
         let is_told = |type_: &str| decision.conditions.iter().any(|condition| condition.type_ == type_);
-        conditions.conditions.retain(|condition| OURS.contains(&condition.type_.as_str()) || is_told(&condition.type_));
+        conditions
+            .conditions
+            .retain(|condition| OURS.contains(&condition.type_.as_str()) || is_told(&condition.type_));
         for new in decision.conditions.iter().filter(|new| !OURS.contains(&new.type_.as_str())) {
             conditions.set(&new.type_, &new.status, &new.reason, &new.message, found.now);
         }
@@ -111,7 +113,11 @@ impl Found<'_> {
         let spec = &self.resource.spec;
         let Some(Workload { ready, desired, .. }) = self.workload else {
             return match spec.form {
-                Form::StaticPod => texts("Unknown", "StaticPods", "The manager runs as static pods, which the operator does not see; `bowline operator render` writes them"),
+                Form::StaticPod => texts(
+                    "Unknown",
+                    "StaticPods",
+                    "The manager runs as static pods, which the operator does not see; `bowline operator render` writes them",
+                ),
                 _ => texts("False", "NotInstalled", "No manager is installed yet"),
             };
         };
@@ -148,9 +154,7 @@ impl Found<'_> {
 
     fn degraded(&self, before: &OperatorStatus) -> [String; 3] {
         match (self.problem, self.workload.map(|workload| &workload.rollout)) {
-            (Some(problem), _) if self.is_degraded => {
-                texts("True", problem.reason(), problem.to_string())
-            }
+            (Some(problem), _) if self.is_degraded => texts("True", problem.reason(), problem.to_string()),
             // It may pass; what was said before stays until it does.
             (Some(_), _) => match before.condition("Degraded") {
                 Some(known) => texts(&known.status, &known.reason, known.message.clone()),
@@ -166,7 +170,11 @@ impl Found<'_> {
 
     fn upgradeable(&self) -> [String; 3] {
         if let Some(problem) = self.problem.filter(|_| self.is_degraded) {
-            return texts("False", problem.reason(), format!("An upgrade has to wait until this is mended: {problem}"));
+            return texts(
+                "False",
+                problem.reason(),
+                format!("An upgrade has to wait until this is mended: {problem}"),
+            );
         }
         self.decided("Upgradeable").unwrap_or_else(|| texts("True", REASON_AS_EXPECTED, ""))
     }

@@ -1,7 +1,7 @@
 //! What is watched, and which resources are looked at when it changes. A change is only a reason to look: what is acted on is read.
 
-use std::collections::hash_map::DefaultHasher;
 use std::collections::BTreeSet;
+use std::collections::hash_map::DefaultHasher;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
@@ -19,8 +19,8 @@ use super::Key;
 use crate::api::{CloudControllerManager, OWNER_LABEL};
 use crate::apply::KINDS;
 use crate::migration::{NodeFacts, ServiceFacts};
-use crate::openshift;
 use crate::observe::{node_facts, service_facts};
+use crate::openshift;
 
 /// A resource as far as its changes matter; what the operator itself writes does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,15 +57,30 @@ impl Watches {
         cancel: CancellationToken,
     ) -> Self {
         let base = Base { client: client.clone(), metrics: metrics.clone(), cancel: cancel.clone() };
-        let resources = base.informer("resources", WatchSettings::default(), |resource: CloudControllerManager| {
-            let meta = &resource.metadata;
-            let fingerprint = fingerprint(&(&resource.spec, &meta.deletion_timestamp, &meta.annotations, &meta.finalizers));
-            Some(ResourceView { namespace: resource.spec.namespace, fingerprint })
-        }, Api::all);
-        let nodes = base.informer("nodes", WatchSettings::default(), |node: Node| Some(node_facts(node)), Api::all);
-        let services = base.informer("services", WatchSettings::default(), |service: Service| service_facts(service), Api::all);
-        let watches =
-            Self { client, queue, metrics, cancel, resources, nodes, services };
+        let resources = base.informer(
+            "resources",
+            WatchSettings::default(),
+            |resource: CloudControllerManager| {
+                let meta = &resource.metadata;
+                let fingerprint = fingerprint(&(
+                    &resource.spec,
+                    &meta.deletion_timestamp,
+                    &meta.annotations,
+                    &meta.finalizers,
+                ));
+                Some(ResourceView { namespace: resource.spec.namespace, fingerprint })
+            },
+            Api::all,
+        );
+        let nodes =
+            base.informer("nodes", WatchSettings::default(), |node: Node| Some(node_facts(node)), Api::all);
+        let services = base.informer(
+            "services",
+            WatchSettings::default(),
+            |service: Service| service_facts(service),
+            Api::all,
+        );
+        let watches = Self { client, queue, metrics, cancel, resources, nodes, services };
         watches.follow_resources();
         watches.follow(&watches.nodes, Select::All);
         watches.follow(&watches.services, Select::All);
@@ -82,7 +97,11 @@ impl Watches {
         let mut changes = self.resources.subscribe();
         let (queue, resources) = (self.queue.clone(), self.resources.clone());
         let inputs = Inputs {
-            base: Base { client: self.client.clone(), metrics: self.metrics.clone(), cancel: self.cancel.clone() },
+            base: Base {
+                client: self.client.clone(),
+                metrics: self.metrics.clone(),
+                cancel: self.cancel.clone(),
+            },
             queue: self.queue.clone(),
             resources: self.resources.clone(),
         };
@@ -111,7 +130,8 @@ impl Watches {
     fn follow_owned(&self, base: &Base) {
         for kind in KINDS.iter().filter(|kind| !kind.is_optional) {
             let resource = kind.resource();
-            let settings = WatchSettings { label_selector: Some(OWNER_LABEL.to_owned()), ..WatchSettings::default() };
+            let settings =
+                WatchSettings { label_selector: Some(OWNER_LABEL.to_owned()), ..WatchSettings::default() };
             let informer = base.dynamic(&format!("owned-{}", kind.plural), settings, resource);
             let mut changes = informer.subscribe();
             let queue = self.queue.clone();
@@ -122,9 +142,11 @@ impl Watches {
                         Change::Updated { old, new } => [Some(old), Some(new)],
                         Change::Deleted { old } => [Some(old), None],
                     };
-                    let owners: BTreeSet<String> = views.into_iter().flatten().filter_map(|object| object.view.owner.clone()).collect();
+                    let owners: BTreeSet<String> =
+                        views.into_iter().flatten().filter_map(|object| object.view.owner.clone()).collect();
                     for owner in owners {
-                        let key = if owner == openshift::OWNER { Key::OpenShift } else { Key::Resource(owner) };
+                        let key =
+                            if owner == openshift::OWNER { Key::OpenShift } else { Key::Resource(owner) };
                         queue.add(key, Priority::Background);
                     }
                 }
@@ -144,14 +166,20 @@ impl Inputs {
     fn follow(&self, namespace: &str) {
         let select = Select::Namespace(namespace.to_owned());
         let of = namespace.to_owned();
-        let configs = self.base.informer(&format!("configmaps-{namespace}"), WatchSettings::default(),
+        let configs = self.base.informer(
+            &format!("configmaps-{namespace}"),
+            WatchSettings::default(),
             |object: ConfigMap| content(&object.metadata, &(&object.data, &object.binary_data)),
-            move |client| Api::namespaced(client, &of));
+            move |client| Api::namespaced(client, &of),
+        );
         follow(&configs, self.queue.clone(), self.resources.clone(), select.clone());
         let of = namespace.to_owned();
-        let secrets = self.base.informer(&format!("secrets-{namespace}"), WatchSettings::default(),
+        let secrets = self.base.informer(
+            &format!("secrets-{namespace}"),
+            WatchSettings::default(),
             |object: Secret| content(&object.metadata, &object.data),
-            move |client| Api::namespaced(client, &of));
+            move |client| Api::namespaced(client, &of),
+        );
         follow(&secrets, self.queue.clone(), self.resources.clone(), select);
     }
 }
@@ -223,7 +251,12 @@ impl Base {
     }
 
     /// Starts an informer over a kind that is known at run time only.
-    pub(crate) fn dynamic(&self, name: &str, settings: WatchSettings, resource: ApiResource) -> Informer<Marked> {
+    pub(crate) fn dynamic(
+        &self,
+        name: &str,
+        settings: WatchSettings,
+        resource: ApiResource,
+    ) -> Informer<Marked> {
         let spec = InformerSpec::new(name, marked).settings(settings);
         let (informer, task) =
             spec.build(self.client.clone(), move |client| Api::all_with(client, &resource));

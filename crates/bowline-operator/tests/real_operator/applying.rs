@@ -51,7 +51,8 @@ impl Fixture {
 
     fn deployment(&self, selector: &str, replicas: i32) -> Object {
         let labels = json!({ "app": selector });
-        let containers = json!([{ "name": "ccm", "image": "example.org/ccm:1", "ports": [{ "containerPort": 10258 }] }]);
+        let containers =
+            json!([{ "name": "ccm", "image": "example.org/ccm:1", "ports": [{ "containerPort": 10258 }] }]);
         let spec = json!({ "replicas": replicas, "selector": { "matchLabels": labels },
             "template": { "metadata": { "labels": labels }, "spec": { "containers": containers } } });
         self.object("apps/v1", "Deployment", "ccm", json!({ "spec": spec }))
@@ -65,7 +66,11 @@ impl Fixture {
     /// What was done, in words.
     async fn done(&self, objects: &[Object]) -> anyhow::Result<Vec<String>> {
         let applied = self.apply(objects).await?;
-        Ok(applied.done.iter().map(|done| format!("{} {} {}", done.what, done.id.kind, done.id.name)).collect())
+        Ok(applied
+            .done
+            .iter()
+            .map(|done| format!("{} {} {}", done.what, done.id.kind, done.id.name))
+            .collect())
     }
 
     fn api<K>(&self) -> Api<K>
@@ -102,9 +107,13 @@ async fn what_is_wanted_is_made_once_and_then_left_alone() -> anyhow::Result<()>
 #[tokio::test]
 async fn drift_is_reverted_and_what_others_add_is_kept() -> anyhow::Result<()> {
     let fixture = Fixture::new().await?;
-    let ports = json!({ "spec": { "selector": { "app": "ccm" }, "ports": [{ "name": "https", "port": 10258 }] } });
-    let wanted =
-        [fixture.config("config", "a"), fixture.deployment("ccm", 2), fixture.object("v1", "Service", "ccm", ports)];
+    let ports =
+        json!({ "spec": { "selector": { "app": "ccm" }, "ports": [{ "name": "https", "port": 10258 }] } });
+    let wanted = [
+        fixture.config("config", "a"),
+        fixture.deployment("ccm", 2),
+        fixture.object("v1", "Service", "ccm", ports),
+    ];
     fixture.apply(&wanted).await?;
     let (deployments, services): (Api<Deployment>, Api<Service>) = (fixture.api(), fixture.api());
     let edit = json!({ "metadata": { "labels": { "team": "blue", "bowline.dev/managed-by": null } }, "spec": { "replicas": 0 } });
@@ -120,7 +129,11 @@ async fn drift_is_reverted_and_what_others_add_is_kept() -> anyhow::Result<()> {
     assert_eq!(labels.get("bowline.dev/managed-by"), Some(&fixture.owner));
     assert_eq!(repaired.spec.and_then(|spec| spec.replicas), Some(2));
     let ports = services.get("ccm").await?.spec.and_then(|spec| spec.ports).context("ports")?;
-    assert_eq!(ports.iter().map(|port| port.port).collect::<Vec<_>>(), [10258], "the list is exactly ours again");
+    assert_eq!(
+        ports.iter().map(|port| port.port).collect::<Vec<_>>(),
+        [10258],
+        "the list is exactly ours again"
+    );
     assert_eq!(fixture.done(&wanted).await?, Vec::<String>::new());
     Ok(())
 }
@@ -148,7 +161,12 @@ async fn the_role_of_a_binding_can_be_changed() -> anyhow::Result<()> {
     let fixture = Fixture::new().await?;
     let binding = |role: &str| {
         let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role });
-        fixture.object("rbac.authorization.k8s.io/v1", "RoleBinding", "b", json!({ "roleRef": role, "subjects": [] }))
+        fixture.object(
+            "rbac.authorization.k8s.io/v1",
+            "RoleBinding",
+            "b",
+            json!({ "roleRef": role, "subjects": [] }),
+        )
     };
     fixture.apply(&[binding("one")]).await?;
     assert_eq!(fixture.done(&[binding("two")]).await?, ["recreated RoleBinding b"]);
@@ -191,12 +209,18 @@ async fn what_is_no_longer_wanted_is_pruned_and_namesakes_are_not() -> anyhow::R
     budgets.patch("ccm", &PatchParams::default(), &Patch::Merge(drift)).await?;
     assert_eq!(fixture.done(&wanted).await?, ["updated PodDisruptionBudget ccm"]);
     configs.delete("replaced", &DeleteParams::default()).await?;
-    let namesake = json!({ "metadata": { "name": "replaced", "labels": { "bowline.dev/managed-by": fixture.owner } } });
+    let namesake =
+        json!({ "metadata": { "name": "replaced", "labels": { "bowline.dev/managed-by": fixture.owner } } });
     configs.create(&PostParams::default(), &serde_json::from_value(namesake)?).await?;
     let done = fixture.done(&[]).await?;
     assert_eq!(done, ["deleted PodDisruptionBudget ccm", "deleted ConfigMap ours"]);
-    let mut left: Vec<_> =
-        configs.list(&Default::default()).await?.items.into_iter().filter_map(|item| item.metadata.name).collect();
+    let mut left: Vec<_> = configs
+        .list(&Default::default())
+        .await?
+        .items
+        .into_iter()
+        .filter_map(|item| item.metadata.name)
+        .collect();
     left.retain(|name| name != "kube-root-ca.crt");
     assert_eq!(left, ["before", &inventory_name(&fixture.owner), "replaced"]);
     Ok(())

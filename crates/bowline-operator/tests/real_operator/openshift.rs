@@ -32,9 +32,14 @@ fn certificate() -> anyhow::Result<String> {
     Ok(rcgen::generate_simple_self_signed(["example.org".to_owned()])?.cert.pem())
 }
 
-fn definition(kind: &Kind) -> anyhow::Result<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition> {
+fn definition(
+    kind: &Kind,
+) -> anyhow::Result<
+    k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+> {
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let mut version = json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+    let mut version =
+        json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
     if kind.kind == "ClusterOperator" {
         version["subresources"] = json!({ "status": {} });
     }
@@ -53,11 +58,14 @@ impl Fixture {
         }
         for name in [MANAGED, "openshift-config", "openshift-config-managed"] {
             let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-            Api::all(stage.client.clone()).create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() }).await?;
+            Api::all(stage.client.clone())
+                .create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() })
+                .await?;
         }
         let images = json!({ "cloudControllerManagerOpenStack": "example.org/occm:1", "cloudControllerManagerAWS": "example.org/aws:1",
             "cloudControllerManagerVSphere": "example.org/vsphere:1" });
-        let (images_file, system_ca_file) = (stage.cluster.folder().join("images.json"), stage.cluster.folder().join("system-ca.pem"));
+        let (images_file, system_ca_file) =
+            (stage.cluster.folder().join("images.json"), stage.cluster.folder().join("system-ca.pem"));
         let authority = certificate()?;
         std::fs::write(&images_file, images.to_string())?;
         std::fs::write(&system_ca_file, &authority)?;
@@ -65,7 +73,13 @@ impl Fixture {
         let client = stage.client.clone();
         let openshift = OpenShift::new(Parts {
             writer: Writer::new(client.clone(), Arc::new(Unfenced), Duration::from_secs(10)),
-            recorder: EventRecorder::new(client.clone(), "bowline-operator", "", clock.clone(), EventMetrics::default()),
+            recorder: EventRecorder::new(
+                client.clone(),
+                "bowline-operator",
+                "",
+                clock.clone(),
+                EventMetrics::default(),
+            ),
             client,
             clock,
             version: "4.99.0".to_owned(),
@@ -110,8 +124,11 @@ impl Fixture {
     }
 
     async fn config_map(&self, namespace: &str, name: &str, data: Value) -> anyhow::Result<()> {
-        let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": data });
-        self.config_maps(namespace).patch(name, &PatchParams::apply("tester").force(), &Patch::Apply(object)).await?;
+        let object =
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": data });
+        self.config_maps(namespace)
+            .patch(name, &PatchParams::apply("tester").force(), &Patch::Apply(object))
+            .await?;
         Ok(())
     }
 
@@ -142,7 +159,8 @@ impl Fixture {
     async fn condition(&self, type_: &str) -> anyhow::Result<(String, String)> {
         let status = self.status().await?;
         let all = status["conditions"].as_array().context("conditions")?;
-        let found = all.iter().find(|each| each["type"] == type_).with_context(|| format!("{type_} in {status}"))?;
+        let found =
+            all.iter().find(|each| each["type"] == type_).with_context(|| format!("{type_} in {status}"))?;
         let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
         Ok((format!("{}/{}", text("status"), text("reason")), text("message")))
     }
@@ -157,7 +175,8 @@ impl Fixture {
 
     async fn hash(&self, name: &str) -> anyhow::Result<Option<String>> {
         let deployment = self.deployments().get(name).await?;
-        let annotations = deployment.spec.and_then(|spec| spec.template.metadata?.annotations).unwrap_or_default();
+        let annotations =
+            deployment.spec.and_then(|spec| spec.template.metadata?.annotations).unwrap_or_default();
         Ok(annotations.get("operator.openshift.io/config-hash").cloned())
     }
 }
@@ -168,11 +187,20 @@ const OPENSTACK: &str = "openstack-cloud-controller-manager";
 async fn the_version_is_published_only_when_the_manager_is_rolled_out() -> anyhow::Result<()> {
     let fixture = Fixture::new().await?;
     fixture.platform("OpenStack").await?;
-    fixture.config_map("openshift-config", "cloud-provider-config", json!({ "config": OLD_FORM, "other": "kept" })).await?;
+    fixture
+        .config_map(
+            "openshift-config",
+            "cloud-provider-config",
+            json!({ "config": OLD_FORM, "other": "kept" }),
+        )
+        .await?;
     fixture.credentials("clouds: {}").await?;
 
     fixture.openshift.pass().await;
-    assert_eq!(fixture.condition("Progressing").await?, ("True/SyncingResources".to_owned(), "Progressing towards operator: 4.99.0".to_owned()));
+    assert_eq!(
+        fixture.condition("Progressing").await?,
+        ("True/SyncingResources".to_owned(), "Progressing towards operator: 4.99.0".to_owned())
+    );
     assert_eq!(fixture.status().await?["versions"], json!([]));
     let related = json!([
         { "group": "", "resource": "namespaces", "name": OPERATOR_NAMESPACE },
@@ -192,9 +220,15 @@ async fn the_version_is_published_only_when_the_manager_is_rolled_out() -> anyho
     fixture.openshift.pass().await;
     let message = "Cluster Cloud Controller Manager Operator is available at 4.99.0".to_owned();
     assert_eq!(fixture.condition("Available").await?, ("True/AsExpected".to_owned(), message));
-    for (type_, wanted) in [("Progressing", "False"), ("Degraded", "False"), ("Upgradeable", "True"),
-        ("CloudConfigControllerAvailable", "True"), ("CloudConfigControllerDegraded", "False"),
-        ("TrustedCABundleControllerControllerAvailable", "True"), ("TrustedCABundleControllerControllerDegraded", "False")] {
+    for (type_, wanted) in [
+        ("Progressing", "False"),
+        ("Degraded", "False"),
+        ("Upgradeable", "True"),
+        ("CloudConfigControllerAvailable", "True"),
+        ("CloudConfigControllerDegraded", "False"),
+        ("TrustedCABundleControllerControllerAvailable", "True"),
+        ("TrustedCABundleControllerControllerDegraded", "False"),
+    ] {
         assert_eq!(fixture.condition(type_).await?.0, format!("{wanted}/AsExpected"), "{type_}");
     }
     assert_eq!(fixture.status().await?["versions"], json!([{ "name": "operator", "version": "4.99.0" }]));
@@ -202,9 +236,15 @@ async fn the_version_is_published_only_when_the_manager_is_rolled_out() -> anyho
     // A pass that finds nothing to do writes nothing.
     let kind = KINDS.iter().find(|each| each.kind == "ClusterOperator").context("a kind")?;
     let operators: Api<DynamicObject> = Api::all_with(fixture.stage.client.clone(), &kind.resource());
-    let before = (operators.get("cloud-controller-manager").await?.resource_version(), fixture.deployments().get(OPENSTACK).await?.resource_version());
+    let before = (
+        operators.get("cloud-controller-manager").await?.resource_version(),
+        fixture.deployments().get(OPENSTACK).await?.resource_version(),
+    );
     fixture.openshift.pass().await;
-    let after = (operators.get("cloud-controller-manager").await?.resource_version(), fixture.deployments().get(OPENSTACK).await?.resource_version());
+    let after = (
+        operators.get("cloud-controller-manager").await?.resource_version(),
+        fixture.deployments().get(OPENSTACK).await?.resource_version(),
+    );
     assert_eq!(before, after);
 
     // What pods mount rolls them; what is missing for a moment does not.
@@ -222,7 +262,8 @@ async fn the_version_is_published_only_when_the_manager_is_rolled_out() -> anyho
 }
 
 #[tokio::test]
-async fn a_cluster_operator_that_is_wrong_is_put_right_and_clusters_without_a_manager_are_available() -> anyhow::Result<()> {
+async fn a_cluster_operator_that_is_wrong_is_put_right_and_clusters_without_a_manager_are_available()
+-> anyhow::Result<()> {
     let fixture = Fixture::new().await?;
     let time = "2020-01-01T00:00:00Z";
     let condition = |type_: &str, status: &str| json!({ "type": type_, "status": status, "reason": "Old", "message": "old", "lastTransitionTime": time });
@@ -242,7 +283,12 @@ async fn a_cluster_operator_that_is_wrong_is_put_right_and_clusters_without_a_ma
     assert_eq!(status["versions"], json!([{ "name": "operator", "version": "4.99.0" }]));
     assert_eq!(status["relatedObjects"].as_array().map(Vec::len), Some(3));
     assert_eq!(status["extension"]["kept"], true, "what is not ours stays");
-    let available = status["conditions"].as_array().context("conditions")?.iter().find(|each| each["type"] == "Available").context("it")?;
+    let available = status["conditions"]
+        .as_array()
+        .context("conditions")?
+        .iter()
+        .find(|each| each["type"] == "Available")
+        .context("it")?;
     assert_eq!(available["lastTransitionTime"], time, "a status that stays keeps its time");
     for platform in ["BareMetal", "None", "External"] {
         fixture.platform(platform).await?;
@@ -265,20 +311,38 @@ async fn a_cluster_operator_that_is_wrong_is_put_right_and_clusters_without_a_ma
 #[tokio::test]
 async fn the_configuration_is_kept_in_step_with_its_source() -> anyhow::Result<()> {
     let fixture = Fixture::new().await?;
-    let target = async || -> anyhow::Result<ConfigMap> { Ok(fixture.config_maps(MANAGED).get("cloud-conf").await?) };
+    let target =
+        async || -> anyhow::Result<ConfigMap> { Ok(fixture.config_maps(MANAGED).get("cloud-conf").await?) };
     fixture.platform("AWS").await?;
     let user = "[Global]\nZone = user\n";
-    fixture.config_map("openshift-config", "cloud-provider-config", json!({ "config": user, "ca-bundle.pem": "x" })).await?;
+    fixture
+        .config_map(
+            "openshift-config",
+            "cloud-provider-config",
+            json!({ "config": user, "ca-bundle.pem": "x" }),
+        )
+        .await?;
 
     // The administrator's, as long as there is no other; all keys are carried.
     fixture.openshift.pass().await;
     let data = target().await?.data.context("data")?;
-    assert!(data["cloud.conf"].contains("user") && data["cloud.conf"].contains("ClusterServiceLoadBalancerHealthProbeMode"), "{}", data["cloud.conf"]);
+    assert!(
+        data["cloud.conf"].contains("user")
+            && data["cloud.conf"].contains("ClusterServiceLoadBalancerHealthProbeMode"),
+        "{}",
+        data["cloud.conf"]
+    );
     assert_eq!(data["ca-bundle.pem"], "x");
     assert!(!data.contains_key("config"));
 
     // OpenShift's own, which is preferred on AWS.
-    fixture.config_map("openshift-config-managed", "kube-cloud-config", json!({ "cloud.conf": "[Global]\nZone = managed\n" })).await?;
+    fixture
+        .config_map(
+            "openshift-config-managed",
+            "kube-cloud-config",
+            json!({ "cloud.conf": "[Global]\nZone = managed\n" }),
+        )
+        .await?;
     fixture.openshift.pass().await;
     assert!(target().await?.data.context("data")?["cloud.conf"].contains("managed"));
 
@@ -304,7 +368,10 @@ async fn the_configuration_is_kept_in_step_with_its_source() -> anyhow::Result<(
     assert!(target().await?.data.context("data")?["cloud.conf"].contains("NLBSecurityGroupMode"));
 
     // Neither: an empty one, where the platform can live with that.
-    fixture.config_maps("openshift-config-managed").delete("kube-cloud-config", &DeleteParams::default()).await?;
+    fixture
+        .config_maps("openshift-config-managed")
+        .delete("kube-cloud-config", &DeleteParams::default())
+        .await?;
     fixture.config_maps("openshift-config").delete("cloud-provider-config", &DeleteParams::default()).await?;
     fixture.openshift.pass().await;
     assert!(target().await?.data.context("data")?["cloud.conf"].starts_with("[Global]"));
@@ -317,9 +384,19 @@ async fn the_configuration_is_kept_in_step_with_its_source() -> anyhow::Result<(
     assert_eq!(degraded, "True/ConfigInvalid");
     assert!(message.contains("key config specified in infra resource does not exist"), "{message}");
     assert_eq!(fixture.condition("CloudConfigControllerDegraded").await?.0, "True/SyncingFailed");
-    fixture.config_map("openshift-config", "cloud-provider-config", json!({ "config": "[Global\n", "wrong": "" })).await?;
+    fixture
+        .config_map(
+            "openshift-config",
+            "cloud-provider-config",
+            json!({ "config": "[Global\n", "wrong": "" }),
+        )
+        .await?;
     fixture.openshift.pass().await;
-    assert!(fixture.condition("Degraded").await?.1.contains("line 1"), "{:?}", fixture.condition("Degraded").await?);
+    assert!(
+        fixture.condition("Degraded").await?.1.contains("line 1"),
+        "{:?}",
+        fixture.condition("Degraded").await?
+    );
     assert_eq!(target().await?.data, good);
     Ok(())
 }
@@ -331,7 +408,10 @@ async fn the_trusted_certificates_are_the_administrators_the_clouds_and_the_syst
     fixture.credentials("clouds: {}").await?;
     let bundle = async || -> anyhow::Result<String> {
         let found = fixture.config_maps(MANAGED).get("ccm-trusted-ca").await?;
-        assert_eq!(found.annotations()["openshift.io/owning-component"], "Cloud Compute / Cloud Controller Manager");
+        assert_eq!(
+            found.annotations()["openshift.io/owning-component"],
+            "Cloud Compute / Cloud Controller Manager"
+        );
         Ok(found.data.context("data")?["ca-bundle.crt"].clone())
     };
     // Without a Proxy there is the system's, too: pods wait for nothing.
@@ -345,10 +425,17 @@ async fn the_trusted_certificates_are_the_administrators_the_clouds_and_the_syst
     assert_eq!(bundle().await?, format!("{own}\n{}", fixture.authority));
     let deployment = fixture.deployments().get(OPENSTACK).await?;
     let containers = deployment.spec.and_then(|spec| spec.template.spec).context("pod")?.containers;
-    let environment: Vec<_> = containers.iter().flat_map(|each| each.env.iter().flatten()).map(|each| each.name.as_str()).collect();
+    let environment: Vec<_> =
+        containers.iter().flat_map(|each| each.env.iter().flatten()).map(|each| each.name.as_str()).collect();
     assert!(environment.contains(&"HTTP_PROXY"), "{environment:?}");
 
-    fixture.config_map("openshift-config", "cloud-provider-config", json!({ "config": OLD_FORM, "ca-bundle.pem": cloud })).await?;
+    fixture
+        .config_map(
+            "openshift-config",
+            "cloud-provider-config",
+            json!({ "config": OLD_FORM, "ca-bundle.pem": cloud }),
+        )
+        .await?;
     fixture.openshift.pass().await;
     assert_eq!(bundle().await?, format!("{cloud}\n{own}\n{}", fixture.authority));
     // The same twice is there once.
@@ -361,7 +448,10 @@ async fn the_trusted_certificates_are_the_administrators_the_clouds_and_the_syst
     assert_eq!(bundle().await?, format!("{cloud}\n{}", fixture.authority));
     // Edits are reverted.
     let edit = json!({ "data": { "ca-bundle.crt": "edited" } });
-    fixture.config_maps(MANAGED).patch("ccm-trusted-ca", &PatchParams::default(), &Patch::Merge(edit)).await?;
+    fixture
+        .config_maps(MANAGED)
+        .patch("ccm-trusted-ca", &PatchParams::default(), &Patch::Merge(edit))
+        .await?;
     fixture.openshift.pass().await;
     assert_eq!(bundle().await?, format!("{cloud}\n{}", fixture.authority));
     // Without the system's, what is there stays.
@@ -372,17 +462,26 @@ async fn the_trusted_certificates_are_the_administrators_the_clouds_and_the_syst
 }
 
 #[tokio::test]
-async fn the_operator_finds_out_by_itself_that_this_is_openshift_and_watches_everything() -> anyhow::Result<()> {
+async fn the_operator_finds_out_by_itself_that_this_is_openshift_and_watches_everything() -> anyhow::Result<()>
+{
     let fixture = Fixture::new().await?;
     fixture.platform("OpenStack").await?;
     fixture.credentials("clouds: {}").await?;
     let _operator = fixture.stage.operator_on("4.99.0", Duration::from_secs(600)).await?;
-    fixture.stage.eventually("the manager is applied", async || Ok(fixture.deployments().get_opt(OPENSTACK).await?)).await?;
+    fixture
+        .stage
+        .eventually("the manager is applied", async || Ok(fixture.deployments().get_opt(OPENSTACK).await?))
+        .await?;
     fixture.roll_out(OPENSTACK).await?;
-    let available = async || Ok((fixture.condition("Available").await.is_ok_and(|(found, _)| found == "True/AsExpected")).then_some(()));
+    let available = async || {
+        Ok((fixture.condition("Available").await.is_ok_and(|(found, _)| found == "True/AsExpected"))
+            .then_some(()))
+    };
     fixture.stage.eventually("it is available", available).await?;
     // None of these is looked at by time: the next look would be in ten minutes.
-    fixture.put("Proxy", json!({ "spec": {}, "status": { "httpsProxy": "http://proxy.example.org" } })).await?;
+    fixture
+        .put("Proxy", json!({ "spec": {}, "status": { "httpsProxy": "http://proxy.example.org" } }))
+        .await?;
     fixture
         .stage
         .eventually("the proxy is in the pods", async || {
@@ -399,6 +498,9 @@ async fn the_operator_finds_out_by_itself_that_this_is_openshift_and_watches_eve
         })
         .await?;
     fixture.deployments().delete(OPENSTACK, &DeleteParams::default()).await?;
-    fixture.stage.eventually("the manager is back", async || Ok(fixture.deployments().get_opt(OPENSTACK).await?)).await?;
+    fixture
+        .stage
+        .eventually("the manager is back", async || Ok(fixture.deployments().get_opt(OPENSTACK).await?))
+        .await?;
     Ok(())
 }

@@ -13,7 +13,8 @@ use crate::stage::{NAMESPACE, Stage};
 
 const GOOD: &str = "[Global]\nauth-url = https://keystone.example.org/v3\nregion = one\n";
 const BETTER: &str = "[Global]\nauth-url = https://keystone.example.org/v3\nregion = two\n";
-const BROKEN: &str = "[Global]\nauth-url = https://keystone.example.org/v3\n[LoadBalancer]\nmax-shared-lb = many\n";
+const BROKEN: &str =
+    "[Global]\nauth-url = https://keystone.example.org/v3\n[LoadBalancer]\nmax-shared-lb = many\n";
 
 fn from_secret() -> serde_json::Value {
     json!({ "cloudConfig": { "secret": { "name": "cloud-config" } } })
@@ -34,7 +35,8 @@ async fn deployed(stage: &Stage) -> anyhow::Result<(Deployment, String)> {
 }
 
 #[tokio::test]
-async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configuration() -> anyhow::Result<()> {
+async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configuration() -> anyhow::Result<()>
+{
     let stage = Stage::start().await?;
     let operator = stage.operator().await?;
     stage.configure(GOOD).await?;
@@ -43,7 +45,10 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     // Installed.
     let status = stage.steady("main").await?;
     assert_eq!((status.version.as_deref(), status.ready.as_deref()), (Some("1.0.0"), Some("2/2")));
-    assert_eq!((status.platform.as_deref(), status.cluster_name.as_deref()), (Some("OpenStack"), Some("test")));
+    assert_eq!(
+        (status.platform.as_deref(), status.cluster_name.as_deref()),
+        (Some("OpenStack"), Some("test"))
+    );
     stage.condition("main", "Available", "True", "AsExpected").await?;
     stage.condition("main", "Degraded", "False", "AsExpected").await?;
     stage.condition("main", "Upgradeable", "True", "AsExpected").await?;
@@ -60,7 +65,10 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     let seen = std::sync::Mutex::new((None, tokio::time::Instant::now()));
     stage
         .eventually("nothing is written any more", async || {
-            let versions = (stage.resources().get("main").await?.resource_version(), deployed(&stage).await?.0.resource_version());
+            let versions = (
+                stage.resources().get("main").await?.resource_version(),
+                deployed(&stage).await?.0.resource_version(),
+            );
             let mut seen = seen.lock().unwrap();
             if seen.0.as_ref() != Some(&versions) {
                 *seen = (Some(versions), tokio::time::Instant::now());
@@ -88,20 +96,26 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     stage
         .eventually("the change is applied", async || {
             let spec = deployed(&stage).await?.0.spec.context("spec")?;
-            let words = spec.template.spec.context("pod")?.containers.into_iter().flat_map(|each| each.args.unwrap_or_default().into_iter().chain(each.command.unwrap_or_default()));
+            let words = spec.template.spec.context("pod")?.containers.into_iter().flat_map(|each| {
+                each.args.unwrap_or_default().into_iter().chain(each.command.unwrap_or_default())
+            });
             let has_flag = words.into_iter().any(|word| word == "--v=4");
             Ok((spec.replicas == Some(3) && has_flag).then_some(()))
         })
         .await?;
     stage
-        .eventually("three pods are ready", async || Ok((stage.status("main").await?.ready.as_deref() == Some("3/3")).then_some(())))
+        .eventually("three pods are ready", async || {
+            Ok((stage.status("main").await?.ready.as_deref() == Some("3/3")).then_some(()))
+        })
         .await?;
 
     // Changed by its configuration.
     let (_, hash) = deployed(&stage).await?;
     stage.configure(BETTER).await?;
     let new_hash = stage
-        .eventually("the pods are rolled", async || Ok(Some(deployed(&stage).await?.1).filter(|now| *now != hash)))
+        .eventually("the pods are rolled", async || {
+            Ok(Some(deployed(&stage).await?.1).filter(|now| *now != hash))
+        })
         .await?;
     stage
         .eventually("the old configuration goes when no pod has it", async || {
@@ -125,7 +139,10 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     assert_eq!(deployed(&stage).await?.1, new_hash);
     stage.api::<Secret>().delete("cloud-config", &DeleteParams::default()).await?;
     let message = stage.condition("main", "Degraded", "True", "ConfigMissing").await?;
-    assert!(message.contains(&format!("Secret {NAMESPACE}/cloud-config")) && message.contains("cloud.conf"), "{message}");
+    assert!(
+        message.contains(&format!("Secret {NAMESPACE}/cloud-config")) && message.contains("cloud.conf"),
+        "{message}"
+    );
     assert_eq!(configs(&stage).await?.len(), 1, "the last good one is kept");
     stage.configure(BETTER).await?;
     stage.condition("main", "Degraded", "False", "AsExpected").await?;
@@ -149,7 +166,10 @@ async fn what_is_missing_or_wrong_is_told_with_its_name_and_what_to_do() -> anyh
     spec["credentials"] = json!({ "name": "credentials" });
     stage.ask("main", spec).await?;
     let message = stage.condition("main", "Degraded", "True", "CredentialsMissing").await?;
-    assert!(message.contains(&format!("Secret {NAMESPACE}/credentials")) && message.contains("clouds.yaml"), "{message}");
+    assert!(
+        message.contains(&format!("Secret {NAMESPACE}/credentials")) && message.contains("clouds.yaml"),
+        "{message}"
+    );
     stage.condition("main", "Available", "False", "NotInstalled").await?;
     stage.secret("credentials", "wrong-key", "x").await?;
     stage
@@ -180,11 +200,15 @@ async fn what_is_missing_or_wrong_is_told_with_its_name_and_what_to_do() -> anyh
     let edit = json!({ "spec": { "replicas": 1 } });
     stage.api::<Deployment>().patch("main", &PatchParams::default(), &Patch::Merge(edit)).await?;
     stage
-        .eventually("the status is kept up to date", async || Ok((stage.status("main").await?.ready.as_deref() == Some("1/1")).then_some(())))
+        .eventually("the status is kept up to date", async || {
+            Ok((stage.status("main").await?.ready.as_deref() == Some("1/1")).then_some(()))
+        })
         .await?;
     stage.change("main", json!({ "paused": false })).await?;
     stage
-        .eventually("work goes on", async || Ok((stage.status("main").await?.ready.as_deref() == Some("2/2")).then_some(())))
+        .eventually("work goes on", async || {
+            Ok((stage.status("main").await?.ready.as_deref() == Some("2/2")).then_some(()))
+        })
         .await?;
     Ok(())
 }
@@ -202,7 +226,8 @@ async fn what_the_server_can_refuse_is_refused_by_it() -> anyhow::Result<()> {
         assert!(format!("{error:#}").contains(wanted), "{spec}: {error:#}");
     }
     stage.ask("main", json!({})).await?;
-    let error = stage.change("main", json!({ "clusterName": "other" })).await.err().context("it is refused")?;
+    let error =
+        stage.change("main", json!({ "clusterName": "other" })).await.err().context("it is refused")?;
     assert!(format!("{error:#}").contains("cannot be changed"), "{error:#}");
     let left: Vec<ConfigMap> = stage.api::<ConfigMap>().list(&ListParams::default()).await?.items;
     assert!(left.iter().all(|each| each.name_any() == "kube-root-ca.crt"), "nothing was made");

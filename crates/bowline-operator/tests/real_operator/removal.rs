@@ -32,7 +32,9 @@ async fn a_manager_goes_only_when_nobody_depends_on_it_or_a_person_says_so() -> 
 
     stage.change("main", json!({ "deletionPolicy": "Orphan" })).await?;
     stage
-        .eventually("it is gone", async || Ok(stage.resources().get_opt("main").await?.is_none().then_some(())))
+        .eventually("it is gone", async || {
+            Ok(stage.resources().get_opt("main").await?.is_none().then_some(()))
+        })
         .await?;
     let ours = ListParams::default().labels("bowline.dev/managed-by=main");
     let (roles, bindings): (Api<ClusterRole>, Api<ClusterRoleBinding>) =

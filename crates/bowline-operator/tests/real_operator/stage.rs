@@ -98,7 +98,10 @@ impl Stage {
         self.eventually("the kind is known", async || {
             let found = api.get(&name).await?;
             let conditions = found.status.and_then(|status| status.conditions).unwrap_or_default();
-            Ok(conditions.iter().any(|each| each.type_ == "Established" && each.status == "True").then_some(()))
+            Ok(conditions
+                .iter()
+                .any(|each| each.type_ == "Established" && each.status == "True")
+                .then_some(()))
         })
         .await
     }
@@ -190,12 +193,19 @@ impl Stage {
     }
 
     /// Waits until a condition has a status and a reason; gives its message.
-    pub(crate) async fn condition(&self, name: &str, type_: &str, status: &str, reason: &str) -> anyhow::Result<String> {
+    pub(crate) async fn condition(
+        &self,
+        name: &str,
+        type_: &str,
+        status: &str,
+        reason: &str,
+    ) -> anyhow::Result<String> {
         let wanted = format!("{name}: {type_} is {status}, {reason}");
         self.eventually(&wanted, async || {
             let found = self.status(name).await?;
             let mut all = found.conditions.into_iter();
-            let found = all.find(|each| each.type_ == type_ && each.status == status && each.reason == reason);
+            let found =
+                all.find(|each| each.type_ == type_ && each.status == status && each.reason == reason);
             Ok(found.map(|condition| condition.message))
         })
         .await
@@ -225,7 +235,8 @@ impl Stage {
             }
             if Instant::now() >= deadline {
                 let all = self.resources().list(&ListParams::default()).await?;
-                let statuses: Vec<_> = all.iter().map(|each| serde_json::to_string_pretty(&each.status)).collect();
+                let statuses: Vec<_> =
+                    all.iter().map(|each| serde_json::to_string_pretty(&each.status)).collect();
                 ensure!(false, "not within {PATIENCE:?}: {what}; {statuses:?}");
             }
             sleep(LOOK).await;
@@ -290,7 +301,11 @@ async fn roll_out(
     let spec = deployment.spec.clone().context("spec")?;
     let replicas = spec.replicas.unwrap_or(1);
     for index in 0..replicas {
-        let mut pod = Pod { metadata: spec.template.metadata.clone().unwrap_or_default(), spec: spec.template.spec.clone(), status: None };
+        let mut pod = Pod {
+            metadata: spec.template.metadata.clone().unwrap_or_default(),
+            spec: spec.template.spec.clone(),
+            status: None,
+        };
         pod.metadata.name = Some(format!("{}-{index}", revision(deployment).replace('.', "-")));
         pod.labels_mut().insert("of".to_owned(), revision(deployment));
         if let Some(spec) = &mut pod.spec {
@@ -341,6 +356,7 @@ async fn lead(client: &Client, holder: &str) -> anyhow::Result<()> {
     let lease = json!({ "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": { "name": "cloud-controller-manager" },
         "spec": { "holderIdentity": holder, "leaseDurationSeconds": 5, "renewTime": format!("{now:.6}") } });
-    api.patch("cloud-controller-manager", &PatchParams::apply("manager").force(), &Patch::Apply(lease)).await?;
+    api.patch("cloud-controller-manager", &PatchParams::apply("manager").force(), &Patch::Apply(lease))
+        .await?;
     Ok(())
 }

@@ -19,7 +19,12 @@ async fn when_the_leader_dies_the_other_goes_on() -> anyhow::Result<()> {
     let first = stage.operator().await?;
     let leader = stage.eventually("there is a leader", &holder).await?;
     let second = stage.operator().await?;
-    stage.ask("main", json!({ "cloudConfig": { "inline": "[Global]\nauth-url = https://keystone.example.org/v3\n" } })).await?;
+    stage
+        .ask(
+            "main",
+            json!({ "cloudConfig": { "inline": "[Global]\nauth-url = https://keystone.example.org/v3\n" } }),
+        )
+        .await?;
     stage.steady("main").await?;
     assert_eq!(holder().await?, Some(leader.clone()));
 
@@ -32,7 +37,9 @@ async fn when_the_leader_dies_the_other_goes_on() -> anyhow::Result<()> {
             Ok((replicas == Some(2)).then_some(()))
         })
         .await?;
-    let next = stage.eventually("the other leads", async || Ok(holder().await?.filter(|now| *now != leader))).await?;
+    let next = stage
+        .eventually("the other leads", async || Ok(holder().await?.filter(|now| *now != leader)))
+        .await?;
     assert_ne!(next, leader);
 
     // An end in good order gives the Lease back.

@@ -9,7 +9,7 @@ use super::super::mode::ManagerMode;
 use super::super::observed::{KubeletEvidence, OurWorkload};
 use super::super::preflight::checks;
 use super::super::writers::{describe, others};
-use super::super::{fence, outline, snapshot};
+use super::super::{fence, outline, phase, snapshot};
 use crate::api::{Manager, Phase};
 
 type Rule = fn(&Case<'_>, &Decision) -> Option<String>;
@@ -45,8 +45,7 @@ fn one_writer(case: &Case<'_>, decision: &Decision) -> Option<String> {
         return Some("another manager would be started beside ours".to_owned());
     }
     let writers = others(case);
-    let heedless: Vec<_> =
-        writers.iter().filter(|writer| writer.is_certain && !writer.heeds_lease).cloned().collect();
+    let heedless: Vec<_> = writers.iter().filter(|writer| writer.is_heedless()).cloned().collect();
     if decision.mode.acts() && !decision.hold && !heedless.is_empty() {
         return Some(format!("ours would write beside another: {}", describe(&heedless)));
     }
@@ -172,7 +171,9 @@ fn loss_stops_nothing(case: &Case<'_>, decision: &Decision) -> Option<String> {
     if changes && !case.observed.unread.is_empty() {
         return Some("something would be changed although not everything could be read".to_owned());
     }
-    let is_stopped = strongest(case).acts() && !decision.mode.acts() && !decision.hold;
+    // What was told to stop before is not stopped now.
+    let works = strongest(case).acts() && phase::current(case).acts();
+    let is_stopped = works && !decision.mode.acts() && !decision.hold;
     let is_told = case.spec.migration.rollback
         || matches!(
             decision.status.phase,

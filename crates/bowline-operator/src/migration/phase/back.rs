@@ -2,7 +2,7 @@
 
 use super::super::decision::Step;
 use super::super::observed::{KubeletEvidence, ManagerWorkload, ServiceFacts, WorkloadKind};
-use super::super::writers::{Who, in_tree_is_possible};
+use super::super::writers::{Who, Writer, in_tree_is_possible};
 use super::super::{admin, reason::Reason};
 use super::{Draft, Outcome, View};
 use crate::api::{AdminStep, MigrationKind, Phase};
@@ -36,6 +36,11 @@ pub(super) fn rolling_back(view: &View<'_>) -> Draft {
 
 /// Ours: first no nodes, then (after the kubelets) nothing at all.
 fn stop(view: &View<'_>) -> Draft {
+    if view.others.iter().any(Writer::is_heedless) {
+        let message = "the previous writer writes already, so our manager is stopped at once".to_owned();
+        let outcome = view.wait(Reason::ManagerStillRunning, message);
+        return Draft { steps: untaints(view), ..Draft::new(outcome, ManagerMode::Absent) };
+    }
     let lost = unfindable(view);
     let acts = view.current().acts() || view.strongest().acts();
     if acts && !lost.is_empty() {
@@ -77,7 +82,8 @@ fn stop(view: &View<'_>) -> Draft {
 /// Services whose load balancers the previous writer would not find, and that nobody has accepted.
 fn unfindable<'a>(view: &View<'a>) -> Vec<&'a ServiceFacts> {
     let known = |service: &ServiceFacts| {
-        let before = view.snapshot.and_then(|snapshot| snapshot.service_uids.get(&service.key()));
+        let before = view.snapshot.filter(|snapshot| !snapshot.late);
+        let before = before.and_then(|snapshot| snapshot.service_uids.get(&service.key()));
         before == Some(&service.uid)
     };
     let can_find = |service: &ServiceFacts| match view.kind {

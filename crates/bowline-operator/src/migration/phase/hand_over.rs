@@ -27,8 +27,13 @@ pub(super) fn relinquish(view: &View<'_>) -> Draft {
     Draft { steps: to_stop.into_iter().map(scale_down).collect(), admin, ..Draft::new(outcome, mode) }
 }
 
+/// The steps that stop them.
+pub(in super::super) fn stops(view: &View<'_>) -> Vec<Step> {
+    stoppable(view).map(scale_down).collect()
+}
+
 /// Managers that the operator can stop: those that were there before. Somebody's new one is not ours to stop.
-pub(super) fn stoppable<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a ManagerWorkload> {
+fn stoppable<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a ManagerWorkload> {
     let managers = view.others.iter().filter_map(|writer| match writer.who {
         Who::Manager(manager) => Some(manager),
         _ => None,
@@ -39,7 +44,7 @@ pub(super) fn stoppable<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Mana
     })
 }
 
-pub(super) fn scale_down(manager: &ManagerWorkload) -> Step {
+fn scale_down(manager: &ManagerWorkload) -> Step {
     Step::ScaleDown { workload: manager.workload.clone(), replicas: manager.desired }
 }
 

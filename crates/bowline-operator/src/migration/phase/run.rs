@@ -6,9 +6,8 @@ use super::super::admin::{api_server_flag, is_claimed, to_replace_nodes};
 use super::super::decision::Step;
 use super::super::evidence::Answer;
 use super::super::preflight::checks;
-use super::super::writers::describe;
 use super::super::{fence, reason::Reason, snapshot};
-use super::{Draft, Outcome, View, hand_over};
+use super::{Draft, Outcome, View};
 use crate::api::{MigrationKind, Phase};
 use crate::migration::ManagerMode;
 
@@ -21,7 +20,7 @@ pub(super) fn full(view: &View<'_>) -> Draft {
         && !matches!(view.kind, MigrationKind::Fresh | MigrationKind::Upgrade);
     // What worked before is better than what does not come up. A first manager and a new version have nothing else to offer.
     let mode = if is_back { ManagerMode::ServiceOnly } else { ManagerMode::Full };
-    Draft { admin: stopping(view).1, ..Draft::new(outcome, mode) }
+    Draft::new(outcome, mode)
 }
 
 fn not_full(view: &View<'_>) -> Option<String> {
@@ -81,20 +80,9 @@ pub(super) fn steady(view: &View<'_>) -> Draft {
     } else {
         Outcome::Go(Phase::Full, format!("version {} is to be rolled out", observed.wanted_version))
     };
-    let (steps, admin) = stopping(view);
-    let warning = (!view.others.is_empty())
-        .then(|| describe(&view.others))
-        .filter(|_| view.others.iter().any(|writer| writer.is_certain));
-    let mut draft = Draft { steps, admin, checks, warning, ..Draft::new(outcome, ManagerMode::Full) };
-    draft.steps.extend(leftovers(view));
-    draft.admin.extend(to_replace_nodes(view.case));
-    draft.admin.extend(api_server_flag(view.case));
-    draft
-}
-
-/// The previous manager is stopped again if somebody has started it; it waits for the Lease meanwhile.
-fn stopping(view: &View<'_>) -> (Vec<Step>, Vec<crate::api::AdminStep>) {
-    (hand_over::stoppable(view).map(hand_over::scale_down).collect(), Vec::new())
+    let mut admin = to_replace_nodes(view.case);
+    admin.extend(api_server_flag(view.case));
+    Draft { steps: leftovers(view), admin, checks, ..Draft::new(outcome, ManagerMode::Full) }
 }
 
 /// What the previous manager ran as, when it was kept for long enough (I11).
