@@ -31,7 +31,7 @@ const fn kind(
 }
 
 /// All of them.
-pub const KINDS: [Kind; 17] = [
+pub const KINDS: [Kind; 15] = [
     kind("v1", "Namespace", "namespaces", false),
     kind("v1", "ServiceAccount", "serviceaccounts", true),
     kind("v1", "ConfigMap", "configmaps", true),
@@ -44,7 +44,6 @@ pub const KINDS: [Kind; 17] = [
     kind("apps/v1", "Deployment", "deployments", true),
     kind("apps/v1", "DaemonSet", "daemonsets", true),
     kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", true),
-    kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true),
     kind(
         "admissionregistration.k8s.io/v1",
         "ValidatingAdmissionPolicy",
@@ -57,7 +56,6 @@ pub const KINDS: [Kind; 17] = [
         "validatingadmissionpolicybindings",
         false,
     ),
-    kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", false),
     Kind {
         api_version: "monitoring.coreos.com/v1",
         kind: "ServiceMonitor",

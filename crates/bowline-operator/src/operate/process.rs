@@ -239,9 +239,9 @@ async fn lead(
     tokio::select! {
         why = lock.lost() => {
             error!(%why, "leader election lost");
-            return Ok(Exit::Failed);
+            Ok(Exit::Failed)
         }
-        () = &mut work => return Ok(Exit::Failed),
+        () = &mut work => Ok(Exit::Failed),
         signal = signals.received() => {
             stop.cancel();
             if timeout(GRACE, &mut work).await.is_err() {

@@ -8,6 +8,7 @@ use bowline_manager::exit::StopSignal;
 use bowline_manager::logging::LoggingOptions;
 use bowline_manager::signals::Signals;
 use bowline_operator::api::{CloudControllerManager, CloudControllerManagerStatus};
+use bowline_operator::install;
 use bowline_operator::migration::Timings;
 use bowline_operator::operate::{Election, Options, run};
 use bowline_testkit::apiserver::{Cluster, Identity};
@@ -17,7 +18,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
-use kube::{Api, Client, CustomResourceExt, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -25,7 +26,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// Where managers run in these tests.
 pub(crate) const NAMESPACE: &str = "cloud";
 /// The operator's own.
-pub(crate) const OPERATOR_NAMESPACE: &str = "bowline-system";
+pub(crate) const OPERATOR_NAMESPACE: &str = install::NAMESPACE;
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -78,16 +79,30 @@ impl Stage {
         }
         let cluster = Cluster::start().await?;
         let client = cluster.client(&Identity::Admin).await?;
-        for name in [NAMESPACE, OPERATOR_NAMESPACE] {
-            let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-            let namespace = Namespace { metadata, ..Namespace::default() };
-            Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
-        }
+        let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
         let cancel = CancellationToken::new();
         tokio::spawn(cancel.clone().run_until_cancelled_owned(play(client.clone())));
         let stage = Self { cluster, client, _actors: cancel.drop_guard() };
-        stage.define(&CloudControllerManager::crd()).await?;
+        stage.define(&install::definition()).await?;
+        stage.install().await?;
         Ok(stage)
+    }
+
+    /// What the operator is installed with, but for its pods: it has the rights that it has in a cluster, and no others.
+    async fn install(&self) -> anyhow::Result<()> {
+        let of_cluster = ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"];
+        let objects = install::objects("example.org/bowline:1.0.0")?;
+        for object in objects.iter().filter(|object| of_cluster.contains(&object.kind.as_str())) {
+            let kind = ApiResource::from_gvk(&object.gvk());
+            let api: Api<DynamicObject> = match &object.namespace {
+                Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind),
+                None => Api::all_with(self.client.clone(), &kind),
+            };
+            api.create(&PostParams::default(), &serde_json::from_value(object.body.clone())?).await?;
+        }
+        Ok(())
     }
 
     /// Makes a kind known, and waits until it is.
@@ -113,7 +128,11 @@ impl Stage {
 
     /// Starts an operator of this version that looks at everything again after this time.
     pub(crate) async fn operator_on(&self, version: &str, resync: Duration) -> anyhow::Result<Running> {
-        let kubeconfig = self.cluster.kubeconfig(&Identity::Admin).await?;
+        let account = Identity::ServiceAccount {
+            namespace: install::NAMESPACE.to_owned(),
+            name: install::NAME.to_owned(),
+        };
+        let kubeconfig = self.cluster.kubeconfig(&account).await?;
         operator_with(Options {
             namespace: OPERATOR_NAMESPACE.to_owned(),
             kubeconfig: Some(kubeconfig),
