@@ -8,6 +8,7 @@ use super::Arguments;
 use crate::api::{
     CloudConfig, CloudControllerManager, CloudControllerManagerSpec, KeyOfObject, PlatformName,
 };
+use crate::config::{ConfigError, validate_openstack};
 use crate::platform::Platform;
 use crate::render::{ClusterFacts, RenderedConfig};
 
@@ -38,6 +39,14 @@ pub enum InputError {
         "there is no cloud-controller-manager for {0}; wanted one of aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere"
     )]
     NoManager(Platform),
+    /// The cloud configuration is wrong.
+    #[error("{place}: {error}")]
+    Config {
+        /// Where it is.
+        place: String,
+        /// What is wrong, with lines and keys.
+        error: ConfigError,
+    },
     /// Something that only a cluster has.
     #[error(
         "cloudConfig is in {place}, which only the cluster has; wanted --cloud-config FILE with the same text"
@@ -136,23 +145,31 @@ fn overrule(spec: &mut CloudControllerManagerSpec, arguments: &Arguments) -> Res
     Ok(())
 }
 
-/// The configuration: the file's text, else the resource's own.
+/// The configuration: the file's text, else the resource's own. OpenStack's is checked, for a manager that cannot read it
+/// does not start.
 fn config(
     spec: &CloudControllerManagerSpec,
     arguments: &Arguments,
 ) -> Result<Option<RenderedConfig>, InputError> {
-    if let Some(path) = &arguments.cloud_config {
-        return Ok(Some(RenderedConfig::new(text(path)?)));
+    let Some((text, place)) = config_text(spec, arguments)? else { return Ok(None) };
+    if spec.platform == PlatformName::OpenStack {
+        validate_openstack(&text).map_err(|error| InputError::Config { place, error })?;
     }
-    let Some(config) = &spec.cloud_config else { return Ok(None) };
-    match config {
-        CloudConfig { inline: Some(text), .. } => Ok(Some(RenderedConfig::new(text.clone()))),
-        CloudConfig { secret: Some(secret), .. } => {
-            Err(InputError::Elsewhere { place: format!("Secret {}", secret.name) })
-        }
-        CloudConfig { config_map: Some(map), .. } => {
-            Err(InputError::Elsewhere { place: format!("ConfigMap {}", map.name) })
-        }
-        CloudConfig { .. } => Ok(None),
+    Ok(Some(RenderedConfig::new(text)))
+}
+
+fn config_text(
+    spec: &CloudControllerManagerSpec,
+    arguments: &Arguments,
+) -> Result<Option<(String, String)>, InputError> {
+    if let Some(path) = &arguments.cloud_config {
+        return Ok(Some((text(path)?, path.display().to_string())));
+    }
+    let elsewhere = |place| Err(InputError::Elsewhere { place });
+    match spec.cloud_config.clone() {
+        Some(CloudConfig { inline: Some(text), .. }) => Ok(Some((text, "cloudConfig.inline".to_owned()))),
+        Some(CloudConfig { secret: Some(secret), .. }) => elsewhere(format!("Secret {}", secret.name)),
+        Some(CloudConfig { config_map: Some(map), .. }) => elsewhere(format!("ConfigMap {}", map.name)),
+        _nothing => Ok(None),
     }
 }

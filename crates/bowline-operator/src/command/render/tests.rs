@@ -126,6 +126,9 @@ fn what_cannot_be_rendered_is_told_and_nothing_is_written() {
     assert!(of("  image: x\n  extraFlags: [\"--cluster-name=y\"]\n").contains("--cluster-name"));
     let error = of("  image: x\n  colour: blue\n");
     assert!(error.contains("colour") && error.contains("ccm.yaml"), "{error}");
+    let error =
+        of("  image: x\n  cloudConfig:\n    inline: |\n      [LoadBalancer]\n      max-shared-lb = many\n");
+    assert!(error.contains("max-shared-lb") && error.contains("cloudConfig.inline"), "{error}");
     let out = folder.path().join("out");
     assert!(rendered("--platform baremetal --cluster-name x", &out).unwrap_err().contains("openstack"));
     assert!(rendered("--config /does/not/exist", &out).unwrap_err().contains("/does/not/exist"));
