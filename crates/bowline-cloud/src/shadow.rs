@@ -275,13 +275,13 @@ impl ShadowReport {
     /// Nodes without a machine, about which [`NodeReport::all_resolve`] has its own word.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.services.blocking() == 0 && self.is_of_a_known_cloud()
+        self.services.blocking() == 0 && self.knows_the_cloud()
     }
 
     /// The same, but for Services that a person accepts by `namespace/name`.
     #[must_use]
     pub fn is_accepted(&self, accepted: &BTreeSet<String>) -> bool {
-        self.not_accepted(accepted).is_empty() && self.unlisted() == 0 && self.is_of_a_known_cloud()
+        self.not_accepted(accepted).is_empty() && self.unlisted() == 0 && self.knows_the_cloud()
     }
 
     /// The findings that keep a hand-over from happening, but for those of Services that a person accepts.
@@ -312,7 +312,9 @@ impl ShadowReport {
         age <= most && age >= -most
     }
 
-    fn is_of_a_known_cloud(&self) -> bool {
+    /// Whether the cloud said who we are and what it has, of the load balancers and of the machine of every Node.
+    #[must_use]
+    pub fn knows_the_cloud(&self) -> bool {
         let gone = AvailabilityState::Unavailable;
         self.format == FORMAT
             && self.cloud_problem.is_none()

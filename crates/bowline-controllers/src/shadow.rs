@@ -33,7 +33,8 @@ const FIELD_MANAGER: &str = "bowline-shadow";
 /// Changes are looked for this often: two numbers are compared.
 const CHANGE_LOOK: Duration = Duration::from_secs(1);
 
-/// Between two looks at the cloud at least this lies, whatever changes: each lists all load balancers.
+/// Between two looks at the cloud at least this lies, whatever changes: each lists all load balancers. Who asks for a shorter period
+/// gets it.
 const APART: Duration = Duration::from_secs(10);
 
 /// How the shadow behaves.
@@ -98,7 +99,8 @@ impl ShadowController {
             } else {
                 debug!(services = ?report.services, "reported what would be done");
             }
-            self.until_something_changes(context, began, seen).await;
+            let period = if report.knows_the_cloud() { self.options.period } else { APART };
+            until_something_changes(context, began, seen, period).await;
         }
     }
 
@@ -112,13 +114,18 @@ impl ShadowController {
         let seen = look::Look { options: &self.options, context, nodes }.all().await;
         report::compose(&self.options, seen, started_at, observed_at)
     }
+}
 
-    /// Waits for a change of a Service or a Node, and not longer than the period.
-    async fn until_something_changes(&self, context: &ControllerContext, began: Instant, seen: [u64; 2]) {
-        sleep(APART).await;
-        while epochs(context) == seen && began.elapsed() < self.options.period {
-            sleep(CHANGE_LOOK).await;
-        }
+/// Waits for a change of a Service or a Node, and not longer than the period.
+async fn until_something_changes(
+    context: &ControllerContext,
+    began: Instant,
+    seen: [u64; 2],
+    period: Duration,
+) {
+    sleep(APART.min(period)).await;
+    while epochs(context) == seen && began.elapsed() < period {
+        sleep(CHANGE_LOOK.min(period)).await;
     }
 }
 

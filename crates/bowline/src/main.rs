@@ -3,6 +3,7 @@
 //! Under the name of another program it is that program: `openstack-cloud-controller-manager` is `bowline ccm`.
 
 mod ccm;
+mod cleanup;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -30,6 +31,8 @@ enum Command {
     /// Installs, migrates and removes cloud-controller-managers, and prepares clusters for them.
     #[command(subcommand)]
     Operator(bowline_operator::command::Command),
+    /// Removes what a cluster that is no more left in the cloud, by the tags on it.
+    Cleanup(cleanup::Arguments),
     /// Serves a Kubernetes API or an OpenStack that exists in memory only.
     #[command(subcommand)]
     Sim(Sim),
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     match Bowline::parse().command {
         Command::Ccm { arguments } => ccm::run("bowline ccm", &arguments),
         Command::Operator(command) => bowline_operator::command::execute(command),
+        Command::Cleanup(arguments) => clean_up(arguments),
         Command::Sim(sim) => simulate(sim),
     }
 }
@@ -60,6 +64,11 @@ fn main() -> ExitCode {
 /// No flag has a value that is not text: what is none is shown as well as it can be, and refused.
 fn text(argument: OsString) -> String {
     argument.into_string().unwrap_or_else(|other| other.to_string_lossy().into_owned())
+}
+
+#[tokio::main]
+async fn clean_up(arguments: cleanup::Arguments) -> ExitCode {
+    cleanup::run(arguments).await
 }
 
 #[tokio::main]

@@ -140,7 +140,7 @@ impl Look<'_> {
                 }
                 answer => answer,
             };
-            count(&mut report, name(node), answer);
+            count(&mut report, name(node), answer.as_ref());
         }
         report
     }
@@ -150,7 +150,7 @@ fn is_not_listed(doubt: &Doubt) -> bool {
     doubt.class == ErrorClass::NotFound
 }
 
-fn count(report: &mut NodeReport, name: String, answer: Option<Evidence<Instance>>) {
+fn count(report: &mut NodeReport, name: String, answer: Option<&Evidence<Instance>>) {
     match answer {
         Some(Evidence::Present(_)) => report.present += 1,
         Some(Evidence::Absent(_)) => report.absent.push(name),

@@ -120,7 +120,7 @@ fn a_settled_plan_is_settled_only_if_nothing_is_left_to_write_and_the_address_st
         (Verdict::Readdresses, true),
         "it would lose it"
     );
-    let unowned = ServiceView { finalizers: [].into(), ..served() };
+    let unowned = ServiceView { finalizers: bowline_cloud::Finalizers::default(), ..served() };
     assert_eq!(ensured(&unowned, Plan::Settled(at("192.0.2.1"))), (Verdict::Changes, false));
     let unseen = ServiceView { status: LoadBalancerStatus::default(), ..served() };
     assert_eq!(ensured(&unseen, Plan::Settled(at("192.0.2.1"))), (Verdict::Changes, false));

@@ -106,7 +106,7 @@ fn process() -> Vec<Rule> {
             "",
             "configmaps",
             &["create", "patch"],
-            "report what would be done, in shadow and adopt-only mode",
+            "report what would be done, in shadow and adopt-only mode (deploy/rbac-shadow.yaml)",
         )
         .within(Scope::ReportNamespace)
         .named(&[DEFAULT_REPORT.1]),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
 
+use bowline_cloud::ServiceView;
 use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
 use openstack_client::network::{FloatingIp, SecurityGroup};
 use openstack_client::{FloatingIpId, LoadBalancerId, PortId, SecurityGroupId};
@@ -140,7 +141,7 @@ impl CleanupPlan {
         let mut plan = Self::default();
         let mut owned = Vec::new();
         for balancer in found.balancers.iter().filter(|one| concerns(request, uid.as_deref(), one)) {
-            match why_not(request, uid.as_deref(), balancer) {
+            match why_not(request, uid.as_deref(), balancer, &found.floating) {
                 None => owned.push(balancer),
                 Some(why) => plan.leave(of_balancer(balancer), why),
             }
@@ -259,7 +260,12 @@ fn concerns(request: &Request, uid: Option<&str>, balancer: &LoadBalancer) -> bo
 }
 
 /// Why a load balancer stays; none if it is the cluster's, and of nobody else.
-fn why_not(request: &Request, uid: Option<&str>, balancer: &LoadBalancer) -> Option<String> {
+fn why_not(
+    request: &Request,
+    uid: Option<&str>,
+    balancer: &LoadBalancer,
+    floating: &[FloatingIp],
+) -> Option<String> {
     let clusters: BTreeSet<&str> = clusters_in(&balancer.tags).collect();
     let Some(uid) = uid.filter(|uid| clusters.contains(uid)) else {
         return Some(match clusters.first() {
@@ -274,28 +280,38 @@ fn why_not(request: &Request, uid: Option<&str>, balancer: &LoadBalancer) -> Opt
     if let Some(other) = service_tags(balancer).find(|tag| cluster_of(tag) != ours) {
         return Some(format!("it is shared with Services of another cluster name, by its tag {other}"));
     }
-    if !balancer.name.starts_with(LOAD_BALANCER_PREFIX) && services_in(&balancer.tags).next().is_none() {
-        return Some("it was not made for a Service: a person made it, and Services shared it".to_owned());
-    }
     if !names_cluster(&request.cluster, balancer) {
         return Some("no tag names a Service of this cluster".to_owned());
     }
-    if cluster_of(&balancer.name) != ours {
+    if cluster_of(&balancer.name) != ours && !is_legacy(balancer) {
+        let name = &balancer.name;
         return Some(format!(
-            "it is called {}, which is no name of this cluster: a person may have made it",
-            balancer.name
+            "it is called {name}, which is no name of this cluster: a person may have made it"
         ));
     }
+    let ports: Vec<&PortId> = ports_of(balancer).collect();
+    let leads_here = |one: &&FloatingIp| one.port_id.as_ref().is_some_and(|port| ports.contains(&port));
+    let floating = floating.iter().filter(leads_here).map(|one| one.floating_ip_address);
+    let addresses: BTreeSet<IpAddr> = floating.chain(balancer.vip_address).collect();
     let uses = |user: &&User| {
         user.load_balancer.as_deref() == Some(balancer.id.as_str())
             || services_in(&balancer.tags).any(|uid| uid == user.uid)
-            || user.addresses.iter().any(|address| balancer.vip_address == Some(*address))
+            || user.addresses.iter().any(|address| addresses.contains(address))
     };
     request
         .users
         .iter()
         .find(uses)
         .map(|user| format!("Service {} of the given cluster uses it", user.service))
+}
+
+/// Whether it has the name that Kubernetes' own provider gave it for one of the Services on it.
+fn is_legacy(balancer: &LoadBalancer) -> bool {
+    let legacy = |uid: &str| {
+        let service = ServiceView { uid: uid.into(), ..ServiceView::default() };
+        service.default_load_balancer_name() == balancer.name
+    };
+    services_in(&balancer.tags).any(legacy)
 }
 
 fn is_made_for(cluster: &str, description: &str) -> bool {

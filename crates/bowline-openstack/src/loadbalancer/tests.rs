@@ -1,5 +1,6 @@
 //! The load balancers on the simulated OpenStack, in virtual time; calls are counted by its log.
 
+mod cleaning;
 mod counts;
 mod crashes;
 mod doubt;

@@ -239,6 +239,13 @@ impl Cloud {
         })
     }
 
+    /// Makes a load balancer of the member's project, as a manager would.
+    pub(crate) async fn make_balancer(&self, name: &str, tags: &[&str]) -> anyhow::Result<()> {
+        let new = json!({"loadbalancer": {"name": name, "vip_subnet_id": self.estate.subnet, "tags": tags}});
+        let token = self.token().await?;
+        self.post(&token, Service::LoadBalancer, "/v2.0/lbaas/loadbalancers", &new).await.map(drop)
+    }
+
     /// The servers: name, id and address.
     pub(crate) async fn machines(&self) -> anyhow::Result<Vec<(String, String, String)>> {
         let servers = self.get(&self.token().await?, Service::Compute, "/v2.1/servers/detail").await?;

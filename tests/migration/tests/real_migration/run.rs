@@ -222,7 +222,10 @@ pub(crate) fn line(plan: &Plan, report: &Report) -> String {
     let phases: Vec<String> =
         report.phases.iter().map(|seen| format!("{} {:.1}", seen.phase, seen.at.as_secs_f64())).collect();
     let crashes = report.happened.iter().filter(|text| text.starts_with("Crash") || text.starts_with("End")).count();
-    let end = report.end.as_ref().map_or("no end", |seen| seen.phase.as_str());
+    let end = report.end.as_ref().map_or_else(|| "none".to_owned(), |seen| match seen.phase.as_str() {
+        "Blocked" => format!("Blocked ({})", seen.message),
+        phase => phase.to_owned(),
+    });
     let verdict = if report.problems.is_empty() { "ok" } else { "FAILED" };
     format!(
         "{verdict} seed {} {} services {} replicas {}>{} operators {} overlapping {} crashes {crashes} [{}] phases [{}] end {end} requests {} took {:.1} s",

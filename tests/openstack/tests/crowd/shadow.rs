@@ -8,7 +8,7 @@ use bowline_cloud::shadow::{
     AvailabilityState, DEFAULT_REPORT, Finding, Mode, REPORT_KEY, ShadowReport, Verdict,
 };
 use http::StatusCode;
-use k8s_openapi::api::core::v1::{LoadBalancerIngress, Node, Service as KubeService};
+use k8s_openapi::api::core::v1::{ConfigMap, LoadBalancerIngress, Node, Service as KubeService};
 use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::stack::Stack;
@@ -61,10 +61,9 @@ fn edit_service(world: &World, name: &str, edit: impl FnOnce(&mut KubeService)) 
 }
 
 fn report(world: &World) -> Option<ShadowReport> {
-    let maps = world.kube.stored("", "configmaps");
-    let ours = maps.iter().find(|map| map["metadata"]["name"] == DEFAULT_REPORT.1)?;
-    assert_eq!(ours["metadata"]["namespace"], DEFAULT_REPORT.0);
-    Some(serde_json::from_str(ours["data"][REPORT_KEY].as_str()?).unwrap())
+    let (namespace, name) = DEFAULT_REPORT;
+    let map = world.kube.objects::<ConfigMap>(namespace).get(name).unwrap()?;
+    Some(serde_json::from_str(map.data?.get(REPORT_KEY)?).unwrap())
 }
 
 /// Waits for a report that was made from now on, of a world that stands still.
@@ -235,7 +234,7 @@ async fn an_address_that_the_service_shows_and_its_load_balancer_has_not_would_c
     shown("198.51.100.7");
     let settled = shadowed(&world, "kubernetes").await;
     // With a step to do in place the plan itself does not say so.
-    edit_balancers(&world, |tags| tags.clear());
+    edit_balancers(&world, Vec::clear);
     let tagged = shadowed(&world, "kubernetes").await;
     for report in [settled, tagged] {
         let one = finding(&report, "one");
@@ -267,7 +266,7 @@ async fn a_shadow_looks_again_when_something_changes_and_every_minute() {
 async fn adopt_only_adopts_what_is_there_and_holds_what_would_be_made_or_deleted() {
     let world = served_by_occm(&["one", "two", "leaving"]).await;
     // As old releases left them: without any tag.
-    edit_balancers(&world, |tags| tags.clear());
+    edit_balancers(&world, Vec::clear);
     let before: BTreeSet<_> = ["one", "two", "leaving"].iter().map(|name| world.address(name)).collect();
     world.delete("leaving");
     world.apply("new", 1);

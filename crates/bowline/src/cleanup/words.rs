@@ -1,0 +1,89 @@
+//! What `bowline cleanup` says, to people and to programs. Pure.
+
+use std::fmt::Write;
+
+use bowline_openstack::cleanup::{CleanupPlan, LeftAlone, Removal, Thing};
+use serde::Serialize;
+
+use super::Output;
+
+/// All that happened, for programs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    cluster: String,
+    project: String,
+    dry_run: bool,
+    /// What was planned to go.
+    remove: Vec<Removal>,
+    /// What looks like the cluster's and stays.
+    pub(super) left_alone: Vec<LeftAlone>,
+    /// The ids of what is gone.
+    pub(super) removed: Vec<String>,
+    /// What could not be removed.
+    pub(super) failed: Vec<Failed>,
+}
+
+/// Something that could not be removed.
+#[derive(Debug, Serialize)]
+pub(super) struct Failed {
+    /// Its id.
+    pub(super) id: String,
+    /// Why.
+    pub(super) why: String,
+}
+
+impl Report {
+    pub(super) fn new(cluster: &str, project: &str, dry_run: bool, plan: &CleanupPlan) -> Self {
+        Self {
+            cluster: cluster.to_owned(),
+            project: project.to_owned(),
+            dry_run,
+            remove: plan.remove.clone(),
+            left_alone: plan.left_alone.clone(),
+            removed: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+}
+
+/// Says something to people, if there are any.
+pub(super) fn show(output: Output, text: impl FnOnce() -> String) {
+    if output == Output::Text {
+        println!("{}", text());
+    }
+}
+
+/// Everything that is planned.
+pub(super) fn listing(cluster: &str, plan: &CleanupPlan) -> String {
+    let mut text = match plan.remove.len() {
+        0 => format!("Nothing of cluster {cluster} is left that its tags prove to be its own."),
+        count => format!("{count} things of cluster {cluster} are to be removed:"),
+    };
+    for removal in &plan.remove {
+        write!(text, "\n  {}", line(&removal.thing)).ok();
+    }
+    if !plan.left_alone.is_empty() {
+        text.push_str("\nLeft alone:");
+    }
+    for left in &plan.left_alone {
+        write!(text, "\n  {}: {}", line(&left.thing), left.why).ok();
+    }
+    text
+}
+
+/// One thing in one line.
+pub(super) fn line(thing: &Thing) -> String {
+    let Thing { kind, id, name, address, services } = thing;
+    let mut text = format!("{kind} {id}");
+    if let Some(address) = address {
+        write!(text, " {address}").ok();
+    }
+    if !name.is_empty() {
+        write!(text, " ({name})").ok();
+    }
+    if !services.is_empty() {
+        write!(text, " of {}", services.join(", ")).ok();
+    }
+    text
+}

@@ -1,0 +1,94 @@
+//! `bowline cleanup` from outside: the binary on a simulated OpenStack over HTTP, with no API server. What it lists, asks,
+//! removes and answers to the shell.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "an answer without what is looked for fails the test, as it should"
+)]
+
+#[path = "stage/cloud.rs"]
+#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
+mod cloud;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use anyhow::ensure;
+use cloud::Cloud;
+use serde_json::Value;
+
+const OURS: &str = "kube_service_kubernetes_default_web";
+const NAMESAKE: &str = "kube_service_kubernetes_default_old";
+const OTHER: &str = "kube_service_harbour_default_shop";
+
+async fn cleanup(folder: &Path, flags: &[&str]) -> anyhow::Result<Output> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bowline"));
+    command.arg("cleanup").arg(format!("--cloud-config={}", folder.join("cloud.conf").display()));
+    command.args(flags).stdin(Stdio::null());
+    Ok(tokio::task::spawn_blocking(move || command.output()).await??)
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+async fn balancers(cloud: &Cloud) -> anyhow::Result<Vec<String>> {
+    let contents = cloud.contents().await?;
+    let all = contents["loadbalancers"].as_array().into_iter().flatten();
+    let mut names: Vec<String> = all.filter_map(|one| one["name"].as_str()).map(str::to_owned).collect();
+    names.sort();
+    Ok(names)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_lists_asks_and_removes_what_the_tags_prove_and_tells_what_it_left() -> anyhow::Result<()> {
+    let (cloud, folder) = (Cloud::start(1).await?, tempfile::tempdir()?);
+    cloud.write_conf(folder.path(), "")?;
+    cloud.make_balancer(OURS, &[OURS, "bowline-cluster:c1", "bowline-service:s1"]).await?;
+    cloud.make_balancer(NAMESAKE, &[NAMESAKE]).await?;
+    cloud.make_balancer(OTHER, &[OTHER, "bowline-cluster:c2", "bowline-service:s2"]).await?;
+    cloud.forget();
+
+    let dry = cleanup(folder.path(), &["--cluster=kubernetes", "--dry-run"]).await?;
+    let said = String::from_utf8_lossy(&dry.stdout).into_owned();
+    ensure!(code(&dry) == Some(4), "{dry:?}");
+    ensure!(said.contains(OURS) && said.contains("of default/web"), "{said}");
+    ensure!(said.contains(NAMESAKE) && said.contains("no tag") && !said.contains(OTHER), "{said}");
+    let unasked = cleanup(folder.path(), &["--cluster=kubernetes"]).await?;
+    ensure!(code(&unasked) == Some(1) && String::from_utf8_lossy(&unasked.stderr).contains("--yes"));
+    ensure!(cloud.changes().is_empty(), "{:?}", cloud.changes());
+
+    let done = cleanup(folder.path(), &["--cluster=kubernetes", "--yes", "--output=json"]).await?;
+    let report: Value = serde_json::from_slice(&done.stdout)?;
+    ensure!(code(&done) == Some(4), "{report:#}");
+    ensure!(report["removed"].as_array().map(Vec::len) == Some(1) && report["remove"][0]["name"] == OURS);
+    ensure!(report["leftAlone"][0]["name"] == NAMESAKE && report["failed"] == serde_json::json!([]));
+    ensure!(balancers(&cloud).await? == [OTHER, NAMESAKE]);
+
+    let other = cleanup(folder.path(), &["--cluster=harbour", "--yes"]).await?;
+    ensure!(code(&other) == Some(0), "{other:?}");
+    let nothing = cleanup(folder.path(), &["--cluster=harbour", "--yes"]).await?;
+    ensure!(
+        code(&nothing) == Some(0) && String::from_utf8_lossy(&nothing.stdout).contains("Nothing of cluster")
+    );
+    ensure!(balancers(&cloud).await? == [NAMESAKE]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_clusters_of_one_name_need_a_uid_and_what_is_missing_is_usage() -> anyhow::Result<()> {
+    let (cloud, folder) = (Cloud::start(1).await?, tempfile::tempdir()?);
+    cloud.write_conf(folder.path(), "")?;
+    cloud.make_balancer(OURS, &[OURS, "bowline-cluster:c1"]).await?;
+    cloud.make_balancer(NAMESAKE, &[NAMESAKE, "bowline-cluster:c2"]).await?;
+    let several = cleanup(folder.path(), &["--cluster=kubernetes", "--yes"]).await?;
+    let said = String::from_utf8_lossy(&several.stderr).into_owned();
+    ensure!(code(&several) == Some(2) && said.contains("c1, c2") && said.contains("--cluster-uid"), "{said}");
+    ensure!(code(&cleanup(folder.path(), &["--yes"]).await?) == Some(2), "no --cluster");
+    let one = cleanup(folder.path(), &["--cluster=kubernetes", "--cluster-uid=c2", "--yes"]).await?;
+    ensure!(code(&one) == Some(4) && balancers(&cloud).await? == [OURS], "{one:?}");
+    std::fs::remove_file(folder.path().join("cloud.conf"))?;
+    let lost = cleanup(folder.path(), &["--cluster=kubernetes"]).await?;
+    ensure!(code(&lost) == Some(2), "{lost:?}");
+    Ok(())
+}
