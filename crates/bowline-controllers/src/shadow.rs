@@ -99,7 +99,8 @@ impl ShadowController {
             } else {
                 debug!(services = ?report.services, "reported what would be done");
             }
-            let period = if report.knows_the_cloud() { self.options.period } else { APART };
+            let soon = APART.min(self.options.period);
+            let period = if report.knows_the_cloud() { self.options.period } else { soon };
             until_something_changes(context, began, seen, period).await;
         }
     }
