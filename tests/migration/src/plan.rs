@@ -93,6 +93,8 @@ pub struct Plan {
     pub operators: usize,
     /// Whether a new pod begins while the one that it replaces still ends.
     pub overlapping: bool,
+    /// How often a Service is edited all the time, so that whoever can write does; `None` is never.
+    pub busy: Option<Duration>,
     /// What happens, in the order of its phases.
     pub happenings: Vec<Happening>,
 }
@@ -116,6 +118,7 @@ impl Plan {
             new_replicas: rng.random_range(1..=2),
             operators: rng.random_range(1..=2),
             overlapping: rng.random_bool(0.5),
+            busy: rng.random_bool(0.7).then(|| Duration::from_millis(rng.random_range(200..700))),
             happenings: Vec::new(),
         };
         let count = rng.random_range(1..=5);

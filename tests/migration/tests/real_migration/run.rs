@@ -25,6 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(150);
 const LASTS: Duration = Duration::from_millis(1500);
 const BLOCK_LASTS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
+const REST: Duration = Duration::from_secs(6);
 
 /// What came of a run.
 pub(crate) struct Report {
@@ -87,8 +88,13 @@ impl Run<'_> {
         let mut due: Option<(Instant, Happening)> = None;
         let deadline = Instant::now() + PATIENCE;
         let mut problems = Vec::new();
+        let (mut edited, mut edits) = (Instant::now(), 0_u32);
         let end = loop {
             sleep(LOOK).await;
+            if self.pause_of_edits().is_some_and(|period| edited.elapsed() >= period) {
+                (edited, edits) = (Instant::now(), edits + 1);
+                self.site.touch_service("web-0", 60 + edits).await?;
+            }
             let furthest = self.watch.furthest();
             if due.is_none()
                 && let Some(place) = rest.iter().position(|each| furthest.is_some_and(|seen| seen >= each.phase))
@@ -121,6 +127,12 @@ impl Run<'_> {
             problems,
             took: self.began.elapsed(),
         })
+    }
+
+    /// How soon the next edit comes. In one phase all Services have to be seen to rest.
+    fn pause_of_edits(&self) -> Option<Duration> {
+        let is_adopting = self.watch.phase().is_some_and(|seen| seen.phase == "ServiceOnly");
+        self.plan.busy.map(|period| if is_adopting { period.max(REST) } else { period })
     }
 
     fn asked_back(&self) -> bool {
@@ -191,7 +203,7 @@ impl Run<'_> {
         if !is_right {
             found.push(format!("a run of kind {} ended in phase {phase:?}", self.plan.kind));
         }
-        if let Some(seen) = end.filter(|seen| seen.phase == "Blocked" && seen.message.is_empty()) {
+        if let Some(seen) = end.filter(|seen| seen.phase == "Blocked" && seen.messages[1].is_empty()) {
             found.push(format!("blocked without a message after {:?}", seen.at));
         }
         // Whoever has the cluster now does what was asked for; a block may keep new ones from being served.
@@ -219,17 +231,24 @@ impl Run<'_> {
 
 /// A run in one line.
 pub(crate) fn line(plan: &Plan, report: &Report) -> String {
-    let phases: Vec<String> =
-        report.phases.iter().map(|seen| format!("{} {:.1}", seen.phase, seen.at.as_secs_f64())).collect();
+    let told = |seen: &Seen| match seen.phase.as_str() {
+        "Blocked" => format!(" ({})", seen.messages[0]),
+        _ => String::new(),
+    };
+    let phases: Vec<String> = report
+        .phases
+        .iter()
+        .map(|seen| format!("{} {:.1}{}", seen.phase, seen.at.as_secs_f64(), told(seen)))
+        .collect();
     let crashes = report.happened.iter().filter(|text| text.starts_with("Crash") || text.starts_with("End")).count();
     let end = report.end.as_ref().map_or_else(|| "none".to_owned(), |seen| match seen.phase.as_str() {
-        "Blocked" => format!("Blocked ({})", seen.message),
+        "Blocked" => format!("Blocked ({})", seen.messages[1]),
         phase => phase.to_owned(),
     });
     let verdict = if report.problems.is_empty() { "ok" } else { "FAILED" };
     format!(
-        "{verdict} seed {} {} services {} replicas {}>{} operators {} overlapping {} crashes {crashes} [{}] phases [{}] end {end} requests {} took {:.1} s",
-        plan.seed, plan.kind, plan.services, plan.old_replicas, plan.new_replicas, plan.operators, plan.overlapping,
+        "{verdict} seed {} {} services {} replicas {}>{} operators {} overlapping {} busy {:?} crashes {crashes} [{}] phases [{}] end {end} requests {} took {:.1} s",
+        plan.seed, plan.kind, plan.services, plan.old_replicas, plan.new_replicas, plan.operators, plan.overlapping, plan.busy.unwrap_or_default(),
         report.happened.join(", "), phases.join(", "), report.requests, report.took.as_secs_f64(),
     )
 }

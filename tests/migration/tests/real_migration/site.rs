@@ -116,6 +116,14 @@ impl Site {
         Ok(())
     }
 
+    /// Another value for something of a Service that is one request to the cloud.
+    pub(crate) async fn touch_service(&self, name: &str, seconds: u32) -> anyhow::Result<()> {
+        let timeout = json!({ "loadbalancer.openstack.org/timeout-client-data": (seconds * 1000).to_string() });
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": timeout } }));
+        self.services().patch(name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
     pub(crate) async fn delete_service(&self, name: &str) -> anyhow::Result<()> {
         self.services().delete(name, &DeleteParams::default()).await?;
         Ok(())

@@ -22,7 +22,8 @@ use crate::site::addresses;
 pub(crate) struct Seen {
     pub(crate) phase: String,
     pub(crate) at: Duration,
-    pub(crate) message: String,
+    /// What was told first, and last.
+    pub(crate) messages: [String; 2],
 }
 
 #[derive(Default)]
@@ -114,8 +115,8 @@ impl Sight {
         let Some(migration) = status.migration else { return };
         let (phase, message) = (migration.phase.to_string(), status.message.unwrap_or_default());
         match self.phases.last_mut() {
-            Some(last) if last.phase == phase => last.message = message,
-            _ => self.phases.push(Seen { phase, at, message }),
+            Some(last) if last.phase == phase => last.messages[1] = message,
+            _ => self.phases.push(Seen { phase, at, messages: [message.clone(), message] }),
         }
     }
 
