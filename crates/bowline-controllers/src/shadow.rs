@@ -37,6 +37,10 @@ const CHANGE_LOOK: Duration = Duration::from_secs(1);
 /// gets it.
 const APART: Duration = Duration::from_secs(10);
 
+/// So long nothing is reported while the cloud is not known: who has only just begun has not logged in yet. Above all, one that leads
+/// for a moment while pods are exchanged must not put its ignorance in place of what its predecessor knew.
+const FIRST: Duration = Duration::from_secs(5);
+
 /// How the shadow behaves.
 #[derive(Debug, Clone)]
 pub struct ShadowOptions {
@@ -89,10 +93,14 @@ impl ShadowController {
     async fn report_forever(&self, context: &ControllerContext) -> Result<(), Stopped> {
         let nodes = SharedNodes::new(context.nodes.clone());
         let started_at = context.clock.now();
-        let mut clean = None;
+        let (mut clean, started) = (None, Instant::now());
         loop {
             let (began, seen) = (Instant::now(), epochs(context));
             let report = self.look(context, &nodes, started_at).await;
+            if !report.knows_the_cloud() && started.elapsed() < FIRST {
+                sleep(FIRST / 10).await;
+                continue;
+            }
             self.publish(context, &report).await?;
             if clean.replace(report.is_clean()) != Some(report.is_clean()) {
                 info!(clean = report.is_clean(), services = ?report.services, "reported what would be done");

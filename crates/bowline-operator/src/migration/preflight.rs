@@ -1,7 +1,6 @@
 //! Would it go well? Each question has a name, an answer, and words for what to do. Nobody's silence is a yes.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::decision::Case;
 use super::evidence::{Answer, ShadowFacts, ShadowFinding, WouldDo};
@@ -9,9 +8,6 @@ use super::mode::ManagerMode;
 use super::reason::Reason;
 use super::writers::{heeds_lease, lease_of, others};
 use crate::api::{Manager, MigrationKind};
-
-/// So long after its begin, a manager may not have logged in to the cloud yet. It reports again soon when it has not.
-const FIRST: Duration = Duration::from_secs(5);
 
 /// One question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,19 +103,11 @@ pub(super) fn is_young(case: &Case<'_>, report: &ShadowFacts) -> bool {
     case.now.duration_since(report.observed_at).unsigned_abs() <= case.timings.report_age
 }
 
-/// Whether a manager reports that has only just begun: before it has logged in, it knows nothing of the cloud.
-fn is_first(report: &ShadowFacts) -> bool {
-    report.observed_at.duration_since(report.started_at).unsigned_abs() < FIRST
-}
-
 fn cloud(case: &Case<'_>) -> Answer {
     match report(case) {
         Err(_) if case.observed.preflight.cloud != Answer::NotAsked => case.observed.preflight.cloud.clone(),
         Err(answer) => answer,
         Ok(report) => match &report.cloud_problem {
-            Some(problem) if is_first(report) => {
-                Answer::Unknown(format!("our manager has only just begun to ask the cloud: {problem}"))
-            }
             Some(problem) => Answer::Fail(format!(
                 "the cloud does not answer our manager: {problem}; look at the credentials and the configuration"
             )),
