@@ -11,6 +11,7 @@ mod id;
 mod inventory;
 mod plan;
 mod prepare;
+mod run;
 #[cfg(test)]
 mod tests;
 

@@ -2,6 +2,7 @@
 
 pub mod flags;
 pub mod manifests;
+pub mod migrate;
 pub mod render;
 pub mod run;
 

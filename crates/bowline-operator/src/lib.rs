@@ -1,8 +1,8 @@
 //! What the operator decides, as functions of their input: which platform a cluster runs on, which flags its components
 //! need, what becomes of a cloud configuration, what makes pods roll, and when a rollout is done.
 //!
-//! Nothing here but `apply`, `observe`, `operate`, `openshift` and `command` talks to an API server, reads a file or looks at a clock. Texts that may hold secrets are never
-//! quoted in errors.
+//! `apply`, `observe`, `operate`, `openshift` and `command` perform it. Nothing else here talks to an API server, reads a file or
+//! looks at a clock. Texts that may hold secrets are never quoted in errors.
 
 pub mod api;
 pub mod apply;

@@ -9,6 +9,7 @@ mod options;
 mod pass;
 mod problem;
 mod process;
+mod remove;
 mod report;
 mod rivals;
 mod status;

@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::workload::{
-    KNOWN_MANAGERS, manager_of_daemon_set, manager_of_deployment, our_daemon_set, our_deployment,
+    KNOWN_MANAGERS, manager_of_daemon_set, manager_of_deployment, managers_of_pods, our_daemon_set,
+    our_deployment, our_last_pods,
 };
 use super::{ClusterLook, Unchanged, lease_facts, mirror_pod, shadow_facts};
 use crate::api::{CloudControllerManager, OWNER_LABEL};
@@ -160,6 +161,7 @@ impl Gatherer {
 
     async fn managers(&self) -> Result<Vec<ManagerWorkload>, kube::Error> {
         let mut managers: Vec<ManagerWorkload> = Vec::new();
+        let mut orphans: Vec<Pod> = Vec::new();
         for (key, values) in KNOWN_MANAGERS {
             // What has our label is ours, whatever it is called.
             let selector = format!("{key} in ({}),!{OWNER_LABEL}", values.join(","));
@@ -173,7 +175,11 @@ impl Gatherer {
                     managers.push(manager);
                 }
             }
+            orphans.extend(pods);
         }
+        // Pods whose workload was deleted, and static pods, write as any other.
+        let left = managers_of_pods(&orphans, &managers);
+        managers.extend(left);
         Ok(managers)
     }
 
@@ -191,7 +197,8 @@ impl Gatherer {
         let ours = deployment.and_then(|each| our_deployment(each, &pods, known.config_prefix));
         let ours =
             ours.or_else(|| daemon_set.and_then(|each| our_daemon_set(each, &pods, known.config_prefix)));
-        Ok(ours.or_else(|| shadow.and_then(|each| our_deployment(each, &pods, known.config_prefix))))
+        let ours = ours.or_else(|| shadow.and_then(|each| our_deployment(each, &pods, known.config_prefix)));
+        Ok(ours.or_else(|| our_last_pods(&pods, known.config_prefix)))
     }
 
     /// The report, and the names of the versioned configurations.

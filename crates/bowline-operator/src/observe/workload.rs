@@ -1,12 +1,15 @@
 //! Cloud-controller-managers that run as Deployments and DaemonSets: known by their labels and by what they run. Pure.
 
+#[cfg(test)]
+mod tests;
+
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::pod::{pod_facts, words};
-use crate::migration::{ManagerMode, ManagerWorkload, OurWorkload, WorkloadKind, WorkloadRef};
-use crate::rollout::{daemon_set_rollout, deployment_rollout};
+use crate::migration::{ManagerMode, ManagerWorkload, OurWorkload, PodFacts, WorkloadKind, WorkloadRef};
+use crate::rollout::{Rollout, daemon_set_rollout, deployment_rollout};
 
 /// The labels by which managers of others are known, as their manifests and charts have them.
 pub const KNOWN_MANAGERS: [(&str, &[&str]); 4] = [
@@ -116,6 +119,51 @@ fn manager(
         pods: of_selector(metadata, selector, pods).map(|pod| pod_facts(pod, "")).collect(),
         arguments: container.map(words).unwrap_or_default(),
     }
+}
+
+/// Pods of managers that belong to none of the workloads that are known: what they belonged to was deleted, or they are static.
+pub(super) fn managers_of_pods(pods: &[Pod], known: &[ManagerWorkload]) -> Vec<ManagerWorkload> {
+    let mut found: Vec<ManagerWorkload> = Vec::new();
+    for pod in pods {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let is_known = |manager: &ManagerWorkload| manager.pods.iter().any(|known| known.uid == uid);
+        let template = PodTemplateSpec { metadata: Some(pod.metadata.clone()), spec: pod.spec.clone() };
+        let Some(product) = known_manager(&template) else { continue };
+        let container = template.spec.as_ref().and_then(|spec| spec.containers.first());
+        let arguments = container.map(words).unwrap_or_default();
+        if known.iter().chain(&found).any(is_known) || is_inside(&arguments) {
+            continue;
+        }
+        found.push(ManagerWorkload {
+            workload: reference(WorkloadKind::Pod, &pod.metadata),
+            product,
+            desired: 0,
+            previous_replicas: None,
+            pods: vec![pod_facts(pod, "")],
+            arguments,
+        });
+    }
+    found
+}
+
+/// The manager inside k3s and RKE2 is known by what its server was started with, not by its pod.
+fn is_inside(arguments: &[String]) -> bool {
+    ["k3s", "rke2"].iter().any(|name| arguments.contains(&format!("--cloud-provider={name}")))
+}
+
+/// What is left of our manager when its workload is gone: pods that are about to end, and may write until they have.
+pub(super) fn our_last_pods(pods: &[Pod], config_prefix: &str) -> Option<OurWorkload> {
+    let pods: Vec<PodFacts> = pods.iter().map(|pod| pod_facts(pod, config_prefix)).collect();
+    let is_left = pods.iter().any(PodFacts::may_run);
+    is_left.then(|| OurWorkload {
+        workload: WorkloadRef::default(),
+        mode: Some(ManagerMode::Absent),
+        desired: 0,
+        rollout: Rollout::Progressing,
+        pods,
+        version: String::new(),
+        kind: None,
+    })
 }
 
 /// Our manager, if it is a Deployment.

@@ -10,7 +10,6 @@ use bowline_kube::queue::{Outcome, Picked};
 use bowline_kube::write::{Change, Guard, Writer};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
@@ -22,18 +21,16 @@ use super::metrics::OperatorMetrics;
 use super::report::Reporter;
 use super::steps::Steps;
 use super::{Found, Problem, Workload, rival, status};
-use crate::api::{CloudControllerManager, CloudControllerManagerStatus, FINALIZER, OWNER_LABEL};
-use crate::apply::{Applied, Applier, ObjectId, Target, inventory_name};
-use crate::migration::{Answer, Case, Decision, Observed, Timings, Uninstall, decide, uninstall};
+use crate::api::{CloudControllerManager, CloudControllerManagerStatus, FINALIZER};
+use crate::apply::{Applied, Applier, ObjectId, Target};
+use crate::migration::{Answer, Case, Decision, Observed, Timings, decide};
 use crate::observe::{
     ClusterLook, Gatherer, InputProblem, Inputs, Known, fetch, last_good, look_at_cluster, read_inputs,
     wishes,
 };
 use crate::openshift::OpenShift;
 use crate::render::{ClusterFacts, RenderedConfig, config_name, plain, shadow_name, shadow_report_name};
-use crate::rollout::{
-    FailureWindow, OperatorStatus, Pass, Rollout, Verdict, daemon_set_rollout, deployment_rollout,
-};
+use crate::rollout::{FailureWindow, Pass, Rollout, Verdict, daemon_set_rollout, deployment_rollout};
 
 /// What is worked on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,11 +60,11 @@ pub struct Operator {
 
 /// What a pass came to.
 #[derive(Default)]
-struct Work {
-    problem: Option<Problem>,
-    decision: Option<Decision>,
-    workload: Option<Workload>,
-    config_hash: Option<String>,
+pub(super) struct Work {
+    pub(super) problem: Option<Problem>,
+    pub(super) decision: Option<Decision>,
+    pub(super) workload: Option<Workload>,
+    pub(super) config_hash: Option<String>,
 }
 
 impl Operator {
@@ -124,22 +121,22 @@ impl Operator {
         resources.get(&resource.name_any()).await.map_err(Problem::read("the resource"))
     }
 
-    fn failures(&self) -> MutexGuard<'_, BTreeMap<String, FailureWindow>> {
+    pub(super) fn failures(&self) -> MutexGuard<'_, BTreeMap<String, FailureWindow>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The time, in whole seconds, as Kubernetes writes times down.
-    fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         let now = self.clock.now();
         Timestamp::from_second(now.as_second()).unwrap_or(now)
     }
 
-    fn reporter<'a>(&'a self, resource: &'a CloudControllerManager) -> Reporter<'a> {
+    pub(super) fn reporter<'a>(&'a self, resource: &'a CloudControllerManager) -> Reporter<'a> {
         Reporter { writer: &self.writer, recorder: &self.recorder, resource }
     }
 
     /// Says how it went, and when to look again.
-    async fn tell(&self, resource: &CloudControllerManager, work: Work) -> Outcome {
+    pub(super) async fn tell(&self, resource: &CloudControllerManager, work: Work) -> Outcome {
         let name = resource.name_any();
         let verdict = self.judge(&name, work.problem.as_ref());
         self.metrics.pass(&name, work.problem.as_ref().map_or("ok", Problem::reason));
@@ -210,7 +207,9 @@ impl Operator {
         let (inputs, problem) = self.inputs(resource).await?;
         let config = inputs.as_ref().and_then(|inputs| inputs.config.clone());
         let observed = self.observe(resource, &cluster, config.as_ref(), problem.as_ref()).await;
-        work.workload = observed.ours.as_ref().map(|ours| Workload {
+        // What only looks is not the manager.
+        let ours = observed.ours.as_ref().filter(|ours| ours.workload.name == name);
+        work.workload = ours.map(|ours| Workload {
             ready: ready_pods(&observed),
             desired: ours.desired,
             rollout: ours.rollout.clone(),
@@ -263,7 +262,7 @@ impl Operator {
         Ok((good.map(|config| Inputs { config: Some(config), hash }), Some(problem)))
     }
 
-    async fn observe(
+    pub(super) async fn observe(
         &self,
         resource: &CloudControllerManager,
         cluster: &ClusterLook,
@@ -295,7 +294,7 @@ impl Operator {
         decide(&self.case(resource, &status, observed))
     }
 
-    fn case<'a>(
+    pub(super) fn case<'a>(
         &'a self,
         resource: &'a CloudControllerManager,
         status: &'a CloudControllerManagerStatus,
@@ -312,7 +311,7 @@ impl Operator {
             server_minor: Some(cluster.facts.minor),
             config: inputs.config.clone(),
             inputs_hash: inputs.hash.clone(),
-            api_server: None,
+            api_server: cluster.api_server.clone(),
             own_image: self.image.clone(),
         }
     }
@@ -339,7 +338,7 @@ impl Operator {
         Ok(applied)
     }
 
-    fn note(&self, resource: &CloudControllerManager, applied: &Applied) {
+    pub(super) fn note(&self, resource: &CloudControllerManager, applied: &Applied) {
         let name = resource.name_any();
         for done in &applied.done {
             info!(name, object = %done.id, "{}", done.what);
@@ -348,7 +347,7 @@ impl Operator {
         self.reporter(resource).done(&applied.done);
     }
 
-    async fn set_finalizers(
+    pub(super) async fn set_finalizers(
         &self,
         resource: &CloudControllerManager,
         finalizers: &[String],
@@ -369,118 +368,6 @@ impl Operator {
             why: error.to_string(),
         };
         written.map(drop).map_err(problem)
-    }
-
-    /// The end of a resource.
-    async fn remove(&self, resource: &CloudControllerManager) -> Outcome {
-        if !resource.finalizers().iter().any(|name| name == FINALIZER) {
-            return Outcome::Done;
-        }
-        match self.try_remove(resource).await {
-            Ok(outcome) => outcome,
-            Err(problem) => {
-                let work = Work { problem: Some(problem), ..Work::default() };
-                self.tell(resource, work).await
-            }
-        }
-    }
-
-    async fn try_remove(&self, resource: &CloudControllerManager) -> Result<Outcome, Problem> {
-        let cluster = look_at_cluster(&self.client).await.map_err(Problem::read("the cluster's version"))?;
-        let observed = self.observe(resource, &cluster, None, None).await;
-        let status = resource.status.clone().unwrap_or_default();
-        let verdict = uninstall(&self.case(resource, &status, &observed));
-        self.tell_removal(resource, &verdict).await?;
-        let steps = match verdict {
-            Uninstall::Refused { .. } => return Ok(Outcome::RetryAfter(self.resync)),
-            _ if resource.spec.paused => return Ok(Outcome::RetryAfter(self.resync)),
-            Uninstall::Stopping { steps, .. } => steps,
-            Uninstall::Removable => Vec::new(),
-        };
-        let execute = Steps { client: &self.client, writer: &self.writer, now: self.now() };
-        execute.execute(&steps).await?;
-        let is_gone = self.remove_objects(resource).await?;
-        if !is_gone {
-            return Ok(Outcome::RetryAfter(self.timings.look));
-        }
-        let mut finalizers = resource.metadata.finalizers.clone().unwrap_or_default();
-        finalizers.retain(|finalizer| finalizer != FINALIZER);
-        self.set_finalizers(resource, &finalizers).await?;
-        let name = resource.name_any();
-        self.failures().remove(&name);
-        info!(name, "removed");
-        Ok(Outcome::Done)
-    }
-
-    /// Removes what the inventory lists; whether it is all gone. The pods go first: they need their rights to give the Lease
-    /// back.
-    async fn remove_objects(&self, resource: &CloudControllerManager) -> Result<bool, Problem> {
-        let (name, namespace) = (resource.name_any(), resource.spec.namespace.clone());
-        let target = Target { owner: &name, namespace: &namespace };
-        let inventory = self.applier.inventory(target).await?;
-        let is_workload = |id: &&ObjectId| matches!(id.kind.as_str(), "Deployment" | "DaemonSet");
-        let rest: BTreeSet<ObjectId> = inventory
-            .entries()
-            .iter()
-            .map(|entry| &entry.id)
-            .filter(|id| !is_workload(id))
-            .cloned()
-            .collect();
-        for kept in [rest, BTreeSet::new()] {
-            let applied = self.applier.apply(target, Vec::new(), &kept).await?;
-            self.note(resource, &applied);
-            if !applied.awaited.is_empty() || self.has_pods(&name, &namespace).await? {
-                return Ok(false);
-            }
-        }
-        self.forget_inventory(&name, &namespace).await?;
-        Ok(true)
-    }
-
-    async fn has_pods(&self, name: &str, namespace: &str) -> Result<bool, Problem> {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        let selector = ListParams::default().labels(&format!("{}={name}", OWNER_LABEL));
-        let pods = pods.list(&selector).await.map_err(Problem::read("pods of the manager"))?;
-        Ok(!pods.items.is_empty())
-    }
-
-    async fn forget_inventory(&self, name: &str, namespace: &str) -> Result<(), Problem> {
-        let inventories: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let inventory =
-            inventories.get_opt(&inventory_name(name)).await.map_err(Problem::read("the inventory"))?;
-        if let Some(uid) = inventory.and_then(|inventory| inventory.metadata.uid) {
-            let deleted = self.writer.delete::<ConfigMap>(Some(namespace), &inventory_name(name), &uid).await;
-            deleted.map_err(|error| Problem::Step {
-                what: "delete the inventory".to_owned(),
-                why: error.to_string(),
-            })?;
-        }
-        Ok(())
-    }
-
-    async fn tell_removal(
-        &self,
-        resource: &CloudControllerManager,
-        verdict: &Uninstall,
-    ) -> Result<(), Problem> {
-        let (reason, message) = match verdict {
-            Uninstall::Refused { message } => ("UninstallRefused", message.as_str()),
-            Uninstall::Stopping { message, .. } => ("Uninstalling", message.as_str()),
-            Uninstall::Removable => ("Uninstalling", "what was installed is being removed"),
-        };
-        let is_refused = matches!(verdict, Uninstall::Refused { .. });
-        let mut new = resource.status.clone().unwrap_or_default();
-        let mut conditions = OperatorStatus { conditions: new.conditions, versions: Vec::new() };
-        let now = self.now();
-        let said = |yes: bool| if yes { "True" } else { "False" };
-        conditions.set("Progressing", said(!is_refused), reason, message, now);
-        let action = if is_refused { message } else { "" };
-        conditions.set("ActionRequired", said(is_refused), reason, action, now);
-        new.conditions = conditions.conditions;
-        new.message = Some(message.to_owned());
-        let published = self.reporter(resource).publish(new).await;
-        published
-            .map_err(|error| Problem::Step { what: "write the status".to_owned(), why: error.to_string() })
     }
 }
 

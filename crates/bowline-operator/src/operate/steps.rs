@@ -98,11 +98,13 @@ impl Steps<'_> {
         }
         let taints = node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default();
         let Some(taints) = with_taint(taints, is_wanted) else { return Ok(()) };
-        let mark = is_wanted.then(|| self.now.to_string());
-        let patch = json!({
-            "metadata": { "annotations": { NodeFacts::TAINTED_BY: mark } },
-            "spec": { "taints": taints },
-        });
+        // The mark stays when the taint goes: by it, a node that was given up is not tainted again at once.
+        let patch = if is_wanted {
+            let marks = json!({ NodeFacts::TAINTED_BY: self.now.to_string() });
+            json!({ "metadata": { "annotations": marks }, "spec": { "taints": taints } })
+        } else {
+            json!({ "spec": { "taints": taints } })
+        };
         let guard = Guard::ResourceVersion(node.metadata.resource_version.unwrap_or_default());
         let written = self.writer.patch::<Node>(None, name, &guard, Change::Merge(patch)).await;
         written.map(drop).map_err(|error| error.to_string())

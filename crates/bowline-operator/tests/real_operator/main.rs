@@ -1,6 +1,14 @@
 //! The operator on the real kube-apiserver. No controller runs there: what kubelets and controllers would do, `stage` does.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "an object without what is looked for fails the test, as it should"
+)]
+#![expect(clippy::needless_pass_by_value, reason = "values written down at the call")]
+
 mod applying;
+mod hand_over;
 mod openshift;
 mod plain;
 mod removal;

@@ -402,6 +402,34 @@ async fn the_configuration_is_kept_in_step_with_its_source() -> anyhow::Result<(
 }
 
 #[tokio::test]
+async fn vspheres_managed_configuration_is_ours_behind_its_gate() -> anyhow::Result<()> {
+    let fixture = Fixture::new().await?;
+    fixture.platform("VSphere").await?;
+    let text = "global:\n  server: vcenter.example.org\nvcenter: {}\n";
+    fixture.config_map("openshift-config", "cloud-provider-config", json!({ "config": text })).await?;
+    let managed = async || -> anyhow::Result<Option<ConfigMap>> {
+        Ok(fixture.config_maps("openshift-config-managed").get_opt("kube-cloud-config").await?)
+    };
+    fixture.openshift.pass().await;
+    assert!(managed().await?.is_none(), "without the gate it is another operator's");
+    fixture.gates(&["VSphereMultiVCenterDay2"]).await?;
+    fixture.openshift.pass().await;
+    let made = managed().await?.context("it is made")?;
+    let ours = fixture.config_maps(MANAGED).get("cloud-conf").await?;
+    assert_eq!(made.data, ours.data);
+    fixture.openshift.pass().await;
+    assert_eq!(managed().await?.and_then(|now| now.resource_version()), made.resource_version());
+    let edit = json!({ "data": { "cloud.conf": "edited" } });
+    fixture
+        .config_maps("openshift-config-managed")
+        .patch("kube-cloud-config", &PatchParams::default(), &Patch::Merge(edit))
+        .await?;
+    fixture.openshift.pass().await;
+    assert_eq!(managed().await?.and_then(|now| now.data), made.data);
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_trusted_certificates_are_the_administrators_the_clouds_and_the_systems() -> anyhow::Result<()> {
     let fixture = Fixture::new().await?;
     fixture.platform("OpenStack").await?;

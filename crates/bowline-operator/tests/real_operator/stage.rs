@@ -14,6 +14,7 @@ use bowline_operator::operate::{Election, Options, run};
 use bowline_testkit::apiserver::{Cluster, Identity};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
@@ -28,6 +29,8 @@ pub(crate) const NAMESPACE: &str = "cloud";
 /// The operator's own.
 pub(crate) const OPERATOR_NAMESPACE: &str = install::NAMESPACE;
 const PATIENCE: Duration = Duration::from_secs(60);
+/// For how long managers hold their Lease.
+const LEASE_SECONDS: u32 = 3;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A cluster in which an operator can work.
@@ -345,19 +348,25 @@ async fn roll_out(
         deployments.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await?;
     }
     let mode = spec.template.metadata.and_then(|meta| meta.annotations?.remove("bowline.dev/mode"));
+    let holder = format!("{}-0_x", revision(deployment).replace('.', "-"));
     match mode.as_deref() {
-        Some("Shadow") => report(client, name.trim_end_matches("-shadow")).await,
-        Some(_) => lead(client, &format!("{}-0_x", revision(deployment).replace('.', "-"))).await,
-        None => Ok(()),
+        Some("Shadow") => report(client, name.trim_end_matches("-shadow"), "Shadow", &holder).await,
+        Some("ServiceOnly") if lead(client, &holder).await? => {
+            report(client, &name, "AdoptOnly", &holder).await
+        }
+        Some("ServiceOnly") => Ok(()),
+        // With a mode, ours; without one, somebody else's. All of them heed the Lease.
+        _ if replicas > 0 => lead(client, &holder).await.map(drop),
+        _ => Ok(()),
     }
 }
 
-/// What our manager in shadow mode says: it would do nothing.
-async fn report(client: &Client, name: &str) -> anyhow::Result<()> {
+/// What our manager says: there is nothing to do.
+async fn report(client: &Client, name: &str, mode: &str, holder: &str) -> anyhow::Result<()> {
     let now = Timestamp::now();
     let report = json!({
-        "format": 1, "mode": "Shadow", "leader": false, "version": "1.0.0", "clusterName": "test", "startedAt": now,
-        "observedAt": now, "holder": "x", "loadBalancers": { "state": "Available" }, "instances": { "state": "Available" },
+        "format": 1, "mode": mode, "leader": mode == "AdoptOnly", "version": "1.0.0", "clusterName": "test", "startedAt": now,
+        "observedAt": now, "holder": holder, "loadBalancers": { "state": "Available" }, "instances": { "state": "Available" },
         "services": { "total": 0 }, "findings": [], "nodes": {},
     });
     let name = format!("{name}-shadow-report");
@@ -368,14 +377,23 @@ async fn report(client: &Client, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Our manager holds its Lease.
-async fn lead(client: &Client, holder: &str) -> anyhow::Result<()> {
-    let api: Api<k8s_openapi::api::coordination::v1::Lease> = Api::namespaced(client.clone(), "kube-system");
-    let now = Timestamp::now().round(jiff::Unit::Microsecond)?;
+/// Takes, or renews, the Lease of managers, if it is free, over or its own already.
+async fn lead(client: &Client, holder: &str) -> anyhow::Result<bool> {
+    let api: Api<Lease> = Api::namespaced(client.clone(), "kube-system");
+    let now = Timestamp::now();
+    let found =
+        api.get_opt("cloud-controller-manager").await?.and_then(|lease| lease.spec).unwrap_or_default();
+    let is_other = found.holder_identity.as_deref().is_some_and(|other| !other.is_empty() && other != holder);
+    let limit = Duration::from_secs(u64::from(LEASE_SECONDS));
+    let is_fresh =
+        found.renew_time.is_some_and(|renewed| now.duration_since(renewed.0).unsigned_abs() <= limit);
+    if is_other && is_fresh {
+        return Ok(false);
+    }
     let lease = json!({ "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": { "name": "cloud-controller-manager" },
-        "spec": { "holderIdentity": holder, "leaseDurationSeconds": 5, "renewTime": format!("{now:.6}") } });
+        "spec": { "holderIdentity": holder, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": format!("{now:.6}") } });
     api.patch("cloud-controller-manager", &PatchParams::apply("manager").force(), &Patch::Apply(lease))
         .await?;
-    Ok(())
+    Ok(true)
 }

@@ -39,6 +39,16 @@ pub enum InputError {
         "there is no cloud-controller-manager for {0}; wanted one of aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere"
     )]
     NoManager(Platform),
+    /// A name that objects cannot have.
+    #[error("{found:?} is no {what}; wanted {wanted}")]
+    Name {
+        /// Of what.
+        what: &'static str,
+        /// The name.
+        found: String,
+        /// What would be one.
+        wanted: &'static str,
+    },
     /// The cloud configuration is wrong.
     #[error("{place}: {error}")]
     Config {
@@ -81,7 +91,35 @@ pub(super) fn read(arguments: &Arguments) -> Result<Input, InputError> {
         ..ClusterFacts::default()
     };
     let name = arguments.name.clone().or(name).unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    check_names(&name, &spec.cluster_name)?;
     Ok(Input { name, spec, facts })
+}
+
+/// What the API server would refuse in a cluster.
+fn check_names(name: &str, cluster: &str) -> Result<(), InputError> {
+    let wrong = |what, found: &str, wanted| Err(InputError::Name { what, found: found.to_owned(), wanted });
+    let is_edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_inner = |c: char| is_edge(c) || c == '-';
+    let is_name = name.starts_with(is_edge) && name.ends_with(is_edge) && name.chars().all(is_inner);
+    if !is_name || name.len() > 40 {
+        return wrong(
+            "name",
+            name,
+            "up to 40 lower-case letters, digits and '-', with a letter or digit at both ends",
+        );
+    }
+    let is_edge = |c: char| c.is_ascii_alphanumeric();
+    let is_inner = |c: char| is_edge(c) || "._-".contains(c);
+    let is_cluster =
+        cluster.starts_with(is_edge) && cluster.ends_with(is_edge) && cluster.chars().all(is_inner);
+    if !is_cluster || cluster.len() > 100 {
+        return wrong(
+            "cluster name",
+            cluster,
+            "up to 100 letters, digits, '.', '_' and '-', with a letter or digit at both ends",
+        );
+    }
+    Ok(())
 }
 
 fn text(path: &Path) -> Result<String, InputError> {

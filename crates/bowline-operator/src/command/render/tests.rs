@@ -131,6 +131,13 @@ fn what_cannot_be_rendered_is_told_and_nothing_is_written() {
     assert!(error.contains("max-shared-lb") && error.contains("cloudConfig.inline"), "{error}");
     let out = folder.path().join("out");
     assert!(rendered("--platform baremetal --cluster-name x", &out).unwrap_err().contains("openstack"));
+    for (line, words) in [
+        ("--platform openstack --image x --cluster-name=-x", "cluster name"),
+        ("--platform openstack --image x --cluster-name x --name Cloud", "lower-case letters"),
+    ] {
+        let error = rendered(line, &out).unwrap_err();
+        assert!(error.contains(words) && !out.exists(), "{error}");
+    }
     assert!(rendered("--config /does/not/exist", &out).unwrap_err().contains("/does/not/exist"));
     assert!(parsed("--cluster-name x", &out).unwrap_err().contains("--platform"));
     assert!(parsed("--platform openstack", &out).unwrap_err().contains("--cluster-name"));

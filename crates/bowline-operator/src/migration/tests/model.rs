@@ -5,6 +5,8 @@
 mod election;
 mod observe;
 mod operator;
+mod trouble;
+mod verdict;
 mod world;
 
 use std::collections::BTreeMap;

@@ -196,6 +196,23 @@ fn the_mode_is_in_the_flags() {
 }
 
 #[test]
+fn our_manager_knows_every_flag_and_value_that_it_is_given() {
+    let fields = json!({
+        "tls": { "minVersion": "VersionTLS12", "cipherSuites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"] },
+        "extraFlags": ["--v=2"],
+    });
+    let table = bowline_manager::flags::FlagTable::common();
+    for mode in [ManagerMode::Paused, ManagerMode::WithoutNodes, ManagerMode::Full] {
+        let objects = rendered(&spec("OpenStack", "Bowline", &fields), mode, &facts());
+        let (command, flags) =
+            flags(&objects).split_first().map(|(first, rest)| (first.clone(), rest.to_vec())).unwrap();
+        assert_eq!(command, "ccm");
+        let parsed = bowline_manager::flags::parse(&table, flags);
+        assert!(parsed.is_ok(), "{mode:?}: {:?}", parsed.err());
+    }
+}
+
+#[test]
 fn the_shadow_is_beside_the_manager_and_can_write_nothing_but_its_report() {
     let spec = spec("OpenStack", "Bowline", &json!({ "replicas": 3 }));
     let shadow = rendered(&spec, ManagerMode::Shadow, &facts());

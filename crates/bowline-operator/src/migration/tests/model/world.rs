@@ -100,9 +100,9 @@ pub(crate) struct World {
     pub(super) rollback: bool,
     pub(super) accept: BTreeSet<String>,
     pub(super) log: Vec<String>,
-    still_since: u64,
+    pub(super) still_since: u64,
     gap: u64,
-    made: u64,
+    pub(super) made: u64,
 }
 
 impl World {
@@ -303,7 +303,7 @@ impl World {
         found
     }
 
-    fn has_inside(&self) -> bool {
+    pub(super) fn has_inside(&self) -> bool {
         matches!(self.kind, MigrationKind::InTree | MigrationKind::Embedded)
     }
 
@@ -346,154 +346,6 @@ impl World {
             }
         }
         self.make_report();
-    }
-
-    /// The person does, now and then, one thing that is asked for.
-    fn person(&mut self) {
-        if !self.now.is_multiple_of(7)
-            || self.stored.migration.iter().flat_map(|status| &status.steps).all(|step| step.done)
-        {
-            return;
-        }
-        let now = self.now;
-        let phase = self
-            .stored
-            .migration
-            .as_ref()
-            .map(crate::migration::outline::effective_phase)
-            .unwrap_or_default();
-        let back = phase == Phase::RollingBack;
-        let ours_acts = self.ours.is_some();
-        match phase {
-            Phase::AwaitAdmin | Phase::Relinquish => {
-                if let Some(node) =
-                    self.nodes.iter_mut().find(|node| node.inside && node.cut_off_until <= now)
-                {
-                    (node.inside, node.started_at) = (false, now + 5);
-                }
-            }
-            Phase::Nodes => {
-                if let Some(node) = self.nodes.iter_mut().find(|node| !node.external) {
-                    node.external = true;
-                }
-            }
-            Phase::RollingBack if back && !ours_acts && self.has_inside() => {
-                if let Some(node) = self.nodes.iter_mut().find(|node| node.control_plane && !node.inside) {
-                    (node.inside, node.started_at) = (true, now);
-                }
-            }
-            Phase::RollingBack if self.kind == MigrationKind::InTree => {
-                self.nodes.iter_mut().for_each(|node| node.external = false);
-            }
-            _ => {}
-        }
-        if self.setting.accepts
-            && self.stored.migration.as_ref().is_some_and(|status| status.phase == Phase::Blocked)
-        {
-            self.accept_all();
-        }
-    }
-
-    fn trouble(&mut self) {
-        let until = self.now + self.random.random_range(5..60);
-        let what = self.random.random_range(0..10);
-        match what {
-            0 => {
-                let node = self.random.random_range(0..self.nodes.len());
-                self.nodes[node].cut_off_until = until;
-            }
-            1 | 2 => self.kill(what == 1),
-            3 => {
-                self.stored = CloudControllerManagerStatus::default();
-                self.forget();
-            }
-            4 => {
-                self.stored = self.older.clone();
-                self.forget();
-            }
-            5 => self.forget(),
-            6 => self.next_pass = until,
-            7 if self.old.previous.is_some() && self.random.random_bool(0.3) => self.old.desired = 2,
-            8 => {
-                let made_at = self.now;
-                self.services.push(Service { made_at, ..Service::default() });
-            }
-            _ => self.older = self.stored.clone(),
-        }
-        self.note(&format!("trouble {what}"));
-    }
-
-    /// The operator starts anew: what it has watched is forgotten.
-    pub(super) fn forget(&mut self) {
-        self.losses += 1;
-        let now = self.now;
-        self.watched.iter_mut().for_each(|(_, since, renewed)| (*since, *renewed) = (now, false));
-    }
-
-    /// A process is killed, and started anew by its kubelet under another identity.
-    fn kill(&mut self, of_old: bool) {
-        let now = self.now;
-        let count = self.made + 1;
-        self.made = count;
-        let pods = match (&mut self.ours, of_old) {
-            (_, true) => &mut self.old.pods,
-            (Some(ours), false) => &mut ours.pods,
-            (None, false) => return,
-        };
-        if let Some(pod) = pods.iter_mut().next_back() {
-            let identity = format!("{}_again-{count}", node_name(pod.node));
-            pod.process = Candidate::new(identity, pod.process.releases, now + 3);
-            pod.ready_at = now + 3;
-        }
-    }
-
-    pub(crate) fn assert_safe(&self) {
-        let writers = self.writers();
-        assert!(writers.len() <= 1, "two writers: {writers:?}\n{}", self.story());
-        let twice = self.services.iter().position(|service| service.balancers.len() > 1);
-        assert!(
-            twice.is_none() || !self.accept.is_empty(),
-            "Service {twice:?} has two load balancers\n{}",
-            self.story()
-        );
-    }
-
-    /// In the end every Service has its load balancer and every node its name.
-    pub(crate) fn assert_served(&self) {
-        assert!(self.services.iter().all(|service| service.balancers.len() == 1), "{}", self.story());
-        assert!(
-            self.nodes.iter().all(|node| node.provider_id.is_some() && !node.uninitialized),
-            "{}",
-            self.story()
-        );
-    }
-
-    /// Whether nothing has changed for so long that nothing will.
-    pub(crate) fn is_settled(&mut self) -> bool {
-        let phase = self.phase();
-        let may_end = matches!(phase, Phase::Steady | Phase::Previous | Phase::Blocked);
-        let waits_for_way_back = self.setting.rollback_at.is_some_and(|at| self.now < at + 60);
-        if !may_end || waits_for_way_back {
-            self.still_since = self.now;
-        }
-        let patience = if phase == Phase::Blocked { 500 } else { 60 };
-        let quiet_since = if self.setting.trouble > 0 { super::CHAOS } else { 0 };
-        self.now > self.still_since.max(quiet_since) + patience
-    }
-
-    pub(crate) fn story(&self) -> String {
-        let tail = self.log.iter().rev().take(60).rev().cloned().collect::<Vec<_>>().join("\n");
-        format!(
-            "{:?} seed {} {:?} at {}\n{tail}\nstatus {:#?}\nours {:?}\nold {:?}\nlease {:?}",
-            self.kind,
-            self.seed,
-            self.setting,
-            self.now,
-            self.status(),
-            self.ours,
-            self.old,
-            self.lease
-        )
     }
 }
 
