@@ -94,7 +94,7 @@ async fn try_run(arguments: &Arguments) -> Result<u8, Ending> {
     let plan = CleanupPlan::of(&request, &found)
         .map_err(|several| Ending { code: USAGE, why: several.to_string() })?;
     let mut report = Report::new(&arguments.cluster, found.project.as_str(), arguments.dry_run, &plan);
-    show(arguments.output, || words::listing(&arguments.cluster, &plan));
+    show(arguments.output, || words::listing(&arguments.cluster, found.project.as_str(), &plan));
     if !arguments.dry_run && !plan.remove.is_empty() {
         if !arguments.yes && !agreed(plan.remove.len()) {
             return Err(Ending::failed("nothing was removed: nobody said yes (--yes says it)"));

@@ -53,7 +53,8 @@ pub(super) fn compose(
 fn listed(services: Vec<Finding>, most: usize) -> (Vec<Finding>, usize) {
     let mut worth: Vec<_> = services.into_iter().filter(is_worth_telling).map(shortened).collect();
     worth.sort_by(|one, other| {
-        let key = |finding: &Finding| (!finding.held, finding.verdict.severity());
+        let key =
+            |finding: &Finding| (!(finding.held || finding.verdict.blocks()), finding.verdict.severity());
         key(one).cmp(&key(other)).then_with(|| one.service.cmp(&other.service))
     });
     let mut bytes = 0;

@@ -130,6 +130,10 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     create-limit i 3
     create-limit-window d 1h0m0s
     paused b false
+    shadow b false
+    shadow-period d 1m0s
+    shadow-report s kube-system/bowline-shadow-report
+    adopt-only b false
     cloud-look-up-timeout d 5m0s
     cloud-change-timeout d 15m0s
     load-balancer-repair-period d 12h0m0s";

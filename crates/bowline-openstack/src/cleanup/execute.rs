@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use bowline_cloud::CloudError;
+use bowline_cloud::{CloudError, ErrorClass as Class};
 use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
 use openstack_client::network::PortQuery;
 use openstack_client::{Client, Error, ErrorClass, LoadBalancerId, PortId, SecurityGroupId};
@@ -78,7 +78,14 @@ async fn group(
         persist(deadline, || async { neutron.ports(&query).all().await }).await.map_err(cloud_error)?;
     let turns = PortTurns::default();
     for port in ports {
-        remove_group(&neutron, &turns, &port.id, id).await?;
+        while let Err(error) = remove_group(&neutron, &turns, &port.id, id).await {
+            let pause = error.asked_to_wait().unwrap_or(PAUSE);
+            let passes = matches!(error.class(), Class::Conflict | Class::Throttled | Class::Transient);
+            if !passes || Instant::now() + pause >= deadline {
+                return Err(error);
+            }
+            sleep(pause).await;
+        }
     }
     let deleted = persist(deadline, || async { gone(neutron.delete_security_group(id).await) }).await;
     deleted.map_err(cloud_error)?;

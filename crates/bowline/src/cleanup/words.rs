@@ -55,10 +55,14 @@ pub(super) fn show(output: Output, text: impl FnOnce() -> String) {
 }
 
 /// Everything that is planned.
-pub(super) fn listing(cluster: &str, plan: &CleanupPlan) -> String {
+pub(super) fn listing(cluster: &str, project: &str, plan: &CleanupPlan) -> String {
     let mut text = match plan.remove.len() {
-        0 => format!("Nothing of cluster {cluster} is left that its tags prove to be its own."),
-        count => format!("{count} things of cluster {cluster} are to be removed:"),
+        0 => {
+            format!(
+                "Nothing of cluster {cluster} is left in project {project} that its tags prove to be its own."
+            )
+        }
+        count => format!("{count} things of cluster {cluster} in project {project} are to be removed:"),
     };
     for removal in &plan.remove {
         write!(text, "\n  {}", line(&removal.thing)).ok();

@@ -190,6 +190,8 @@ async fn a_cloud_that_is_busy_slow_or_loses_its_answers_is_asked_until_all_is_go
         serve(&mut stage, &["web", "api"]).await;
         let plan = planned(&stage, &asked()).await;
         rules.into_iter().for_each(|rule| stage.simulation.fault(rule));
+        let ports = Rule::new(Fault::too_many_requests(10)).on(Service::Network).method(Method::PUT);
+        stage.simulation.fault(ports.times(2));
         removed(&stage, &plan).await;
         assert_eq!(left(&stage), <[Vec<String>; 3]>::default());
     }
