@@ -25,6 +25,18 @@ impl fmt::Display for Kind {
     }
 }
 
+/// What is migrated from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// Another cloud-controller-manager, which waits for the same Lease.
+    Manager,
+    /// The provider inside kube-controller-manager of so many control-plane nodes, which heeds no Lease of ours.
+    InTree {
+        /// How many.
+        control_plane: usize,
+    },
+}
+
 /// A process that can be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Victim {
@@ -83,6 +95,8 @@ pub struct Plan {
     pub seed: u64,
     /// How it is meant to end.
     pub kind: Kind,
+    /// What is migrated from.
+    pub from: From,
     /// Services that are there before.
     pub services: usize,
     /// Pods of the old manager.
@@ -110,9 +124,11 @@ impl Plan {
             17..19 => Kind::WrongName,
             _ => Kind::WrongProject,
         };
+        let in_tree = From::InTree { control_plane: if rng.random_bool(0.5) { 3 } else { 1 } };
         let mut plan = Self {
             seed,
             kind,
+            from: if rng.random_bool(0.25) { in_tree } else { From::Manager },
             services: rng.random_range(3..=6),
             old_replicas: rng.random_range(1..=2),
             new_replicas: rng.random_range(1..=2),
@@ -146,6 +162,9 @@ impl Plan {
             _ => Event::Delete,
         };
         let after = Duration::from_millis(rng.random_range(0..1500));
+        // The old one is there only in the first half.
+        let is_old = matches!(event, Event::Crash(Victim::Old) | Event::End(Victim::Old));
+        let phases = if is_old { phases.min(PHASES.len() / 2) } else { phases };
         Happening { phase: rng.random_range(0..phases), after, event }
     }
 
@@ -172,6 +191,7 @@ mod tests {
         for kind in [Kind::There, Kind::Back, Kind::WrongName, Kind::WrongProject] {
             assert!(plans.iter().any(|plan| plan.kind == kind), "{kind}");
         }
+        assert!(plans.iter().any(|plan| plan.from != From::Manager && plan.kind == Kind::Back));
         let victims = [Victim::Operator, Victim::Old, Victim::New];
         let ends = victims.into_iter().flat_map(|victim| [Event::Crash(victim), Event::End(victim)]);
         let others = [Event::LoseStatus, Event::Create, Event::Edit, Event::Delete, Event::Rollback];
@@ -179,7 +199,7 @@ mod tests {
             let all = plans.iter().flat_map(|plan| &plan.happenings);
             let phases: std::collections::BTreeSet<usize> =
                 all.filter(|happening| happening.event == event).map(|happening| happening.phase).collect();
-            assert!(phases.len() > 4, "{event} in {phases:?}");
+            assert!(phases.len() > 3, "{event} in {phases:?}");
         }
     }
 

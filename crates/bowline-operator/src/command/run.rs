@@ -83,6 +83,9 @@ pub struct Arguments {
     /// When a migration that waits for nothing is looked at again
     #[arg(long, default_value = "1m", value_parser = duration, hide = true)]
     pub rest_period: Duration,
+    /// The minor version that is taken for that of the cluster, in place of what the API server says
+    #[arg(long, hide = true)]
+    pub assume_minor: Option<u32>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -120,6 +123,7 @@ impl Arguments {
                 .unwrap_or_else(|| version.to_owned()),
             image: self.image.or_else(|| variable("OPERATOR_IMAGE")),
             resync: self.resync_period,
+            assume_minor: self.assume_minor,
             timings: Timings {
                 phase: self.phase_timeout,
                 node: self.node_timeout,

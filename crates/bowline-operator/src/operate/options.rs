@@ -31,6 +31,8 @@ pub struct Options {
     pub resync: Duration,
     /// How long is waited for what.
     pub timings: Timings,
+    /// The minor version that is taken for that of the cluster; without it, what the API server says.
+    pub assume_minor: Option<u32>,
     /// OpenShift: where its managers are.
     pub managed_namespace: String,
     /// OpenShift: the file with the images.

@@ -221,6 +221,7 @@ async fn lead(
         image: options.image.clone(),
         resync: options.resync,
         timings: options.timings,
+        assume_minor: options.assume_minor,
         openshift,
         failures: Mutex::default(),
     };

@@ -151,6 +151,7 @@ impl Stage {
             image: Some("example.org/bowline:1.0.0".to_owned()),
             resync,
             timings: Timings { look: Duration::from_millis(300), ..Timings::default() },
+            assume_minor: None,
             managed_namespace: "openshift-cloud-controller-manager".to_owned(),
             images_file: self.cluster.folder().join("images.json"),
             system_ca_file: self.cluster.folder().join("system-ca.pem"),

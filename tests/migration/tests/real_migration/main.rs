@@ -9,6 +9,7 @@
 
 mod agent;
 mod cloud;
+mod in_tree;
 mod operators;
 mod process;
 mod run;

@@ -39,12 +39,12 @@ pub(crate) struct Operators {
 }
 
 impl Operators {
-    /// Starts so many.
-    pub(crate) fn start(stage: &Stage, count: usize, run: &str) -> anyhow::Result<Self> {
-        let starts: Vec<(Command, PathBuf)> = (0..count).map(|each| command(stage, each, run)).collect();
-        let all = starts.into_iter().map(|(command, log)| Process::start(command, &log));
+    /// Starts so many, which take the cluster for one of this version.
+    pub(crate) fn start(stage: &Stage, count: usize, run: &str, minor: Option<u32>) -> anyhow::Result<Self> {
+        let commands = || (0..count).map(|each| command(stage, each, run, minor));
+        let all = commands().map(|(command, log)| Process::start(command, &log));
         let all: Arc<Mutex<Vec<Process>>> = Arc::new(Mutex::new(all.collect::<Result<_, _>>()?));
-        let again: Vec<(Command, PathBuf)> = (0..count).map(|each| command(stage, each, run)).collect();
+        let again: Vec<(Command, PathBuf)> = commands().collect();
         let stop = CancellationToken::new();
         tokio::spawn(stop.clone().run_until_cancelled_owned(restart(all.clone(), again)));
         Ok(Self { all, _stop: stop.drop_guard() })
@@ -63,9 +63,10 @@ impl Operators {
     }
 }
 
-fn command(stage: &Stage, which: usize, run: &str) -> (Command, PathBuf) {
+fn command(stage: &Stage, which: usize, run: &str, minor: Option<u32>) -> (Command, PathBuf) {
     let mut command = Command::new(&stage.bowline);
     command.args(FLAGS).arg(format!("--kubeconfig={}", stage.kubeconfig.display()));
+    command.args(minor.map(|minor| format!("--assume-minor={minor}")));
     (command, stage.folder().join(format!("{run}-operator-{which}.log")))
 }
 

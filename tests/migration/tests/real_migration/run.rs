@@ -5,20 +5,23 @@ use std::time::Duration;
 
 use anyhow::Context;
 use migration_tests::balancers::{Served, differences, made_twice, removed};
-use migration_tests::plan::{Event, Happening, Kind, Plan, Victim};
+use migration_tests::plan::{Event, From, Happening, Kind, Plan, Victim};
 use migration_tests::request::Side;
 use migration_tests::writers::two_writers;
 use sim_openstack::MEMBER;
 use tokio::time::{Instant, sleep};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, OLD};
 use crate::cloud::{Cloud, STRANGER};
+use crate::in_tree::InTree;
 use crate::operators::Operators;
 use crate::site::{CLUSTER, Site};
 use crate::stage::Stage;
 use crate::watch::{Seen, Watch};
 
 const SERVERS: usize = 3;
+/// The last version with the provider inside.
+const LAST_INSIDE: u32 = 25;
 /// How long a migration may take with all that happens.
 const PATIENCE: Duration = Duration::from_secs(150);
 /// An end is one when it has lasted so long; a block may still go by itself.
@@ -44,6 +47,7 @@ struct Run<'a> {
     site: Site,
     cloud: Cloud,
     agent: Agent,
+    inside: Option<InTree>,
     operators: Operators,
     watch: Watch,
     before: BTreeMap<String, Served>,
@@ -59,11 +63,23 @@ pub(crate) async fn run(stage: &Stage, plan: &Plan, name: &str) -> anyhow::Resul
     let began = Instant::now();
     let cloud = Cloud::start(SERVERS, began).await?;
     let node = gethostname::gethostname().to_string_lossy().into_owned();
-    site.add_nodes(&cloud, &node).await?;
+    let (control_plane, writer, minor) = match plan.from {
+        From::Manager => (1, OLD, None),
+        From::InTree { control_plane } => (control_plane, "kubelet", Some(LAST_INSIDE)),
+    };
+    site.add_nodes(&cloud, &node, control_plane, writer).await?;
     for number in 0..plan.services {
         site.add_service(&format!("web-{number}")).await?;
     }
-    site.add_old(&cloud, plan.old_replicas).await?;
+    let inside = match plan.from {
+        From::Manager => {
+            site.add_old(&cloud, plan.old_replicas).await?;
+            None
+        }
+        From::InTree { .. } => {
+            Some(InTree::start(stage, &cloud, name, &node, [control_plane, SERVERS]).await?)
+        }
+    };
     let agent = Agent::start(stage, &node, name, plan.overlapping);
     let before = site.until_served(&cloud).await.context("the manager that was there")?;
     let kept = before.iter().map(|(name, served)| (name.clone(), served.addresses.clone())).collect();
@@ -75,8 +91,8 @@ pub(crate) async fn run(stage: &Stage, plan: &Plan, name: &str) -> anyhow::Resul
     };
     site.add_conf("new-cloud-config", &cloud.conf(account)).await?;
     site.add_resource(cluster, plan.new_replicas).await?;
-    let operators = Operators::start(stage, plan.operators, name)?;
-    let mut run = Run { plan, site, cloud, agent, operators, watch, before, began, happened: Vec::new(), made: 0 };
+    let operators = Operators::start(stage, plan.operators, name, minor)?;
+    let mut run = Run { plan, site, cloud, agent, inside, operators, watch, before, began, happened: Vec::new(), made: 0 };
     let report = run.to_its_end().await;
     run.agent.clear().await;
     report
@@ -159,8 +175,8 @@ impl Run<'_> {
         match event {
             Event::Crash(Victim::Operator) => self.operators.end(which, true)?,
             Event::End(Victim::Operator) => self.operators.end(which, false)?,
-            Event::Crash(Victim::Old) => done = self.agent.end(Side::Old, which, true).await?,
-            Event::End(Victim::Old) => done = self.agent.end(Side::Old, which, false).await?,
+            Event::Crash(Victim::Old) => done = self.end_old(which, true).await?,
+            Event::End(Victim::Old) => done = self.end_old(which, false).await?,
             Event::Crash(Victim::New) => done = self.agent.end(Side::New, which, true).await?,
             Event::End(Victim::New) => done = self.agent.end(Side::New, which, false).await?,
             Event::LoseStatus => self.site.lose_status().await?,
@@ -178,6 +194,13 @@ impl Run<'_> {
         let nobody = if done { "" } else { " (nobody)" };
         self.happened.push(format!("{event}@{phase}{nobody}"));
         Ok(())
+    }
+
+    async fn end_old(&self, which: usize, hard: bool) -> anyhow::Result<bool> {
+        match &self.inside {
+            Some(inside) => inside.end(hard),
+            None => self.agent.end(Side::Old, which, hard).await,
+        }
     }
 
     /// Deletes one of those that were there, but never the first; whether there was one left.
@@ -247,8 +270,8 @@ pub(crate) fn line(plan: &Plan, report: &Report) -> String {
     });
     let verdict = if report.problems.is_empty() { "ok" } else { "FAILED" };
     format!(
-        "{verdict} seed {} {} services {} replicas {}>{} operators {} overlapping {} busy {:?} crashes {crashes} [{}] phases [{}] end {end} requests {} took {:.1} s",
-        plan.seed, plan.kind, plan.services, plan.old_replicas, plan.new_replicas, plan.operators, plan.overlapping, plan.busy.unwrap_or_default(),
+        "{verdict} seed {} {} from {:?} services {} replicas {}>{} operators {} overlapping {} busy {:?} crashes {crashes} [{}] phases [{}] end {end} requests {} took {:.1} s",
+        plan.seed, plan.kind, plan.from, plan.services, plan.old_replicas, plan.new_replicas, plan.operators, plan.overlapping, plan.busy.unwrap_or_default(),
         report.happened.join(", "), phases.join(", "), report.requests, report.took.as_secs_f64(),
     )
 }

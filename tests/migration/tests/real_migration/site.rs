@@ -39,14 +39,20 @@ impl Site {
         Api::all(self.client.clone())
     }
 
-    /// The nodes of the machines. The first is this machine, on which everything runs, so that the names in Leases are as in a cluster.
-    pub(crate) async fn add_nodes(&self, cloud: &Cloud, first: &str) -> anyhow::Result<()> {
-        let nodes: Api<Node> = Api::all(self.client.clone());
+    /// The nodes of the machines, the first so many of the control plane. The very first is this machine, on which everything runs, so
+    /// that the names in Leases are as in a cluster. `writer` is who has written their addresses.
+    pub(crate) async fn add_nodes(
+        &self,
+        cloud: &Cloud,
+        first: &str,
+        control_plane: usize,
+        writer: &str,
+    ) -> anyhow::Result<()> {
+        let nodes = self.nodes();
         for (place, machine) in cloud.machines().await?.into_iter().enumerate() {
-            let (name, labels) = match place {
-                0 => (first.to_owned(), json!({ "node-role.kubernetes.io/control-plane": "" })),
-                _ => (format!("worker-{place}"), json!({})),
-            };
+            let name = node_name(first, place);
+            let role = json!({ "node-role.kubernetes.io/control-plane": "" });
+            let labels = if place < control_plane { role } else { json!({}) };
             let node = json!({
                 "metadata": { "name": name, "labels": labels },
                 "spec": { "providerID": format!("openstack:///{}", machine.id) },
@@ -58,10 +64,21 @@ impl Site {
                 ],
                 "conditions": [{ "type": "Ready", "status": "True" }],
             } });
-            // As who initialises nodes does.
-            let by = PatchParams { field_manager: Some(OLD.to_owned()), ..PatchParams::default() };
+            let by = PatchParams { field_manager: Some(writer.to_owned()), ..PatchParams::default() };
             nodes.patch_status(&name, &by, &Patch::Merge(status)).await?;
         }
+        Ok(())
+    }
+
+    fn nodes(&self) -> Api<Node> {
+        Api::all(self.client.clone())
+    }
+
+    /// A person starts the kubelet of a node with another `--cloud-provider`, and says so.
+    pub(crate) async fn declare_kubelet(&self, name: &str, provider: &str) -> anyhow::Result<()> {
+        let said = json!({ "bowline.dev/kubelet-cloud-provider": provider });
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": said } }));
+        self.nodes().patch(name, &PatchParams::default(), &patch).await?;
         Ok(())
     }
 
@@ -214,6 +231,11 @@ impl Site {
         maps.delete_collection(&DeleteParams::default(), &ListParams::default().labels("bowline.dev/managed-by")).await?;
         Ok(())
     }
+}
+
+/// What the nodes are called.
+pub(crate) fn node_name(first: &str, place: usize) -> String {
+    if place == 0 { first.to_owned() } else { format!("worker-{place}") }
 }
 
 fn wants_balancer(service: &Service) -> bool {
