@@ -86,7 +86,8 @@ impl ShadowController {
         let labels = json!({"app.kubernetes.io/managed-by": "bowline"});
         let content = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": name, "namespace": namespace, "labels": labels}, "data": {REPORT_KEY: text}});
-        let written = context.writer.apply_own::<ConfigMap>(Some(namespace), name, FIELD_MANAGER, content).await;
+        let written =
+            context.writer.apply_own::<ConfigMap>(Some(namespace), name, FIELD_MANAGER, content).await;
         written.map(drop).map_err(|error| failed(&error))
     }
 

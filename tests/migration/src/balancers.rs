@@ -35,7 +35,11 @@ pub fn removed(requests: &[Request], kept: &BTreeSet<String>) -> Vec<String> {
         let is_balancer = request.path.ends_with(&format!("{BALANCERS}/{id}"));
         request.method == "DELETE" && request.is_done() && is_balancer && kept.contains(id)
     };
-    requests.iter().filter(is_of_kept).map(|request| format!("a load balancer was removed: {request}")).collect()
+    requests
+        .iter()
+        .filter(is_of_kept)
+        .map(|request| format!("a load balancer was removed: {request}"))
+        .collect()
 }
 
 /// A load balancer, as a Service has it.
@@ -101,7 +105,8 @@ mod tests {
 
     #[test]
     fn another_id_another_address_and_nothing_are_differences() {
-        let served = |id: &str, address: &str| Served { id: id.to_owned(), addresses: vec![address.to_owned()] };
+        let served =
+            |id: &str, address: &str| Served { id: id.to_owned(), addresses: vec![address.to_owned()] };
         let of = |all: &[(&str, Served)]| -> BTreeMap<String, Served> {
             all.iter().map(|(name, served)| ((*name).to_owned(), served.clone())).collect()
         };

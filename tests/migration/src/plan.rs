@@ -128,7 +128,8 @@ impl Plan {
         let mut plan = Self {
             seed,
             kind,
-            from: if rng.random_bool(0.25) { in_tree } else { From::Manager },
+            // Only the name of a manager is in the names of load balancers.
+            from: if rng.random_bool(0.25) && kind != Kind::WrongName { in_tree } else { From::Manager },
             services: rng.random_range(3..=6),
             old_replicas: rng.random_range(1..=2),
             new_replicas: rng.random_range(1..=2),

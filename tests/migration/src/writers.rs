@@ -20,8 +20,7 @@ pub fn two_writers(requests: &[Request], goes_back: bool) -> Vec<String> {
         }
     }
     let sides = sides(requests);
-    let most: &[Side] =
-        if goes_back { &[Side::Old, Side::New, Side::Old] } else { &[Side::Old, Side::New] };
+    let most: &[Side] = if goes_back { &[Side::Old, Side::New, Side::Old] } else { &[Side::Old, Side::New] };
     if !is_part(&sides, most) {
         found.push(format!("the managers wrote in the order {sides:?}; wanted no more than {most:?}"));
     }

@@ -248,6 +248,12 @@ pub(super) fn is_new(case: &Case<'_>, finding: &ShadowFinding) -> bool {
     finding.would == WouldDo::Create && has_none && !was_there
 }
 
+/// Whether a load balancer would be removed because a person deletes its Service: that is not the hand-over's doing, either.
+pub(super) fn is_leaving(case: &Case<'_>, finding: &ShadowFinding) -> bool {
+    let is_deleted = case.observed.service(&finding.service).is_none_or(|service| service.deleting);
+    finding.would == WouldDo::Delete && is_deleted
+}
+
 /// Findings for people, the first few.
 pub(super) fn list(found: &[&ShadowFinding]) -> String {
     let first = found

@@ -15,7 +15,9 @@ use hyper_util::server::conn::auto;
 use migration_tests::request::{self, Writer};
 use serde_json::{Value, json};
 use sim_openstack::identity::{Project, User};
-use sim_openstack::{Account, Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, World, seed};
+use sim_openstack::{
+    Account, Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, World, seed,
+};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};

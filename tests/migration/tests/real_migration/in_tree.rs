@@ -159,9 +159,13 @@ impl Work {
     /// Follows a step, if it says what is to be set where.
     async fn follow(&self, step: &Value) -> anyhow::Result<()> {
         let what = step["what"].as_str().unwrap_or_default();
-        let wanted = [INSIDE, EXTERNAL].into_iter().find(|provider| what.contains(&format!("--cloud-provider={provider}")));
+        let wanted = [INSIDE, EXTERNAL]
+            .into_iter()
+            .find(|provider| what.contains(&format!("--cloud-provider={provider}")));
         match wanted {
-            Some(provider) if what.starts_with("start kube-controller-manager") => self.set_managers(provider).await,
+            Some(provider) if what.starts_with("start kube-controller-manager") => {
+                self.set_managers(provider).await
+            }
             Some(provider) if what.starts_with("start kubelet") => {
                 for place in 0..self.nodes {
                     sleep(STEP / 4).await;

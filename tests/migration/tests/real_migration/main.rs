@@ -5,7 +5,10 @@
 //! `BOWLINE_MIGRATION_RUNS` is how many runs there are, `BOWLINE_MIGRATION_JOBS` on how many clusters at once, `BOWLINE_SEED` the
 //! seed of the first. Needs `cargo xtask kubernetes`, and `bowline` built.
 
-#![expect(clippy::indexing_slicing, reason = "an answer without what is looked for fails the test, as it should")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "an answer without what is looked for fails the test, as it should"
+)]
 
 mod agent;
 mod cloud;
@@ -31,7 +34,8 @@ const RUNS: u64 = 4;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_never_has_two_writers_and_never_a_second_load_balancer() -> anyhow::Result<()> {
-    let (runs, jobs) = (number("BOWLINE_MIGRATION_RUNS")?.unwrap_or(RUNS), number("BOWLINE_MIGRATION_JOBS")?.unwrap_or(1));
+    let (runs, jobs) =
+        (number("BOWLINE_MIGRATION_RUNS")?.unwrap_or(RUNS), number("BOWLINE_MIGRATION_JOBS")?.unwrap_or(1));
     let first = number("BOWLINE_SEED")?.unwrap_or_else(|| rand::rng().random_range(0..1_000_000_000));
     println!("{runs} runs from seed {first}: repeat with BOWLINE_SEED={first} BOWLINE_MIGRATION_RUNS={runs}");
     let done = try_join_all((0..jobs).map(|job| work(job, jobs, first, runs))).await?;
@@ -67,7 +71,10 @@ async fn work(job: u64, jobs: u64, first: u64, runs: u64) -> anyhow::Result<Vec<
         println!("{}", run::line(&plan, &report));
         let failed = (!report.problems.is_empty()).then(|| {
             let problems = report.problems.join("\n  ");
-            format!("BOWLINE_SEED={seed} BOWLINE_MIGRATION_RUNS=1 (logs of run-{number} in {}):\n  {problems}", stage.folder().display())
+            format!(
+                "BOWLINE_SEED={seed} BOWLINE_MIGRATION_RUNS=1 (logs of run-{number} in {}):\n  {problems}",
+                stage.folder().display()
+            )
         });
         if let Some(failed) = &failed {
             println!("{failed}");

@@ -24,6 +24,8 @@ const SERVERS: usize = 3;
 const LAST_INSIDE: u32 = 25;
 /// How long a migration may take with all that happens.
 const PATIENCE: Duration = Duration::from_secs(150);
+/// How long it may take until all Services are served.
+const SERVICE: Duration = Duration::from_secs(60);
 /// An end is one when it has lasted so long; a block may still go by itself.
 const LASTS: Duration = Duration::from_millis(1500);
 const BLOCK_LASTS: Duration = Duration::from_secs(5);
@@ -81,7 +83,7 @@ pub(crate) async fn run(stage: &Stage, plan: &Plan, name: &str) -> anyhow::Resul
         }
     };
     let agent = Agent::start(stage, &node, name, plan.overlapping);
-    let before = site.until_served(&cloud).await.context("the manager that was there")?;
+    let before = site.until_served(&cloud, SERVICE).await.context("the manager that was there")?;
     let kept = before.iter().map(|(name, served)| (name.clone(), served.addresses.clone())).collect();
     let watch = Watch::start(&stage.client, kept, began);
     let (cluster, account) = match plan.kind {
@@ -92,7 +94,19 @@ pub(crate) async fn run(stage: &Stage, plan: &Plan, name: &str) -> anyhow::Resul
     site.add_conf("new-cloud-config", &cloud.conf(account)).await?;
     site.add_resource(cluster, plan.new_replicas).await?;
     let operators = Operators::start(stage, plan.operators, name, minor)?;
-    let mut run = Run { plan, site, cloud, agent, inside, operators, watch, before, began, happened: Vec::new(), made: 0 };
+    let mut run = Run {
+        plan,
+        site,
+        cloud,
+        agent,
+        inside,
+        operators,
+        watch,
+        before,
+        began,
+        happened: Vec::new(),
+        made: 0,
+    };
     let report = run.to_its_end().await;
     run.agent.clear().await;
     report
@@ -113,7 +127,8 @@ impl Run<'_> {
             }
             let furthest = self.watch.furthest();
             if due.is_none()
-                && let Some(place) = rest.iter().position(|each| furthest.is_some_and(|seen| seen >= each.phase))
+                && let Some(place) =
+                    rest.iter().position(|each| furthest.is_some_and(|seen| seen >= each.phase))
             {
                 let next = rest.remove(place);
                 due = Some((Instant::now() + next.after, next));
@@ -231,8 +246,8 @@ impl Run<'_> {
         }
         // Whoever has the cluster now does what was asked for; a block may keep new ones from being served.
         let after = match phase {
-            "Steady" | "Previous" => self.site.until_served(&self.cloud).await,
-            _ => self.site.until_served(&self.cloud).await.or_else(|_| Ok(self.before.clone())),
+            "Steady" | "Previous" => self.site.until_served(&self.cloud, SERVICE).await,
+            _ => self.site.until_served(&self.cloud, LASTS).await.or_else(|_| Ok(self.before.clone())),
         };
         match after {
             Ok(after) => found.extend(differences(&self.before, &after)),
@@ -246,7 +261,9 @@ impl Run<'_> {
         if self.plan.must_block() && requests.iter().any(|request| request.writer.side == Side::New) {
             found.push("ours wrote although it must not begin".to_owned());
         }
-        found.extend(self.cloud.strange().into_iter().map(|text| format!("a writer that is not known: {text}")));
+        found.extend(
+            self.cloud.strange().into_iter().map(|text| format!("a writer that is not known: {text}")),
+        );
         found.extend(self.watch.problems());
         Ok(found)
     }
@@ -263,15 +280,30 @@ pub(crate) fn line(plan: &Plan, report: &Report) -> String {
         .iter()
         .map(|seen| format!("{} {:.1}{}", seen.phase, seen.at.as_secs_f64(), told(seen)))
         .collect();
-    let crashes = report.happened.iter().filter(|text| text.starts_with("Crash") || text.starts_with("End")).count();
-    let end = report.end.as_ref().map_or_else(|| "none".to_owned(), |seen| match seen.phase.as_str() {
-        "Blocked" => format!("Blocked ({})", seen.messages[1]),
-        phase => phase.to_owned(),
-    });
+    let crashes =
+        report.happened.iter().filter(|text| text.starts_with("Crash") || text.starts_with("End")).count();
+    let end = report.end.as_ref().map_or_else(
+        || "none".to_owned(),
+        |seen| match seen.phase.as_str() {
+            "Blocked" => format!("Blocked ({})", seen.messages[1]),
+            phase => phase.to_owned(),
+        },
+    );
     let verdict = if report.problems.is_empty() { "ok" } else { "FAILED" };
     format!(
         "{verdict} seed {} {} from {:?} services {} replicas {}>{} operators {} overlapping {} busy {:?} crashes {crashes} [{}] phases [{}] end {end} requests {} took {:.1} s",
-        plan.seed, plan.kind, plan.from, plan.services, plan.old_replicas, plan.new_replicas, plan.operators, plan.overlapping, plan.busy.unwrap_or_default(),
-        report.happened.join(", "), phases.join(", "), report.requests, report.took.as_secs_f64(),
+        plan.seed,
+        plan.kind,
+        plan.from,
+        plan.services,
+        plan.old_replicas,
+        plan.new_replicas,
+        plan.operators,
+        plan.overlapping,
+        plan.busy.unwrap_or_default(),
+        report.happened.join(", "),
+        phases.join(", "),
+        report.requests,
+        report.took.as_secs_f64(),
     )
 }

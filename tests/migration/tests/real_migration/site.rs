@@ -22,7 +22,6 @@ use crate::stage::{SYSTEM, until};
 
 /// The name of the cluster, as the manager that was there has it.
 pub(crate) const CLUSTER: &str = "held";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The cluster of a run.
 pub(crate) struct Site {
@@ -135,7 +134,8 @@ impl Site {
 
     /// Another value for something of a Service that is one request to the cloud.
     pub(crate) async fn touch_service(&self, name: &str, seconds: u32) -> anyhow::Result<()> {
-        let timeout = json!({ "loadbalancer.openstack.org/timeout-client-data": (seconds * 1000).to_string() });
+        let timeout =
+            json!({ "loadbalancer.openstack.org/timeout-client-data": (seconds * 1000).to_string() });
         let patch = Patch::Merge(json!({ "metadata": { "annotations": timeout } }));
         self.services().patch(name, &PatchParams::default(), &patch).await?;
         Ok(())
@@ -179,9 +179,13 @@ impl Site {
     }
 
     /// Waits until all Services, and no others, have load balancers and addresses; which.
-    pub(crate) async fn until_served(&self, cloud: &Cloud) -> anyhow::Result<BTreeMap<String, Served>> {
+    pub(crate) async fn until_served(
+        &self,
+        cloud: &Cloud,
+        patience: Duration,
+    ) -> anyhow::Result<BTreeMap<String, Served>> {
         let mut last = String::new();
-        let seen = until("all Services are served", PATIENCE, async || {
+        let seen = until("all Services are served", patience, async || {
             let (found, why) = self.served(cloud).await?;
             last = why;
             Ok(last.is_empty().then_some(found))
@@ -208,7 +212,9 @@ impl Site {
                 Some(id) if !addresses.is_empty() && !is_going => {
                     found.insert(name, Served { id: (*id).clone(), addresses });
                 }
-                _ => missing.push(format!("Service {name}: load balancers {ids:?}, addresses {addresses:?}, going {is_going}")),
+                _ => missing.push(format!(
+                    "Service {name}: load balancers {ids:?}, addresses {addresses:?}, going {is_going}"
+                )),
             }
         }
         if balancers.len() != services.len() {
@@ -228,7 +234,11 @@ impl Site {
         clear::<Service>(Api::namespaced(self.client.clone(), "default")).await?;
         clear::<Node>(Api::all(self.client.clone())).await?;
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), SYSTEM);
-        maps.delete_collection(&DeleteParams::default(), &ListParams::default().labels("bowline.dev/managed-by")).await?;
+        maps.delete_collection(
+            &DeleteParams::default(),
+            &ListParams::default().labels("bowline.dev/managed-by"),
+        )
+        .await?;
         Ok(())
     }
 }

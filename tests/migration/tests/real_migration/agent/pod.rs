@@ -164,7 +164,9 @@ impl AgentPod {
         let status = json!({ "status": {
             "phase": "Running", "startTime": Timestamp::now(), "conditions": [{ "type": "Ready", "status": ready }],
         } });
-        forgiving(launcher.pods.patch_status(&self.name, &PatchParams::default(), &Patch::Merge(status)).await)
+        forgiving(
+            launcher.pods.patch_status(&self.name, &PatchParams::default(), &Patch::Merge(status)).await,
+        )
     }
 
     /// Begins to end it.
@@ -174,7 +176,9 @@ impl AgentPod {
         }
         self.asked_to_end = Some(Instant::now());
         self.ready = false;
-        forgiving(launcher.pods.delete(&self.name, &DeleteParams::default().grace_period(GRACE_SECONDS)).await)?;
+        forgiving(
+            launcher.pods.delete(&self.name, &DeleteParams::default().grace_period(GRACE_SECONDS)).await,
+        )?;
         self.tell(launcher).await?;
         self.end_process(false)
     }
