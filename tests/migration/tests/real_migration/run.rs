@@ -28,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(150);
 const SERVICE: Duration = Duration::from_secs(60);
 /// An end is one when it has lasted so long; a block may still go by itself.
 const LASTS: Duration = Duration::from_millis(1500);
+const SETTLES: Duration = Duration::from_secs(5);
 const BLOCK_LASTS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_secs(6);
@@ -55,6 +56,7 @@ struct Run<'a> {
     before: BTreeMap<String, Served>,
     began: Instant,
     happened: Vec<String>,
+    last: Option<Instant>,
     made: usize,
 }
 
@@ -105,15 +107,16 @@ pub(crate) async fn run(stage: &Stage, plan: &Plan, name: &str) -> anyhow::Resul
         before,
         began,
         happened: Vec::new(),
+        last: None,
         made: 0,
     };
-    let report = run.to_its_end().await;
+    let report = run.finish().await;
     run.agent.clear().await;
     report
 }
 
 impl Run<'_> {
-    async fn to_its_end(&mut self) -> anyhow::Result<Report> {
+    async fn finish(&mut self) -> anyhow::Result<Report> {
         let mut rest: Vec<Happening> = self.plan.happenings.clone();
         let mut due: Option<(Instant, Happening)> = None;
         let deadline = Instant::now() + PATIENCE;
@@ -174,6 +177,10 @@ impl Run<'_> {
     fn ended(&self) -> Option<Seen> {
         let seen = self.watch.phase()?;
         let lasted = self.began.elapsed().saturating_sub(seen.at);
+        // Whoever was ended has to come back and look before the end counts.
+        if self.last.is_some_and(|last| last.elapsed() < SETTLES) {
+            return None;
+        }
         let wanted = match seen.phase.as_str() {
             "Steady" if !self.asked_back() => LASTS,
             "Previous" => LASTS,
@@ -208,6 +215,7 @@ impl Run<'_> {
         }
         let nobody = if done { "" } else { " (nobody)" };
         self.happened.push(format!("{event}@{phase}{nobody}"));
+        self.last = done.then(Instant::now);
         Ok(())
     }
 

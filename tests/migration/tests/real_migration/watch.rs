@@ -17,6 +17,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::site::addresses;
 
+/// In place of a phase, when somebody took the status away.
+const LOST: &str = "lost";
+
 /// A phase that was seen.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
@@ -112,8 +115,11 @@ where
 impl Sight {
     fn phase(&mut self, resource: &CloudControllerManager, at: Duration) {
         let status = resource.status.clone().unwrap_or_default();
-        let Some(migration) = status.migration else { return };
-        let (phase, message) = (migration.phase.to_string(), status.message.unwrap_or_default());
+        let phase = status.migration.map_or_else(|| LOST.to_owned(), |migration| migration.phase.to_string());
+        let message = status.message.unwrap_or_default();
+        if phase == LOST && self.phases.is_empty() {
+            return;
+        }
         match self.phases.last_mut() {
             Some(last) if last.phase == phase => last.messages[1] = message,
             _ => self.phases.push(Seen { phase, at, messages: [message.clone(), message] }),
