@@ -19,6 +19,7 @@ mod run;
 mod site;
 mod stage;
 mod watch;
+mod watchdog;
 
 use std::collections::BTreeMap;
 

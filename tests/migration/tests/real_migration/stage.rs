@@ -12,6 +12,8 @@ use kube::api::{ListParams, ObjectMeta, PostParams};
 use kube::{Api, Client, CustomResourceExt, ResourceExt};
 use tokio::time::{Instant, sleep};
 
+use crate::watchdog::Watchdog;
+
 /// The namespace of managers and their Lease.
 pub(crate) const SYSTEM: &str = "kube-system";
 /// The operator's.
@@ -22,6 +24,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A cluster.
 pub(crate) struct Stage {
+    _watchdog: Watchdog,
     cluster: Cluster,
     pub(crate) client: Client,
     pub(crate) kubeconfig: PathBuf,
@@ -40,7 +43,8 @@ impl Stage {
         let cluster = Cluster::start().await?;
         let client = cluster.client(&Identity::Admin).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::Admin).await?;
-        let stage = Self { cluster, client, kubeconfig, bowline, occm };
+        let _watchdog = Watchdog::of(cluster.folder())?;
+        let stage = Self { _watchdog, cluster, client, kubeconfig, bowline, occm };
         let metadata = |name: &str| ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
         let namespace = Namespace { metadata: metadata(OPERATOR_NAMESPACE), ..Namespace::default() };
         Api::all(stage.client.clone()).create(&PostParams::default(), &namespace).await?;
