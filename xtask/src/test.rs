@@ -9,8 +9,10 @@ use crate::{deny, e2e, generated, kubernetes, lint, openstack_client, sample};
 /// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
 const REAL_TIER: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
-    bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,bowline-operator/real-apiserver,sample-cloud/real-apiserver,\
-    framework-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,sim-openstack/real-openstack-cli";
+    bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
+    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
+    migration-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
+    sim-openstack/real-openstack-cli";
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {

@@ -33,8 +33,13 @@ const FIELD_MANAGER: &str = "bowline-shadow";
 /// Changes are looked for this often: two numbers are compared.
 const CHANGE_LOOK: Duration = Duration::from_secs(1);
 
-/// Between two looks at the cloud at least this lies, whatever changes: each lists all load balancers.
+/// Between two looks at the cloud at least this lies, whatever changes: each lists all load balancers. Who asks for a shorter period
+/// gets it.
 const APART: Duration = Duration::from_secs(10);
+
+/// So long nothing is reported while the cloud is not known: who has only just begun has not logged in yet. Above all, one that leads
+/// for a moment while pods are exchanged must not put its ignorance in place of what its predecessor knew.
+const FIRST: Duration = Duration::from_secs(5);
 
 /// How the shadow behaves.
 #[derive(Debug, Clone)]
@@ -89,17 +94,22 @@ impl ShadowController {
     async fn report_forever(&self, context: &ControllerContext) -> Result<(), Stopped> {
         let nodes = SharedNodes::new(context.nodes.clone());
         let started_at = context.clock.now();
-        let mut clean = None;
+        let (mut clean, started) = (None, Instant::now());
         loop {
             let (began, seen) = (Instant::now(), epochs(context));
             let report = self.look(context, &nodes, started_at).await;
+            if !report.knows_the_cloud() && started.elapsed() < FIRST {
+                sleep(FIRST / 10).await;
+                continue;
+            }
             self.publish(context, &report).await?;
             if clean.replace(report.is_clean()) != Some(report.is_clean()) {
                 info!(clean = report.is_clean(), services = ?report.services, "reported what would be done");
             } else {
                 debug!(services = ?report.services, "reported what would be done");
             }
-            let period = if report.knows_the_cloud() { self.options.period } else { APART };
+            let soon = APART.min(self.options.period);
+            let period = if report.knows_the_cloud() { self.options.period } else { soon };
             until_something_changes(context, began, seen, period).await;
         }
     }
@@ -123,9 +133,9 @@ async fn until_something_changes(
     seen: [u64; 2],
     period: Duration,
 ) {
-    sleep(APART).await;
+    sleep(APART.min(period)).await;
     while epochs(context) == seen && began.elapsed() < period {
-        sleep(CHANGE_LOOK).await;
+        sleep(CHANGE_LOOK.min(period)).await;
     }
 }
 

@@ -28,14 +28,14 @@ enum Command {
         #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Removes what a cluster that is no more left in the cloud, by the tags on it.
-    Cleanup(cleanup::Arguments),
     /// Installs, migrates and removes cloud-controller-managers, and prepares clusters for them.
     #[command(subcommand)]
     Operator(bowline_operator::command::Command),
     /// Tells how far a cluster is on its way to another cloud-controller-manager.
     #[command(subcommand)]
     Migrate(bowline_operator::command::migrate::Command),
+    /// Removes what a cluster that is no more left in the cloud, by the tags on it.
+    Cleanup(cleanup::Arguments),
     /// Serves a Kubernetes API or an OpenStack that exists in memory only.
     #[command(subcommand)]
     Sim(Sim),
@@ -58,9 +58,9 @@ fn main() -> ExitCode {
     }
     match Bowline::parse().command {
         Command::Ccm { arguments } => ccm::run("bowline ccm", &arguments),
-        Command::Cleanup(arguments) => clean_up(arguments),
         Command::Operator(command) => bowline_operator::command::execute(command),
         Command::Migrate(command) => bowline_operator::command::migrate::execute(command),
+        Command::Cleanup(arguments) => clean_up(arguments),
         Command::Sim(sim) => simulate(sim),
     }
 }

@@ -11,6 +11,7 @@ use bowline_manager::logging::{self, LogFormat, LoggingOptions};
 use bowline_manager::signals::Signals;
 use clap::Args;
 
+use crate::migration::Timings;
 use crate::operate::{self, Election, Options};
 
 /// How long threads that block may take at the very end.
@@ -67,6 +68,24 @@ pub struct Arguments {
     /// When something that is waited for is looked at again
     #[arg(long, default_value = "5s", value_parser = duration, hide = true)]
     pub look_period: Duration,
+    /// How long a phase may take, for what the operator can do itself
+    #[arg(long, default_value = "10m", value_parser = duration, hide = true)]
+    pub phase_timeout: Duration,
+    /// How long a node may stay uninitialised after the operator tainted it
+    #[arg(long, default_value = "10m", value_parser = duration, hide = true)]
+    pub node_timeout: Duration,
+    /// The period in which addresses of nodes are refreshed by the manager
+    #[arg(long, default_value = "5m", value_parser = duration, hide = true)]
+    pub address_refresh: Duration,
+    /// How old a report of the manager may be
+    #[arg(long, default_value = "3m", value_parser = duration, hide = true)]
+    pub report_age: Duration,
+    /// When a migration that waits for nothing is looked at again
+    #[arg(long, default_value = "1m", value_parser = duration, hide = true)]
+    pub rest_period: Duration,
+    /// The minor version that is taken for that of the cluster, in place of what the API server says
+    #[arg(long, hide = true)]
+    pub assume_minor: Option<u32>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -104,7 +123,15 @@ impl Arguments {
                 .unwrap_or_else(|| version.to_owned()),
             image: self.image.or_else(|| variable("OPERATOR_IMAGE")),
             resync: self.resync_period,
-            look: self.look_period,
+            assume_minor: self.assume_minor,
+            timings: Timings {
+                phase: self.phase_timeout,
+                node: self.node_timeout,
+                address_refresh: self.address_refresh,
+                report_age: self.report_age,
+                look: self.look_period,
+                rest: self.rest_period,
+            },
             managed_namespace: self.managed_namespace,
             images_file: self.images_json,
             system_ca_file: self.trusted_ca_file,

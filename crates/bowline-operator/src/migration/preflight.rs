@@ -7,7 +7,11 @@ use super::evidence::{Answer, ShadowFacts, ShadowFinding, WouldDo};
 use super::mode::ManagerMode;
 use super::reason::Reason;
 use super::writers::{heeds_lease, lease_of, others};
-use crate::api::{Manager, MigrationKind};
+use crate::api::{Manager, MigrationKind, PlatformName};
+use crate::flags::value_of;
+
+/// `--cluster-name` of a manager that is not told one.
+const DEFAULT_NAME: &str = "kubernetes";
 
 /// One question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,8 +159,26 @@ fn cluster_name(case: &Case<'_>) -> Answer {
         Some(first) if first != wanted => Answer::Fail(format!(
             "clusterName is {wanted:?}, but the load balancers of this cluster were made as {first:?}; set it back"
         )),
-        _ => case.observed.preflight.cluster_name.clone(),
+        _ => named_by_previous(case).unwrap_or_else(|| case.observed.preflight.cluster_name.clone()),
     }
+}
+
+/// The name that the previous manager of OpenStack was told is in the names of the load balancers that it made.
+fn named_by_previous(case: &Case<'_>) -> Option<Answer> {
+    if case.spec.platform != PlatformName::OpenStack {
+        return None;
+    }
+    let wanted = &case.spec.cluster_name;
+    let mut names = case.observed.managers.iter().filter(|manager| manager.desired > 0).map(|manager| {
+        let told = value_of(&manager.arguments, "cluster-name").filter(|name: &String| !name.is_empty());
+        (manager, told.unwrap_or_else(|| DEFAULT_NAME.to_owned()))
+    });
+    // A variable stands for what cannot be seen here.
+    let (manager, name) = names.find(|(_, name)| name != wanted && !name.starts_with("$("))?;
+    Some(Answer::Fail(format!(
+        "clusterName is {wanted:?}, but {} runs with --cluster-name={name}, by which its load balancers are named; make a new object with clusterName: {name}",
+        manager.workload.key()
+    )))
 }
 
 /// The previous manager must wait for the Lease that ours takes, or there is nothing between the two.
@@ -224,6 +246,12 @@ pub(super) fn is_new(case: &Case<'_>, finding: &ShadowFinding) -> bool {
         .service(&finding.service)
         .is_some_and(|service| service.ingress.is_empty() && service.load_balancer_id.is_none());
     finding.would == WouldDo::Create && has_none && !was_there
+}
+
+/// Whether a load balancer would be removed because a person deletes its Service: that is not the hand-over's doing, either.
+pub(super) fn is_leaving(case: &Case<'_>, finding: &ShadowFinding) -> bool {
+    let is_deleted = case.observed.service(&finding.service).is_none_or(|service| service.deleting);
+    finding.would == WouldDo::Delete && is_deleted
 }
 
 /// Findings for people, the first few.

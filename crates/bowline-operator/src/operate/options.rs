@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use bowline_manager::logging::LoggingOptions;
 
+use crate::migration::Timings;
+
 /// What the operator is told.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -27,8 +29,10 @@ pub struct Options {
     pub image: Option<String>,
     /// When everything is looked at again although nothing has happened.
     pub resync: Duration,
-    /// When something that is waited for is looked at again.
-    pub look: Duration,
+    /// How long is waited for what.
+    pub timings: Timings,
+    /// The minor version that is taken for that of the cluster; without it, what the API server says.
+    pub assume_minor: Option<u32>,
     /// OpenShift: where its managers are.
     pub managed_namespace: String,
     /// OpenShift: the file with the images.

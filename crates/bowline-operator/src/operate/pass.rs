@@ -54,6 +54,7 @@ pub struct Operator {
     pub(super) image: Option<String>,
     pub(super) resync: Duration,
     pub(super) timings: Timings,
+    pub(super) assume_minor: Option<u32>,
     pub(super) openshift: Option<OpenShift>,
     pub(super) failures: Mutex<BTreeMap<String, FailureWindow>>,
 }
@@ -203,7 +204,7 @@ impl Operator {
         if let Some(problem) = rival(resource, &all.items) {
             return Err(problem);
         }
-        let cluster = look_at_cluster(&self.client).await.map_err(Problem::read("the cluster's version"))?;
+        let cluster = self.look_at_cluster().await?;
         let (inputs, problem) = self.inputs(resource).await?;
         let config = inputs.as_ref().and_then(|inputs| inputs.config.clone());
         let observed = self.observe(resource, &cluster, config.as_ref(), problem.as_ref()).await;
@@ -236,6 +237,14 @@ impl Operator {
         work.config_hash = inputs.config.map(|config| config.hash);
         work.workload = workload_of(&applied, &name).or(work.workload.take());
         Ok(())
+    }
+
+    /// The cluster as a whole.
+    pub(super) async fn look_at_cluster(&self) -> Result<ClusterLook, Problem> {
+        let look = look_at_cluster(&self.client).await;
+        let mut cluster = look.map_err(Problem::read("the cluster's version"))?;
+        cluster.facts.minor = self.assume_minor.unwrap_or(cluster.facts.minor);
+        Ok(cluster)
     }
 
     /// What the manager is given. Where the configuration is wrong, the last good one, and what is wrong.

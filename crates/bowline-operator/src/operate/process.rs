@@ -30,7 +30,6 @@ use uuid::Uuid;
 use super::watches::{Base, Watches};
 use super::{Key, Operator, OperatorMetrics, Options};
 use crate::apply::Applier;
-use crate::migration::Timings;
 use crate::observe::Gatherer;
 use crate::openshift::{OpenShift, Parts};
 
@@ -221,7 +220,8 @@ async fn lead(
         version: options.version.clone(),
         image: options.image.clone(),
         resync: options.resync,
-        timings: Timings { look: options.look, ..Timings::default() },
+        timings: options.timings,
+        assume_minor: options.assume_minor,
         openshift,
         failures: Mutex::default(),
     };

@@ -14,7 +14,6 @@ use super::{Operator, Problem};
 use crate::api::{CloudControllerManager, FINALIZER, OWNER_LABEL};
 use crate::apply::{ObjectId, Target, inventory_name};
 use crate::migration::{Uninstall, uninstall};
-use crate::observe::look_at_cluster;
 use crate::rollout::OperatorStatus;
 
 impl Operator {
@@ -33,7 +32,7 @@ impl Operator {
     }
 
     async fn try_remove(&self, resource: &CloudControllerManager) -> Result<Outcome, Problem> {
-        let cluster = look_at_cluster(&self.client).await.map_err(Problem::read("the cluster's version"))?;
+        let cluster = self.look_at_cluster().await?;
         let observed = self.observe(resource, &cluster, None, None).await;
         let status = resource.status.clone().unwrap_or_default();
         let verdict = uninstall(&self.case(resource, &status, &observed));

@@ -9,6 +9,7 @@ use bowline_manager::logging::LoggingOptions;
 use bowline_manager::signals::Signals;
 use bowline_operator::api::{CloudControllerManager, CloudControllerManagerStatus};
 use bowline_operator::install;
+use bowline_operator::migration::Timings;
 use bowline_operator::operate::{Election, Options, run};
 use bowline_testkit::apiserver::{Cluster, Identity};
 use jiff::Timestamp;
@@ -149,7 +150,8 @@ impl Stage {
             version: version.to_owned(),
             image: Some("example.org/bowline:1.0.0".to_owned()),
             resync,
-            look: Duration::from_millis(300),
+            timings: Timings { look: Duration::from_millis(300), ..Timings::default() },
+            assume_minor: None,
             managed_namespace: "openshift-cloud-controller-manager".to_owned(),
             images_file: self.cluster.folder().join("images.json"),
             system_ca_file: self.cluster.folder().join("system-ca.pem"),

@@ -1,7 +1,7 @@
 //! ServiceOnly: our manager takes over the load balancers that exist, and makes none that should be there already (I2).
 
-use super::super::evidence::{ShadowFacts, WouldDo};
-use super::super::preflight::{is_new, is_young, list, not_accepted};
+use super::super::evidence::{ShadowFacts, ShadowFinding, WouldDo};
+use super::super::preflight::{is_leaving, is_new, is_young, list, not_accepted};
 use super::super::{approval, fence, reason::Reason, snapshot};
 use super::{Draft, Outcome, View};
 use crate::api::Phase;
@@ -52,7 +52,7 @@ fn missing(view: &View<'_>) -> Result<Option<String>, Outcome> {
     let wrong: Vec<_> = not_accepted(view.case, report)
         .into_iter()
         .filter(|finding| {
-            !is_new(view.case, finding) && !matches!(finding.would, WouldDo::Wait | WouldDo::Unknown)
+            !is_asked_for(view, finding) && !matches!(finding.would, WouldDo::Wait | WouldDo::Unknown)
         })
         .collect();
     if !wrong.is_empty() {
@@ -69,11 +69,16 @@ fn is_adopting(view: &View<'_>, report: &ShadowFacts) -> bool {
     report.leader && report.mode == Some(ManagerMode::ServiceOnly) && is_young(view.case, report)
 }
 
+/// What a person has asked for since. It is done as soon as ours may do everything.
+fn is_asked_for(view: &View<'_>, finding: &ShadowFinding) -> bool {
+    is_new(view.case, finding) || is_leaving(view.case, finding)
+}
+
 /// Services that are not as they ask to be, and shall be before it goes on.
 fn unsettled(view: &View<'_>, report: &ShadowFacts) -> Option<String> {
     let accept = &view.case.spec.migration.accept;
     let may_stay = report.findings.iter().filter(|finding| {
-        finding.would == WouldDo::Refuse || is_new(view.case, finding) || accept.contains(&finding.service)
+        finding.would == WouldDo::Refuse || is_asked_for(view, finding) || accept.contains(&finding.service)
     });
     let open = report.services.saturating_sub(report.settled + may_stay.count());
     (open > 0).then(|| format!("{open} of {} Services are not settled yet", report.services))

@@ -150,6 +150,20 @@ fn every_reason_is_reached_and_says_what_to_do() {
 }
 
 #[test]
+fn what_goes_with_a_service_that_a_person_deletes_is_not_the_hand_overs_doing() {
+    let mut scene = Scene::relinquished(OtherManager, Phase::ServiceOnly, ManagerMode::ServiceOnly);
+    let name = scene.observed.services[0].key();
+    let finding =
+        ShadowFinding { service: name, would: WouldDo::Delete, held: true, message: "gone".to_owned() };
+    let report = scene.report();
+    report.findings = vec![finding];
+    (report.blocking, report.settled) = (1, report.services - 1);
+    assert_eq!(scene.blocked().0, "UnexpectedCreate", "a load balancer of a Service that stays");
+    scene.observed.services[0].deleting = true;
+    assert_eq!(scene.next().0, Phase::Nodes);
+}
+
+#[test]
 fn held_back_creates_block_without_stopping_what_is_served() {
     let mut scene = adoption();
     hand_over_changes(&mut scene);

@@ -98,6 +98,22 @@ fn another_cluster_name_than_at_first_fails() {
 }
 
 #[test]
+fn another_cluster_name_than_the_previous_managers_fails() {
+    let mut scene = scene();
+    let arguments = |scene: &mut Scene, told: &[&str]| {
+        scene.observed.managers[0].arguments = told.iter().map(|word| (*word).to_owned()).collect();
+    };
+    arguments(&mut scene, &["--cluster-name=held"]);
+    assert!(failed(&scene, "ClusterNameMatches").contains("--cluster-name=held"));
+    arguments(&mut scene, &[]);
+    assert!(failed(&scene, "ClusterNameMatches").contains("--cluster-name=kubernetes"), "its default");
+    arguments(&mut scene, &["--cluster-name=$(CLUSTER_NAME)"]);
+    assert!(!check(&scene, "ClusterNameMatches").holds_up(), "nobody can see what it is");
+    arguments(&mut scene, &["--cluster-name=test"]);
+    assert!(!check(&scene, "ClusterNameMatches").holds_up());
+}
+
+#[test]
 fn what_was_answered_outside_is_passed_on() {
     let mut scene = scene();
     let no = || Answer::Fail("no".to_owned());

@@ -220,7 +220,10 @@ pub(super) fn occm() -> ManagerWorkload {
         desired: 2,
         previous_replicas: None,
         pods: vec![pod("occm-1", "a", None), pod("occm-2", "b", None)],
-        arguments: vec!["/bin/openstack-cloud-controller-manager".to_owned()],
+        arguments: vec![
+            "/bin/openstack-cloud-controller-manager".to_owned(),
+            "--cluster-name=test".to_owned(),
+        ],
     }
 }
 

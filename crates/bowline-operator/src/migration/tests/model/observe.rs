@@ -134,7 +134,10 @@ impl World {
             desired: self.old.desired,
             previous_replicas: self.old.previous,
             pods: self.old.pods.iter().map(|pod| self.pod_facts(pod)).collect(),
-            arguments: vec!["openstack-cloud-controller-manager".to_owned()],
+            arguments: vec![
+                "openstack-cloud-controller-manager".to_owned(),
+                "--cluster-name=test".to_owned(),
+            ],
         }]
     }
 
