@@ -29,6 +29,10 @@ async fn glance(site: &Site<'_>) -> anyhow::Result<Option<Served>> {
     let web = serde_json::to_value(site.services.get("web").await?)?;
     let Some(balancer) = site.balancer_of("web").await? else { return Ok(None) };
     let Some(floating) = site.floating_ip_of(&balancer).await? else { return Ok(None) };
+    // The Service shows it a moment later.
+    if floating["floating_ip_address"].as_str() != address(&web) {
+        return Ok(None);
+    }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Ok(Some(Served {
         balancer: balancer_id(&web)?.to_owned(),
