@@ -2,6 +2,7 @@
 //! anew, for a picture that is late could show a writer to be gone that is only not heard of.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bowline_kube::informer::{Informer, InformerHealth};
@@ -59,13 +60,22 @@ pub struct Gatherer {
     services: Informer<ServiceFacts>,
     leases: Mutex<Unchanged<LeaseRecord>>,
     addresses: Mutex<Unchanged<Vec<String>>>,
+    /// Whether another manager had pods in the last look.
+    had_others: AtomicBool,
 }
 
 impl Gatherer {
     /// One that reads with `client`, and nodes and Services from these informers.
     #[must_use]
     pub fn new(client: Client, nodes: Informer<NodeFacts>, services: Informer<ServiceFacts>) -> Self {
-        Self { client, nodes, services, leases: Mutex::default(), addresses: Mutex::default() }
+        Self {
+            client,
+            nodes,
+            services,
+            leases: Mutex::default(),
+            addresses: Mutex::default(),
+            had_others: AtomicBool::default(),
+        }
     }
 
     /// All nodes, with for how long their addresses have been the same.
@@ -112,10 +122,11 @@ impl Gatherer {
         let control_plane = self.pods(Some("kube-system"), CONTROL_PLANE_PODS).await;
         let control_plane = taken("mirror pods in kube-system", control_plane, &mut observed.unread);
         observed.control_plane = control_plane.iter().filter_map(mirror_pod).collect();
-        let leases = self.leases(known.resource).await;
-        observed.leases = taken("leases of managers", leases, &mut observed.unread);
+        // Before the Leases: whoever renews one after this look is not among those that were gone in it.
         let managers = self.managers().await;
         observed.managers = taken("managers of others", managers, &mut observed.unread);
+        let leases = self.leases(known.resource, &observed.managers).await;
+        observed.leases = taken("leases of managers", leases, &mut observed.unread);
         match self.ours(known).await {
             Ok(ours) => observed.ours = ours,
             Err(error) => observed.unread.push(unread("our manager", &error)),
@@ -145,7 +156,13 @@ impl Gatherer {
         }
     }
 
-    async fn leases(&self, resource: &CloudControllerManager) -> Result<Vec<LeaseFacts>, kube::Error> {
+    /// The Leases. When the last pod of others has gone, what it renewed says nothing of who is left: on the host's network, the
+    /// name of a holder is that of its node, which may be that of our pod, too.
+    async fn leases(
+        &self,
+        resource: &CloudControllerManager,
+        managers: &[ManagerWorkload],
+    ) -> Result<Vec<LeaseFacts>, kube::Error> {
         let spec = &resource.spec;
         let mut places: BTreeSet<(&str, &str)> = BTreeSet::from(OTHER_LEASES);
         places.insert((&spec.lease_namespace, &spec.lease_name));
@@ -156,7 +173,14 @@ impl Gatherer {
         }
         let now = Instant::now();
         let mut watched = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(found.iter().map(|lease| lease_facts(lease, &mut watched, now)).collect())
+        let mut facts: Vec<LeaseFacts> =
+            found.iter().map(|lease| lease_facts(lease, &mut watched, now)).collect();
+        let has_others = managers.iter().any(|manager| manager.live().next().is_some());
+        if self.had_others.swap(has_others, Ordering::Relaxed) && !has_others {
+            watched.forget_changes();
+            facts.iter_mut().for_each(|lease| lease.seen_renewed = false);
+        }
+        Ok(facts)
     }
 
     async fn managers(&self) -> Result<Vec<ManagerWorkload>, kube::Error> {

@@ -260,3 +260,14 @@ fn the_api_server_is_where_kubeadm_was_told() {
     );
     assert_eq!(clusterwide::control_plane_endpoint(&kubeadm("api.example.org")), None);
 }
+
+#[test]
+fn a_change_that_was_forgotten_counts_only_when_it_comes_again() {
+    let (mut watched, start) = (Unchanged::default(), Instant::now());
+    let at = |seconds: u64| start + Duration::from_secs(seconds);
+    watched.note("lease", 1, at(0));
+    assert_eq!(watched.note("lease", 2, at(1)), (Duration::ZERO, true));
+    watched.forget_changes();
+    assert_eq!(watched.note("lease", 2, at(3)), (Duration::from_secs(2), false), "since when is still known");
+    assert_eq!(watched.note("lease", 3, at(4)), (Duration::ZERO, true));
+}

@@ -39,6 +39,11 @@ impl<V: PartialEq> Unchanged<V> {
         })
     }
 
+    /// Forgets that anything was seen to change; since when it is as it is stays known.
+    pub fn forget_changes(&mut self) {
+        self.seen.values_mut().for_each(|known| known.has_changed = false);
+    }
+
     /// Forgets what is no longer there.
     pub fn keep_only(&mut self, is_there: impl Fn(&str) -> bool) {
         self.seen.retain(|key, _| is_there(key));
