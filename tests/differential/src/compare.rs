@@ -102,7 +102,7 @@ fn headers(real: &Answer, own: &Answer, note: &mut Note<'_>) {
     }
 }
 
-/// Errors must say the same, but for identifiers that only they tell.
+/// Errors must say the same, but for identifiers that only they tell, and for the order in which a list of them comes from a database.
 fn words(expected: &Value, own: &Value, known: &dyn Fn(&str) -> bool, note: &mut Note<'_>) {
     if without_unknown(expected, known) != without_unknown(own, known) {
         note("body", expected.to_string(), own.to_string());
@@ -114,9 +114,20 @@ fn without_unknown(value: &Value, known: &dyn Fn(&str) -> bool) -> Value {
         Value::Object(members) => {
             members.iter().map(|(name, value)| (name.clone(), without_unknown(value, known))).collect()
         }
-        Value::String(text) => Value::String(without_identifiers(text, known)),
+        Value::String(text) => Value::String(in_order(&without_identifiers(text, known))),
         other => other.clone(),
     }
+}
+
+/// The text with the elements of the list that ends it, if there is one, in order.
+fn in_order(text: &str) -> String {
+    let Some((before, list)) = text.rsplit_once(": ") else { return text.to_owned() };
+    let mut elements: Vec<&str> = list.split(", ").collect();
+    if elements.iter().any(|element| element.contains(' ')) {
+        return text.to_owned();
+    }
+    elements.sort_unstable();
+    format!("{before}: {}", elements.join(", "))
 }
 
 /// Other answers must look the same: the same members with values of the same kinds.
