@@ -11,13 +11,13 @@ use self::shapes::Shape;
 use crate::conf::Conf;
 use crate::openstack::Api::{LoadBalancer, Network};
 use crate::patience::until;
-use crate::scenario::{On, Provider, Scenario, Stage, When};
+use crate::scenario::{On, Scenario, Stage, When};
 use crate::site::{Site, address, balancer_id, condition};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
     name: "takeover/by-hand",
     story: "what was made in OCCM's form with the openstack client is left as it is, and its Services get their status",
-    when: When::AlwaysWith(Provider::Ovn),
+    when: When::Asked,
     on: On::Both,
     run: |stage| Box::pin(by_hand(stage)),
 }];

@@ -141,7 +141,9 @@ async fn run(stage: &Stage<'_>, commands: &str) -> anyhow::Result<()> {
     drop(input);
     let output = child.wait_with_output().await?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success() && said.trim().is_empty(), "{commands}\n{said}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let is_well = output.status.success() && said.trim().is_empty();
+    ensure!(is_well, "{commands}\n{} {said}\n{shown}", output.status);
     Ok(())
 }
 
