@@ -12,8 +12,8 @@ use crate::run::{cargo, run};
 /// No scenario begins later than this after the cloud is up: a slow machine runs fewer of them.
 const MINUTES: &str = "14";
 
-/// How the runner says that this machine cannot run the cloud.
-const UNSUPPORTED: i32 = 3;
+/// How the runner says that this machine cannot run the cloud, and that it did not start.
+const WITHOUT_CLOUD: [i32; 2] = [3, 4];
 
 /// Builds what is needed and becomes the runner of scenarios: it is the one to be interrupted, and cleans up.
 pub(crate) fn e2e(arguments: &[OsString]) -> anyhow::Result<()> {
@@ -24,14 +24,15 @@ pub(crate) fn e2e(arguments: &[OsString]) -> anyhow::Result<()> {
 
 /// The part of the scenarios that has to hold always, within the time that it may take.
 ///
-/// Where no such cloud can run (another system, no right to install its packages) they are left out, and that is said.
+/// Where no such cloud can run (another system, no right to install its packages, a start that fails) they are left out, and that is
+/// said: what they judge is Bowline, not the machine. `cargo xtask cloud up` judges the cloud, and fails.
 pub(crate) fn always() -> anyhow::Result<()> {
     let mut runner = runner()?;
     let status = runner.args(["--minutes", MINUTES]).status().context("start the end-to-end scenarios")?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(UNSUPPORTED) => {
-            println!("      left out: this machine cannot run the cloud, see above");
+        Some(code) if WITHOUT_CLOUD.contains(&code) => {
+            println!("      LEFT OUT: no scenario was run, because the cloud does not run here; see above");
             Ok(())
         }
         _ => bail!("scenarios did not hold ({status}); their logs are in target/e2e"),

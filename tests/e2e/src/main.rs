@@ -3,7 +3,7 @@
 //! What it asserts, it asserts through the APIs of both; it knows nothing of how Bowline works inside. The cloud is started if it does
 //! not run, and ended with this program if it was started by it. `cargo xtask e2e` builds what is needed and calls this.
 //!
-//! Exit codes: 0 all scenarios held, 1 one did not, 3 this machine cannot run the cloud, 130 interrupted.
+//! Exit codes: 0 all scenarios held, 1 one did not, 3 this machine cannot run the cloud, 4 the cloud did not start, 130 interrupted.
 
 #![expect(
     clippy::indexing_slicing,
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use clap::Parser;
 use real_cloud::{Choices, Interrupt, Interrupted, Settings, Status, Unsupported, down, up};
 
@@ -78,8 +78,20 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
         ExitCode::from(3)
     } else if error.is::<Interrupted>() {
         ExitCode::from(130)
+    } else if error.is::<NotStarted>() {
+        ExitCode::from(4)
     } else {
         ExitCode::FAILURE
+    }
+}
+
+/// The cloud did not come up, and no scenario has begun.
+#[derive(Debug)]
+struct NotStarted;
+
+impl std::fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the cloud did not start")
     }
 }
 
@@ -95,6 +107,7 @@ fn perform(arguments: &Arguments) -> anyhow::Result<bool> {
     let (settings, interrupt) = (Settings::locate(), Interrupt::watch()?);
     let leave = arguments.leave_cloud || Status::of(&settings).is_up();
     let outcome = up(&settings, &arguments.choices, false, &interrupt)
+        .context(NotStarted)
         .and_then(|_| tokio::runtime::Runtime::new()?.block_on(run_all(arguments, &trials, &interrupt)));
     if !leave {
         down(&settings)?;
