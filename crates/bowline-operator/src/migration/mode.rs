@@ -14,11 +14,11 @@ pub enum ManagerMode {
     Shadow,
     /// It waits for the Lease, holds it, and does nothing (`--paused`).
     Paused,
-    /// It takes over load balancers and makes none that should be there already (`--controllers=service --adopt-only`).
+    /// It takes over load balancers and makes none that should be there already (`--adopt-only`).
     ServiceOnly,
-    /// Services and routes; no node is touched (`--controllers=service,route`).
+    /// All but the controllers that write nodes.
     WithoutNodes,
-    /// All but the controller that deletes nodes (`--controllers=*,-cloud-node-lifecycle`).
+    /// All but the controller that deletes nodes.
     WithoutLifecycle,
     /// What the object asks for.
     Full,
@@ -61,17 +61,6 @@ impl ManagerMode {
     #[must_use]
     pub fn deletes_nodes(self) -> bool {
         self == Self::Full
-    }
-
-    /// The controllers it runs, of those that the object asks for; `None` is: as the object says.
-    #[must_use]
-    pub fn controllers(self) -> Option<&'static str> {
-        match self {
-            Self::ServiceOnly => Some("service"),
-            Self::WithoutNodes => Some("service,route"),
-            Self::WithoutLifecycle => Some("*,-cloud-node-lifecycle"),
-            Self::Absent | Self::Shadow | Self::Paused | Self::Full => None,
-        }
     }
 
     /// Its name.

@@ -5,32 +5,10 @@ use serde_json::{Map, Value, json};
 
 use crate::api::MigrationKind;
 use crate::migration::{ManagerMode, OurWorkload};
-use crate::render::{self, Object};
+use crate::render::Object;
 
 /// The annotation of our workload with the version that it was made for.
 pub(crate) const VERSION: &str = "bowline.dev/version";
-
-/// The mode as objects are rendered for it; `None` is: nothing shall run.
-pub(super) fn rendered(mode: ManagerMode) -> Option<render::ManagerMode> {
-    match mode {
-        ManagerMode::Absent => None,
-        ManagerMode::Shadow => Some(render::ManagerMode::Shadow),
-        ManagerMode::Paused => Some(render::ManagerMode::Paused),
-        ManagerMode::ServiceOnly => Some(render::ManagerMode::ServiceOnly),
-        ManagerMode::WithoutNodes => Some(render::ManagerMode::WithoutNodes),
-        ManagerMode::WithoutLifecycle | ManagerMode::Full => Some(render::ManagerMode::Full),
-    }
-}
-
-/// The controllers that run in a mode that is rendered like another.
-pub(super) fn controllers(mode: ManagerMode, asked: &[String]) -> Vec<String> {
-    let mut asked = asked.to_vec();
-    if mode == ManagerMode::WithoutLifecycle {
-        asked.retain(|name| !name.trim_start_matches('-').starts_with("cloud-node-lifecycle"));
-        asked.push("-cloud-node-lifecycle".to_owned());
-    }
-    asked
-}
 
 /// Marks workloads and their pods.
 pub(super) fn mark(objects: &mut [Object], mode: ManagerMode, kind: Option<MigrationKind>, version: &str) {

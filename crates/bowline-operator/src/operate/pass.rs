@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::marks::{controllers, mark, rendered};
+use super::marks::mark;
 use super::metrics::OperatorMetrics;
 use super::report::Reporter;
 use super::steps::Steps;
@@ -331,12 +331,8 @@ impl Operator {
         decision: &Decision,
         facts: &ClusterFacts,
     ) -> Result<Applied, Problem> {
-        let (name, mut spec) = (resource.name_any(), resource.spec.clone());
-        spec.controllers = controllers(decision.mode, &spec.controllers);
-        let mut objects = match rendered(decision.mode) {
-            Some(mode) => plain(&spec, &name, mode, facts)?,
-            None => Vec::new(),
-        };
+        let (name, spec) = (resource.name_any(), &resource.spec);
+        let mut objects = plain(spec, &name, decision.mode, facts)?;
         let version = spec.version.as_deref().unwrap_or(&self.version);
         mark(&mut objects, decision.mode, decision.status.kind, version);
         let kept: BTreeSet<ObjectId> =

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
 use serde_json::{Value, json};
 
-use super::marks::{controllers, mark, rendered};
+use super::marks::mark;
 use super::steps::with_taint;
 use super::*;
 use crate::api::{CloudControllerManager, CloudControllerManagerStatus, MigrationStatus, Phase};
@@ -207,10 +207,6 @@ fn workloads_and_their_pods_say_their_mode() {
     assert_eq!(body["metadata"]["annotations"]["bowline.dev/migrated-from"], "InTree");
     assert_eq!(body["metadata"]["annotations"]["bowline.dev/version"], "1.0");
     assert_eq!(body["spec"]["template"]["metadata"]["annotations"], json!({ "bowline.dev/mode": "Paused" }));
-    assert_eq!(rendered(ManagerMode::Absent), None);
-    let asked = ["*".to_owned(), "cloud-node-lifecycle-controller".to_owned()];
-    assert_eq!(controllers(ManagerMode::WithoutLifecycle, &asked), ["*", "-cloud-node-lifecycle"]);
-    assert_eq!(controllers(ManagerMode::Full, &asked), asked);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn objects(
     mode: ManagerMode,
     facts: &ClusterFacts,
 ) -> Result<Vec<Object>, RenderError> {
-    if mode != ManagerMode::Full {
+    if !mode.writes_nodes() {
         return Ok(Vec::new());
     }
     let names = Names::new(spec, name, Part::NodeManager);

@@ -1,46 +1,35 @@
-//! What the manager is allowed to do at a stage of the migration, and which flags say so to it.
+//! Which controllers and flags say to a manager what it may do in its mode.
 
 use crate::api::Manager;
 
-/// What the manager is allowed to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ManagerMode {
-    /// It looks and publishes what it would do. It is a Deployment of its own beside whatever runs, and takes no Lease.
-    Shadow,
-    /// It holds the Lease and writes nothing.
-    Paused,
-    /// It looks after load balancers that exist, and makes none.
-    ServiceOnly,
-    /// It does everything but nodes, which another writer still looks after.
-    WithoutNodes,
-    /// It does what the resource says.
-    Full,
-}
+pub use crate::migration::ManagerMode;
 
-/// The controllers that write Nodes, under the names of today and the ones that old managers know, too.
-const NODE_CONTROLLERS: [(&str, &str); 2] =
-    [("cloud-node-controller", "cloud-node"), ("cloud-node-lifecycle-controller", "cloud-node-lifecycle")];
+/// A controller's name of today, and the one that old managers know, too.
+type Names = (&'static str, &'static str);
+
+/// The controllers that write Nodes, in both names.
+const NODE_CONTROLLERS: [Names; 2] = [("cloud-node-controller", "cloud-node"), LIFECYCLE_CONTROLLER];
+
+/// The one of them that deletes Nodes.
+const LIFECYCLE_CONTROLLER: Names = ("cloud-node-lifecycle-controller", "cloud-node-lifecycle");
 
 /// The controller of Services, the same way.
-const SERVICE_CONTROLLER: (&str, &str) = ("service-lb-controller", "service");
+const SERVICE_CONTROLLER: Names = ("service-lb-controller", "service");
 
 impl ManagerMode {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Shadow, Self::Paused, Self::ServiceOnly, Self::WithoutNodes, Self::Full];
-
     /// The value of `--controllers`, given what the resource asks for. Managers of others are called by the old names: these are known
     /// to the old and, as aliases, to the new.
     pub(super) fn controllers(self, manager: Manager, asked: &[String]) -> String {
-        let name = |(new, old): (&'static str, &'static str)| match manager {
+        let name = |(new, old): Names| match manager {
             Manager::Bowline => new,
             Manager::Upstream => old,
         };
         match self {
             Self::ServiceOnly => name(SERVICE_CONTROLLER).to_owned(),
-            Self::WithoutNodes => without(asked, &NODE_CONTROLLERS.map(name)),
-            Self::Shadow | Self::Paused | Self::Full if asked.is_empty() => "*".to_owned(),
-            Self::Shadow | Self::Paused | Self::Full => asked.join(","),
+            Self::WithoutNodes => without(asked, &NODE_CONTROLLERS, name),
+            Self::WithoutLifecycle => without(asked, &[LIFECYCLE_CONTROLLER], name),
+            Self::Absent | Self::Shadow | Self::Paused | Self::Full if asked.is_empty() => "*".to_owned(),
+            Self::Absent | Self::Shadow | Self::Paused | Self::Full => asked.join(","),
         }
     }
 
@@ -52,22 +41,22 @@ impl ManagerMode {
             Self::Paused => vec!["--paused".to_owned()],
             // What is held back is reported, too.
             Self::ServiceOnly => vec!["--adopt-only".to_owned(), reports],
-            Self::WithoutNodes | Self::Full => Vec::new(),
+            Self::Absent | Self::WithoutNodes | Self::WithoutLifecycle | Self::Full => Vec::new(),
         }
     }
 }
 
 /// What is asked for, but for some controllers, whichever of their names was used.
-fn without(asked: &[String], unwanted: &[&str]) -> String {
+fn without(asked: &[String], unwanted: &[Names], name: impl Fn(Names) -> &'static str) -> String {
     let is_unwanted = |word: &str| {
         let bare = word.strip_prefix('-').unwrap_or(word);
-        NODE_CONTROLLERS.iter().any(|(new, old)| bare == *new || bare == *old)
+        unwanted.iter().any(|(new, old)| bare == *new || bare == *old)
     };
     let mut kept: Vec<String> = asked.iter().filter(|word| !is_unwanted(word)).cloned().collect();
     if kept.is_empty() && asked.is_empty() {
         kept.push("*".to_owned());
     }
-    kept.extend(unwanted.iter().map(|name| format!("-{name}")));
+    kept.extend(unwanted.iter().map(|names| format!("-{}", name(*names))));
     kept.join(",")
 }
 
@@ -99,6 +88,15 @@ mod tests {
             controllers(ManagerMode::WithoutNodes, Upstream, &["*", "cloud-node-controller", "-cloud-node"]),
             "*,-cloud-node,-cloud-node-lifecycle",
             "whatever was asked for nodes is overruled"
+        );
+        assert_eq!(
+            controllers(ManagerMode::WithoutLifecycle, Bowline, all),
+            "*,-cloud-node-lifecycle-controller"
+        );
+        let asked: &[&str] = &["cloud-node", "cloud-node-lifecycle"];
+        assert_eq!(
+            controllers(ManagerMode::WithoutLifecycle, Upstream, asked),
+            "cloud-node,-cloud-node-lifecycle"
         );
     }
 }

@@ -32,8 +32,10 @@ pub fn plain(
     mode: ManagerMode,
     facts: &ClusterFacts,
 ) -> Result<Vec<Object>, RenderError> {
-    if mode == ManagerMode::Shadow {
-        return shadow(spec, name, facts);
+    match mode {
+        ManagerMode::Absent => return Ok(Vec::new()),
+        ManagerMode::Shadow => return shadow(spec, name, facts),
+        _ => {}
     }
     let names = Names::new(spec, name, Part::Manager);
     let is_static = spec.form == Form::StaticPod;
