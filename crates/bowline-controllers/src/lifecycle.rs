@@ -110,6 +110,7 @@ impl LifecycleController {
         let now = Instant::now();
         sleep_until(now + pause.unwrap_or_default().min(LONGEST_PAUSE)).await;
         tokio::select! {
+            biased;
             () = sleep_until(now + self.options.node_monitor_period) => {}
             () = readiness_changes(changes) => {}
         }

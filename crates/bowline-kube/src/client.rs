@@ -14,6 +14,8 @@ pub mod service_account;
 mod tests;
 mod throttle;
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -42,9 +44,11 @@ pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 const COMMIT: &str = "unknown";
 
 /// Makes clients that differ in name and share everything but their request budget.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ClientFactory {
     config: Config,
+    /// Where the API server is, if not at the end of a network.
+    memory: Option<Arc<dyn Fn(&ClientFactory, &str) -> Client + Send + Sync>>,
     agent: String,
     qps: f64,
     burst: u32,
@@ -61,7 +65,22 @@ impl ClientFactory {
         config.default_retry = false;
         let agent =
             format!("{binary}/{version} ({}/{}) kubernetes/{COMMIT}", std::env::consts::OS, go_arch());
-        Self { config, agent, qps, burst, deadline: DEFAULT_DEADLINE, metrics: RestMetrics::default() }
+        let (deadline, metrics) = (DEFAULT_DEADLINE, RestMetrics::default());
+        Self { config, memory: None, agent, qps, burst, deadline, metrics }
+    }
+
+    /// The same factory, whose clients all talk to `server` and open no connection: for a manager inside of a simulation.
+    #[must_use]
+    pub fn in_memory<S, B>(mut self, server: S) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<BoxError> + 'static,
+        B: BodyExt<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        self.memory = Some(Arc::new(move |factory, name| factory.wrap(name, server.clone())));
+        self
     }
 
     /// The same factory with another deadline for plain requests.
@@ -90,6 +109,9 @@ impl ClientFactory {
     ///
     /// When kube cannot build its stack: certificates or keys that do not parse, a proxy it cannot use.
     pub fn client(&self, name: &str) -> Result<Client, kube::Error> {
+        if let Some(memory) = &self.memory {
+            return Ok(memory(self, name));
+        }
         Ok(self.finish(name, ClientBuilder::try_from(self.config.clone())?))
     }
 
@@ -129,6 +151,12 @@ impl ClientFactory {
     #[must_use]
     pub fn user_agent(&self, name: &str) -> String {
         format!("{}/{name}", self.agent)
+    }
+}
+
+impl fmt::Debug for ClientFactory {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ClientFactory").field("config", &self.config).finish_non_exhaustive()
     }
 }
 

@@ -125,6 +125,7 @@ impl<K: QueueKey> KeyedQueue<K> {
                 Err(None) => woken.await,
                 Err(Some(due)) => {
                     tokio::select! {
+                        biased;
                         () = woken => {}
                         () = tokio::time::sleep_until(due) => {}
                     }

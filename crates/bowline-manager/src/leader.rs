@@ -168,7 +168,7 @@ impl Leader<'_> {
         let config = LeaseConfig { name: name.to_owned(), ..election.lease_config(&self.identity) };
         let client = self.tools.clients.root("leader-election")?;
         let (clock, metrics) = (self.tools.clock.clone(), self.tools.metrics.leases.clone());
-        let elector = Elector::new(client, config.clone(), clock, metrics, rand::random())?;
+        let elector = Elector::new(client, config.clone(), clock, metrics, self.tools.seed)?;
         info!(lease = name, identity = config.identity, "competing");
         held.locks.push(Lock::compete(config, elector));
         let held = &*held;
@@ -186,6 +186,7 @@ impl Leader<'_> {
     /// Does `work`, unless a signal comes or a lock is lost first.
     async fn until<T>(&self, held: &Held, work: impl Future<Output = T>) -> Result<T, Ending> {
         tokio::select! {
+            biased;
             signal = self.signals.received() => Err(Ending::Signal(signal)),
             done = held.unless_lost(work) => done,
         }
@@ -329,8 +330,9 @@ impl Held {
 
     async fn unless_lost<T>(&self, work: impl Future<Output = T>) -> Result<T, Ending> {
         tokio::select! {
-            done = work => Ok(done),
+            biased;
             lost = self.lost() => Err(lost),
+            done = work => Ok(done),
         }
     }
 }

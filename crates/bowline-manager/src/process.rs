@@ -211,6 +211,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
         host,
         write_deadline: options.client.timeout,
         start_interval: options.controller_start_interval,
+        seed: rand::random(),
     };
     let exit = if options.shadow.mode == Some(Mode::Shadow) {
         Shadow { options: &options, tools, signals, budget, identity, version }.run().await
@@ -256,13 +257,18 @@ async fn make_cloud(
         }
         warn!(provider, "the cloud has no cluster ID; running all the same, as --allow-untagged-cloud asks");
     }
+    Ok(punctual(cloud, options))
+}
+
+/// The cloud, none of whose calls takes longer than the flags allow.
+pub(crate) fn punctual(cloud: Arc<dyn Cloud>, options: &Options) -> Arc<dyn Cloud> {
     let deadlines =
         CallDeadlines { look_up: options.cloud.look_up_timeout, change: options.cloud.change_timeout };
-    Ok(Arc::new(Punctual::new(cloud, deadlines)))
+    Arc::new(Punctual::new(cloud, deadlines))
 }
 
 /// The controllers this process runs: the common ones and those of the cloud, as far as `--controllers` wants them.
-fn enabled_controllers(
+pub(crate) fn enabled_controllers(
     options: &Options,
     cloud: &dyn Cloud,
     node_ipam: bool,

@@ -58,6 +58,8 @@ pub(crate) struct Tools {
     pub(crate) write_deadline: Duration,
     /// The pause between the starts of two controllers.
     pub(crate) start_interval: Duration,
+    /// Where the election's pauses come from: no two replicas shall have the same ones.
+    pub(crate) seed: u64,
 }
 
 /// The running parts. Clones share them.

@@ -131,10 +131,11 @@ impl OpenStackCloud {
         let (current, metrics, context) = (self.current.clone(), self.metrics.clone(), context.clone());
         let work = async move {
             tokio::select! {
+                biased;
+                () = context.stopped() => {}
                 () = current.reloader.run() => {}
                 () = current.keep_looking() => {}
                 () = metrics.follow(&current.reloader) => {}
-                () = context.stopped() => {}
             }
         };
         *background = Some(AbortOnDropHandle::new(tokio::spawn(work)));

@@ -89,6 +89,7 @@ pub(super) async fn finish(mut given: UnboundedReceiver<Run<'_>>) {
     let mut runs = FuturesUnordered::new();
     loop {
         tokio::select! {
+            biased;
             run = given.recv() => match run {
                 Some(run) => runs.push(caught(run)),
                 None => break,

@@ -88,6 +88,9 @@ impl Work {
             let mut due = Instant::now() + self.options.node_quiet;
             loop {
                 tokio::select! {
+                    // First, so that changes without end cannot put the look off beyond its limit.
+                    biased;
+                    () = sleep_until(due.min(latest)) => break,
                     change = changes.next() => match change {
                         Some(change) => {
                             let (concerned, of_change) = (concerns(&change), changed_labels(&change));
@@ -99,7 +102,6 @@ impl Work {
                         }
                         None => return,
                     },
-                    () = sleep_until(due.min(latest)) => break,
                 }
             }
             self.tell_of_new_nodes(audience);

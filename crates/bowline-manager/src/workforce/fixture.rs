@@ -56,6 +56,7 @@ pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
         host: "test".to_owned(),
         write_deadline: Duration::from_secs(1),
         start_interval: Duration::ZERO,
+        seed: 1,
     };
     (tools, registry)
 }

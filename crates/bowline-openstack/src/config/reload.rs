@@ -162,6 +162,7 @@ impl Reloader {
         loop {
             let at_rest = self.project().is_some() && self.status.borrow().refused.is_none();
             tokio::select! {
+                biased;
                 () = self.source.changed() => {
                     pause = FIRST_RETRY;
                     self.reload().await;

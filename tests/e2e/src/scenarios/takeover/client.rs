@@ -142,7 +142,8 @@ async fn run(stage: &Stage<'_>, commands: &str) -> anyhow::Result<()> {
     let output = child.wait_with_output().await?;
     let said = String::from_utf8_lossy(&output.stderr);
     let shown = String::from_utf8_lossy(&output.stdout);
-    let is_well = output.status.success() && said.trim().is_empty();
+    // Its status is 1 even when it was told nothing but `quit`: what went wrong is what it says.
+    let is_well = output.status.code().is_some() && said.trim().is_empty();
     ensure!(is_well, "{commands}\n{} {said}\n{shown}", output.status);
     Ok(())
 }
