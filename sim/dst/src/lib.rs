@@ -19,6 +19,7 @@ pub mod cloud_link;
 pub mod fault;
 pub mod invariants;
 pub mod kube_link;
+pub mod museum;
 pub mod net;
 pub mod replica;
 pub mod report;

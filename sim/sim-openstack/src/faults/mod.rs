@@ -153,13 +153,14 @@ pub struct Faults {
     added: u64,
     random: Xoshiro256PlusPlus,
     memory: Memory,
+    paused: bool,
 }
 
 impl Faults {
     pub(crate) fn new(seed: u64) -> Self {
         // Its own stream: adding a rule must not change the identifiers that follow.
         let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x0066_6175_6c74_7321);
-        Self { rules: Vec::new(), added: 0, random, memory: Memory::default() }
+        Self { rules: Vec::new(), added: 0, random, memory: Memory::default(), paused: false }
     }
 
     /// Adds a rule. Of all rules that match a request the first one acts, and only that.
@@ -190,6 +191,11 @@ impl Faults {
         self.rules.clear();
     }
 
+    /// Nothing goes wrong while this is on: for requests of an operator who looks from outside.
+    pub fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
     /// How often a rule has acted; none if it is gone or used up and forgotten.
     #[must_use]
     pub fn acted(&self, id: RuleId) -> Option<u64> {
@@ -203,7 +209,10 @@ impl Faults {
         request: &ApiRequest,
         now: Timestamp,
     ) -> Option<Injected> {
-        let Self { rules, random, .. } = self;
+        let Self { rules, random, paused, .. } = self;
+        if *paused {
+            return None;
+        }
         // 53 random bits are all a double can hold: an even chance between 0 and 1.
         let mut chance = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         for rule in rules.iter_mut() {

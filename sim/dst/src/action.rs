@@ -1,0 +1,148 @@
+//! What people, kubelets and the cloud's operator do. Only values: [`World`](crate::world::World) performs them.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What a person says in a Service. The number is the Service's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceSpec {
+    /// Protocol and port of each port.
+    pub ports: Vec<(&'static str, u16)>,
+    /// Annotations below `loadbalancer.openstack.org/`, or whole.
+    pub annotations: Vec<(&'static str, String)>,
+    /// `loadBalancerSourceRanges`.
+    pub source_ranges: Vec<&'static str>,
+    /// `externalTrafficPolicy: Local`.
+    pub local: bool,
+    /// `sessionAffinity: ClientIP`.
+    pub affinity: bool,
+}
+
+impl Default for ServiceSpec {
+    fn default() -> Self {
+        Self {
+            ports: vec![("TCP", 80)],
+            annotations: Vec::new(),
+            source_ranges: Vec::new(),
+            local: false,
+            affinity: false,
+        }
+    }
+}
+
+/// A change of a Service that exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Other ports.
+    Ports(Vec<(&'static str, u16)>),
+    /// An annotation, set or taken away.
+    Annotate(&'static str, Option<String>),
+    /// Other ranges.
+    SourceRanges(Vec<&'static str>),
+    /// `externalTrafficPolicy`.
+    Local(bool),
+    /// `sessionAffinity`.
+    Affinity(bool),
+    /// `type: ClusterIP` or back to LoadBalancer.
+    IsBalanced(bool),
+}
+
+/// What the operator of the cloud, or a script of somebody's, does to what we made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meddling {
+    /// Deletes the load balancer with all that hangs on it.
+    DeleteBalancer,
+    /// Sets it to ERROR.
+    BalancerError,
+    /// Deletes one listener.
+    DeleteListener,
+    /// Deletes one pool.
+    DeletePool,
+    /// Deletes one member.
+    DeleteMember,
+    /// Adds a member that is nobody's.
+    AddMember,
+    /// Deletes a health monitor.
+    DeleteMonitor,
+    /// Takes the floating IP off the load balancer.
+    DetachFloatingIp,
+    /// Deletes the floating IP.
+    DeleteFloatingIp,
+    /// Deletes a rule of the security group.
+    DeleteRule,
+}
+
+/// Something that is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The kubelet of a server registers its Node.
+    Join(usize),
+    /// The server is deleted in the cloud; its kubelet is heard no more.
+    ServerGone(usize),
+    /// The server stops; its kubelet is heard no more.
+    ServerStops(usize),
+    /// It starts again.
+    ServerStarts(usize),
+    /// The server is deleted, and another one of the same name made; its kubelet registers anew.
+    ServerReplaced(usize),
+    /// A further server with its Node.
+    NewServer(usize),
+    /// A Node is deleted by a person.
+    DeleteNode(usize),
+    /// A Node is Ready, or not.
+    Ready(usize, bool),
+    /// A person labels a Node as excluded from load balancers, or not.
+    Exclude(usize, bool),
+    /// A person creates a Service.
+    Create(usize, ServiceSpec),
+    /// A person edits a Service.
+    Edit(usize, Edit),
+    /// A person deletes a Service.
+    Delete(usize),
+    /// Somebody changes what belongs to a Service.
+    Meddle(usize, Meddling),
+    /// No more load balancers are allowed, or as many as wanted.
+    Quota(bool),
+    /// The password of the cloud's user is changed, and cloud.conf a moment later.
+    RotatePassword,
+    /// The configuration is replaced by one that cannot be used, or is mended.
+    BreakConfig(bool),
+    /// Every token of the cloud is revoked.
+    RevokeTokens,
+    /// A service of the cloud answers nothing but 503 for a while.
+    Outage(sim_openstack::Service, Duration),
+    /// The leader is killed.
+    KillLeader,
+    /// The leader is asked to end.
+    StopLeader,
+    /// The leader is cut off for a while.
+    PauseLeader(Duration),
+    /// Somebody deletes the Lease.
+    DeleteLease,
+    /// All watches break.
+    BreakWatches,
+    /// All watches end with 410.
+    ExpireWatches,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Join(number) => write!(out, "the kubelet of node-{number} registers"),
+            Self::ServerGone(number) => write!(out, "the server of node-{number} is deleted"),
+            Self::ServerStops(number) => write!(out, "the server of node-{number} stops"),
+            Self::ServerStarts(number) => write!(out, "the server of node-{number} starts"),
+            Self::ServerReplaced(number) => write!(out, "the server of node-{number} is replaced by a namesake"),
+            Self::NewServer(number) => write!(out, "a server node-{number} is made and registers"),
+            Self::DeleteNode(number) => write!(out, "Node node-{number} is deleted by hand"),
+            Self::Ready(number, ready) => write!(out, "node-{number} ready: {ready}"),
+            Self::Exclude(number, excluded) => write!(out, "node-{number} excluded: {excluded}"),
+            Self::Create(number, spec) => write!(out, "create Service web-{number}: {spec:?}"),
+            Self::Edit(number, edit) => write!(out, "edit Service web-{number}: {edit:?}"),
+            Self::Delete(number) => write!(out, "delete Service web-{number}"),
+            Self::Meddle(number, meddling) => write!(out, "behind the back of web-{number}: {meddling:?}"),
+            Self::Quota(exhausted) => write!(out, "quota of load balancers exhausted: {exhausted}"),
+            other => write!(out, "{other:?}"),
+        }
+    }
+}

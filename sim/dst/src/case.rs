@@ -1,0 +1,86 @@
+//! A run before it is run: the setting, what people do and when, and what goes wrong. Only values.
+
+use std::time::Duration;
+
+use crate::action::Action;
+use crate::fault::Source;
+
+/// Which load balancers the cloud makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provider {
+    /// Virtual machines, slow to boot.
+    Amphora,
+    /// Flows, at once.
+    Ovn,
+}
+
+/// What is chosen before a run begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Seeds identifiers and pauses.
+    pub seed: u64,
+    /// Which load balancers there are.
+    pub provider: Provider,
+    /// How many servers there are at the start, `node-1` and so on; their Nodes register in the actions.
+    pub servers: usize,
+    /// Whether security groups are managed.
+    pub security_groups: bool,
+    /// Whether routes are made.
+    pub routes: bool,
+    /// How many replicas of the manager run.
+    pub replicas: usize,
+    /// How much later than the right time the clock of each further replica is.
+    pub skew: Duration,
+    /// For how long the run is watched after it came to rest.
+    pub quiet: Duration,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            provider: Provider::Ovn,
+            servers: 3,
+            security_groups: false,
+            routes: false,
+            replicas: 2,
+            skew: Duration::ZERO,
+            quiet: Duration::from_secs(20 * 60),
+        }
+    }
+}
+
+/// Something that is done at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timed {
+    /// Since the start of the run.
+    pub at: Duration,
+    /// What.
+    pub action: Action,
+}
+
+/// A run before it is run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Case {
+    /// What it is called.
+    pub name: String,
+    /// The setting.
+    pub setting: Setting,
+    /// What is done, by time.
+    pub actions: Vec<Timed>,
+    /// What goes wrong.
+    pub faults: Source,
+    /// Faults strike until then; none: until the last action and a minute.
+    pub faults_end: Option<Duration>,
+    /// A fault that is built into Bowline on purpose, to see whether it is found.
+    pub piece: Option<crate::museum::Piece>,
+}
+
+impl Case {
+    /// When faults stop.
+    #[must_use]
+    pub fn end_of_faults(&self) -> Duration {
+        let last = self.actions.iter().map(|timed| timed.at).max().unwrap_or_default();
+        self.faults_end.unwrap_or(last + Duration::from_secs(60))
+    }
+}

@@ -1,0 +1,385 @@
+//! What must never happen (S1 to S11), judged at every request by what is true in the cluster and the cloud, and what must
+//! have happened in the end (L1 to L3), in `invariants/goal.rs`.
+//!
+//! Judges by names, tags and states that users see; of Bowline it knows the contract only.
+
+mod goal;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request};
+use serde_json::Value;
+use sim_kube::RequestInfo;
+use sim_openstack::State;
+
+use crate::net::Net;
+use crate::world::{UNINITIALIZED, World};
+
+/// The finalizer of Services with a load balancer.
+pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+
+/// How long a lease lasts in a run.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// The call budget of one service of the cloud, as the flags have it by default.
+const BUDGET: (f64, f64) = (10.0, 20.0);
+
+/// The time within which the deletions of Nodes are counted.
+const SWEEP: Duration = Duration::from_secs(600);
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each is told by `Rule::text`")]
+pub enum Rule {
+    S1,
+    S2,
+    S3,
+    S4,
+    S5,
+    S6,
+    S7,
+    S8,
+    S9,
+    S10,
+    S11,
+    L1,
+    L2,
+    L3,
+}
+
+impl Rule {
+    /// What it says.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::S1 => "S1: at most one live load balancer, floating IP and security group for a Service",
+            Self::S2 => "S2: a Node is deleted only if its server is gone, by UID, and few at a time",
+            Self::S3 => "S3: what is not ours is not touched",
+            Self::S4 => "S4: the finalizer is there before the first change and goes after the last; nothing is left",
+            Self::S5 => "S5: the taint goes only with the provider ID set",
+            Self::S6 => "S6: a published address leads to the Service's load balancer",
+            Self::S7 => "S7: no change without a valid lease",
+            Self::S8 => "S8: at most one change of a load balancer at a time",
+            Self::S9 => "S9: what is done once is not done again",
+            Self::S10 => "S10: no secret is told",
+            Self::S11 => "S11: no more calls than the budget allows",
+            Self::L1 => "L1: in the end everything is as it is wanted, and at rest",
+            Self::L2 => "L2: nobody waits for somebody else's trouble",
+            Self::L3 => "L3: every wait has a reason that is told",
+        }
+    }
+}
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub rule: Rule,
+    /// How.
+    pub what: String,
+    /// When.
+    pub at: Duration,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}\n    {}", self.rule.text(), self.what)
+    }
+}
+
+/// Judges what happens in a world.
+pub struct Judge {
+    /// The world.
+    pub world: World,
+    /// What lies between.
+    pub net: Net,
+    checks: AtomicU64,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    /// Who wrote the Lease last, and when.
+    lease: Option<(String, Duration)>,
+    /// Changes under way, by load balancer.
+    under_way: BTreeMap<String, u32>,
+    /// What is left of each process's budget for each service.
+    budgets: BTreeMap<(String, String), (f64, Duration)>,
+    /// When Nodes were deleted.
+    deletions: Vec<Duration>,
+}
+
+/// A change of a load balancer that is under way.
+pub struct UnderWay {
+    judge: Arc<Judge>,
+    balancer: String,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut memory = self.judge.memory();
+        if let Some(count) = memory.under_way.get_mut(&self.balancer) {
+            *count -= 1;
+        }
+    }
+}
+
+impl Judge {
+    /// A judge of this world.
+    #[must_use]
+    pub fn new(world: World, net: Net) -> Arc<Self> {
+        Arc::new(Self { world, net, checks: AtomicU64::new(0), memory: Mutex::default() })
+    }
+
+    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often something was checked.
+    #[must_use]
+    pub fn checks(&self) -> u64 {
+        self.checks.load(Ordering::Relaxed)
+    }
+
+    fn check(&self, holds: bool, rule: Rule, what: impl FnOnce() -> String) {
+        self.checks.fetch_add(1, Ordering::Relaxed);
+        if !holds {
+            self.net.violated(rule, what());
+        }
+    }
+
+    /// A change of the cloud is about to be made.
+    pub fn begin(self: &Arc<Self>, process: &str, request: &Request<Bytes>) -> Option<UnderWay> {
+        self.has_lease(process, &format!("{} {}", request.method(), request.uri().path()));
+        self.has_finalizer(request);
+        let balancer = self.world.cloud.with(|cloud| balancer_of(cloud.state(), request))?;
+        let count = {
+            let mut memory = self.memory();
+            let count = memory.under_way.entry(balancer.clone()).or_default();
+            *count += 1;
+            *count
+        };
+        self.check(count <= 1, Rule::S8, || format!("{count} changes of {balancer} at once"));
+        Some(UnderWay { judge: Arc::clone(self), balancer })
+    }
+
+    /// S7.
+    fn has_lease(&self, process: &str, what: &str) {
+        let (lease, now) = (self.memory().lease.clone(), self.net.elapsed());
+        let holds = lease.as_ref().is_some_and(|(holder, at)| holder == process && now <= *at + LEASE);
+        self.check(holds, Rule::S7, || {
+            format!("{process} does {what} at {now:?}; the lease was last written by {lease:?}")
+        });
+    }
+
+    /// S4, its first half: a load balancer is made only for a Service that has the finalizer.
+    fn has_finalizer(&self, request: &Request<Bytes>) {
+        if request.method() != Method::POST || !request.uri().path().ends_with("/lbaas/loadbalancers") {
+            return;
+        }
+        let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+        let name = body["loadbalancer"]["name"].as_str().unwrap_or_default().to_owned();
+        let services = self.world.kube.stored("", "services");
+        let of = services.iter().find(|service| name == format!("kube_service_kubernetes_default_{}", text(&service["metadata"]["name"])));
+        let holds = of.is_some_and(has_finalizer);
+        self.check(holds, Rule::S4, || format!("{name} is made, but its Service has no finalizer: {of:?}"));
+    }
+
+    /// S11: every call, also one that reads.
+    pub fn call(&self, process: &str, request: &Request<Bytes>) {
+        let service = request.uri().path().split('/').nth(1).unwrap_or_default().to_owned();
+        if service == "identity" {
+            return;
+        }
+        let now = self.net.elapsed();
+        let (rate, burst) = BUDGET;
+        let left = {
+            let mut memory = self.memory();
+            let budget = memory.budgets.entry((process.to_owned(), service.clone())).or_insert((burst, now));
+            budget.0 = (budget.0 + (now - budget.1).as_secs_f64() * rate).min(burst) - 1.0;
+            budget.1 = now;
+            budget.0
+        };
+        self.check(left > -1.5, Rule::S11, || format!("{process} calls {service} too often: {left:.1} are left"));
+    }
+
+    /// A call changed the cloud, or was tried.
+    pub fn after_cloud(&self, step: &str) {
+        let twice = self.world.cloud.with(|cloud| twice(cloud.state()));
+        self.check(twice.is_none(), Rule::S1, || format!("after {step}: {}", twice.unwrap_or_default()));
+        let foreign = self.world.foreign_changes();
+        self.check(foreign.is_none(), Rule::S3, || format!("after {step}: {}", foreign.unwrap_or_default()));
+    }
+
+    /// A write is about to take effect.
+    pub fn before_kube(&self, process: &str, request: &RequestInfo) {
+        self.has_lease(process, &format!("{} {} {}", request.verb, request.resource, request.name));
+        if request.verb == "delete" && request.resource == "nodes" {
+            self.may_delete_node(request);
+        }
+    }
+
+    /// S2.
+    fn may_delete_node(&self, request: &RequestInfo) {
+        let nodes = self.world.kube.stored("", "nodes");
+        let Some(node) = nodes.iter().find(|node| text(&node["metadata"]["name"]) == request.name) else { return };
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let wanted = text(&body["preconditions"]["uid"]);
+        let uid = text(&node["metadata"]["uid"]);
+        self.check(!wanted.is_empty(), Rule::S2, || format!("{} is deleted without its UID", request.name));
+        if wanted != uid {
+            return; // The server refuses it: this is what the precondition is for.
+        }
+        let id = text(&node["spec"]["providerID"]).rsplit('/').next().unwrap_or_default();
+        let lives = self.world.cloud.with(|cloud| {
+            let servers = &cloud.state().compute.servers;
+            if id.is_empty() {
+                servers.iter().any(|server| server.name == request.name)
+            } else {
+                servers.iter().any(|server| server.id == id && !is_going(server))
+            }
+        });
+        self.check(!lives, Rule::S2, || format!("{} is deleted, but its server lives", request.name));
+        let now = self.net.elapsed();
+        let recent = {
+            let mut memory = self.memory();
+            memory.deletions.retain(|at| now - *at < SWEEP);
+            memory.deletions.push(now);
+            memory.deletions.len()
+        };
+        let most = ((nodes.len() + recent - 1) / 10).max(3);
+        self.check(recent <= most, Rule::S2, || format!("{recent} Nodes deleted within {SWEEP:?}, of {}", nodes.len()));
+    }
+
+    /// A write took effect.
+    pub fn after_kube(&self, process: &str, request: &RequestInfo) {
+        match request.resource.as_str() {
+            "leases" => self.lease_written(process),
+            "nodes" => self.nodes_are_sound(&request.name),
+            "services" => self.service_is_sound(&request.name),
+            _ => {}
+        }
+    }
+
+    fn lease_written(&self, process: &str) {
+        let holder = self.world.leader();
+        let now = self.net.elapsed();
+        self.memory().lease = holder.filter(|holder| holder == process).map(|holder| (holder, now));
+    }
+
+    /// S5.
+    fn nodes_are_sound(&self, name: &str) {
+        let nodes = self.world.kube.stored("", "nodes");
+        let Some(node) = nodes.iter().find(|node| text(&node["metadata"]["name"]) == name) else { return };
+        let holds = is_tainted(node) || !text(&node["spec"]["providerID"]).is_empty();
+        self.check(holds, Rule::S5, || format!("{name} has neither the taint nor a provider ID"));
+    }
+
+    /// S4, its second half, and S6.
+    fn service_is_sound(&self, name: &str) {
+        let services = self.world.kube.stored("", "services");
+        let service = services.iter().find(|service| text(&service["metadata"]["name"]) == name);
+        if !service.is_some_and(has_finalizer) {
+            let left = self.world.cloud.with(|cloud| owned(cloud.state(), name));
+            self.check(left.is_empty(), Rule::S4, || format!("{name} is let go of, but there is still {left:?}"));
+        }
+        let addresses = service.map(goal::published).unwrap_or_default();
+        for address in addresses {
+            let leads = self.world.cloud.with(|cloud| leads_to(cloud.state(), name, &address));
+            self.check(leads, Rule::S6, || format!("{name} is published at {address}, which does not lead to it"));
+        }
+    }
+}
+
+/// The load balancer that a call to Octavia changes.
+fn balancer_of(state: &State, request: &Request<Bytes>) -> Option<String> {
+    let octavia = &state.load_balancer;
+    let path = request.uri().path();
+    let rest = path.split_once("/lbaas/")?.1;
+    let mut parts = rest.split('/');
+    let (kind, id) = (parts.next()?, parts.next());
+    let of_pool = |id: &str| octavia.pools.get(id).map(|pool| pool.loadbalancer_id.clone());
+    let of_listener = |id: &str| octavia.listeners.get(id).map(|listener| listener.loadbalancer_id.clone());
+    let Some(id) = id else {
+        let body: Value = serde_json::from_slice(request.body()).ok()?;
+        let inside = body.as_object()?.values().next()?;
+        let named = |key: &str| inside[key].as_str().map(str::to_owned);
+        return named("loadbalancer_id")
+            .or_else(|| named("listener_id").and_then(|id| of_listener(&id)))
+            .or_else(|| named("pool_id").and_then(|id| of_pool(&id)));
+    };
+    match kind {
+        "loadbalancers" => Some(id.to_owned()),
+        "listeners" => of_listener(id),
+        "pools" => of_pool(id),
+        "healthmonitors" => octavia.monitors.get(id).and_then(|monitor| of_pool(&monitor.pool_id)),
+        _ => None,
+    }
+}
+
+/// S1: what there is twice.
+fn twice(state: &State) -> Option<String> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let live = |status: &str| !matches!(status, "PENDING_DELETE" | "DELETED");
+    for balancer in state.load_balancer.load_balancers.iter().filter(|one| live(&one.provisioning_status)) {
+        *seen.entry(format!("load balancer {}", balancer.name)).or_default() += 1;
+    }
+    for floating in state.network.floating_ips.iter().filter(|one| one.description.contains("Kubernetes")) {
+        *seen.entry(format!("floating IP {}", floating.description)).or_default() += 1;
+    }
+    for group in state.network.security_groups.iter().filter(|group| group.name.starts_with("lb-sg-")) {
+        *seen.entry(format!("security group {}", group.name)).or_default() += 1;
+    }
+    seen.into_iter().find(|(_, count)| *count > 1).map(|(what, count)| format!("{count} times {what}"))
+}
+
+/// What a Service has in the cloud, by name.
+fn owned(state: &State, service: &str) -> Vec<String> {
+    let name = format!("kube_service_kubernetes_default_{service}");
+    let place = format!("service default/{service} from");
+    let balancers = state.load_balancer.load_balancers.iter();
+    let balancers = balancers
+        .filter(|one| (one.name == name || one.tags.contains(&name)) && one.provisioning_status != "DELETED");
+    let floating = state.network.floating_ips.iter().filter(|one| one.description.contains(&place));
+    let end = format!("-default-{service}");
+    let groups = state.network.security_groups.iter();
+    let groups = groups.filter(|group| group.name.starts_with("lb-sg-") && group.name.ends_with(&end));
+    balancers
+        .map(|one| format!("load balancer {} {}", one.name, one.provisioning_status))
+        .chain(floating.map(|one| format!("floating IP {}", one.floating_ip_address)))
+        .chain(groups.map(|group| format!("security group {}", group.name)))
+        .collect()
+}
+
+/// S6: whether an address is the VIP or the floating IP of a load balancer of the Service that was made.
+fn leads_to(state: &State, service: &str, address: &str) -> bool {
+    let name = format!("kube_service_kubernetes_default_{service}");
+    let mine = |one: &&sim_openstack::load_balancer::LoadBalancer| one.name == name || one.tags.contains(&name);
+    let made = |one: &&sim_openstack::load_balancer::LoadBalancer| one.provisioning_status != "PENDING_CREATE";
+    state.load_balancer.load_balancers.iter().filter(mine).filter(made).any(|balancer| {
+        let floating = state.network.floating_ips.iter();
+        let mut floating = floating.filter(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()));
+        balancer.vip_address == address || floating.any(|one| one.floating_ip_address == address)
+    })
+}
+
+fn is_going(server: &sim_openstack::compute::Server) -> bool {
+    matches!(server.transition, Some((sim_openstack::compute::Transition::Delete, _)))
+}
+
+fn has_finalizer(service: &Value) -> bool {
+    service["metadata"]["finalizers"].as_array().is_some_and(|all| all.iter().any(|one| one == FINALIZER))
+}
+
+fn is_tainted(node: &Value) -> bool {
+    node["spec"]["taints"].as_array().is_some_and(|all| all.iter().any(|taint| taint["key"] == UNINITIALIZED))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

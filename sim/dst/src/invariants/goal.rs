@@ -1,0 +1,210 @@
+//! L1: what the cluster and the cloud have to look like when nothing goes wrong any more, told from what people wrote.
+//!
+//! An own, plain reading of the contract: it shares no code with the provider.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use sim_openstack::State;
+use sim_openstack::load_balancer::LoadBalancer;
+
+use super::{Judge, has_finalizer, is_tainted, owned, text};
+use crate::world::{EXCLUDED, annotation};
+
+impl Judge {
+    /// What is not yet as it is wanted; nothing if all is.
+    #[must_use]
+    pub fn missing(&self) -> Vec<String> {
+        let (nodes, services) = (self.world.kube.stored("", "nodes"), self.world.kube.stored("", "services"));
+        let services: Vec<Value> =
+            services.into_iter().filter(|one| text(&one["metadata"]["name"]).starts_with("web-")).collect();
+        let routes = self.world.setting.routes;
+        let router = self.world.estate.router.clone();
+        self.world.cloud.with(|cloud| {
+            let state = cloud.state();
+            let mut missing = wrong_nodes(state, &nodes);
+            let addresses = addresses(&nodes);
+            for service in &services {
+                missing.extend(wrong_service(state, service, &addresses));
+            }
+            missing.extend(leftovers(state, &services));
+            if routes {
+                missing.extend(wrong_routes(state, &router, &nodes));
+            }
+            missing
+        })
+    }
+
+    /// L3: Services that wait and do not say for what.
+    #[must_use]
+    pub fn silent_waits(&self) -> Vec<String> {
+        let services = self.world.kube.stored("", "services");
+        let silent = |service: &&Value| {
+            is_balanced(service) && published(service).is_empty() && conditions(service).is_empty()
+        };
+        let events = self.world.kube.stored("", "events");
+        let told = |service: &Value| {
+            events.iter().any(|event| event["involvedObject"]["name"] == service["metadata"]["name"])
+        };
+        services
+            .iter()
+            .filter(silent)
+            .filter(|service| !told(service))
+            .map(|service| text(&service["metadata"]["name"]).to_owned())
+            .collect()
+    }
+}
+
+fn conditions(service: &Value) -> &[Value] {
+    service["status"]["conditions"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The addresses at which a Service says it is reached.
+pub(super) fn published(service: &Value) -> Vec<String> {
+    let ingress = service["status"]["loadBalancer"]["ingress"].as_array();
+    ingress.into_iter().flatten().filter_map(|one| one["ip"].as_str().map(str::to_owned)).collect()
+}
+
+fn is_balanced(service: &Value) -> bool {
+    service["spec"]["type"] == "LoadBalancer" && service["metadata"]["deletionTimestamp"].is_null()
+}
+
+fn wrong_nodes(state: &State, nodes: &[Value]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let servers: BTreeMap<&str, &str> =
+        state.compute.servers.iter().map(|server| (server.id.as_str(), server.name.as_str())).collect();
+    for node in nodes {
+        let name = text(&node["metadata"]["name"]);
+        let id = text(&node["spec"]["providerID"]).rsplit('/').next().unwrap_or_default();
+        let has_server = servers.values().any(|server| *server == name);
+        if is_tainted(node) || id.is_empty() {
+            if has_server {
+                wrong.push(format!("{name} is not initialised"));
+            }
+            continue;
+        }
+        if !servers.contains_key(id) {
+            wrong.push(format!("{name} is there, but its server is gone"));
+        } else if internal_ip(node).is_none() {
+            wrong.push(format!("{name} has no address"));
+        }
+    }
+    wrong
+}
+
+fn internal_ip(node: &Value) -> Option<&str> {
+    let addresses = node["status"]["addresses"].as_array()?;
+    addresses.iter().find(|one| one["type"] == "InternalIP").and_then(|one| one["address"].as_str())
+}
+
+/// The addresses of the Nodes that get traffic.
+fn addresses(nodes: &[Value]) -> BTreeSet<String> {
+    let eligible = |node: &&Value| node["metadata"]["labels"][EXCLUDED].is_null();
+    nodes.iter().filter(eligible).filter_map(internal_ip).map(str::to_owned).collect()
+}
+
+fn note<'s>(service: &'s Value, key: &str) -> Option<&'s str> {
+    service["metadata"]["annotations"][annotation(key)].as_str()
+}
+
+fn wrong_service(state: &State, service: &Value, addresses: &BTreeSet<String>) -> Vec<String> {
+    let name = text(&service["metadata"]["name"]);
+    let tag = format!("kube_service_kubernetes_default_{name}");
+    if !is_balanced(service) {
+        let left = owned(state, name);
+        let mut wrong = Vec::new();
+        if !left.is_empty() {
+            wrong.push(format!("{name} is not balanced, but has {left:?}"));
+        }
+        if has_finalizer(service) || !service["metadata"]["deletionTimestamp"].is_null() {
+            wrong.push(format!("{name} still has to be let go of"));
+        }
+        return wrong;
+    }
+    let mine: Vec<&LoadBalancer> = state
+        .load_balancer
+        .load_balancers
+        .iter()
+        .filter(|one| one.name == tag || one.tags.contains(&tag))
+        .collect();
+    let [balancer] = mine.as_slice() else {
+        return vec![format!("{name} has {} load balancers", mine.len())];
+    };
+    let mut wrong = Vec::new();
+    if balancer.provisioning_status != "ACTIVE" {
+        wrong.push(format!("{name}: its load balancer is {}", balancer.provisioning_status));
+    }
+    wrong.extend(wrong_ports(state, service, balancer, &tag, addresses).map(|what| format!("{name}: {what}")));
+    let internal = note(service, "service.beta.kubernetes.io/openstack-internal-load-balancer") == Some("true");
+    let floating: Vec<&str> = state
+        .network
+        .floating_ips
+        .iter()
+        .filter(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()))
+        .map(|one| one.floating_ip_address.as_str())
+        .collect();
+    let wanted: Vec<&str> = if internal { vec![&balancer.vip_address] } else { floating.clone() };
+    if internal && !floating.is_empty() {
+        wrong.push(format!("{name} is internal, but {floating:?} leads to it"));
+    }
+    let shown = published(service);
+    if shown.iter().map(String::as_str).collect::<Vec<_>>() != wanted || wanted.is_empty() {
+        wrong.push(format!("{name} shows {shown:?}, and is reached at {wanted:?}"));
+    }
+    wrong
+}
+
+/// Listeners and members, by protocol and port.
+fn wrong_ports(
+    state: &State,
+    service: &Value,
+    balancer: &LoadBalancer,
+    tag: &str,
+    addresses: &BTreeSet<String>,
+) -> Option<String> {
+    let octavia = &state.load_balancer;
+    let mut wanted = BTreeMap::new();
+    for port in service["spec"]["ports"].as_array().into_iter().flatten() {
+        let key = (text(&port["protocol"]).to_owned(), port["port"].as_u64().unwrap_or_default());
+        let members: BTreeSet<(String, u64)> = addresses
+            .iter()
+            .map(|address| (address.clone(), port["nodePort"].as_u64().unwrap_or_default()))
+            .collect();
+        wanted.insert(key, members);
+    }
+    let is_shared = balancer.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count() > 1;
+    let listeners = octavia.listeners.iter().filter(|one| one.loadbalancer_id == balancer.id);
+    let mut found = BTreeMap::new();
+    for listener in listeners.filter(|one| !is_shared || one.tags.iter().any(|one| one == tag)) {
+        let pool = listener.default_pool_id.as_deref();
+        let members: BTreeSet<(String, u64)> = octavia
+            .members
+            .iter()
+            .filter(|member| Some(member.pool_id.as_str()) == pool)
+            .map(|member| (member.address.clone(), u64::from(member.protocol_port)))
+            .collect();
+        found.insert((listener.protocol.clone(), u64::from(listener.protocol_port)), members);
+    }
+    (found != wanted).then(|| format!("its load balancer has {found:?}, wanted is {wanted:?}"))
+}
+
+/// What is in the cloud for Services that are not there.
+fn leftovers(state: &State, services: &[Value]) -> Vec<String> {
+    let names: BTreeSet<&str> = services.iter().map(|service| text(&service["metadata"]["name"])).collect();
+    let gone = (1..=9).map(|number| format!("web-{number}")).filter(|name| !names.contains(name.as_str()));
+    gone.flat_map(|name| owned(state, &name).into_iter().map(move |what| format!("{name} is gone, but {what}")))
+        .collect()
+}
+
+fn wrong_routes(state: &State, router: &str, nodes: &[Value]) -> Option<String> {
+    let routes: BTreeSet<String> = state
+        .network
+        .routers
+        .get(router)
+        .into_iter()
+        .flat_map(|router| router.routes.iter().map(|route| route.destination.clone()))
+        .collect();
+    let wanted: BTreeSet<String> =
+        nodes.iter().filter_map(|node| node["spec"]["podCIDR"].as_str().map(str::to_owned)).collect();
+    (routes != wanted).then(|| format!("routes are {routes:?}, wanted {wanted:?}"))
+}

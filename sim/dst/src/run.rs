@@ -1,0 +1,154 @@
+//! One run, from its case to its report: in one thread, on virtual time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bowline_manager::exit::Exit;
+use prometheus_client::registry::Registry;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::case::Case;
+use crate::fault::Faults;
+use crate::invariants::{Judge, Rule};
+use crate::kube_link::KubeLink;
+use crate::net::Net;
+use crate::replica::{Birth, start};
+use crate::report::Report;
+use crate::world::World;
+
+/// All has to be as it is wanted this long after the last fault: the longest pauses between tries are ten minutes, and what is
+/// found out by looking again is found out within as long.
+const PATIENCE: Duration = Duration::from_secs(45 * 60);
+
+/// The pause between two looks whether it is.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Watches whose events are held back are looked at again after this.
+const HELD: Duration = Duration::from_secs(5);
+
+/// Runs a case.
+#[must_use]
+pub fn run(case: &Case) -> Report {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime can be made");
+    let report = runtime.block_on(live(case));
+    runtime.shutdown_background();
+    report
+}
+
+async fn live(case: &Case) -> Report {
+    let net = Net::new(Faults::new(case.faults.clone()));
+    let judge = Judge::new(World::new(&case.setting), net.clone());
+    judge.world.kube.intercept(KubeLink::new(Arc::clone(&judge)));
+    let registries: Registries = Arc::default();
+    for slot in 0..case.setting.replicas {
+        let judge = Arc::clone(&judge);
+        tokio::spawn(keep_alive(judge, case.clone(), slot, Arc::clone(&registries)));
+    }
+    let looks = tokio::spawn(look_at_held_watches(Arc::clone(&judge)));
+    let broken = net.broken();
+    let rested = tokio::select! {
+        biased;
+        () = broken.notified() => None,
+        rested = story(case, &judge) => rested,
+    };
+    looks.abort();
+    let report = Report::of(case.clone(), net.findings(), judge.checks(), rested);
+    // Nothing of a process may outlive its run.
+    for process in net.living() {
+        net.kill(&process);
+    }
+    judge.world.kube.intercept(sim_kube::NoFaults);
+    report
+}
+
+/// What every process counted, for whoever looks for secrets in it.
+pub(crate) type Registries = Arc<Mutex<Vec<Arc<Registry>>>>;
+
+/// Everything that is done, then rest.
+async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
+    let began = Instant::now();
+    for timed in &case.actions {
+        sleep_until(began + timed.at).await;
+        judge.net.tell("people", &timed.action.to_string(), "");
+        judge.world.perform(&timed.action, &judge.net);
+    }
+    sleep_until(began + case.end_of_faults()).await;
+    judge.net.stop_faults();
+    judge.net.tell("nobody", "no more faults from here on", "");
+    let ended = Instant::now();
+    let missing = loop {
+        for stuck in judge.world.mend_stuck() {
+            judge.net.tell("operator", &format!("sets {stuck} to ERROR, which never ended"), "");
+        }
+        let missing = judge.missing();
+        if missing.is_empty() || ended.elapsed() > PATIENCE {
+            break missing;
+        }
+        sleep(LOOK).await;
+    };
+    if !missing.is_empty() {
+        judge.net.violated(Rule::L1, missing.join("; "));
+        return None;
+    }
+    let rested = ended.elapsed();
+    judge.net.tell("nobody", "all is as it is wanted", "");
+    at_rest(case, judge).await;
+    Some(rested)
+}
+
+/// Nothing is written any more once what is under way has ended.
+async fn at_rest(case: &Case, judge: &Judge) {
+    // Descriptions and conditions may follow what they tell of; a sweep may be due.
+    sleep(Duration::from_secs(11 * 60)).await;
+    let since = judge.net.elapsed();
+    sleep(case.setting.quiet).await;
+    let effects = judge.net.effects_since(since);
+    if !effects.is_empty() {
+        judge.net.violated(Rule::L1, format!("not at rest: {effects:?}"));
+    }
+    let missing = judge.missing();
+    if !missing.is_empty() {
+        judge.net.violated(Rule::L1, format!("not any more: {}", missing.join("; ")));
+    }
+    let silent = judge.silent_waits();
+    if !silent.is_empty() {
+        judge.net.violated(Rule::L3, format!("{silent:?} wait and do not say for what"));
+    }
+}
+
+/// A place in which one process after the other lives.
+async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Registries) {
+    let seed = case.setting.seed.wrapping_mul(31).wrapping_add(slot as u64);
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
+    // Processes do not start at the same moment.
+    sleep(Duration::from_millis(dice.random_range(0..1500))).await;
+    for life in 0.. {
+        let name = format!("ccm-{slot}-{life}");
+        let skew = case.setting.skew * u32::try_from(slot).unwrap_or_default();
+        let birth =
+            Birth { judge: Arc::clone(&judge), name: name.clone(), skew, seed: dice.random(), piece: case.piece };
+        let (life, registry, signals) = start(birth).await;
+        registries.lock().unwrap_or_else(PoisonError::into_inner).push(registry);
+        let died = judge.net.born(&name, signals);
+        let mut life = tokio::spawn(life);
+        let exit: Option<Exit> = tokio::select! {
+            biased;
+            () = died.notified() => None,
+            exit = &mut life => exit.ok(),
+        };
+        judge.net.ended(&name);
+        judge.net.tell(&name, "has ended", &format!("{exit:?}"));
+        sleep(Duration::from_millis(dice.random_range(200..8000))).await;
+    }
+}
+
+/// A delayed event arrives in the end.
+async fn look_at_held_watches(judge: Arc<Judge>) {
+    loop {
+        sleep(HELD).await;
+        judge.world.kube.wake_watches();
+    }
+}
