@@ -4,6 +4,7 @@
 
 mod cloud;
 mod deny;
+mod dst;
 mod e2e;
 mod generated;
 mod kubernetes;
@@ -59,6 +60,13 @@ enum Task {
     Kubernetes,
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
+    /// Run whole systems in simulated worlds, by the thousand, with faults: `cargo xtask dst --help`
+    #[command(disable_help_flag = true)]
+    Dst {
+        /// What the simulation is told
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Run the end-to-end scenarios on a real OpenStack and a real API server: `cargo xtask e2e --help`
     #[command(disable_help_flag = true)]
     E2e {
@@ -101,6 +109,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
         Task::OpenstackClient => openstack_client::ensure(),
+        Task::Dst { arguments } => dst::dst(arguments),
         Task::E2e { arguments } => e2e::e2e(arguments),
         Task::Cloud { arguments } => cloud::cloud(arguments),
         Task::Sample { once } => sample::sample(*once),

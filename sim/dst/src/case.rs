@@ -31,7 +31,9 @@ pub struct Setting {
     pub replicas: usize,
     /// How much later than the right time the clock of each further replica is.
     pub skew: Duration,
-    /// For how long the run is watched after it came to rest.
+    /// How long what follows may take once all is as it is wanted: descriptions, conditions, a sweep that is due.
+    pub settle: Duration,
+    /// For how long the run is watched after that: nothing may be written.
     pub quiet: Duration,
 }
 
@@ -45,6 +47,7 @@ impl Default for Setting {
             routes: false,
             replicas: 2,
             skew: Duration::ZERO,
+            settle: Duration::from_secs(11 * 60),
             quiet: Duration::from_secs(20 * 60),
         }
     }

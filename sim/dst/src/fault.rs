@@ -42,6 +42,8 @@ pub enum Kind {
 pub enum Place {
     /// A write to the API server.
     KubeEffect,
+    /// A write of something that is not work: the Lease, an event, a question.
+    KubeChore,
     /// A read of the API server.
     KubeRead,
     /// An event of a watch.
@@ -113,7 +115,7 @@ impl Kind {
     /// Whether it can strike there.
     #[must_use]
     pub const fn strikes(self, place: Place) -> bool {
-        use Place::{CloudEffect, CloudRead, KubeEffect, KubeRead, KubeWatch};
+        use Place::{CloudEffect, CloudRead, KubeChore, KubeEffect, KubeRead, KubeWatch};
         match self {
             Self::CrashBefore
             | Self::LostRequest
@@ -122,9 +124,8 @@ impl Kind {
             | Self::ServerError
             | Self::Forbidden
             | Self::Slow => !matches!(place, KubeWatch),
-            Self::CrashAfter => matches!(place, KubeEffect | CloudEffect),
-            Self::LostReply | Self::SilenceAfter | Self::Conflict => {
-                matches!(place, KubeEffect | CloudEffect)
+            Self::CrashAfter | Self::LostReply | Self::SilenceAfter | Self::Conflict => {
+                matches!(place, KubeEffect | KubeChore | CloudEffect)
             }
             Self::StaleRead => matches!(place, KubeRead | CloudRead),
             Self::Unauthorized | Self::BadGateway | Self::TokensExpire => {

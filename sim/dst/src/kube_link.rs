@@ -80,7 +80,11 @@ impl Interceptor for KubeLink {
             return Verdict::Break;
         }
         let is_effect = is_effect(request);
-        let place = if request.is_write() { Place::KubeEffect } else { Place::KubeRead };
+        let place = match (is_effect, request.is_write()) {
+            (true, _) => Place::KubeEffect,
+            (false, true) => Place::KubeChore,
+            (false, false) => Place::KubeRead,
+        };
         let kind = net.strike(place);
         self.choose(kind);
         let verdict = kind.map_or(Verdict::Pass, |kind| self.verdict(request, process, kind));

@@ -24,6 +24,10 @@ pub mod net;
 pub mod replica;
 pub mod report;
 mod run;
+pub mod scenarios;
+pub mod shrink;
+pub mod swarm;
+pub mod tally;
 pub mod trace;
 pub mod world;
 

@@ -103,7 +103,8 @@ pub async fn start(birth: Birth) -> (impl Future<Output = Exit> + Send + use<>, 
 }
 
 fn options(world: &World) -> Options {
-    let mut arguments = vec!["--cloud-provider=openstack"];
+    // What was changed in the cloud is found by looking again: more often than by default, for the sake of speed.
+    let mut arguments = vec!["--cloud-provider=openstack", "--load-balancer-repair-period=5m"];
     arguments.extend(LEASE);
     if world.setting.routes {
         arguments.extend(["--configure-cloud-routes=true", "--cluster-cidr=10.244.0.0/16", "--allocate-node-cidrs=true"]);

@@ -101,8 +101,7 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
 
 /// Nothing is written any more once what is under way has ended.
 async fn at_rest(case: &Case, judge: &Judge) {
-    // Descriptions and conditions may follow what they tell of; a sweep may be due.
-    sleep(Duration::from_secs(11 * 60)).await;
+    sleep(case.setting.settle).await;
     let since = judge.net.elapsed();
     sleep(case.setting.quiet).await;
     let effects = judge.net.effects_since(since);

@@ -111,11 +111,14 @@ impl World {
 
     /// Another tenant of the same project: a load balancer, a floating IP and a security group that are not ours.
     fn plant_foreign(&self) -> Foreign {
+        let (provider, method) = match self.setting.provider {
+            Provider::Amphora => ("amphora", "ROUND_ROBIN"),
+            Provider::Ovn => ("ovn", "SOURCE_IP_PORT"),
+        };
         let body = json!({"loadbalancer": {"name": "somebody-elses", "vip_subnet_id": self.estate.subnet,
-            "project_id": self.estate.project,
-            "provider": self.cloud.with(|cloud| cloud.world().config.default_load_balancer_provider.clone()),
+            "project_id": self.estate.project, "provider": provider,
             "listeners": [{"name": "theirs", "protocol": "TCP", "protocol_port": 8443,
-                "default_pool": {"name": "theirs", "protocol": "TCP", "lb_algorithm": "SOURCE_IP_PORT",
+                "default_pool": {"name": "theirs", "protocol": "TCP", "lb_algorithm": method,
                     "members": [{"address": "10.10.99.9", "protocol_port": 1}]}}]}});
         let (code, answer) = self.operator(Method::POST, "/load-balancer/v2/lbaas/loadbalancers", &body);
         assert_eq!(code, 201, "{answer}");
@@ -143,7 +146,11 @@ impl World {
     #[must_use]
     pub fn foreign_changes(&self) -> Option<String> {
         let now = self.cloud.with(|cloud| foreign_in(cloud.state()));
-        (now != self.foreign).then(|| format!("{:?} was {:?}", now, self.foreign))
+        let before = self.foreign.balancers.iter().chain(&self.foreign.network);
+        let mut changed = before.filter(|(id, was)| {
+            now.balancers.get(*id).or_else(|| now.network.get(*id)) != Some(was)
+        });
+        changed.next().map(|(id, was)| format!("{id} was {was}, and is {now:?}"))
     }
 
     /// A request of the cloud's operator.

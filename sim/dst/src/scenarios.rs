@@ -1,0 +1,195 @@
+//! The scenarios of the exhaustive level: short stories, each about one thing that people do. Every effect of each of them meets
+//! every kind of fault.
+
+use std::time::Duration;
+
+use crate::action::{Action, Edit, Meddling, ServiceSpec};
+use crate::case::{Case, Provider, Setting, Timed};
+
+/// The base of all: two Nodes and a Service that is served.
+const JOINED: u64 = 1;
+const CREATED: u64 = 4;
+/// When the thing happens that the scenario is about.
+const THEN: u64 = 60;
+
+/// All scenarios.
+#[must_use]
+pub fn all() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for provider in [Provider::Ovn, Provider::Amphora] {
+        cases.extend(creations(provider));
+        cases.extend(edits(provider));
+        cases.extend(meddlings(provider));
+        cases.extend(endings(provider));
+    }
+    cases.extend(nodes());
+    cases.extend(groups());
+    cases.extend(routes());
+    cases.extend(processes());
+    cases
+}
+
+fn setting(provider: Provider) -> Setting {
+    Setting { provider, servers: 2, replicas: 1, quiet: Duration::from_secs(60), settle: Duration::from_secs(60), ..Setting::default() }
+}
+
+fn case(name: String, setting: Setting, then: Vec<Action>) -> Case {
+    let timed = |at: u64, action: Action| Timed { at: Duration::from_secs(at), action };
+    let mut actions = vec![timed(JOINED, Action::Join(1)), timed(JOINED, Action::Join(2))];
+    for (place, action) in then.into_iter().enumerate() {
+        // The first is the creation; what follows has time to be done one after the other.
+        let at = if place == 0 { CREATED } else { THEN * place as u64 };
+        actions.push(timed(at, action));
+    }
+    Case { name, setting, actions, ..Case::default() }
+}
+
+fn named(provider: Provider, what: &str) -> String {
+    format!("{what} ({provider:?})").to_lowercase()
+}
+
+fn web() -> ServiceSpec {
+    ServiceSpec::default()
+}
+
+fn noted(key: &'static str, value: &str) -> ServiceSpec {
+    ServiceSpec { annotations: vec![(key, value.to_owned())], ..web() }
+}
+
+const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
+const SHARED: &str = "load-balancer-id";
+
+fn creations(provider: Provider) -> Vec<Case> {
+    let mut specs = vec![
+        ("create, one port", web()),
+        ("create, three ports", ServiceSpec { ports: vec![("TCP", 80), ("TCP", 443), ("UDP", 53)], ..web() }),
+        ("create, internal", noted(INTERNAL, "true")),
+        ("create, with a monitor", noted("enable-health-monitor", "true")),
+        ("create, local", ServiceSpec { local: true, ..noted("enable-health-monitor", "true") }),
+        ("create, keep the address", noted("keep-floatingip", "true")),
+    ];
+    if provider == Provider::Amphora {
+        specs.push(("create, ranges", ServiceSpec { source_ranges: vec!["10.0.0.0/8", "192.0.2.0/24"], ..web() }));
+        specs.push(("create, affinity", ServiceSpec { affinity: true, ..web() }));
+        specs.push(("create, proxy protocol", noted("proxy-protocol", "true")));
+        specs.push(("create, timeouts", noted("timeout-client-data", "60000")));
+    }
+    specs
+        .into_iter()
+        .map(|(name, spec)| case(named(provider, name), setting(provider), vec![Action::Create(1, spec)]))
+        .collect()
+}
+
+fn edits(provider: Provider) -> Vec<Case> {
+    let annotate = |key, value: &str| Edit::Annotate(key, Some(value.to_owned()));
+    let mut edits = vec![
+        ("edit, a port more", web(), Edit::Ports(vec![("TCP", 80), ("TCP", 443)])),
+        ("edit, another port", web(), Edit::Ports(vec![("TCP", 81)])),
+        ("edit, a port less", ServiceSpec { ports: vec![("TCP", 80), ("TCP", 443)], ..web() }, Edit::Ports(vec![("TCP", 80)])),
+        ("edit, another protocol", web(), Edit::Ports(vec![("UDP", 80)])),
+        ("edit, to internal", web(), annotate(INTERNAL, "true")),
+        ("edit, from internal", noted(INTERNAL, "true"), Edit::Annotate(INTERNAL, None)),
+        ("edit, monitor on", web(), annotate("enable-health-monitor", "true")),
+        ("edit, monitor off", noted("enable-health-monitor", "true"), annotate("enable-health-monitor", "false")),
+        ("edit, local on", noted("enable-health-monitor", "true"), Edit::Local(true)),
+        ("edit, to cluster IP", web(), Edit::IsBalanced(false)),
+    ];
+    if provider == Provider::Amphora {
+        edits.push(("edit, ranges", web(), Edit::SourceRanges(vec!["10.0.0.0/8"])));
+        edits.push(("edit, affinity", web(), Edit::Affinity(true)));
+        edits.push(("edit, connection limit", web(), annotate("connection-limit", "500")));
+        edits.push(("edit, proxy protocol", web(), annotate("proxy-protocol", "true")));
+    }
+    edits
+        .into_iter()
+        .map(|(name, spec, edit)| {
+            case(named(provider, name), setting(provider), vec![Action::Create(1, spec), Action::Edit(1, edit)])
+        })
+        .collect()
+}
+
+fn meddlings(provider: Provider) -> Vec<Case> {
+    use Meddling::{
+        AddMember, BalancerError, DeleteBalancer, DeleteFloatingIp, DeleteListener, DeleteMember, DeletePool,
+        DetachFloatingIp,
+    };
+    let all = [
+        DeleteBalancer, BalancerError, DeleteListener, DeletePool, DeleteMember, AddMember, DetachFloatingIp,
+        DeleteFloatingIp,
+    ];
+    all.into_iter()
+        .map(|meddling| {
+            let then = vec![Action::Create(1, web()), Action::Meddle(1, meddling)];
+            case(named(provider, &format!("meddle, {meddling:?}")), setting(provider), then)
+        })
+        .collect()
+}
+
+fn endings(provider: Provider) -> Vec<Case> {
+    let create = || Action::Create(1, web());
+    let sharer = || ServiceSpec { ports: vec![("TCP", 8080)], ..noted(SHARED, "web-1") };
+    let stories = vec![
+        ("delete", vec![create(), Action::Delete(1)]),
+        ("delete, address kept", vec![Action::Create(1, noted("keep-floatingip", "true")), Action::Delete(1)]),
+        ("delete and create again", vec![create(), Action::Delete(1), create()]),
+        ("share", vec![create(), Action::Create(2, sharer())]),
+        ("share and leave", vec![create(), Action::Create(2, sharer()), Action::Delete(2)]),
+        ("share, the owner leaves", vec![create(), Action::Create(2, sharer()), Action::Delete(1)]),
+    ];
+    stories.into_iter().map(|(name, then)| case(named(provider, name), setting(provider), then)).collect()
+}
+
+fn nodes() -> Vec<Case> {
+    let setting = || Setting { servers: 4, ..setting(Provider::Ovn) };
+    let create = || Action::Create(1, web());
+    let stories = vec![
+        ("node joins", vec![create(), Action::Join(3)]),
+        ("two nodes join", vec![create(), Action::Join(3), Action::Join(4)]),
+        ("node leaves", vec![create(), Action::Join(3), Action::Join(4), Action::ServerGone(2)]),
+        ("node stops and starts", vec![create(), Action::ServerStops(2), Action::ServerStarts(2)]),
+        ("node is replaced", vec![create(), Action::Join(3), Action::Join(4), Action::ServerReplaced(2)]),
+        ("node is excluded", vec![create(), Action::Exclude(2, true), Action::Exclude(2, false)]),
+        ("node is deleted by hand", vec![create(), Action::DeleteNode(2), Action::Join(2)]),
+    ];
+    stories.into_iter().map(|(name, then)| case(name.to_owned(), setting(), then)).collect()
+}
+
+fn groups() -> Vec<Case> {
+    let setting = || Setting { security_groups: true, ..setting(Provider::Amphora) };
+    let create = || Action::Create(1, web());
+    let stories = vec![
+        ("groups, create", vec![create()]),
+        ("groups, edit", vec![create(), Action::Edit(1, Edit::Ports(vec![("TCP", 80), ("TCP", 443)]))]),
+        ("groups, a rule is gone", vec![create(), Action::Meddle(1, Meddling::DeleteRule)]),
+        ("groups, delete", vec![create(), Action::Delete(1)]),
+    ];
+    stories.into_iter().map(|(name, then)| case(name.to_owned(), setting(), then)).collect()
+}
+
+fn routes() -> Vec<Case> {
+    let setting = || Setting { routes: true, servers: 4, ..setting(Provider::Ovn) };
+    let stories = vec![
+        ("routes, nodes join", vec![Action::Join(3)]),
+        ("routes, node leaves", vec![Action::Join(3), Action::Join(4), Action::ServerGone(2)]),
+    ];
+    stories.into_iter().map(|(name, then)| case(name.to_owned(), setting(), then)).collect()
+}
+
+fn processes() -> Vec<Case> {
+    let setting = || Setting { replicas: 2, ..setting(Provider::Ovn) };
+    let create = || Action::Create(1, web());
+    let edit = || Action::Edit(1, Edit::Ports(vec![("TCP", 80), ("TCP", 443)]));
+    let stories = vec![
+        ("leader killed", vec![create(), Action::KillLeader, edit()]),
+        ("leader asked to end", vec![create(), Action::StopLeader, edit()]),
+        ("leader cut off", vec![create(), Action::PauseLeader(Duration::from_secs(90)), edit()]),
+        ("lease deleted", vec![create(), Action::DeleteLease, edit()]),
+        ("password rotated", vec![create(), Action::RotatePassword, edit()]),
+        ("tokens revoked", vec![create(), Action::RevokeTokens, edit()]),
+        ("configuration broken and mended", vec![create(), Action::BreakConfig(true), edit(), Action::BreakConfig(false)]),
+        ("quota exhausted", vec![Action::Quota(true), create(), Action::Quota(false)]),
+        ("watches broken", vec![create(), Action::BreakWatches, edit()]),
+        ("watches expired", vec![create(), Action::ExpireWatches, edit()]),
+    ];
+    stories.into_iter().map(|(name, then)| case(name.to_owned(), setting(), then)).collect()
+}
