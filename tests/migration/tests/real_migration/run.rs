@@ -31,6 +31,7 @@ const LASTS: Duration = Duration::from_millis(1500);
 const SETTLES: Duration = Duration::from_secs(5);
 const BLOCK_LASTS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
+const REST: Duration = Duration::from_secs(6);
 
 /// What came of a run.
 pub(crate) struct Report {
@@ -123,7 +124,7 @@ impl Run<'_> {
         let (mut edited, mut edits) = (Instant::now(), 0_u32);
         let end = loop {
             sleep(LOOK).await;
-            if self.plan.busy.is_some_and(|period| edited.elapsed() >= period) {
+            if self.pause_of_edits().is_some_and(|period| edited.elapsed() >= period) {
                 (edited, edits) = (Instant::now(), edits + 1);
                 self.site.touch_service("web-0", 60 + edits).await?;
             }
@@ -160,6 +161,12 @@ impl Run<'_> {
             problems,
             took: self.began.elapsed(),
         })
+    }
+
+    /// How soon the next edit comes. In one phase every Service has to be seen at rest once, in a report of which there is one a second.
+    fn pause_of_edits(&self) -> Option<Duration> {
+        let is_adopting = self.watch.phase().is_some_and(|seen| seen.phase == "ServiceOnly");
+        self.plan.busy.map(|period| if is_adopting { period.max(REST) } else { period })
     }
 
     fn asked_back(&self) -> bool {
