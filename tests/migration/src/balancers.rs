@@ -7,12 +7,14 @@ use crate::request::Request;
 /// Where load balancers are made.
 const BALANCERS: &str = "/v2.0/lbaas/loadbalancers";
 
-/// Names under which load balancers were made more than once. Names are of Services, and no Service of a run has the name of another.
+/// Names under which load balancers were made more than once. Names are of Services, and no Service of a run has the name of another;
+/// `same` has the names that are another's by another writer.
 #[must_use]
-pub fn made_twice(requests: &[Request]) -> Vec<String> {
+pub fn made_twice(requests: &[Request], same: &BTreeMap<String, String>) -> Vec<String> {
     let mut made: BTreeMap<&str, Vec<&Request>> = BTreeMap::new();
     for request in requests.iter().filter(|request| is_making(request)) {
-        made.entry(request.name.as_deref().unwrap_or_default()).or_default().push(request);
+        let name = request.name.as_deref().unwrap_or_default();
+        made.entry(same.get(name).map_or(name, String::as_str)).or_default().push(request);
     }
     made.retain(|_, requests| requests.len() > 1);
     made.into_iter()
@@ -89,10 +91,14 @@ mod tests {
             request("POST", "/load-balancer/v2.0/lbaas/listeners", 201, Some("one")),
             request("POST", path, 201, Some("two")),
         ];
-        assert!(made_twice(&requests).is_empty());
+        let same = BTreeMap::new();
+        assert!(made_twice(&requests, &same).is_empty());
         let again = [&requests[..], &[request("POST", path, 201, Some("two"))]].concat();
-        let found = made_twice(&again);
+        let found = made_twice(&again, &same);
         assert!(found.len() == 1 && found[0].contains("2 load balancers two"), "{found:?}");
+        let same = BTreeMap::from([("two".to_owned(), "one".to_owned())]);
+        let found = made_twice(&requests, &same);
+        assert!(found.len() == 1 && found[0].contains("2 load balancers one"), "{found:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Never two writers: what the order of their requests says.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::request::{Request, Side, Writer};
 
@@ -27,6 +28,29 @@ pub fn two_writers(requests: &[Request], goes_back: bool) -> Vec<String> {
     found
 }
 
+/// A time during which a process could have written whenever it liked.
+#[derive(Debug, Clone)]
+pub struct Life {
+    /// Who.
+    pub writer: Writer,
+    /// From when.
+    pub from: Duration,
+    /// Until when; `None` if it still can.
+    pub until: Option<Duration>,
+}
+
+/// Requests of the new manager at a time when one that heeds no Lease of ours could have written, whether it did or not.
+#[must_use]
+pub fn beside(requests: &[Request], lives: &[Life]) -> Vec<String> {
+    let could = |request: &Request, life: &&Life| {
+        life.from <= request.at && life.until.is_none_or(|until| request.at <= until)
+    };
+    let new = requests.iter().filter(|request| request.writer.side == Side::New);
+    new.filter_map(|request| lives.iter().find(|life| could(request, life)).map(|life| (request, life)))
+        .map(|(request, life)| format!("{request}, while {} could write: {life:?}", life.writer))
+        .collect()
+}
+
 /// Who wrote one after the other.
 fn sides(requests: &[Request]) -> Vec<Side> {
     let mut sides: Vec<Side> = requests.iter().map(|request| request.writer.side).collect();
@@ -43,7 +67,6 @@ fn is_part(found: &[Side], most: &[Side]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn requests(who: &[(Side, &str)]) -> Vec<Request> {
         let request = |(place, (side, process)): (usize, &(Side, &str))| Request {
@@ -84,5 +107,20 @@ mod tests {
         assert_eq!(two_writers(&back, false).len(), 1);
         let twice = requests(&[(Old, "a"), (New, "c"), (Old, "b"), (New, "d")]);
         assert_eq!(two_writers(&twice, true).len(), 1);
+    }
+
+    #[test]
+    fn the_new_one_never_writes_while_one_could_that_heeds_no_lease() {
+        let writer = Writer { side: Side::Old, process: "inside".to_owned() };
+        let life = |from: u64, until: Option<u64>| Life {
+            writer: writer.clone(),
+            from: Duration::from_secs(from),
+            until: until.map(Duration::from_secs),
+        };
+        let all =
+            requests(&[(Side::Old, "inside"), (Side::New, "a"), (Side::New, "a"), (Side::Old, "inside")]);
+        assert!(beside(&all, &[life(0, Some(0)), life(3, None)]).is_empty());
+        assert_eq!(beside(&all, &[life(0, Some(1)), life(3, None)]).len(), 1);
+        assert_eq!(beside(&all, &[life(0, None)]).len(), 2);
     }
 }

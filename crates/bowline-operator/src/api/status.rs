@@ -75,6 +75,9 @@ pub struct MigrationStatus {
     /// How it was before anything was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,
+    /// While the load balancers are taken over: Services that were not yet seen as they ask to be. Each has to be once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsettled: Option<Vec<String>>,
     /// Nodes that the operator has tainted so that they are initialised (I6).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tainted: Vec<String>,

@@ -53,6 +53,7 @@ pub(super) fn decision(
         evidence: found.map_or_else(|| before.evidence.clone(), |found| found.evidence.clone()),
         steps: draft.admin.clone(),
         snapshot: kept(case, before, phase, kind),
+        unsettled: draft.unsettled.clone(),
         tainted: tainted(case, &draft.steps),
         history: history(before, next, &because, case.now),
     };

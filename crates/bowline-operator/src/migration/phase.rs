@@ -30,6 +30,8 @@ pub(super) struct View<'a> {
     pub others: Vec<Writer<'a>>,
     /// Whether the phase has taken too long.
     pub overdue: bool,
+    /// What it is blocked by, for as long as that is so.
+    pub blocked: Option<&'a str>,
     /// How it was before.
     pub snapshot: Option<&'a Snapshot>,
     /// Since when this phase, or the one that it is blocked in.
@@ -64,6 +66,8 @@ pub(super) struct Draft {
     pub checks: Vec<Check>,
     /// What to warn of.
     pub warning: Option<String>,
+    /// Services that were not seen settled yet, while load balancers are taken over.
+    pub unsettled: Option<Vec<String>>,
 }
 
 impl Draft {
@@ -77,6 +81,7 @@ impl Draft {
             admin: Vec::new(),
             checks: Vec::new(),
             warning: None,
+            unsettled: None,
         }
     }
 }
@@ -107,9 +112,10 @@ impl View<'_> {
         self.case.observed.ours.as_ref().map_or(ManagerMode::Absent, super::observed::OurWorkload::strongest)
     }
 
-    /// Waiting for something; or, when it has taken too long, blocked.
+    /// Waiting for something; or, when it has taken too long, blocked. What it was not blocked by before has all its time.
     pub(super) fn wait(&self, reason: Reason, message: String) -> Outcome {
-        if self.overdue { Outcome::Block(reason, message) } else { Outcome::Stay(message) }
+        let is_still = self.blocked == Some(reason.to_string().as_str());
+        if self.overdue || is_still { Outcome::Block(reason, message) } else { Outcome::Stay(message) }
     }
 }
 

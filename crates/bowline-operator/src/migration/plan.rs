@@ -26,7 +26,7 @@ pub fn decide(case: &Case<'_>) -> Decision {
             let mut view = view(case, &before, kind, phase);
             let turned = turned(&view, phase);
             if turned != phase {
-                (phase, view.since, view.overdue) = (turned, case.now, false);
+                (phase, view.since, view.overdue, view.blocked) = (turned, case.now, false, None);
             }
             planned(&view, phase)
         }
@@ -84,19 +84,19 @@ fn undetected(case: &Case<'_>, unclear: Unclear) -> Draft {
     Draft { hold: true, ..Draft::new(outcome, current(case)) }
 }
 
-fn view<'a>(case: &'a Case<'a>, before: &MigrationStatus, kind: MigrationKind, phase: Phase) -> View<'a> {
+fn view<'a>(case: &'a Case<'a>, before: &'a MigrationStatus, kind: MigrationKind, phase: Phase) -> View<'a> {
     let is_blocked = before.phase == Phase::Blocked;
     let since = before.since.filter(|_| is_blocked || before.phase == phase).unwrap_or(case.now);
     let took = case.now.duration_since(since).unsigned_abs();
     let is_late = took > case.timings.phase;
     let retries = before.blocked.as_deref() == Some("ManagerNotReady") && is_late;
+    let is_normal = case.spec.migration.urgency == Urgency::Normal;
     View {
         case,
         kind,
         others: others(case),
-        overdue: case.spec.migration.urgency == Urgency::Normal
-            && (is_blocked || is_late)
-            && !(is_blocked && retries),
+        overdue: is_normal && is_late && !is_blocked,
+        blocked: before.blocked.as_deref().filter(|_| is_normal && is_blocked && !retries),
         snapshot: case.status.migration.as_ref().and_then(|migration| migration.snapshot.as_ref()),
         since: if is_blocked { case.now } else { since },
     }

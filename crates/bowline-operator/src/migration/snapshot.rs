@@ -21,7 +21,7 @@ pub(super) fn take(case: &Case<'_>, before: Option<&Snapshot>) -> Snapshot {
     let first = || services.iter().take(MOST);
     Snapshot {
         taken_at: Some(case.now),
-        late: super::phase::current(case).acts() || case.status.cluster_name.is_some(),
+        late: super::phase::current(case).acts(),
         services: first().map(|service| (service.key(), service.ingress.clone())).collect(),
         service_uids: first().map(|service| (service.key(), service.uid.clone())).collect(),
         load_balancers: first()

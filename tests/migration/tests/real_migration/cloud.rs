@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, ensure};
 use bytes::Bytes;
 use http::header::USER_AGENT;
+use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -45,6 +46,41 @@ pub(crate) struct Cloud {
     _stop: DropGuard,
 }
 
+/// A way into a cloud without a connection, for a writer of ours: what it asks is remembered as everybody's.
+#[derive(Clone)]
+pub(crate) struct Door {
+    recorder: Recorder,
+    root: String,
+    token: String,
+}
+
+impl Door {
+    /// Asks for something. What was asked is done even if nobody waits for the answer any more.
+    pub(crate) async fn ask(
+        &self,
+        writer: &Writer,
+        method: Method,
+        [service, path]: [&str; 2],
+        body: Option<Value>,
+    ) -> anyhow::Result<Value> {
+        let text = body.map(|body| body.to_string()).unwrap_or_default();
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}/{service}{path}", self.root))
+            .header("x-auth-token", &self.token)
+            .header("content-type", "application/json")
+            .header(USER_AGENT, writer.agent())
+            .body(())?;
+        let (parts, ()) = request.into_parts();
+        let recorder = self.recorder.clone();
+        let answer = tokio::spawn(async move { recorder.pass(parts, text.into()).await }).await??;
+        let (parts, body) = answer.into_parts();
+        let body = body.collect().await?.to_bytes();
+        ensure!(parts.status.is_success(), "{path}: {} {}", parts.status, String::from_utf8_lossy(&body));
+        if body.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_slice(&body)?) }
+    }
+}
+
 #[derive(Clone)]
 struct Recorder {
     service: SimService,
@@ -72,6 +108,11 @@ impl Cloud {
         let serving = serve(listener, recorder.clone(), stop.clone());
         tokio::spawn(stop.clone().run_until_cancelled_owned(serving));
         Ok(Self { estate, recorder, root, _stop: stop.drop_guard() })
+    }
+
+    /// A way in for a writer of ours.
+    pub(crate) async fn door(&self) -> anyhow::Result<Door> {
+        Ok(Door { recorder: self.recorder.clone(), root: self.root.clone(), token: self.token().await? })
     }
 
     /// A cloud.conf for somebody.
@@ -194,13 +235,16 @@ impl Recorder {
         let Ok(body) = body.collect().await.map(http_body_util::Collected::to_bytes) else {
             return Ok(Response::new(Full::default()));
         };
+        Ok(self.pass(parts, body).await.unwrap_or_else(|_| Response::new(Full::default())))
+    }
+
+    /// Has the cloud answer, and remembers it.
+    async fn pass(&self, parts: Parts, body: Bytes) -> anyhow::Result<Response<Full<Bytes>>> {
         let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
         let (agent, method) = (agent.to_owned(), parts.method.clone());
         let path = parts.uri.path().to_owned();
         let asked = Request::from_parts(parts, Full::new(body.clone()));
-        let Ok(answer) = self.service.clone().oneshot(asked).await else {
-            return Ok(Response::new(Full::default()));
-        };
+        let answer = self.service.clone().oneshot(asked).await?;
         let (parts, answered) = answer.into_parts();
         let answered = answered.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let changes = !matches!(method, Method::GET | Method::HEAD) && !path.starts_with(IDENTITY);

@@ -1,13 +1,15 @@
 //! The provider inside kube-controller-manager, and the person who takes it out.
 //!
-//! One process writes for all control-plane nodes: it stands for the leader among the kube-controller-managers, and it heeds no Lease of
-//! a cloud-controller-manager. It is the upstream manager, without election and with the controller of Services alone: what was inside
-//! is where its code came from. The names of its load balancers are therefore those of today.
+//! There is a kube-controller-manager on every control-plane node. They lead by a Lease of their own and heed none of a
+//! cloud-controller-manager; the one that leads serves Services if it has the provider inside, under the names of that time.
 //!
 //! The person reads the steps in the status of our resource and follows them, one node after the other.
 
-use std::path::PathBuf;
-use std::process::Command;
+mod balancer;
+mod election;
+mod manager;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,14 +18,15 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use migration_tests::request::{Side, Writer};
+use migration_tests::writers::Life;
 use serde_json::{Value, json};
-use sim_openstack::MEMBER;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::cloud::Cloud;
-use crate::process::Process;
-use crate::site::{CLUSTER, Site, node_name};
+use self::balancer::Balancers;
+use self::manager::Manager;
+use crate::cloud::{Cloud, Door};
+use crate::site::{Site, node_name};
 use crate::stage::{SYSTEM, Stage};
 
 const INSIDE: &str = "openstack";
@@ -32,17 +35,27 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long a person takes for a node.
 const STEP: Duration = Duration::from_millis(400);
 
+/// The kube-controller-manager of a node.
+struct Place {
+    /// Its `--cloud-provider`.
+    provider: String,
+    /// Its process, and which of the lives is its.
+    process: Option<(Manager, Option<usize>)>,
+}
+
 /// What is known of the control plane.
 struct Plane {
-    /// `--cloud-provider` of the nodes' kube-controller-managers.
-    providers: Vec<String>,
-    process: Option<Process>,
+    places: Vec<Place>,
     starts: usize,
+    /// When processes with the provider inside were there.
+    lives: Vec<Life>,
 }
 
 /// The control plane with its provider inside, and the person. Both are gone when this is dropped.
 pub(crate) struct InTree {
     plane: Arc<Mutex<Plane>>,
+    began: Instant,
+    ends: AtomicUsize,
     _stop: DropGuard,
 }
 
@@ -50,11 +63,12 @@ struct Work {
     site: Site,
     pods: Api<Pod>,
     plane: Arc<Mutex<Plane>>,
+    began: Instant,
     first: String,
     nodes: usize,
-    program: PathBuf,
-    arguments: Vec<String>,
-    log: PathBuf,
+    door: Door,
+    subnet: String,
+    floating_network: String,
 }
 
 impl InTree {
@@ -65,59 +79,69 @@ impl InTree {
         run: &str,
         first: &str,
         [control_plane, nodes]: [usize; 2],
+        began: Instant,
     ) -> anyhow::Result<Self> {
-        let conf = stage.folder().join(format!("{run}-inside-cloud.conf"));
-        std::fs::write(&conf, cloud.conf(MEMBER))?;
-        let arguments = vec![
-            "--cloud-provider=openstack".to_owned(),
-            format!("--cluster-name={CLUSTER}"),
-            "--controllers=service".to_owned(),
-            "--leader-elect=false".to_owned(),
-            "--secure-port=0".to_owned(),
-            format!("--cloud-config={}", conf.display()),
-            format!("--kubeconfig={}", stage.kubeconfig.display()),
-        ];
-        let providers = vec![INSIDE.to_owned(); control_plane];
-        let plane = Arc::new(Mutex::new(Plane { providers, process: None, starts: 0 }));
+        let inside = || Place { provider: INSIDE.to_owned(), process: None };
+        let places = std::iter::repeat_with(inside).take(control_plane).collect();
+        let plane = Arc::new(Mutex::new(Plane { places, starts: 0, lives: Vec::new() }));
         let work = Work {
             site: Site { client: stage.client.clone(), resource: run.to_owned() },
             pods: Api::namespaced(stage.client.clone(), SYSTEM),
             plane: plane.clone(),
+            began,
             first: first.to_owned(),
             nodes,
-            program: stage.occm.clone(),
-            arguments,
-            log: stage.folder().join(format!("{run}-inside.log")),
+            door: cloud.door().await?,
+            subnet: cloud.estate.subnet.clone(),
+            floating_network: cloud.estate.external_network.clone(),
         };
         for place in 0..control_plane {
             work.mirror(place, INSIDE).await?;
         }
         let stop = CancellationToken::new();
         tokio::spawn(stop.clone().run_until_cancelled_owned(work.forever()));
-        Ok(Self { plane, _stop: stop.drop_guard() })
+        Ok(Self { plane, began, ends: AtomicUsize::new(0), _stop: stop.drop_guard() })
     }
 
-    /// Ends the process; whether there was one.
-    pub(crate) fn end(&self, hard: bool) -> anyhow::Result<bool> {
-        let mut plane = lock(&self.plane);
-        let Some(process) = plane.process.as_mut() else { return Ok(false) };
-        if hard {
-            process.kill();
-        } else {
-            process.ask_to_end()?;
-        }
+    /// Ends a kube-controller-manager that has the provider inside; whether there was one.
+    pub(crate) async fn end(&self) -> anyhow::Result<bool> {
+        let which = self.ends.fetch_add(1, Ordering::Relaxed);
+        let found = {
+            let mut plane = lock(&self.plane);
+            let count = plane.places.len();
+            let inside = |place: &&mut Place| place.provider == INSIDE && place.process.is_some();
+            let mut all: Vec<&mut Place> = plane.places.iter_mut().filter(inside).collect();
+            let place = all.get_mut(which % count.max(1));
+            place.and_then(|place| place.process.take())
+        };
+        let Some((process, life)) = found else { return Ok(false) };
+        ended(&self.plane, self.began, process, life).await;
         Ok(true)
+    }
+
+    /// When somebody with the provider inside could write.
+    pub(crate) fn lives(&self) -> Vec<Life> {
+        lock(&self.plane).lives.clone()
     }
 }
 
 impl Drop for InTree {
     fn drop(&mut self) {
-        lock(&self.plane).process = None;
+        lock(&self.plane).places.clear();
     }
 }
 
 fn lock(plane: &Mutex<Plane>) -> MutexGuard<'_, Plane> {
     plane.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends a process, and writes down that it has ended.
+async fn ended(plane: &Mutex<Plane>, began: Instant, process: Manager, life: Option<usize>) {
+    process.end().await;
+    let mut plane = lock(plane);
+    if let Some(life) = life.and_then(|life| plane.lives.get_mut(life)) {
+        life.until = Some(began.elapsed());
+    }
 }
 
 impl Work {
@@ -131,7 +155,7 @@ impl Work {
     }
 
     async fn look(&self) -> anyhow::Result<()> {
-        self.lead()?;
+        self.start_all();
         let Ok(status) = self.site.status().await else { return Ok(()) };
         let steps = status["migration"]["steps"].as_array().cloned().unwrap_or_default();
         for step in steps.iter().filter(|step| step["done"] == json!(false)) {
@@ -140,20 +164,33 @@ impl Work {
         Ok(())
     }
 
-    /// There is a process as long as any node has the provider inside.
-    fn lead(&self) -> anyhow::Result<()> {
-        let mut plane = lock(&self.plane);
-        let is_inside = plane.providers.iter().any(|provider| provider == INSIDE);
-        let runs = plane.process.as_mut().is_some_and(Process::runs);
-        if !is_inside || runs {
-            return Ok(());
+    /// What kubelets do: every kube-controller-manager that has ended is started again.
+    fn start_all(&self) {
+        let plane = &mut *lock(&self.plane);
+        for (number, place) in plane.places.iter_mut().enumerate() {
+            if place.process.as_ref().is_some_and(|(process, _)| process.runs()) {
+                continue;
+            }
+            if let Some((_, Some(life))) = place.process.take()
+                && let Some(life) = plane.lives.get_mut(life)
+            {
+                life.until = Some(self.began.elapsed());
+            }
+            plane.starts += 1;
+            let writer = Writer { side: Side::Old, process: format!("inside.{}", plane.starts) };
+            let identity = format!("{}_{}", node_name(&self.first, number), plane.starts);
+            let balancers = (place.provider == INSIDE).then(|| Balancers {
+                door: self.door.clone(),
+                writer: writer.clone(),
+                subnet: self.subnet.clone(),
+                floating_network: self.floating_network.clone(),
+            });
+            let life = balancers.is_some().then_some(plane.lives.len());
+            if life.is_some() {
+                plane.lives.push(Life { writer, from: self.began.elapsed(), until: None });
+            }
+            place.process = Some((Manager::start(&self.site.client, identity, balancers), life));
         }
-        plane.starts += 1;
-        let writer = Writer { side: Side::Old, process: format!("inside.{}", plane.starts) };
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).arg(format!("--user-agent={}", writer.agent()));
-        plane.process = Some(Process::start(command, &self.log)?);
-        Ok(())
     }
 
     /// Follows a step, if it says what is to be set where.
@@ -179,20 +216,25 @@ impl Work {
 
     /// Sets the flag of one kube-controller-manager after the other. Its old process is gone before the new one is told of.
     async fn set_managers(&self, provider: &str) -> anyhow::Result<()> {
-        let count = lock(&self.plane).providers.len();
-        for place in 0..count {
-            if lock(&self.plane).providers[place] == provider {
+        let count = lock(&self.plane).places.len();
+        for number in 0..count {
+            let is_set = |place: &Place| place.provider == provider;
+            if lock(&self.plane).places.get(number).is_none_or(is_set) {
                 continue;
             }
             sleep(STEP).await;
-            {
+            let before = {
                 let mut plane = lock(&self.plane);
-                // Whoever led is gone; another node that still has it inside takes over.
-                plane.process = None;
-                provider.clone_into(&mut plane.providers[place]);
+                let Some(place) = plane.places.get_mut(number) else { return Ok(()) };
+                provider.clone_into(&mut place.provider);
+                place.process.take()
+            };
+            if let Some((process, life)) = before {
+                ended(&self.plane, self.began, process, life).await;
             }
-            self.mirror(place, provider).await?;
-            self.lead()?;
+            // Whoever writes again is told of before it does.
+            self.mirror(number, provider).await?;
+            self.start_all();
         }
         Ok(())
     }

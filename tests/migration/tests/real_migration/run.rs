@@ -7,7 +7,7 @@ use anyhow::Context;
 use migration_tests::balancers::{Served, differences, made_twice, removed};
 use migration_tests::plan::{Event, From, Happening, Kind, Plan, Victim};
 use migration_tests::request::Side;
-use migration_tests::writers::two_writers;
+use migration_tests::writers::{beside, two_writers};
 use sim_openstack::MEMBER;
 use tokio::time::{Instant, sleep};
 
@@ -81,7 +81,7 @@ pub(crate) async fn run(stage: &Stage, plan: &Plan, name: &str) -> anyhow::Resul
             None
         }
         From::InTree { .. } => {
-            Some(InTree::start(stage, &cloud, name, &node, [control_plane, SERVERS]).await?)
+            Some(InTree::start(stage, &cloud, name, &node, [control_plane, SERVERS], began).await?)
         }
     };
     let agent = Agent::start(stage, &node, name, plan.overlapping);
@@ -163,7 +163,7 @@ impl Run<'_> {
         })
     }
 
-    /// How soon the next edit comes. In one phase all Services have to be seen to rest.
+    /// How soon the next edit comes. In one phase every Service has to be seen at rest once, in a report of which there is one a second.
     fn pause_of_edits(&self) -> Option<Duration> {
         let is_adopting = self.watch.phase().is_some_and(|seen| seen.phase == "ServiceOnly");
         self.plan.busy.map(|period| if is_adopting { period.max(REST) } else { period })
@@ -221,7 +221,7 @@ impl Run<'_> {
 
     async fn end_old(&self, which: usize, hard: bool) -> anyhow::Result<bool> {
         match &self.inside {
-            Some(inside) => inside.end(hard),
+            Some(inside) => inside.end().await,
             None => self.agent.end(Side::Old, which, hard).await,
         }
     }
@@ -264,7 +264,10 @@ impl Run<'_> {
         let requests = self.cloud.requests();
         let kept: BTreeSet<String> = self.before.values().map(|served| served.id.clone()).collect();
         found.extend(two_writers(&requests, self.asked_back()));
-        found.extend(made_twice(&requests));
+        found.extend(made_twice(&requests, &self.site.by_old_name().await?));
+        if let Some(inside) = &self.inside {
+            found.extend(beside(&requests, &inside.lives()));
+        }
         found.extend(removed(&requests, &kept));
         if self.plan.must_block() && requests.iter().any(|request| request.writer.side == Side::New) {
             found.push("ours wrote although it must not begin".to_owned());

@@ -202,10 +202,10 @@ impl Site {
         let (mut found, mut missing) = (BTreeMap::new(), Vec::new());
         for service in &services {
             let name = service.name_any();
-            let balancer = format!("kube_service_{CLUSTER}_default_{name}");
+            let names = balancer_names(service);
             let ids: Vec<&String> =
-                balancers.iter().filter(|(name, _)| *name == balancer).map(|(_, id)| id).collect();
-            ensure!(ids.len() < 2, "there are two load balancers {balancer}: {ids:?}");
+                balancers.iter().filter(|(name, _)| names.contains(name)).map(|(_, id)| id).collect();
+            ensure!(ids.len() < 2, "there are two load balancers of {name}, {names:?}: {ids:?}");
             let addresses = addresses(service);
             let is_going = service.metadata.deletion_timestamp.is_some();
             match ids.first() {
@@ -221,6 +221,12 @@ impl Site {
             missing.push(format!("{} load balancers for {} Services", balancers.len(), services.len()));
         }
         Ok((found, missing.join("; ")))
+    }
+
+    /// The Services, by what the provider inside calls their load balancers: no other name tells whose they are.
+    pub(crate) async fn by_old_name(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let services = self.services().list(&ListParams::default()).await?.items;
+        Ok(services.iter().map(balancer_names).map(|[new, old]| (old, new)).collect())
     }
 
     /// Removes everything, by force.
@@ -248,7 +254,18 @@ pub(crate) fn node_name(first: &str, place: usize) -> String {
     if place == 0 { first.to_owned() } else { format!("worker-{place}") }
 }
 
-fn wants_balancer(service: &Service) -> bool {
+/// What the load balancer of a Service can be called: by cloud-controller-managers, and by the provider inside.
+fn balancer_names(service: &Service) -> [String; 2] {
+    let uid = service.uid().unwrap_or_default();
+    [format!("kube_service_{CLUSTER}_default_{}", service.name_any()), old_balancer_name(&uid)]
+}
+
+/// What the provider inside calls the load balancer of a Service.
+pub(crate) fn old_balancer_name(uid: &str) -> String {
+    format!("a{}", uid.replace('-', "")).chars().take(32).collect()
+}
+
+pub(crate) fn wants_balancer(service: &Service) -> bool {
     service.spec.as_ref().and_then(|spec| spec.type_.as_deref()) == Some("LoadBalancer")
 }
 

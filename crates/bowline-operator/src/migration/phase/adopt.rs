@@ -15,6 +15,7 @@ pub(super) fn service_only(view: &View<'_>) -> Draft {
             view.quiet(ManagerMode::Paused),
         );
     }
+    let unsettled = still_unsettled(view);
     let outcome = match missing(view) {
         Err(outcome) => outcome,
         Ok(Some(message)) => view.wait(Reason::AdoptionStalled, message),
@@ -23,7 +24,7 @@ pub(super) fn service_only(view: &View<'_>) -> Draft {
             None => Outcome::Go(Phase::Nodes, "all load balancers were taken over".to_owned()),
         },
     };
-    Draft::new(outcome, mode)
+    Draft { unsettled, ..Draft::new(outcome, mode) }
 }
 
 /// What has happened that must not: ours is paused at once.
@@ -74,11 +75,31 @@ fn is_asked_for(view: &View<'_>, finding: &ShadowFinding) -> bool {
     is_new(view.case, finding) || is_leaving(view.case, finding)
 }
 
-/// Services that are not as they ask to be, and shall be before it goes on.
+/// Services that were not seen as they ask to be since ours takes them over. One that was, and is edited since, holds nothing up:
+/// what is asked for next is everyday work.
+fn still_unsettled(view: &View<'_>) -> Option<Vec<String>> {
+    let before = view.case.status.migration.as_ref().and_then(|migration| migration.unsettled.clone());
+    let report = view.case.observed.shadow.as_ref().filter(|report| is_adopting(view, report));
+    let Some(report) = report.filter(|report| are_all_listed(report)) else { return before };
+    let open = report.findings.iter().map(|finding| &finding.service);
+    let was_open = |service: &&String| before.as_ref().is_none_or(|before| before.contains(service));
+    Some(open.filter(was_open).cloned().collect())
+}
+
+/// Whether the report names every Service that is not settled.
+fn are_all_listed(report: &ShadowFacts) -> bool {
+    report.settled + report.findings.len() >= report.services
+}
+
+/// Services that are not as they ask to be, and shall be, once, before it goes on.
 fn unsettled(view: &View<'_>, report: &ShadowFacts) -> Option<String> {
     let accept = &view.case.spec.migration.accept;
+    let once = still_unsettled(view).filter(|_| are_all_listed(report));
     let may_stay = report.findings.iter().filter(|finding| {
-        finding.would == WouldDo::Refuse || is_asked_for(view, finding) || accept.contains(&finding.service)
+        finding.would == WouldDo::Refuse
+            || is_asked_for(view, finding)
+            || accept.contains(&finding.service)
+            || once.as_ref().is_some_and(|once| !once.contains(&finding.service))
     });
     let open = report.services.saturating_sub(report.settled + may_stay.count());
     (open > 0).then(|| format!("{open} of {} Services are not settled yet", report.services))

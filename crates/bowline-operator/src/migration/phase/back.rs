@@ -1,5 +1,7 @@
 //! RollingBack and Previous (K6): in the reverse order, and never so that the previous writer makes a second load balancer.
 
+use bowline_cloud::ServiceView;
+
 use super::super::decision::Step;
 use super::super::observed::{KubeletEvidence, ManagerWorkload, ServiceFacts, WorkloadKind};
 use super::super::writers::{Who, Writer, in_tree_is_possible};
@@ -44,15 +46,8 @@ fn stop(view: &View<'_>) -> Draft {
     let lost = unfindable(view);
     let acts = view.current().acts() || view.strongest().acts();
     if acts && !lost.is_empty() {
-        let names: Vec<String> = lost.iter().take(10).map(|service| service.key()).collect();
-        let message = format!(
-            "the previous writer cannot find the load balancers of {}, and would make others. Delete these Services, or accept it by migration.accept",
-            names.join(", ")
-        );
-        return Draft {
-            hold: true,
-            ..Draft::new(Outcome::Block(Reason::RollbackWouldDuplicate, message), view.current())
-        };
+        let outcome = Outcome::Block(Reason::RollbackWouldDuplicate, would_duplicate(view, &lost));
+        return Draft { hold: true, ..Draft::new(outcome, view.current()) };
     }
     let steps = untaints(view);
     let writes_nodes =
@@ -79,12 +74,50 @@ fn stop(view: &View<'_>) -> Draft {
     Draft { steps, ..Draft::new(view.wait(Reason::ManagerStillRunning, message), ManagerMode::Absent) }
 }
 
+/// What a person can do about it, for each Service.
+fn would_duplicate(view: &View<'_>, lost: &[&ServiceFacts]) -> String {
+    let names: Vec<String> = lost.iter().take(10).map(|service| service.key()).collect();
+    let more = lost.len().saturating_sub(names.len());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let mut message = format!(
+        "the previous writer cannot find the load balancers of {}{more}, and would make others. Delete these Services, or accept it by migration.accept",
+        names.join(", ")
+    );
+    let renamed = |service: &&&ServiceFacts| service.load_balancer_id.is_some();
+    if view.kind == MigrationKind::InTree && lost.iter().any(|service| renamed(&service)) {
+        let commands: Vec<String> = lost
+            .iter()
+            .filter(renamed)
+            .take(10)
+            .map(|service| {
+                let id = service.load_balancer_id.as_deref().unwrap_or_default();
+                format!("openstack loadbalancer set --name {} {id}", inside_name(&service.uid))
+            })
+            .collect();
+        message.push_str(&format!(
+            "; to keep their load balancers, give them the names that the provider inside looks for, then accept these Services: {}",
+            commands.join("; ")
+        ));
+    }
+    message
+}
+
+/// What the provider inside kube-controller-manager calls the load balancer of a Service.
+fn inside_name(uid: &str) -> String {
+    let service = ServiceView { uid: uid.into(), ..ServiceView::default() };
+    service.default_load_balancer_name()
+}
+
 /// Services whose load balancers the previous writer would not find, and that nobody has accepted.
 fn unfindable<'a>(view: &View<'a>) -> Vec<&'a ServiceFacts> {
+    // Only managers outside note the id of a load balancer: what had an address and no id was made by the provider inside.
     let known = |service: &ServiceFacts| {
         let before = view.snapshot.filter(|snapshot| !snapshot.late);
-        let before = before.and_then(|snapshot| snapshot.service_uids.get(&service.key()));
-        before == Some(&service.uid)
+        let key = service.key();
+        before.is_some_and(|snapshot| {
+            snapshot.service_uids.get(&key) == Some(&service.uid)
+                && !snapshot.load_balancers.contains_key(&key)
+        })
     };
     let can_find = |service: &ServiceFacts| match view.kind {
         // It looks for the annotation, and for the same name as we do.

@@ -214,11 +214,50 @@ fn a_blocked_manager_is_tried_again_after_a_while() {
 fn load_balancers_that_the_previous_writer_made_itself_do_not_block_the_way_back() {
     let mut scene = way_back();
     scene.observed.ours = Option::None;
-    scene.status.cluster_name = Option::None;
     let before = snapshot::take(&scene.case(), Option::None);
     scene.run_ours(ManagerMode::Full);
     scene.migration().snapshot = Some(before);
     assert_eq!(scene.next().0, Phase::RollingBack);
     scene.migration().snapshot.as_mut().unwrap().late = true;
     assert_eq!(scene.blocked().0, "RollbackWouldDuplicate");
+}
+
+#[test]
+fn one_of_ours_blocks_the_way_back_with_the_name_that_the_provider_inside_looks_for() {
+    let mut scene = way_back();
+    scene.observed.ours = Option::None;
+    scene.observed.services[0].uid = "11111111-2222-3333-4444-555555555555".to_owned();
+    scene.observed.services[0].load_balancer_id = Some("lb-9".to_owned());
+    let before = snapshot::take(&scene.case(), Option::None);
+    assert!(!before.late);
+    scene.run_ours(ManagerMode::Full);
+    scene.migration().snapshot = Some(before);
+    let (reason, message) = scene.blocked();
+    assert_eq!(reason, "RollbackWouldDuplicate", "whoever noted its id was not the provider inside");
+    let command = "openstack loadbalancer set --name a1111111122223333444455555555555 lb-9";
+    assert!(message.contains(command), "{message}");
+    scene.spec.migration.accept = vec!["default/web".to_owned()];
+    assert_eq!(scene.next().0, Phase::RollingBack);
+}
+
+#[test]
+fn what_is_waited_for_after_a_block_has_all_its_time() {
+    let mut scene = adoption();
+    hand_over_changes(&mut scene);
+    let status = scene.decide().status;
+    assert_eq!(status.blocked.as_deref(), Some("UnexpectedCreate"));
+    scene.status.migration = Some(status);
+    let mut scene = scene.long_ago();
+    (scene.report().findings, scene.report().blocking, scene.report().settled) = (Vec::new(), 0, 0);
+    assert_eq!(scene.next().0, Phase::ServiceOnly, "it has only begun to wait for this");
+    let status = scene.decide().status;
+    assert_eq!(status.since, Some(scene.now));
+    scene.status.migration = Some(status);
+    let mut scene = scene.long_ago();
+    assert_eq!(scene.blocked().0, "AdoptionStalled");
+    let status = scene.decide().status;
+    scene.status.migration = Some(status);
+    assert_eq!(scene.blocked().0, "AdoptionStalled", "as long as it is so");
+    scene.report().settled = 1;
+    assert_eq!(scene.next().0, Phase::Nodes);
 }

@@ -136,6 +136,29 @@ fn adoption_is_over_when_the_leader_reports_every_service_settled() {
 }
 
 #[test]
+fn adoption_is_over_when_every_service_was_settled_once_however_often_it_is_edited() {
+    let mut scene = Scene::relinquished(OtherManager, Phase::ServiceOnly, ManagerMode::ServiceOnly);
+    let changes = |name: &str| ShadowFinding {
+        service: format!("default/{name}"),
+        would: WouldDo::Change,
+        ..ShadowFinding::default()
+    };
+    let mut reported = |settled: usize, open: &[&str]| {
+        let report = scene.report();
+        (report.services, report.settled) = (2, settled);
+        report.findings = open.iter().map(|name| changes(name)).collect();
+        let status = scene.decide().status;
+        scene.status.migration = Some(status.clone());
+        (status.phase, status.unsettled)
+    };
+    let open = |names: &[&str]| Some(names.iter().map(|name| format!("default/{name}")).collect::<Vec<_>>());
+    assert_eq!(reported(0, &["web", "shop"]), (Phase::ServiceOnly, open(&["web", "shop"])));
+    assert_eq!(reported(0, &["web"]), (Phase::ServiceOnly, open(&["web", "shop"])), "one is not named");
+    assert_eq!(reported(1, &["web"]), (Phase::ServiceOnly, open(&["web"])));
+    assert_eq!(reported(1, &["shop"]), (Phase::Nodes, open(&[])), "the other was edited meanwhile");
+}
+
+#[test]
 fn nodes_without_a_name_are_tainted_one_after_the_other_under_a_leader() {
     let mut scene = Scene::relinquished(None, Phase::Nodes, ManagerMode::WithoutNodes);
     external(&mut scene);
