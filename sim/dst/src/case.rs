@@ -27,6 +27,10 @@ pub struct Setting {
     pub security_groups: bool,
     /// Whether routes are made.
     pub routes: bool,
+    /// Whether the cluster logs in with an application credential, and not with a password.
+    pub application_credential: bool,
+    /// Whether everything that was said is kept: objects, metrics, secrets that were handed out.
+    pub listens: bool,
     /// How many replicas of the manager run.
     pub replicas: usize,
     /// How much later than the right time the clock of each further replica is.
@@ -45,10 +49,12 @@ impl Default for Setting {
             servers: 3,
             security_groups: false,
             routes: false,
+            application_credential: false,
+            listens: false,
             replicas: 2,
             skew: Duration::ZERO,
-            settle: Duration::from_secs(11 * 60),
-            quiet: Duration::from_secs(20 * 60),
+            settle: Duration::from_secs(7 * 60),
+            quiet: Duration::from_secs(7 * 60),
         }
     }
 }

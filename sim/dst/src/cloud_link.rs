@@ -109,6 +109,9 @@ impl CloudLink {
             }
             Outcome::Disconnect => return Err(ReplyLost),
         };
+        if let Some(token) = answer.headers().get("x-subject-token").and_then(|token| token.to_str().ok()) {
+            self.judge.net.secret(token);
+        }
         if self.judge.net.lives(&self.process) { Ok(answer.map(Full::new)) } else { Err(ReplyLost) }
     }
 }

@@ -39,7 +39,7 @@ struct Inner {
     effects: Vec<Effect>,
     steps: BTreeMap<(String, Option<Kind>), u64>,
     broken: Arc<Notify>,
-    unfit: BTreeSet<&'static str>,
+    secrets: BTreeSet<String>,
 }
 
 /// A change that took place, or was tried.
@@ -69,7 +69,7 @@ impl Net {
             effects: Vec::new(),
             steps: BTreeMap::new(),
             broken: Arc::default(),
-            unfit: BTreeSet::new(),
+            secrets: BTreeSet::new(),
         })))
     }
 
@@ -195,9 +195,9 @@ impl Net {
         Arc::clone(&self.lock().broken)
     }
 
-    /// An end state that a person has to mend first, by what it is: nothing converges before.
-    pub fn unfit(&self, what: &'static str) {
-        self.lock().unfit.insert(what);
+    /// A secret was handed out: it must be seen nowhere else.
+    pub fn secret(&self, secret: &str) {
+        self.lock().secrets.insert(secret.to_owned());
     }
 
     /// Hands over what was written down.
@@ -210,6 +210,7 @@ impl Net {
             struck: inner.faults.struck().clone(),
             effects: inner.effects.clone(),
             steps: inner.steps.clone(),
+            secrets: inner.secrets.iter().cloned().collect(),
             counts: PLACES.map(|place| (place, inner.faults.count(place))).into(),
         }
     }
@@ -230,6 +231,8 @@ pub struct Findings {
     pub effects: Vec<Effect>,
     /// How often each kind of change met each kind of fault.
     pub steps: BTreeMap<(String, Option<Kind>), u64>,
+    /// The tokens that were handed out.
+    pub secrets: Vec<String>,
     /// How many requests there were of each place.
     pub counts: BTreeMap<Place, u64>,
 }

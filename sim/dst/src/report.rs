@@ -26,6 +26,10 @@ pub struct Report {
     pub steps: BTreeMap<(String, Option<Kind>), u64>,
     /// How many requests there were of each place.
     pub counts: BTreeMap<Place, u64>,
+    /// The tokens that were handed out.
+    pub secrets: Vec<String>,
+    /// All that was said in objects and metrics, if the run listened.
+    pub said: String,
     /// How often an invariant was checked.
     pub checks: u64,
     /// When it came to rest after the faults had ended.
@@ -33,9 +37,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn of(case: Case, findings: Findings, checks: u64, rested: Option<Duration>) -> Self {
-        let Findings { violations, trace, struck, effects, steps, counts } = findings;
-        Self { case, violations, trace, struck, effects, steps, counts, checks, rested }
+    pub(crate) fn of(case: Case, findings: Findings, said: String, checks: u64, rested: Option<Duration>) -> Self {
+        let Findings { violations, trace, struck, effects, steps, secrets, counts } = findings;
+        Self { case, violations, trace, struck, effects, steps, counts, secrets, said, checks, rested }
     }
 
     /// Whether all held.

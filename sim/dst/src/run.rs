@@ -55,13 +55,27 @@ async fn live(case: &Case) -> Report {
         rested = story(case, &judge) => rested,
     };
     looks.abort();
-    let report = Report::of(case.clone(), net.findings(), judge.checks(), rested);
+    let said = if case.setting.listens { all_said(&judge, &registries) } else { String::new() };
+    let report = Report::of(case.clone(), net.findings(), said, judge.checks(), rested);
     // Nothing of a process may outlive its run.
     for process in net.living() {
         net.kill(&process);
     }
     judge.world.kube.intercept(sim_kube::NoFaults);
     report
+}
+
+/// Everything that users and operators can read: the objects of the cluster, and the metrics of every process there was.
+fn all_said(judge: &Judge, registries: &Registries) -> String {
+    let kinds = [("", "nodes"), ("", "services"), ("", "events"), ("", "configmaps"), ("coordination.k8s.io", "leases")];
+    let mut said = String::new();
+    for object in kinds.iter().flat_map(|(group, plural)| judge.world.kube.stored(group, plural)) {
+        said.push_str(&object.to_string());
+    }
+    for registry in registries.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        prometheus_client::encoding::text::encode(&mut said, registry).expect("metrics can be written");
+    }
+    said
 }
 
 /// What every process counted, for whoever looks for secrets in it.

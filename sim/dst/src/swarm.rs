@@ -24,6 +24,7 @@ pub fn case(seed: u64) -> Case {
         servers: dice.of(2..=5),
         security_groups: provider == Provider::Amphora && dice.one_in(4),
         routes: dice.one_in(8),
+        application_credential: dice.one_in(4),
         replicas: dice.of(1..=2),
         skew: Duration::from_secs(dice.of(0..=20)),
         ..Setting::default()

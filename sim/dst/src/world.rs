@@ -35,8 +35,8 @@ pub const ANNOTATION: &str = "loadbalancer.openstack.org/";
 /// The namespace of all Services.
 pub const NAMESPACE: &str = "default";
 
-/// Secrets that must be seen nowhere.
-pub const CANARIES: [&str; 2] = ["canary-password-1f7e", "canary-password-2c9b"];
+/// Secrets that must be seen nowhere: the passwords, or secrets of application credentials, before and after the change.
+pub const CANARIES: [&str; 2] = ["canary-secret-1f7e", "canary-secret-2c9b"];
 
 /// What belongs to somebody else, and has to stay as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,6 +80,10 @@ impl World {
         };
         let (mut cloud, estate) = seed(config, start, &EstateSize { servers: setting.servers, cidr: None });
         give_password(&mut cloud, &estate, CANARIES[0]);
+        cloud.edit(|state| {
+            let credentials = credentials(state, &estate);
+            state.identity.application_credentials.extend(credentials);
+        });
         let mut config = sim_kube::Config::seeded(setting.seed);
         config.clock = sim_kube::Clock::virtual_from(start);
         config.log_bodies = false;
@@ -95,6 +99,13 @@ impl World {
 
     fn write_conf(&self, password: &str) {
         let Estate { subnet, external_network, router, .. } = &self.estate;
+        let login = match self.setting.application_credential {
+            true => format!("application-credential-id={}\napplication-credential-secret={password}\n", credential_id(password)),
+            false => format!(
+                "username={}\npassword={password}\ntenant-name={}\ndomain-name=Default\n",
+                MEMBER.user, MEMBER.project
+            ),
+        };
         let provider = match self.setting.provider {
             Provider::Amphora => "",
             Provider::Ovn => "lb-provider=ovn\nlb-method=SOURCE_IP_PORT\n",
@@ -102,10 +113,8 @@ impl World {
         let groups = if self.setting.security_groups { "manage-security-groups=true\n" } else { "" };
         let route = if self.setting.routes { format!("[Route]\nrouter-id={router}\n") } else { String::new() };
         self.conf.write(format!(
-            "[Global]\nauth-url=http://openstack.sim/identity/v3\nusername={}\npassword={password}\ntenant-name={}\n\
-             domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={subnet}\n\
-             floating-network-id={external_network}\n{provider}{groups}{route}",
-            MEMBER.user, MEMBER.project,
+            "[Global]\nauth-url=http://openstack.sim/identity/v3\n{login}region=RegionOne\n[LoadBalancer]\n\
+             subnet-id={subnet}\nfloating-network-id={external_network}\n{provider}{groups}{route}"
         ));
     }
 
@@ -204,7 +213,10 @@ impl World {
             Action::Meddle(number, meddling) => self.meddle(*number, *meddling),
             Action::Quota(exhausted) => self.quota(*exhausted),
             Action::RotatePassword => {
-                self.cloud.with(|cloud| give_password(cloud, &self.estate, CANARIES[1]));
+                self.cloud.with(|cloud| {
+                    give_password(cloud, &self.estate, CANARIES[1]);
+                    cloud.edit(|state| state.identity.application_credentials.remove(&credential_id(CANARIES[0])));
+                });
                 self.revoke_tokens();
                 self.write_conf(CANARIES[1]);
             }
@@ -523,6 +535,41 @@ fn foreign_in(state: &State) -> Foreign {
         }))
         .collect();
     Foreign { balancers, network }
+}
+
+/// The identifier, which is no secret.
+fn credential_id(secret: &str) -> String {
+    format!("credential-{}", CANARIES.iter().position(|canary| *canary == secret).unwrap_or_default())
+}
+
+/// An application credential for each of the secrets.
+fn credentials(
+    state: &State,
+    estate: &Estate,
+) -> Vec<(String, sim_openstack::identity::ApplicationCredential)> {
+    let roles: Vec<String> = state
+        .identity
+        .assignments
+        .iter()
+        .filter(|(user, project, _)| *user == estate.user && *project == estate.project)
+        .map(|(_, _, role)| role.clone())
+        .collect();
+    let credential = |secret: &str| {
+        let id = credential_id(secret);
+        let credential = sim_openstack::identity::ApplicationCredential {
+            id: id.clone(),
+            name: id.clone(),
+            secret: secret.to_owned(),
+            user_id: estate.user.clone(),
+            project_id: estate.project.clone(),
+            roles: roles.clone(),
+            unrestricted: None,
+            description: None,
+            expires_at: None,
+        };
+        (id, credential)
+    };
+    CANARIES.into_iter().map(credential).collect()
 }
 
 fn give_password(cloud: &mut Cloud, estate: &Estate, password: &str) {
