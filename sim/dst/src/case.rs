@@ -31,8 +31,18 @@ pub struct Setting {
     pub replicas: usize,
     /// How much later than the right time the clock of each further replica is.
     pub skew: Duration,
+    /// All has to be as it is wanted this long after the last fault.
+    pub patience: Duration,
+    /// What tells of that may follow for this long.
+    pub settle: Duration,
     /// For how long the run is watched after it came to rest.
     pub quiet: Duration,
+    /// Every how long a load balancer is compared although nothing changed; none: as the flags have it by default.
+    pub repair: Option<Duration>,
+    /// A Service that has to be served this long after it was created, whatever becomes of others.
+    pub prompt: Option<(usize, Duration)>,
+    /// How many calls to Octavia all of the run may take.
+    pub octavia_calls: Option<u64>,
 }
 
 impl Default for Setting {
@@ -45,7 +55,14 @@ impl Default for Setting {
             routes: false,
             replicas: 2,
             skew: Duration::ZERO,
+            // The longest pauses between tries are ten minutes, and what is found out by looking again is found out within as long.
+            patience: Duration::from_secs(45 * 60),
+            // Descriptions and conditions may follow what they tell of; a sweep may be due.
+            settle: Duration::from_secs(11 * 60),
             quiet: Duration::from_secs(20 * 60),
+            repair: None,
+            prompt: None,
+            octavia_calls: None,
         }
     }
 }

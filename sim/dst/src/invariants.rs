@@ -18,7 +18,7 @@ use sim_kube::RequestInfo;
 use sim_openstack::State;
 
 use crate::net::Net;
-use crate::world::{UNINITIALIZED, World};
+use crate::world::{UNINITIALIZED, World, service_name};
 
 /// The finalizer of Services with a load balancer.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
@@ -112,6 +112,10 @@ struct Memory {
     budgets: BTreeMap<(String, String), (f64, Duration)>,
     /// When Nodes were deleted.
     deletions: Vec<Duration>,
+    /// How many calls there were to each service of the cloud.
+    calls: BTreeMap<String, u64>,
+    /// How often something was written as it was.
+    needless: u64,
 }
 
 /// A change of a load balancer that is under way.
@@ -200,12 +204,63 @@ impl Judge {
         let (rate, burst) = BUDGET;
         let left = {
             let mut memory = self.memory();
+            *memory.calls.entry(service.clone()).or_default() += 1;
             let budget = memory.budgets.entry((process.to_owned(), service.clone())).or_insert((burst, now));
             budget.0 = (budget.0 + (now - budget.1).as_secs_f64() * rate).min(burst) - 1.0;
             budget.1 = now;
             budget.0
         };
         self.check(left > -1.5, Rule::S11, || format!("{process} calls {service} too often: {left:.1} are left"));
+    }
+
+    /// S11, of a run that says how many calls it takes.
+    pub fn calls_are_few(&self) {
+        let Some(most) = self.world.setting.octavia_calls else { return };
+        let calls = self.memory().calls.get("load-balancer").copied().unwrap_or_default();
+        self.check(calls <= most, Rule::S11, || format!("{calls} calls to Octavia where {most} are enough"));
+    }
+
+    /// L2.
+    pub fn is_served(&self, number: usize) {
+        let name = service_name(number);
+        let services = self.world.kube.stored("", "services");
+        let service = services.iter().find(|service| text(&service["metadata"]["name"]) == name);
+        let served = service.is_some_and(|service| !goal::published(service).is_empty());
+        self.check(served, Rule::L2, || format!("{name} is not served yet"));
+    }
+
+    /// The members of the pool whose members a call writes, in no order.
+    #[must_use]
+    pub fn members_of(&self, request: &Request<Bytes>) -> Option<(String, Vec<String>)> {
+        let path = request.uri().path();
+        let pool = path.strip_suffix("/members").filter(|_path| request.method() == Method::PUT)?;
+        let pool = pool.rsplit('/').next()?.to_owned();
+        let members = self.members_in(&pool);
+        Some((pool, members))
+    }
+
+    fn members_in(&self, pool: &str) -> Vec<String> {
+        let mut members: Vec<String> = self.world.cloud.with(|cloud| {
+            let all = cloud.state().load_balancer.members.iter().filter(|member| member.pool_id == pool);
+            all.map(|one| format!("{} {} {} {} {} {:?}", one.name, one.address, one.protocol_port, one.weight, one.backup, one.monitor_port))
+                .collect()
+        });
+        members.sort();
+        members
+    }
+
+    /// S9: members are written to become others. After a fault they may have been written already.
+    pub fn members_differ(&self, step: &str, before: Option<(String, Vec<String>)>) {
+        let Some((pool, before)) = before else { return };
+        if self.members_in(&pool) != before || self.net.has_struck() {
+            return;
+        }
+        let needless = {
+            let mut memory = self.memory();
+            memory.needless += 1;
+            memory.needless
+        };
+        self.check(needless < 3, Rule::S9, || format!("{step}: the members of {pool} are written as they are, {needless} times"));
     }
 
     /// A call changed the cloud, or was tried.

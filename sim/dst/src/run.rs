@@ -9,6 +9,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::action::Action;
 use crate::case::Case;
 use crate::fault::Faults;
 use crate::invariants::{Judge, Rule};
@@ -17,10 +18,6 @@ use crate::net::Net;
 use crate::replica::{Birth, start};
 use crate::report::Report;
 use crate::world::World;
-
-/// All has to be as it is wanted this long after the last fault: the longest pauses between tries are ten minutes, and what is
-/// found out by looking again is found out within as long.
-const PATIENCE: Duration = Duration::from_secs(45 * 60);
 
 /// The pause between two looks whether it is.
 const LOOK: Duration = Duration::from_secs(10);
@@ -48,6 +45,7 @@ async fn live(case: &Case) -> Report {
         tokio::spawn(keep_alive(judge, case.clone(), slot, Arc::clone(&registries)));
     }
     let looks = tokio::spawn(look_at_held_watches(Arc::clone(&judge)));
+    let prompt = tokio::spawn(be_prompt(Arc::clone(&judge), case.clone()));
     let broken = net.broken();
     let rested = tokio::select! {
         biased;
@@ -55,6 +53,7 @@ async fn live(case: &Case) -> Report {
         rested = story(case, &judge) => rested,
     };
     looks.abort();
+    prompt.abort();
     let report = Report::of(case.clone(), net.findings(), judge.checks(), rested);
     // Nothing of a process may outlive its run.
     for process in net.living() {
@@ -84,7 +83,7 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
             judge.net.tell("operator", &format!("sets {stuck} to ERROR, which never ended"), "");
         }
         let missing = judge.missing();
-        if missing.is_empty() || ended.elapsed() > PATIENCE {
+        if missing.is_empty() || ended.elapsed() > case.setting.patience {
             break missing;
         }
         sleep(LOOK).await;
@@ -101,8 +100,7 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
 
 /// Nothing is written any more once what is under way has ended.
 async fn at_rest(case: &Case, judge: &Judge) {
-    // Descriptions and conditions may follow what they tell of; a sweep may be due.
-    sleep(Duration::from_secs(11 * 60)).await;
+    sleep(case.setting.settle).await;
     let since = judge.net.elapsed();
     sleep(case.setting.quiet).await;
     let effects = judge.net.effects_since(since);
@@ -113,6 +111,7 @@ async fn at_rest(case: &Case, judge: &Judge) {
     if !missing.is_empty() {
         judge.net.violated(Rule::L1, format!("not any more: {}", missing.join("; ")));
     }
+    judge.calls_are_few();
     let silent = judge.silent_waits();
     if !silent.is_empty() {
         judge.net.violated(Rule::L3, format!("{silent:?} wait and do not say for what"));
@@ -143,6 +142,15 @@ async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Regi
         judge.net.tell(&name, "has ended", &format!("{exit:?}"));
         sleep(Duration::from_millis(dice.random_range(200..8000))).await;
     }
+}
+
+/// L2: a Service whose own load balancer is in no trouble is served in time.
+async fn be_prompt(judge: Arc<Judge>, case: Case) {
+    let Some((number, within)) = case.setting.prompt else { return };
+    let created = case.actions.iter().find(|timed| matches!(timed.action, Action::Create(one, _) if one == number));
+    let Some(created) = created else { return };
+    sleep(created.at + within).await;
+    judge.is_served(number);
 }
 
 /// A delayed event arrives in the end.

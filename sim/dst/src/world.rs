@@ -1,6 +1,7 @@
 //! A cluster and a cloud, both simulated, and what people, kubelets and the cloud's operator do to them. Nothing of Bowline is here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -60,6 +61,8 @@ pub struct World {
     /// The configuration of all processes.
     pub conf: CloudConf,
     foreign: Foreign,
+    /// Ports with a security group of somebody else's.
+    guarded: Mutex<Vec<(String, String)>>,
 }
 
 impl World {
@@ -87,7 +90,7 @@ impl World {
         let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
         let conf = CloudConf::new(String::new());
         let setting = setting.clone();
-        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default() };
+        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default(), guarded: Mutex::default() };
         world.write_conf(CANARIES[0]);
         world.foreign = world.plant_foreign();
         world
@@ -143,7 +146,7 @@ impl World {
     #[must_use]
     pub fn foreign_changes(&self) -> Option<String> {
         let now = self.cloud.with(|cloud| foreign_in(cloud.state()));
-        (now != self.foreign).then(|| format!("{:?} was {:?}", now, self.foreign))
+        self.unguarded().or_else(|| (now != self.foreign).then(|| format!("{:?} was {:?}", now, self.foreign)))
     }
 
     /// A request of the cloud's operator.
@@ -191,6 +194,7 @@ impl World {
             Action::Exclude(number, excluded) => self.exclude(*number, *excluded),
             Action::Create(number, spec) => self.create_service(*number, spec),
             Action::Edit(number, edit) => self.edit_service(*number, edit),
+            Action::Share(number, with) => self.share(*number, *with),
             Action::Delete(number) => {
                 let _gone = self.services().delete(&service_name(*number)).is_ok();
             }
@@ -345,6 +349,45 @@ impl World {
         self.services().create(&serde_json::from_value(service).expect("a Service")).expect("a Service can be made");
     }
 
+    fn share(&self, number: usize, with: usize) {
+        let name = balancer_name(with);
+        let parts = self.cloud.with(|cloud| Parts::of(cloud.state(), &name));
+        if let Some(parts) = parts {
+            let annotations = vec![("load-balancer-id", parts.balancer)];
+            let spec = ServiceSpec { ports: vec![("TCP", 7000 + number as u16)], annotations, ..ServiceSpec::default() };
+            self.create_service(number, &spec);
+        }
+    }
+
+    /// The security group of somebody's tool comes onto the ports of all servers.
+    fn guard_ports(&self) {
+        let body = json!({"security_group": {"name": "somebody-elses-guard", "project_id": self.estate.project}});
+        let (code, answer) = self.operator(Method::POST, "/network/v2.0/security-groups", &body);
+        assert_eq!(code, 201, "{answer}");
+        let group = answer["security_group"]["id"].as_str().expect("an id").to_owned();
+        let ports: Vec<(String, Vec<String>)> = self.cloud.with(|cloud| {
+            let all = cloud.state().network.ports.iter().filter(|port| port.device_owner.starts_with("compute:"));
+            all.map(|port| (port.id.clone(), port.security_groups.clone())).collect()
+        });
+        for (id, mut groups) in ports {
+            groups.push(group.clone());
+            let body = json!({"port": {"security_groups": groups}});
+            let (code, answer) = self.operator(Method::PUT, &format!("/network/v2.0/ports/{id}"), &body);
+            assert_eq!(code, 200, "{answer}");
+            self.guarded.lock().expect("one thread").push((id, group.clone()));
+        }
+    }
+
+    /// A port that has lost the security group of somebody's tool.
+    fn unguarded(&self) -> Option<String> {
+        let guarded = self.guarded.lock().expect("one thread");
+        self.cloud.with(|cloud| {
+            let ports = &cloud.state().network.ports;
+            let lost = guarded.iter().find(|(id, group)| ports.get(id).is_some_and(|port| !port.security_groups.contains(group)));
+            lost.map(|(id, group)| format!("port {id} has lost security group {group}, which is not ours"))
+        })
+    }
+
     fn edit_service(&self, number: usize, edit: &Edit) {
         let change = |service: &mut Service| {
             let mut value = serde_json::to_value(&*service).expect("a Service is JSON");
@@ -408,6 +451,7 @@ impl World {
             Meddling::DeleteFloatingIp => {
                 parts.floating_ip.map(|id| delete(format!("/network/v2.0/floatingips/{id}")));
             }
+            Meddling::GuardPorts => self.guard_ports(),
             Meddling::DeleteRule => {
                 let rule = self.cloud.with(|cloud| managed_rule(cloud.state()));
                 rule.map(|id| delete(format!("/network/v2.0/security-group-rules/{id}")));
@@ -507,7 +551,8 @@ fn foreign_in(state: &State) -> Foreign {
         }
     }
     let floating = state.network.floating_ips.iter().filter(|one| one.description == "somebody else's");
-    let groups = state.network.security_groups.iter().filter(|group| !group.name.starts_with("lb-sg-"));
+    let groups = state.network.security_groups.iter();
+    let groups = groups.filter(|group| !group.name.starts_with("lb-sg-") && group.name != "somebody-elses-guard");
     let network = floating
         .map(|one| (one.id.clone(), format!("{:?} {:?}", one.port_id, one.tags)))
         .chain(groups.map(|group| {
