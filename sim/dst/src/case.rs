@@ -87,6 +87,8 @@ pub struct Case {
     pub actions: Vec<Timed>,
     /// What goes wrong.
     pub faults: Source,
+    /// Faults strike from then on; none: from the start.
+    pub faults_begin: Option<Duration>,
     /// Faults strike until then; none: until the last action and a minute.
     pub faults_end: Option<Duration>,
     /// A fault that is built into Bowline on purpose, to see whether it is found.

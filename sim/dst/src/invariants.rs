@@ -267,8 +267,13 @@ impl Judge {
     pub fn after_cloud(&self, step: &str) {
         let twice = self.world.cloud.with(|cloud| twice(cloud.state()));
         self.check(twice.is_none(), Rule::S1, || format!("after {step}: {}", twice.unwrap_or_default()));
+        self.foreign_is_untouched(&format!("after {step}"));
+    }
+
+    /// S3.
+    pub fn foreign_is_untouched(&self, when: &str) {
         let foreign = self.world.foreign_changes();
-        self.check(foreign.is_none(), Rule::S3, || format!("after {step}: {}", foreign.unwrap_or_default()));
+        self.check(foreign.is_none(), Rule::S3, || format!("{when}: {}", foreign.unwrap_or_default()));
     }
 
     /// A write is about to take effect.
@@ -343,7 +348,8 @@ impl Judge {
             let left = self.world.cloud.with(|cloud| owned(cloud.state(), name));
             self.check(left.is_empty(), Rule::S4, || format!("{name} is let go of, but there is still {left:?}"));
         }
-        let addresses = service.map(goal::published).unwrap_or_default();
+        // One that is let go of shows its address until its finalizer goes.
+        let addresses = service.filter(|one| goal::is_balanced(one)).map(goal::published).unwrap_or_default();
         for address in addresses {
             let leads = self.world.cloud.with(|cloud| leads_to(cloud.state(), name, &address));
             self.check(leads, Rule::S6, || format!("{name} is published at {address}, which does not lead to it"));

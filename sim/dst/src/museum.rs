@@ -23,7 +23,7 @@ pub use cases::case;
 pub(crate) use cloud::over_cloud;
 pub(crate) use kube_way::KubeWay;
 pub use piece::Piece;
-pub use score::{Finding, hunt, is_sound_without, score};
+pub use score::{Finding, each_piece, hunt, is_sound_without, score};
 pub use workshop::Workshop;
 
 /// The flags of a process with the bug that its other flags do not have.

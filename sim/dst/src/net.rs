@@ -147,6 +147,11 @@ impl Net {
         !self.lock().faults.struck().is_empty()
     }
 
+    /// Faults from now on.
+    pub fn start_faults(&self) {
+        self.lock().faults.start();
+    }
+
     /// No fault from now on.
     pub fn stop_faults(&self) {
         self.lock().faults.stop();

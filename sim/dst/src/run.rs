@@ -39,6 +39,9 @@ async fn live(case: &Case) -> Report {
     let net = Net::new(Faults::new(case.faults.clone()));
     let judge = Judge::new(World::new(&case.setting), net.clone());
     judge.world.kube.intercept(KubeLink::new(Arc::clone(&judge)));
+    if case.faults_begin.is_some() {
+        net.stop_faults();
+    }
     let registries: Registries = Arc::default();
     for slot in 0..case.setting.replicas {
         let judge = Arc::clone(&judge);
@@ -69,12 +72,14 @@ pub(crate) type Registries = Arc<Mutex<Vec<Arc<Registry>>>>;
 /// Everything that is done, then rest.
 async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
     let began = Instant::now();
+    let later = case.faults_begin.map(|begin| tokio::spawn(start_faults(judge.net.clone(), began + begin)));
     for timed in &case.actions {
         sleep_until(began + timed.at).await;
         judge.net.tell("people", &timed.action.to_string(), "");
         judge.world.perform(&timed.action, &judge.net);
     }
     sleep_until(began + case.end_of_faults()).await;
+    later.inspect(tokio::task::JoinHandle::abort);
     judge.net.stop_faults();
     judge.net.tell("nobody", "no more faults from here on", "");
     let ended = Instant::now();
@@ -98,6 +103,12 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
     Some(rested)
 }
 
+async fn start_faults(net: Net, at: Instant) {
+    sleep_until(at).await;
+    net.start_faults();
+    net.tell("nobody", "faults from here on", "");
+}
+
 /// Nothing is written any more once what is under way has ended.
 async fn at_rest(case: &Case, judge: &Judge) {
     sleep(case.setting.settle).await;
@@ -112,6 +123,7 @@ async fn at_rest(case: &Case, judge: &Judge) {
         judge.net.violated(Rule::L1, format!("not any more: {}", missing.join("; ")));
     }
     judge.calls_are_few();
+    judge.foreign_is_untouched("in the end");
     let silent = judge.silent_waits();
     if !silent.is_empty() {
         judge.net.violated(Rule::L3, format!("{silent:?} wait and do not say for what"));

@@ -68,7 +68,7 @@ pub(super) fn published(service: &Value) -> Vec<String> {
     ingress.into_iter().flatten().filter_map(|one| one["ip"].as_str().map(str::to_owned)).collect()
 }
 
-fn is_balanced(service: &Value) -> bool {
+pub(super) fn is_balanced(service: &Value) -> bool {
     service["spec"]["type"] == "LoadBalancer" && service["metadata"]["deletionTimestamp"].is_null()
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, AnyStep, CloudError, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, NodeSet,
-    Notes, Plan, Planned, Purpose, Reconciled, ServiceKey, ServiceView, Verb, Wait,
+    Notes, Plan, Planned, Purpose, Reconciled, Refusal, ServiceKey, ServiceView, Verb, Wait,
 };
 use bytes::Bytes;
 use http::{Method, Request};
@@ -54,11 +54,20 @@ impl Balancers {
             Some(Piece::ErrorStays) if ensures && self.status(request).as_deref() == Some("ERROR") => {
                 Plan::Wait(Wait { reason: "the load balancer is in ERROR".to_owned(), at_most: LONG })
             }
+            Some(Piece::NotesStay) if ensures && self.names_a_lost_one(request) => {
+                Plan::Refuse(Refusal { problems: vec!["the load balancer of annotation load-balancer-id is gone".to_owned()] })
+            }
             Some(Piece::CreatedBeforeDeleted) if ensures => creations_first(plan),
             Some(Piece::RemainsOfTheGone) if !ensures && self.status(request).is_none() => done(),
             Some(Piece::ReleasedTooEarly) if !ensures && matches!(plan, Plan::Wait(_)) => done(),
             _ => plan,
         }
+    }
+
+    /// Whether the annotation of a Service names a load balancer that is not there.
+    fn names_a_lost_one(&self, request: &LoadBalancerRequest) -> bool {
+        let named = request.service.annotations.get("loadbalancer.openstack.org/load-balancer-id");
+        named.is_some_and(|named| self.workshop().balancers().iter().all(|one| one.0 != named))
     }
 
     fn status(&self, request: &LoadBalancerRequest) -> Option<String> {
@@ -196,7 +205,9 @@ impl AnyLoadBalancers for Balancers {
             true => Some(self.workshop().worker.lock().await),
             false => None,
         };
-        let observed = self.inner.observe(requests).await;
+        let asked: Vec<LoadBalancerRequest> =
+            requests.iter().map(|request| self.nodes(request).unwrap_or_else(|| request.clone())).collect();
+        let observed = self.inner.observe(&asked).await;
         if self.workshop().is(Piece::MembersPutEachSync) {
             self.put_members(requests).await;
         }

@@ -70,7 +70,7 @@ impl Piece {
                 card("the look for a load balancer misses one that is being made", "OCCM getLoadbalancerByName", &[S1], 1)
             }
             Self::NodesNotedTooEarly => {
-                card("nodes are noted as served before the update has succeeded", "k/cloud-provider lastSyncedNodes", &[L1], 8)
+                card("nodes are noted as served before the update has succeeded", "k/cloud-provider lastSyncedNodes", &[L1], 1)
             }
             Self::RemainsOfTheGone => card(
                 "a load balancer that somebody else deleted leaves its floating IP behind",
@@ -79,7 +79,7 @@ impl Piece {
                 1,
             ),
             Self::UnknownIsGone => card("a failed look counts as gone", "vSphere CCM #479, #642", &[S2], 1),
-            Self::ListIsProof => card("what is not in a list counts as gone", "k/k #28901, #71562", &[S2], 8),
+            Self::OneMissIsProof => card("one 404 counts as gone, whoever said it", "k/k #28901, #71562", &[S2], 8),
             Self::MissRemembered => {
                 card("a miss is remembered by name, and meets the namesake", "vSphere CCM #397", &[L1, S2], 1)
             }
@@ -119,7 +119,7 @@ impl Piece {
                 card("the security group stays on the ports of nodes that left", "OCCM #2695", &[L1], 1)
             }
             Self::RouteFailureForgotten => {
-                card("a route that could not be made is forgotten", "k/cloud-provider route_controller.go", &[L1], 8)
+                card("a route that could not be made is forgotten", "k/cloud-provider route_controller.go", &[L1], 1)
             }
             Self::SlowWorker => card("one slow load balancer keeps all others waiting", "OCCM #2858, #1524", &[L2], 1),
             Self::CallsPerServer => card("three calls for each server on each look", "hcloud CCM #661, OCCM #2089", &[S11], 1),

@@ -58,8 +58,14 @@ impl Case {
         self
     }
 
-    fn first_effect(mut self, kind: Kind) -> Self {
-        let spot = Spot { place: Place::CloudEffect, number: 0 };
+    /// Only from the one time to the other.
+    fn between(mut self, begin: u64, end: u64) -> Self {
+        (self.faults_begin, self.faults_end) = (Some(second(begin)), Some(second(end)));
+        self
+    }
+
+    fn effect(mut self, number: u64, kind: Kind) -> Self {
+        let spot = Spot { place: Place::CloudEffect, number };
         self.faults = Source::Script([(spot, kind)].into());
         self
     }
@@ -96,16 +102,17 @@ fn nodes(piece: Piece, seed: u64) -> Option<Case> {
             .then(60, Action::Ready(2, false))
             .then(61, Action::Outage(sim_openstack::Service::Compute, second(180)))
             .then(400, Action::Ready(2, true)),
-        Piece::ListIsProof => short(seed, 4)
+        Piece::OneMissIsProof => short(seed, 4)
             .then(60, Action::Ready(4, false))
             .then(400, Action::Ready(4, true))
-            .chance(&[(Kind::TruncatedList, 0.5)]),
+            .chance(&[(Kind::NotFoundLie, 0.5)])
+            .between(60, 400),
         Piece::MissRemembered => {
             short(seed, 4).then(30, Action::ServerGone(2)).then(200, Action::NewServer(2))
         }
         Piece::NoBrake => {
-            let case = short(seed, 8).set(|setting| setting.patience = second(5400));
-            (1..=5).fold(case, |case, number| case.then(60, Action::ServerGone(number)))
+            let case = short(seed, 13).set(|setting| setting.patience = second(5400));
+            (1..=4).fold(case, |case, number| case.then(60, Action::ServerGone(number)))
         }
         Piece::AddressesAlwaysDiffer => short(seed, 2).set(|setting| setting.quiet = second(900)),
         Piece::ProviderIdForgotten => short(seed, 2),
@@ -131,18 +138,20 @@ fn network(piece: Piece, seed: u64) -> Option<Case> {
             .then(5, Action::Create(1, two_ports))
             .then(90, Action::Meddle(1, Meddling::DeleteRule))
             .then(91, edit(1, Edit::Ports(vec![("TCP", 90), ("TCP", 91)])))
-            .chance(&[(Kind::StaleRead, 0.5)]),
+            .chance(&[(Kind::StaleRead, 0.8)])
+            .between(90, 93),
         Piece::NoRevision => short(seed, 3)
             .guarded()
             .create(5, 1)
             .then(90, Action::Meddle(1, Meddling::GuardPorts))
             .create(91, 2)
-            .chance(&[(Kind::StaleRead, 0.5)]),
+            .chance(&[(Kind::StaleRead, 0.8)])
+            .between(90, 93),
         Piece::GroupStaysOnPorts => {
             short(seed, 3).guarded().create(5, 1).then(60, Action::Exclude(2, true)).then(120, Action::Delete(1))
         }
         Piece::RouteFailureForgotten => {
-            short(seed, 3).set(|setting| setting.routes = true).chance(&[(Kind::ServerError, 0.5)])
+            short(seed, 3).set(|setting| setting.routes = true).effect(0, Kind::ServerError)
         }
         _ => return None,
     })
@@ -164,7 +173,7 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .set(|setting| setting.repair = Some(second(300)))
             .create(5, 1)
             .then(60, Action::Meddle(1, Meddling::DeleteMember)),
-        Piece::PostSentAgain => short(seed, 2).amphora().create(5, 1).first_effect(Kind::LostReply),
+        Piece::PostSentAgain => short(seed, 2).amphora().create(5, 1).effect(0, Kind::LostReply),
         Piece::BalancerReappears => short(seed, 2).create(5, 1).then(60, Action::Delete(1)).then(300, Action::Ready(1, true)),
         Piece::MembersPutEachSync => short(seed, 2)
             .set(|setting| setting.repair = Some(second(240)))
@@ -174,7 +183,7 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
         Piece::OwnNoteIsNews => short(seed, 2).create(5, 1).set(|setting| setting.octavia_calls = Some(8)),
         Piece::PendingNotFound => short(seed, 2).amphora().create(5, 1).then(12, Action::KillLeader),
         Piece::NodesNotedTooEarly => {
-            short(seed, 2).create(5, 1).then(120, Action::NewServer(3)).chance(&[(Kind::ServerError, 0.5)])
+            short(seed, 2).create(5, 1).then(120, Action::NewServer(3)).effect(2, Kind::ServerError)
         }
         Piece::SharedLooksUnshared => shared().then(180, Action::Delete(2)),
         Piece::TagsReplaced => shared(),
@@ -182,7 +191,7 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .create(5, 1)
             .then(60, edit(1, Edit::IsBalanced(false)))
             .then(120, edit(1, Edit::IsBalanced(true))),
-        Piece::ErrorStays => short(seed, 2).amphora().create(5, 1).first_effect(Kind::BalancerError),
+        Piece::ErrorStays => short(seed, 2).amphora().create(5, 1).effect(0, Kind::BalancerError),
         Piece::CreatedBeforeDeleted => short(seed, 2).amphora().create(5, 1).then(
             120,
             edit(1, Edit::Annotate("x-forwarded-for", Some("true".to_owned()))),
@@ -193,7 +202,7 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .amphora()
             .create(5, 1)
             .create(15, 2)
-            .first_effect(Kind::BalancerStuck)
+            .effect(0, Kind::BalancerStuck)
             .set(|setting| setting.prompt = Some((2, second(120)))),
         Piece::TwoAtOnce => {
             short(seed, 2).create(5, 1).then(60, Action::NewServer(3)).chance(&[(Kind::Slow, 0.5)])

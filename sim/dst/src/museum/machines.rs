@@ -29,9 +29,9 @@ impl Machines {
             Some(Piece::MissIsAnError) => miss_is_an_error(evidence),
             Some(Piece::ShutOffIsGone) => shut_off_is_gone(evidence),
             Some(Piece::UnknownIsGone) => unknown_is_gone(evidence),
-            Some(Piece::ListIsProof) if question == Question::Direct => missing_is_gone(evidence),
+            Some(Piece::OneMissIsProof) if question == Question::Direct => missing_is_gone(evidence),
             Some(Piece::MissRemembered) => self.remembers_misses(node, evidence),
-            Some(Piece::AddressesAlwaysDiffer) => self.turns_addresses(evidence),
+            Some(Piece::AddressesAlwaysDiffer) => self.turns_addresses(node, evidence),
             _ => evidence,
         }
     }
@@ -46,10 +46,13 @@ impl Machines {
     }
 
     /// The order in which addresses stand is that in which they came out of a map.
-    fn turns_addresses(&self, evidence: Evidence<Instance>) -> Evidence<Instance> {
+    fn turns_addresses(&self, node: &NodeView, evidence: Evidence<Instance>) -> Evidence<Instance> {
+        let name = node.name.to_string();
         let mut memory = self.workshop.memory();
-        memory.times += 1;
-        let turned = memory.times.is_multiple_of(2);
+        let turned = !memory.done.remove(&name);
+        if turned {
+            memory.done.insert(name);
+        }
         evidence.map(|mut instance| {
             if turned {
                 instance.addresses.reverse();
@@ -72,7 +75,7 @@ fn miss_is_an_error(evidence: Evidence<Instance>) -> Evidence<Instance> {
 }
 
 fn missing_is_gone(evidence: Evidence<Instance>) -> Evidence<Instance> {
-    if is_missing(&evidence) { Evidence::Absent(Proof::new("it is not in the list")) } else { evidence }
+    if is_missing(&evidence) { Evidence::Absent(Proof::new("it was not found")) } else { evidence }
 }
 
 fn shut_off_is_gone(evidence: Evidence<Instance>) -> Evidence<Instance> {
@@ -103,7 +106,7 @@ impl Instances for Machines {
     }
 
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
-        let answer = if self.workshop.is(Piece::ListIsProof) {
+        let answer = if self.workshop.is(Piece::OneMissIsProof) {
             let one = [Arc::new(node.clone())];
             self.inner.observe(&one).await.pop().unwrap_or_else(|| Evidence::Unknown(Doubt::new("no answer")))
         } else {

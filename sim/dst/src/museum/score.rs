@@ -67,7 +67,7 @@ pub fn score(threads: usize) -> Vec<Finding> {
 }
 
 /// Does something for each piece, in as many threads as said; the answers stand in the order of the pieces.
-pub(super) fn each_piece<T: Send>(threads: usize, task: impl Fn(Piece) -> T + Sync) -> Vec<T> {
+pub fn each_piece<T: Send>(threads: usize, task: impl Fn(Piece) -> T + Sync) -> Vec<T> {
     let (next, answers) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..threads {
