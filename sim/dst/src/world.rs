@@ -39,6 +39,9 @@ pub const NAMESPACE: &str = "default";
 /// Secrets that must be seen nowhere.
 pub const CANARIES: [&str; 2] = ["canary-password-1f7e", "canary-password-2c9b"];
 
+/// Nothing that the cloud does with a load balancer takes longer.
+const STUCK: jiff::SignedDuration = jiff::SignedDuration::from_mins(3);
+
 /// What belongs to somebody else, and has to stay as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Foreign {
@@ -71,6 +74,8 @@ pub struct World {
     /// The configuration of all processes.
     pub conf: CloudConf,
     foreign: Foreign,
+    /// Since when a load balancer is seen at work.
+    pending: Mutex<BTreeMap<String, Timestamp>>,
     /// Ports with a security group of somebody else's.
     guarded: Mutex<Vec<(String, String)>>,
 }
@@ -100,7 +105,7 @@ impl World {
         let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
         let conf = CloudConf::new(String::new());
         let setting = setting.clone();
-        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default(), guarded: Mutex::default() };
+        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default(), pending: Mutex::default(), guarded: Mutex::default() };
         world.write_conf(CANARIES[0]);
         world.foreign = world.plant_foreign();
         world
@@ -282,8 +287,13 @@ impl World {
             return;
         }
         let taint = json!({"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"});
-        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
             "spec": {"taints": [taint]}, "status": {"conditions": [ready_condition(true)]}});
+        if self.setting.routes {
+            // As kube-controller-manager gives it.
+            node["spec"]["podCIDR"] = json!(format!("10.244.{number}.0/24"));
+            node["spec"]["podCIDRs"] = json!([format!("10.244.{number}.0/24")]);
+        }
         self.nodes().create(&serde_json::from_value(node).expect("a Node")).expect("a Node can be made");
     }
 
@@ -476,17 +486,14 @@ impl World {
     /// What a person does when a load balancer never ends what it began: the operator of the cloud sets it to ERROR.
     pub fn mend_stuck(&self) -> Vec<String> {
         let now = self.cloud.now();
+        let mut since = self.pending.lock().expect("one thread");
         self.cloud.with(|cloud| {
-            let idle = cloud.next_due().is_none_or(|due| due > now);
-            let pending = |status: &str| status.starts_with("PENDING");
-            let stuck: Vec<String> = cloud
-                .state()
-                .load_balancer
-                .load_balancers
-                .iter()
-                .filter(|balancer| idle && pending(&balancer.provisioning_status))
-                .map(|balancer| balancer.id.clone())
-                .collect();
+            let all = cloud.state().load_balancer.load_balancers.iter();
+            let pending = all.filter(|balancer| balancer.provisioning_status.starts_with("PENDING"));
+            let pending: BTreeSet<String> = pending.map(|balancer| balancer.id.clone()).collect();
+            since.retain(|id, _since| pending.contains(id));
+            let is_stuck = |id: &String| now.duration_since(*since.entry(id.clone()).or_insert(now)) > STUCK;
+            let stuck: Vec<String> = pending.into_iter().filter(is_stuck).collect();
             cloud.edit(|state| {
                 for id in &stuck {
                     state.load_balancer.load_balancers.update(id, |balancer| {

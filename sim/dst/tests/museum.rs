@@ -44,5 +44,10 @@ fn story() {
     let case = if std::env::var("WITHOUT").is_ok() { dst::museum::case(piece, seed) } else { piece.case(seed) };
     let report = dst::run(&case);
     println!("{}", report.story());
+    if std::env::var("ALL").is_ok() {
+        for line in report.trace.lines() {
+            println!("{line:?}");
+        }
+    }
     println!("{:?}", report.counts);
 }

@@ -168,7 +168,9 @@ fn wrong_ports(
     let octavia = &state.load_balancer;
     let mut wanted = BTreeMap::new();
     for port in service["spec"]["ports"].as_array().into_iter().flatten() {
-        let key = (text(&port["protocol"]).to_owned(), port["port"].as_u64().unwrap_or_default());
+        let inserts = note(service, "x-forwarded-for") == Some("true") && port["protocol"] == "TCP";
+        let protocol = if inserts { "HTTP" } else { text(&port["protocol"]) };
+        let key = (protocol.to_owned(), port["port"].as_u64().unwrap_or_default());
         let members: BTreeSet<(String, u64)> = addresses
             .iter()
             .map(|address| (address.clone(), port["nodePort"].as_u64().unwrap_or_default()))

@@ -84,9 +84,9 @@ impl Piece {
                 card("a miss is remembered by name, and meets the namesake", "vSphere CCM #397", &[L1, S2], 1)
             }
             Self::NoBrake => card("as many Nodes are deleted at once as look gone", "k/k #28901", &[S2], 1),
-            Self::NoElection => card("two replicas work at once", "k/k #100846, duplicated Octavia load balancers", &[S7], 1),
-            Self::WorkerOutlivesLease => {
-                card("a worker goes on after its process has lost the lease", "k/client-go leader election", &[S7], 1)
+            Self::NoElection => card("two replicas work at once", "OpenStack in OpenShift: two controllers at once", &[S7], 1),
+            Self::LeaseBelieved => {
+                card("who could not renew its lease takes itself for the leader still", "duplicated Octavia load balancers", &[S7], 1)
             }
             Self::FinalizerForgotten => card("a load balancer is made before the finalizer stands", "k/k #53451", &[S4], 1),
             Self::ReleasedTooEarly => {

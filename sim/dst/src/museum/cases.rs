@@ -136,17 +136,20 @@ fn network(piece: Piece, seed: u64) -> Option<Case> {
         Piece::RuleGoneEndsAll => short(seed, 3)
             .guarded()
             .then(5, Action::Create(1, two_ports))
+            // An old answer is one that was given before, to the same question.
+            .then(70, Action::Exclude(3, true))
             .then(90, Action::Meddle(1, Meddling::DeleteRule))
             .then(91, edit(1, Edit::Ports(vec![("TCP", 90), ("TCP", 91)])))
-            .chance(&[(Kind::StaleRead, 0.8)])
-            .between(90, 93),
+            .chance(&[(Kind::StaleRead, 0.6)])
+            .between(60, 93),
         Piece::NoRevision => short(seed, 3)
             .guarded()
             .create(5, 1)
+            .create(75, 2)
             .then(90, Action::Meddle(1, Meddling::GuardPorts))
-            .create(91, 2)
-            .chance(&[(Kind::StaleRead, 0.8)])
-            .between(90, 93),
+            .create(91, 3)
+            .chance(&[(Kind::StaleRead, 0.6)])
+            .between(60, 93),
         Piece::GroupStaysOnPorts => {
             short(seed, 3).guarded().create(5, 1).then(60, Action::Exclude(2, true)).then(120, Action::Delete(1))
         }
@@ -180,8 +183,8 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .create(5, 1)
             .then(60, Action::NewServer(3))
             .then(120, Action::NewServer(4)),
-        Piece::OwnNoteIsNews => short(seed, 2).create(5, 1).set(|setting| setting.octavia_calls = Some(8)),
-        Piece::PendingNotFound => short(seed, 2).amphora().create(5, 1).then(12, Action::KillLeader),
+        Piece::OwnNoteIsNews => short(seed, 2).create(5, 1).set(|setting| setting.octavia_calls = Some(5)),
+        Piece::PendingNotFound => short(seed, 2).amphora().create(5, 1).then(7, Action::StopLeader),
         Piece::NodesNotedTooEarly => {
             short(seed, 2).create(5, 1).then(120, Action::NewServer(3)).effect(2, Kind::ServerError)
         }
@@ -191,7 +194,7 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .create(5, 1)
             .then(60, edit(1, Edit::IsBalanced(false)))
             .then(120, edit(1, Edit::IsBalanced(true))),
-        Piece::ErrorStays => short(seed, 2).amphora().create(5, 1).effect(0, Kind::BalancerError),
+        Piece::ErrorStays => short(seed, 2).set(|setting| setting.patience = second(300)).amphora().create(5, 1).effect(0, Kind::BalancerError),
         Piece::CreatedBeforeDeleted => short(seed, 2).amphora().create(5, 1).then(
             120,
             edit(1, Edit::Annotate("x-forwarded-for", Some("true".to_owned()))),
@@ -203,7 +206,7 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .create(5, 1)
             .create(15, 2)
             .effect(0, Kind::BalancerStuck)
-            .set(|setting| setting.prompt = Some((2, second(120)))),
+            .set(|setting| (setting.prompt, setting.patience) = (Some((2, second(120))), second(2700))),
         Piece::TwoAtOnce => {
             short(seed, 2).create(5, 1).then(60, Action::NewServer(3)).chance(&[(Kind::Slow, 0.5)])
         }
@@ -214,7 +217,7 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
 /// Those about the lives of processes and of Services.
 fn lives(piece: Piece, seed: u64) -> Case {
     match piece {
-        Piece::WorkerOutlivesLease => short(seed, 2).create(30, 1).then(33, Action::PauseLeader(second(80))),
+        Piece::LeaseBelieved => short(seed, 2).then(30, Action::PauseLeader(second(90))).create(150, 1),
         Piece::ReleasedTooEarly => short(seed, 2).amphora().create(5, 1).then(90, Action::Delete(1)),
         Piece::ShownTooEarly => short(seed, 2).amphora().create(5, 1),
         Piece::ForeignTaken => short(seed, 2).create(5, 1).then(60, Action::Delete(1)),

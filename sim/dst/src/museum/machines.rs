@@ -31,7 +31,6 @@ impl Machines {
             Some(Piece::UnknownIsGone) => unknown_is_gone(evidence),
             Some(Piece::OneMissIsProof) if question == Question::Direct => missing_is_gone(evidence),
             Some(Piece::MissRemembered) => self.remembers_misses(node, evidence),
-            Some(Piece::AddressesAlwaysDiffer) => self.turns_addresses(node, evidence),
             _ => evidence,
         }
     }
@@ -43,22 +42,6 @@ impl Machines {
             gone.insert(node.name.to_string());
         }
         if gone.contains(node.name.as_str()) { Evidence::Absent(Proof::new("it was gone before")) } else { evidence }
-    }
-
-    /// The order in which addresses stand is that in which they came out of a map.
-    fn turns_addresses(&self, node: &NodeView, evidence: Evidence<Instance>) -> Evidence<Instance> {
-        let name = node.name.to_string();
-        let mut memory = self.workshop.memory();
-        let turned = !memory.done.remove(&name);
-        if turned {
-            memory.done.insert(name);
-        }
-        evidence.map(|mut instance| {
-            if turned {
-                instance.addresses.reverse();
-            }
-            instance
-        })
     }
 }
 

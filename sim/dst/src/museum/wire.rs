@@ -7,7 +7,7 @@ use http::{Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use sim_openstack::ReplyLost;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::Piece;
 use crate::cloud_link::CloudLink;
@@ -40,7 +40,6 @@ pub(crate) async fn send(link: &CloudLink, request: Request<Bytes>) -> Answer {
             pass(link, request).await
         }
         Piece::PendingNotFound => misses_pending(link, request).await,
-        Piece::WorkerOutlivesLease => sends_late(link, request).await,
         Piece::SharedLooksUnshared => pass(link, cascade(link, request)).await,
         Piece::TagsReplaced => pass(link, with_own_tag_only(request)).await,
         Piece::CallsPerServer => asks_for_each(link, request).await,
@@ -165,20 +164,6 @@ async fn misses_pending(link: &CloudLink, request: Request<Bytes>) -> Answer {
     }
     head.headers.remove(header::CONTENT_LENGTH);
     Ok(Response::from_parts(head, Full::new(Bytes::from(value.to_string()))))
-}
-
-/// A creation waits in a queue of its own, and leaves it whoever leads then.
-async fn sends_late(link: &CloudLink, request: Request<Bytes>) -> Answer {
-    let first = is_creation(&request) && !std::mem::replace(&mut link.workshop.memory().struck, true);
-    if !first {
-        return pass(link, request).await;
-    }
-    let link = link.clone();
-    let late = tokio::spawn(async move {
-        sleep(LATE).await;
-        pass(&link, request).await
-    });
-    late.await.unwrap_or(Err(ReplyLost))
 }
 
 /// One listener goes, and for that all of the load balancer.
