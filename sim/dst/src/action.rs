@@ -70,6 +70,8 @@ pub enum Meddling {
     DeleteFloatingIp,
     /// Deletes a rule of the security group.
     DeleteRule,
+    /// Gives the ports of all servers one more security group, which is not ours.
+    GuardPorts,
 }
 
 /// Something that is done.
@@ -97,6 +99,8 @@ pub enum Action {
     Create(usize, ServiceSpec),
     /// A person edits a Service.
     Edit(usize, Edit),
+    /// A person creates a Service that shares the load balancer of another one.
+    Share(usize, usize),
     /// A person deletes a Service.
     Delete(usize),
     /// Somebody changes what belongs to a Service.

@@ -35,10 +35,18 @@ pub struct Setting {
     pub replicas: usize,
     /// How much later than the right time the clock of each further replica is.
     pub skew: Duration,
-    /// How long what follows may take once all is as it is wanted: descriptions, conditions, a sweep that is due.
+    /// All has to be as it is wanted this long after the last fault.
+    pub patience: Duration,
+    /// What tells of that may follow for this long.
     pub settle: Duration,
-    /// For how long the run is watched after that: nothing may be written.
+    /// For how long the run is watched after it came to rest.
     pub quiet: Duration,
+    /// Every how long a load balancer is compared although nothing changed; none: as the flags have it by default.
+    pub repair: Option<Duration>,
+    /// A Service that has to be served this long after it was created, whatever becomes of others.
+    pub prompt: Option<(usize, Duration)>,
+    /// How many calls to Octavia all of the run may take.
+    pub octavia_calls: Option<u64>,
 }
 
 impl Default for Setting {
@@ -53,8 +61,14 @@ impl Default for Setting {
             listens: false,
             replicas: 2,
             skew: Duration::ZERO,
+            // The longest pauses between tries are ten minutes, and what is found out by looking again is found out within as long.
+            patience: Duration::from_secs(45 * 60),
+            // Descriptions and conditions may follow what they tell of; a sweep may be due.
             settle: Duration::from_secs(7 * 60),
             quiet: Duration::from_secs(7 * 60),
+            repair: Some(Duration::from_secs(5 * 60)),
+            prompt: None,
+            octavia_calls: None,
         }
     }
 }
@@ -79,6 +93,8 @@ pub struct Case {
     pub actions: Vec<Timed>,
     /// What goes wrong.
     pub faults: Source,
+    /// Faults strike from then on; none: from the start.
+    pub faults_begin: Option<Duration>,
     /// Faults strike until then; none: until the last action and a minute.
     pub faults_end: Option<Duration>,
     /// A fault that is built into Bowline on purpose, to see whether it is found.

@@ -14,7 +14,7 @@ use tokio::time::{sleep, sleep_until};
 
 use crate::fault::{Kind, Place};
 use crate::invariants::Judge;
-use crate::museum::{self, Piece};
+use crate::museum::{self, Workshop};
 
 /// How long a reply that never comes is waited for.
 const FOR_EVER: Duration = Duration::from_secs(3600);
@@ -30,17 +30,18 @@ const SLOW: Duration = Duration::from_secs(7);
 pub struct CloudLink {
     judge: Arc<Judge>,
     process: String,
-    piece: Option<Piece>,
+    pub(crate) workshop: Workshop,
 }
 
 impl CloudLink {
     /// The way of this process.
     #[must_use]
-    pub fn new(judge: Arc<Judge>, process: &str, piece: Option<Piece>) -> Self {
-        Self { judge, process: process.to_owned(), piece }
+    pub fn new(judge: Arc<Judge>, process: &str, workshop: Workshop) -> Self {
+        Self { judge, process: process.to_owned(), workshop }
     }
 
-    async fn deliver(self, request: Request<Bytes>) -> Result<Response<Full<Bytes>>, ReplyLost> {
+    /// Sends a call, as it is.
+    pub(crate) async fn deliver(self, request: Request<Bytes>) -> Result<Response<Full<Bytes>>, ReplyLost> {
         let net = &self.judge.net;
         if let Some(until) = net.paused_until(&self.process) {
             sleep_until(until).await;
@@ -60,8 +61,12 @@ impl CloudLink {
             return Err(ReplyLost);
         }
         self.judge.call(&self.process, &request);
+        let members = self.judge.members_of(&request);
         let outcome = self.ask(request, kind);
         let (said, done) = told(&outcome, kind);
+        if done {
+            self.judge.members_differ(&step, members);
+        }
         self.record(&step, is_effect, &said, kind, is_effect && done);
         if is_effect {
             self.judge.after_cloud(&step);
@@ -182,8 +187,7 @@ where
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let body = body.collect().await.map_err(|_broken| ReplyLost)?.to_bytes();
-            let request = museum::alter_cloud(link.piece, Request::from_parts(parts, body));
-            link.deliver(request).await
+            museum::wire::send(&link, Request::from_parts(parts, body)).await
         })
     }
 }

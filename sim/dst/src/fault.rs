@@ -221,6 +221,11 @@ impl Faults {
         Self { source, dice, counts: BTreeMap::new(), struck: Script::new(), on: true }
     }
 
+    /// Faults from now on.
+    pub fn start(&mut self) {
+        self.on = true;
+    }
+
     /// No fault from now on.
     pub fn stop(&mut self) {
         self.on = false;

@@ -5,7 +5,7 @@
 
 mod goal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use sim_kube::RequestInfo;
 use sim_openstack::State;
 
 use crate::net::Net;
-use crate::world::{UNINITIALIZED, World};
+use crate::world::{UNINITIALIZED, World, service_name};
 
 /// The finalizer of Services with a load balancer.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
@@ -112,6 +112,10 @@ struct Memory {
     budgets: BTreeMap<(String, String), (f64, Duration)>,
     /// When Nodes were deleted.
     deletions: Vec<Duration>,
+    /// How many calls there were to each service of the cloud.
+    calls: BTreeMap<String, u64>,
+    /// How often something was written as it was.
+    needless: u64,
 }
 
 /// A change of a load balancer that is under way.
@@ -200,6 +204,7 @@ impl Judge {
         let (rate, burst) = BUDGET;
         let left = {
             let mut memory = self.memory();
+            *memory.calls.entry(service.clone()).or_default() += 1;
             let budget = memory.budgets.entry((process.to_owned(), service.clone())).or_insert((burst, now));
             budget.0 = (budget.0 + (now - budget.1).as_secs_f64() * rate).min(burst) - 1.0;
             budget.1 = now;
@@ -208,12 +213,67 @@ impl Judge {
         self.check(left > -1.5, Rule::S11, || format!("{process} calls {service} too often: {left:.1} are left"));
     }
 
+    /// S11, of a run that says how many calls it takes.
+    pub fn calls_are_few(&self) {
+        let Some(most) = self.world.setting.octavia_calls else { return };
+        let calls = self.memory().calls.get("load-balancer").copied().unwrap_or_default();
+        self.check(calls <= most, Rule::S11, || format!("{calls} calls to Octavia where {most} are enough"));
+    }
+
+    /// L2.
+    pub fn is_served(&self, number: usize) {
+        let name = service_name(number);
+        let services = self.world.kube.stored("", "services");
+        let service = services.iter().find(|service| text(&service["metadata"]["name"]) == name);
+        let served = service.is_some_and(|service| !goal::published(service).is_empty());
+        self.check(served, Rule::L2, || format!("{name} is not served yet"));
+    }
+
+    /// The members of the pool whose members a call writes, in no order.
+    #[must_use]
+    pub fn members_of(&self, request: &Request<Bytes>) -> Option<(String, Vec<String>)> {
+        let path = request.uri().path();
+        let pool = path.strip_suffix("/members").filter(|_path| request.method() == Method::PUT)?;
+        let pool = pool.rsplit('/').next()?.to_owned();
+        let members = self.members_in(&pool);
+        Some((pool, members))
+    }
+
+    fn members_in(&self, pool: &str) -> Vec<String> {
+        let mut members: Vec<String> = self.world.cloud.with(|cloud| {
+            let all = cloud.state().load_balancer.members.iter().filter(|member| member.pool_id == pool);
+            all.map(|one| format!("{} {} {} {} {} {:?}", one.name, one.address, one.protocol_port, one.weight, one.backup, one.monitor_port))
+                .collect()
+        });
+        members.sort();
+        members
+    }
+
+    /// S9: members are written to become others. After a fault they may have been written already.
+    pub fn members_differ(&self, step: &str, before: Option<(String, Vec<String>)>) {
+        let Some((pool, before)) = before else { return };
+        if self.members_in(&pool) != before || self.net.has_struck() {
+            return;
+        }
+        let needless = {
+            let mut memory = self.memory();
+            memory.needless += 1;
+            memory.needless
+        };
+        self.check(needless < 3, Rule::S9, || format!("{step}: the members of {pool} are written as they are, {needless} times"));
+    }
+
     /// A call changed the cloud, or was tried.
     pub fn after_cloud(&self, step: &str) {
-        let twice = self.world.cloud.with(|cloud| twice(cloud.state()));
+        let twice = self.world.cloud.with(|cloud| twice(cloud.state(), &self.world.kept()));
         self.check(twice.is_none(), Rule::S1, || format!("after {step}: {}", twice.unwrap_or_default()));
+        self.foreign_is_untouched(&format!("after {step}"));
+    }
+
+    /// S3.
+    pub fn foreign_is_untouched(&self, when: &str) {
         let foreign = self.world.foreign_changes();
-        self.check(foreign.is_none(), Rule::S3, || format!("after {step}: {}", foreign.unwrap_or_default()));
+        self.check(foreign.is_none(), Rule::S3, || format!("{when}: {}", foreign.unwrap_or_default()));
     }
 
     /// A write is about to take effect.
@@ -285,10 +345,11 @@ impl Judge {
         let services = self.world.kube.stored("", "services");
         let service = services.iter().find(|service| text(&service["metadata"]["name"]) == name);
         if !service.is_some_and(has_finalizer) {
-            let left = self.world.cloud.with(|cloud| owned(cloud.state(), name));
+            let left = self.world.cloud.with(|cloud| owned(cloud.state(), name, &self.world.kept()));
             self.check(left.is_empty(), Rule::S4, || format!("{name} is let go of, but there is still {left:?}"));
         }
-        let addresses = service.map(goal::published).unwrap_or_default();
+        // One that is let go of shows its address until its finalizer goes.
+        let addresses = service.filter(|one| goal::is_balanced(one)).map(goal::published).unwrap_or_default();
         for address in addresses {
             let leads = self.world.cloud.with(|cloud| leads_to(cloud.state(), name, &address));
             self.check(leads, Rule::S6, || format!("{name} is published at {address}, which does not lead to it"));
@@ -323,13 +384,15 @@ fn balancer_of(state: &State, request: &Request<Bytes>) -> Option<String> {
 }
 
 /// S1: what there is twice.
-fn twice(state: &State) -> Option<String> {
+fn twice(state: &State, kept: &BTreeSet<String>) -> Option<String> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let live = |status: &str| !matches!(status, "PENDING_DELETE" | "DELETED");
     for balancer in state.load_balancer.load_balancers.iter().filter(|one| live(&one.provisioning_status)) {
         *seen.entry(format!("load balancer {}", balancer.name)).or_default() += 1;
     }
-    for floating in state.network.floating_ips.iter().filter(|one| one.description.contains("Kubernetes")) {
+    let is_kept = |text: &str| kept.iter().any(|name| text.contains(&format!("default/{name} from")));
+    let floating = state.network.floating_ips.iter().filter(|one| one.description.contains("Kubernetes"));
+    for floating in floating.filter(|one| !is_kept(&one.description)) {
         *seen.entry(format!("floating IP {}", floating.description)).or_default() += 1;
     }
     for group in state.network.security_groups.iter().filter(|group| group.name.starts_with("lb-sg-")) {
@@ -339,13 +402,13 @@ fn twice(state: &State) -> Option<String> {
 }
 
 /// What a Service has in the cloud, by name.
-fn owned(state: &State, service: &str) -> Vec<String> {
+fn owned(state: &State, service: &str, kept: &BTreeSet<String>) -> Vec<String> {
     let name = format!("kube_service_kubernetes_default_{service}");
     let place = format!("service default/{service} from");
     let balancers = state.load_balancer.load_balancers.iter();
     let balancers = balancers
         .filter(|one| (one.name == name || one.tags.contains(&name)) && one.provisioning_status != "DELETED");
-    let floating = state.network.floating_ips.iter().filter(|one| one.description.contains(&place));
+    let floating = state.network.floating_ips.iter().filter(|one| one.description.contains(&place) && !kept.contains(service));
     let end = format!("-default-{service}");
     let groups = state.network.security_groups.iter();
     let groups = groups.filter(|group| group.name.starts_with("lb-sg-") && group.name.ends_with(&end));

@@ -141,6 +141,17 @@ impl Net {
         self.lock().faults.strike(place)
     }
 
+    /// Whether a fault has struck.
+    #[must_use]
+    pub fn has_struck(&self) -> bool {
+        !self.lock().faults.struck().is_empty()
+    }
+
+    /// Faults from now on.
+    pub fn start_faults(&self) {
+        self.lock().faults.start();
+    }
+
     /// No fault from now on.
     pub fn stop_faults(&self) {
         self.lock().faults.stop();

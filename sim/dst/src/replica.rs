@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use crate::cloud_link::CloudLink;
 use crate::invariants::Judge;
-use crate::museum::Piece;
+use crate::museum::{self, KubeWay, Piece, Workshop};
 use crate::world::World;
 
 /// How often a leader renews its lease: seldom, for the sake of speed. The ratios are those of the defaults.
@@ -87,9 +87,10 @@ pub struct Birth {
 pub async fn start(birth: Birth) -> (impl Future<Output = Exit> + Send + use<>, Arc<Registry>, Signals) {
     let Birth { judge, name, skew, seed, piece } = birth;
     let world = &judge.world;
-    let options = options(world);
-    let cloud = cloud(&judge, &name, piece).await;
-    let kube = world.kube.clone();
+    let options = options(world, piece);
+    let workshop = Workshop::new(piece, Arc::clone(&judge));
+    let cloud = cloud(&judge, &name, workshop.clone()).await;
+    let kube = KubeWay::new(world.kube.clone(), workshop);
     let nowhere = kube::Config::new(http::Uri::from_static("http://kubernetes.sim"));
     let clients = ClientFactory::new(nowhere, &name, "dst", options.client.qps, options.client.burst)
         .with_deadline(options.client.timeout)
@@ -102,22 +103,25 @@ pub async fn start(birth: Birth) -> (impl Future<Output = Exit> + Send + use<>, 
     (replica.run(signals.clone()), registry, signals)
 }
 
-fn options(world: &World) -> Options {
-    // What was changed in the cloud is found by looking again: more often than by default, for the sake of speed.
-    let mut arguments = vec!["--cloud-provider=openstack", "--load-balancer-repair-period=5m"];
+fn options(world: &World, piece: Option<Piece>) -> Options {
+    let mut arguments = vec!["--cloud-provider=openstack"];
     arguments.extend(LEASE);
     if world.setting.routes {
         arguments.extend(["--configure-cloud-routes=true", "--cluster-cidr=10.244.0.0/16", "--allocate-node-cidrs=true"]);
     } else {
         arguments.push("--configure-cloud-routes=false");
     }
+    let repair = world.setting.repair.map(|period| format!("--load-balancer-repair-period={}s", period.as_secs()));
+    arguments.extend(repair.as_deref());
+    arguments.extend(museum::flags(piece));
     let flags = parse(&FlagTable::common(), arguments).expect("these flags exist");
     Options::from_parsed(&flags).expect("these flags are right")
 }
 
-async fn cloud(judge: &Arc<Judge>, name: &str, piece: Option<Piece>) -> Arc<dyn Cloud> {
+async fn cloud(judge: &Arc<Judge>, name: &str, workshop: Workshop) -> Arc<dyn Cloud> {
     let world = &judge.world;
-    let link = CloudLink::new(Arc::clone(judge), name, piece);
+    let link = CloudLink::new(Arc::clone(judge), name, workshop);
+    let lying = link.clone();
     let clock = world.cloud.clone();
     let around = CloudSurroundings {
         connect: Arc::new(move |_| Ok(Transport::new(link.clone(), Timeouts::default()))),
@@ -130,5 +134,5 @@ async fn cloud(judge: &Arc<Judge>, name: &str, piece: Option<Piece>) -> Arc<dyn 
     let seen = Mutex::new(texts.subscribe());
     let source = Arc::new(Mounted { texts, seen });
     let cloud = OpenStackCloud::start(source, around).await.expect("the first cloud.conf is right");
-    crate::museum::over_cloud(piece, Arc::new(cloud))
+    museum::over_cloud(lying, Arc::new(cloud))
 }

@@ -9,6 +9,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::action::Action;
 use crate::case::Case;
 use crate::fault::Faults;
 use crate::invariants::{Judge, Rule};
@@ -17,10 +18,6 @@ use crate::net::Net;
 use crate::replica::{Birth, start};
 use crate::report::Report;
 use crate::world::World;
-
-/// All has to be as it is wanted this long after the last fault: the longest pauses between tries are ten minutes, and what is
-/// found out by looking again is found out within as long.
-const PATIENCE: Duration = Duration::from_secs(45 * 60);
 
 /// The pause between two looks whether it is.
 const LOOK: Duration = Duration::from_secs(10);
@@ -42,12 +39,16 @@ async fn live(case: &Case) -> Report {
     let net = Net::new(Faults::new(case.faults.clone()));
     let judge = Judge::new(World::new(&case.setting), net.clone());
     judge.world.kube.intercept(KubeLink::new(Arc::clone(&judge)));
+    if case.faults_begin.is_some() {
+        net.stop_faults();
+    }
     let registries: Registries = Arc::default();
     for slot in 0..case.setting.replicas {
         let judge = Arc::clone(&judge);
         tokio::spawn(keep_alive(judge, case.clone(), slot, Arc::clone(&registries)));
     }
     let looks = tokio::spawn(look_at_held_watches(Arc::clone(&judge)));
+    let prompt = tokio::spawn(be_prompt(Arc::clone(&judge), case.clone()));
     let broken = net.broken();
     let rested = tokio::select! {
         biased;
@@ -55,6 +56,7 @@ async fn live(case: &Case) -> Report {
         rested = story(case, &judge) => rested,
     };
     looks.abort();
+    prompt.abort();
     let said = if case.setting.listens { all_said(&judge, &registries) } else { String::new() };
     let report = Report::of(case.clone(), net.findings(), said, judge.checks(), rested);
     // Nothing of a process may outlive its run.
@@ -84,12 +86,14 @@ pub(crate) type Registries = Arc<Mutex<Vec<Arc<Registry>>>>;
 /// Everything that is done, then rest.
 async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
     let began = Instant::now();
+    let later = case.faults_begin.map(|begin| tokio::spawn(start_faults(judge.net.clone(), began + begin)));
     for timed in &case.actions {
         sleep_until(began + timed.at).await;
         judge.net.tell("people", &timed.action.to_string(), "");
         judge.world.perform(&timed.action, &judge.net);
     }
     sleep_until(began + case.end_of_faults()).await;
+    later.inspect(tokio::task::JoinHandle::abort);
     judge.net.stop_faults();
     judge.net.tell("nobody", "no more faults from here on", "");
     let ended = Instant::now();
@@ -98,7 +102,7 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
             judge.net.tell("operator", &format!("sets {stuck} to ERROR, which never ended"), "");
         }
         let missing = judge.missing();
-        if missing.is_empty() || ended.elapsed() > PATIENCE {
+        if missing.is_empty() || ended.elapsed() > case.setting.patience {
             break missing;
         }
         sleep(LOOK).await;
@@ -111,6 +115,12 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
     judge.net.tell("nobody", "all is as it is wanted", "");
     at_rest(case, judge).await;
     Some(rested)
+}
+
+async fn start_faults(net: Net, at: Instant) {
+    sleep_until(at).await;
+    net.start_faults();
+    net.tell("nobody", "faults from here on", "");
 }
 
 /// Nothing is written any more once what is under way has ended.
@@ -126,6 +136,8 @@ async fn at_rest(case: &Case, judge: &Judge) {
     if !missing.is_empty() {
         judge.net.violated(Rule::L1, format!("not any more: {}", missing.join("; ")));
     }
+    judge.calls_are_few();
+    judge.foreign_is_untouched("in the end");
     let silent = judge.silent_waits();
     if !silent.is_empty() {
         judge.net.violated(Rule::L3, format!("{silent:?} wait and do not say for what"));
@@ -156,6 +168,15 @@ async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Regi
         judge.net.tell(&name, "has ended", &format!("{exit:?}"));
         sleep(Duration::from_millis(dice.random_range(200..8000))).await;
     }
+}
+
+/// L2: a Service whose own load balancer is in no trouble is served in time.
+async fn be_prompt(judge: Arc<Judge>, case: Case) {
+    let Some((number, within)) = case.setting.prompt else { return };
+    let created = case.actions.iter().find(|timed| matches!(timed.action, Action::Create(one, _) if one == number));
+    let Some(created) = created else { return };
+    sleep(created.at + within).await;
+    judge.is_served(number);
 }
 
 /// A delayed event arrives in the end.

@@ -1,6 +1,7 @@
 //! A cluster and a cloud, both simulated, and what people, kubelets and the cloud's operator do to them. Nothing of Bowline is here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -32,11 +33,17 @@ pub const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balanc
 /// How the annotations of the provider begin.
 pub const ANNOTATION: &str = "loadbalancer.openstack.org/";
 
+/// The annotation of Services whose floating IP is not given back.
+const KEEP: &str = "keep-floatingip";
+
 /// The namespace of all Services.
 pub const NAMESPACE: &str = "default";
 
 /// Secrets that must be seen nowhere: the passwords, or secrets of application credentials, before and after the change.
 pub const CANARIES: [&str; 2] = ["canary-secret-1f7e", "canary-secret-2c9b"];
+
+/// Nothing that the cloud does with a load balancer takes longer.
+const STUCK: jiff::SignedDuration = jiff::SignedDuration::from_mins(3);
 
 /// What belongs to somebody else, and has to stay as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +52,16 @@ pub struct Foreign {
     balancers: BTreeMap<String, String>,
     /// Floating IPs, security groups.
     network: BTreeMap<String, String>,
+}
+
+impl Foreign {
+    /// Whether all that was there at first is there as it was. What came besides is not ours either, and may come.
+    fn has_all_of(&self, first: &Self) -> bool {
+        let has = |now: &BTreeMap<String, String>, first: &BTreeMap<String, String>| {
+            first.iter().all(|(id, was)| now.get(id) == Some(was))
+        };
+        has(&self.balancers, &first.balancers) && has(&self.network, &first.network)
+    }
 }
 
 /// The world of a run.
@@ -60,6 +77,12 @@ pub struct World {
     /// The configuration of all processes.
     pub conf: CloudConf,
     foreign: Foreign,
+    /// The Services that ever said that their floating IP shall be kept.
+    kept: Mutex<BTreeSet<String>>,
+    /// Since when a load balancer is seen at work.
+    pending: Mutex<BTreeMap<String, Timestamp>>,
+    /// Ports with a security group of somebody else's.
+    guarded: Mutex<Vec<(String, String)>>,
 }
 
 impl World {
@@ -91,7 +114,7 @@ impl World {
         let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
         let conf = CloudConf::new(String::new());
         let setting = setting.clone();
-        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default() };
+        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default(), kept: Mutex::default(), pending: Mutex::default(), guarded: Mutex::default() };
         world.write_conf(CANARIES[0]);
         world.foreign = world.plant_foreign();
         world
@@ -155,11 +178,7 @@ impl World {
     #[must_use]
     pub fn foreign_changes(&self) -> Option<String> {
         let now = self.cloud.with(|cloud| foreign_in(cloud.state()));
-        let before = self.foreign.balancers.iter().chain(&self.foreign.network);
-        let mut changed = before.filter(|(id, was)| {
-            now.balancers.get(*id).or_else(|| now.network.get(*id)) != Some(was)
-        });
-        changed.next().map(|(id, was)| format!("{id} was {was}, and is {now:?}"))
+        self.unguarded().or_else(|| (!now.has_all_of(&self.foreign)).then(|| format!("{:?} was {:?}", now, self.foreign)))
     }
 
     /// A request of the cloud's operator.
@@ -173,8 +192,24 @@ impl World {
         })
     }
 
+    /// The Services that ever said that their floating IP shall be kept: one may be left of each, and more of namesakes.
+    #[must_use]
+    pub fn kept(&self) -> BTreeSet<String> {
+        self.kept.lock().expect("one thread").clone()
+    }
+
+    fn note_kept(&self, action: &Action) {
+        let number = match action {
+            Action::Create(number, spec) if spec.annotations.iter().any(|(key, _)| *key == KEEP) => *number,
+            Action::Edit(number, Edit::Annotate(KEEP, Some(_))) => *number,
+            _ => return,
+        };
+        self.kept.lock().expect("one thread").insert(service_name(number));
+    }
+
     /// Does what an action says.
     pub fn perform(&self, action: &Action, net: &Net) {
+        self.note_kept(action);
         match action {
             Action::Join(number) => self.register(*number),
             Action::ServerGone(number) => {
@@ -207,6 +242,7 @@ impl World {
             Action::Exclude(number, excluded) => self.exclude(*number, *excluded),
             Action::Create(number, spec) => self.create_service(*number, spec),
             Action::Edit(number, edit) => self.edit_service(*number, edit),
+            Action::Share(number, with) => self.share(*number, *with),
             Action::Delete(number) => {
                 let _gone = self.services().delete(&service_name(*number)).is_ok();
             }
@@ -283,8 +319,13 @@ impl World {
             return;
         }
         let taint = json!({"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"});
-        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
             "spec": {"taints": [taint]}, "status": {"conditions": [ready_condition(true)]}});
+        if self.setting.routes {
+            // As kube-controller-manager gives it.
+            node["spec"]["podCIDR"] = json!(format!("10.244.{number}.0/24"));
+            node["spec"]["podCIDRs"] = json!([format!("10.244.{number}.0/24")]);
+        }
         self.nodes().create(&serde_json::from_value(node).expect("a Node")).expect("a Node can be made");
     }
 
@@ -364,6 +405,45 @@ impl World {
         self.services().create(&serde_json::from_value(service).expect("a Service")).expect("a Service can be made");
     }
 
+    fn share(&self, number: usize, with: usize) {
+        let name = balancer_name(with);
+        let parts = self.cloud.with(|cloud| Parts::of(cloud.state(), &name));
+        if let Some(parts) = parts {
+            let annotations = vec![("load-balancer-id", parts.balancer)];
+            let spec = ServiceSpec { ports: vec![("TCP", 7000 + number as u16)], annotations, ..ServiceSpec::default() };
+            self.create_service(number, &spec);
+        }
+    }
+
+    /// The security group of somebody's tool comes onto the ports of all servers.
+    fn guard_ports(&self) {
+        let body = json!({"security_group": {"name": "somebody-elses-guard", "project_id": self.estate.project}});
+        let (code, answer) = self.operator(Method::POST, "/network/v2.0/security-groups", &body);
+        assert_eq!(code, 201, "{answer}");
+        let group = answer["security_group"]["id"].as_str().expect("an id").to_owned();
+        let ports: Vec<(String, Vec<String>)> = self.cloud.with(|cloud| {
+            let all = cloud.state().network.ports.iter().filter(|port| port.device_owner.starts_with("compute:"));
+            all.map(|port| (port.id.clone(), port.security_groups.clone())).collect()
+        });
+        for (id, mut groups) in ports {
+            groups.push(group.clone());
+            let body = json!({"port": {"security_groups": groups}});
+            let (code, answer) = self.operator(Method::PUT, &format!("/network/v2.0/ports/{id}"), &body);
+            assert_eq!(code, 200, "{answer}");
+            self.guarded.lock().expect("one thread").push((id, group.clone()));
+        }
+    }
+
+    /// A port that has lost the security group of somebody's tool.
+    fn unguarded(&self) -> Option<String> {
+        let guarded = self.guarded.lock().expect("one thread");
+        self.cloud.with(|cloud| {
+            let ports = &cloud.state().network.ports;
+            let lost = guarded.iter().find(|(id, group)| ports.get(id).is_some_and(|port| !port.security_groups.contains(group)));
+            lost.map(|(id, group)| format!("port {id} has lost security group {group}, which is not ours"))
+        })
+    }
+
     fn edit_service(&self, number: usize, edit: &Edit) {
         let change = |service: &mut Service| {
             let mut value = serde_json::to_value(&*service).expect("a Service is JSON");
@@ -427,6 +507,7 @@ impl World {
             Meddling::DeleteFloatingIp => {
                 parts.floating_ip.map(|id| delete(format!("/network/v2.0/floatingips/{id}")));
             }
+            Meddling::GuardPorts => self.guard_ports(),
             Meddling::DeleteRule => {
                 let rule = self.cloud.with(|cloud| managed_rule(cloud.state()));
                 rule.map(|id| delete(format!("/network/v2.0/security-group-rules/{id}")));
@@ -437,17 +518,14 @@ impl World {
     /// What a person does when a load balancer never ends what it began: the operator of the cloud sets it to ERROR.
     pub fn mend_stuck(&self) -> Vec<String> {
         let now = self.cloud.now();
+        let mut since = self.pending.lock().expect("one thread");
         self.cloud.with(|cloud| {
-            let idle = cloud.next_due().is_none_or(|due| due > now);
-            let pending = |status: &str| status.starts_with("PENDING");
-            let stuck: Vec<String> = cloud
-                .state()
-                .load_balancer
-                .load_balancers
-                .iter()
-                .filter(|balancer| idle && pending(&balancer.provisioning_status))
-                .map(|balancer| balancer.id.clone())
-                .collect();
+            let all = cloud.state().load_balancer.load_balancers.iter();
+            let pending = all.filter(|balancer| balancer.provisioning_status.starts_with("PENDING"));
+            let pending: BTreeSet<String> = pending.map(|balancer| balancer.id.clone()).collect();
+            since.retain(|id, _since| pending.contains(id));
+            let is_stuck = |id: &String| now.duration_since(*since.entry(id.clone()).or_insert(now)) > STUCK;
+            let stuck: Vec<String> = pending.into_iter().filter(is_stuck).collect();
             cloud.edit(|state| {
                 for id in &stuck {
                     state.load_balancer.load_balancers.update(id, |balancer| {
@@ -513,7 +591,7 @@ fn managed_rule(state: &State) -> Option<String> {
 
 fn foreign_in(state: &State) -> Foreign {
     let octavia = &state.load_balancer;
-    let theirs = octavia.load_balancers.iter().filter(|balancer| balancer.name == "somebody-elses");
+    let theirs = octavia.load_balancers.iter().filter(|balancer| balancer.name == "somebody-elses" && balancer.provisioning_status == "ACTIVE");
     let mut balancers = BTreeMap::new();
     for balancer in theirs {
         balancers.insert(balancer.id.clone(), format!("{} {:?}", balancer.name, balancer.tags));
@@ -526,7 +604,8 @@ fn foreign_in(state: &State) -> Foreign {
         }
     }
     let floating = state.network.floating_ips.iter().filter(|one| one.description == "somebody else's");
-    let groups = state.network.security_groups.iter().filter(|group| !group.name.starts_with("lb-sg-"));
+    let groups = state.network.security_groups.iter();
+    let groups = groups.filter(|group| !group.name.starts_with("lb-sg-") && group.name != "somebody-elses-guard");
     let network = floating
         .map(|one| (one.id.clone(), format!("{:?} {:?}", one.port_id, one.tags)))
         .chain(groups.map(|group| {

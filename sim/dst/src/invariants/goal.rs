@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use sim_openstack::State;
-use sim_openstack::load_balancer::LoadBalancer;
+use sim_openstack::load_balancer::{LoadBalancer, Pool};
 
 use super::{Judge, has_finalizer, is_tainted, owned, text};
+use crate::case::{Provider, Setting};
 use crate::world::{EXCLUDED, annotation};
 
 impl Judge {
@@ -18,16 +19,19 @@ impl Judge {
         let (nodes, services) = (self.world.kube.stored("", "nodes"), self.world.kube.stored("", "services"));
         let services: Vec<Value> =
             services.into_iter().filter(|one| text(&one["metadata"]["name"]).starts_with("web-")).collect();
-        let routes = self.world.setting.routes;
+        let setting = &self.world.setting;
+        let routes = setting.routes;
         let router = self.world.estate.router.clone();
+        let kept = self.world.kept();
         self.world.cloud.with(|cloud| {
             let state = cloud.state();
             let mut missing = wrong_nodes(state, &nodes);
             let addresses = addresses(&nodes);
             for service in &services {
-                missing.extend(wrong_service(state, service, &addresses));
+                missing.extend(wrong_service(state, service, &kept, &addresses));
+                missing.extend(wrong_details(state, service, setting));
             }
-            missing.extend(leftovers(state, &services));
+            missing.extend(leftovers(state, &services, &kept));
             if routes {
                 missing.extend(wrong_routes(state, &router, &nodes));
             }
@@ -65,7 +69,7 @@ pub(super) fn published(service: &Value) -> Vec<String> {
     ingress.into_iter().flatten().filter_map(|one| one["ip"].as_str().map(str::to_owned)).collect()
 }
 
-fn is_balanced(service: &Value) -> bool {
+pub(super) fn is_balanced(service: &Value) -> bool {
     service["spec"]["type"] == "LoadBalancer" && service["metadata"]["deletionTimestamp"].is_null()
 }
 
@@ -107,11 +111,11 @@ fn note<'s>(service: &'s Value, key: &str) -> Option<&'s str> {
     service["metadata"]["annotations"][annotation(key)].as_str()
 }
 
-fn wrong_service(state: &State, service: &Value, addresses: &BTreeSet<String>) -> Vec<String> {
+fn wrong_service(state: &State, service: &Value, kept: &BTreeSet<String>, addresses: &BTreeSet<String>) -> Vec<String> {
     let name = text(&service["metadata"]["name"]);
     let tag = format!("kube_service_kubernetes_default_{name}");
     if !is_balanced(service) {
-        let left = owned(state, name);
+        let left = owned(state, name, kept);
         let mut wrong = Vec::new();
         if !left.is_empty() {
             wrong.push(format!("{name} is not balanced, but has {left:?}"));
@@ -165,7 +169,9 @@ fn wrong_ports(
     let octavia = &state.load_balancer;
     let mut wanted = BTreeMap::new();
     for port in service["spec"]["ports"].as_array().into_iter().flatten() {
-        let key = (text(&port["protocol"]).to_owned(), port["port"].as_u64().unwrap_or_default());
+        let inserts = note(service, "x-forwarded-for") == Some("true") && port["protocol"] == "TCP";
+        let protocol = if inserts { "HTTP" } else { text(&port["protocol"]) };
+        let key = (protocol.to_owned(), port["port"].as_u64().unwrap_or_default());
         let members: BTreeSet<(String, u64)> = addresses
             .iter()
             .map(|address| (address.clone(), port["nodePort"].as_u64().unwrap_or_default()))
@@ -188,11 +194,71 @@ fn wrong_ports(
     (found != wanted).then(|| format!("its load balancer has {found:?}, wanted is {wanted:?}"))
 }
 
+/// What of a Service's load balancer stands in no listener and no member: affinity, the ports at which members are asked for
+/// their health, and what the security group lets through.
+fn wrong_details(state: &State, service: &Value, setting: &Setting) -> Vec<String> {
+    let name = text(&service["metadata"]["name"]);
+    if !is_balanced(service) {
+        return Vec::new();
+    }
+    let mut wrong = Vec::new();
+    if setting.provider == Provider::Amphora {
+        wrong.extend(wrong_affinity(state, service, name));
+        wrong.extend(wrong_monitor_ports(state, service, name));
+    }
+    if setting.security_groups {
+        wrong.extend(wrong_rules(state, service, name));
+    }
+    wrong.into_iter().map(|what| format!("{name}: {what}")).collect()
+}
+
+fn own_pools<'s>(state: &'s State, name: &str) -> Vec<&'s Pool> {
+    let octavia = &state.load_balancer;
+    let tag = format!("kube_service_kubernetes_default_{name}");
+    let balancer = octavia.load_balancers.iter().find(|one| one.name == tag);
+    let of = |pool: &&Pool| balancer.is_some_and(|balancer| balancer.id == pool.loadbalancer_id);
+    // Of one that others share, not all pools are the Service's.
+    let is_shared = balancer.is_some_and(|one| one.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count() > 1);
+    octavia.pools.iter().filter(of).filter(|_pool| !is_shared).collect()
+}
+
+fn wrong_affinity(state: &State, service: &Value, name: &str) -> Option<String> {
+    let wanted = service["spec"]["sessionAffinity"] == "ClientIP";
+    let pools = own_pools(state, name);
+    let wrong = pools.iter().find(|pool| pool.protocol == "TCP" && pool.session_persistence.is_some() != wanted)?;
+    Some(format!("pool {} has {:?}, affinity is wanted: {wanted}", wrong.id, wrong.session_persistence))
+}
+
+fn wrong_monitor_ports(state: &State, service: &Value, name: &str) -> Option<String> {
+    let local = service["spec"]["externalTrafficPolicy"] == "Local";
+    if !local || note(service, "enable-health-monitor") != Some("true") {
+        return None;
+    }
+    let wanted = service["spec"]["healthCheckNodePort"].as_u64();
+    let pools: BTreeSet<&str> = own_pools(state, name).iter().map(|pool| pool.id.as_str()).collect();
+    let mut members = state.load_balancer.members.iter().filter(|member| pools.contains(member.pool_id.as_str()));
+    let wrong = members.find(|member| member.monitor_port.map(u64::from) != wanted)?;
+    Some(format!("member {} is asked at {:?}, wanted is {wanted:?}", wrong.name, wrong.monitor_port))
+}
+
+fn wrong_rules(state: &State, service: &Value, name: &str) -> Option<String> {
+    let end = format!("-default-{name}");
+    let group = state.network.security_groups.iter();
+    let mut group = group.filter(|group| group.name.starts_with("lb-sg-") && group.name.ends_with(&end));
+    let id = group.next().map(|group| group.id.clone()).unwrap_or_default();
+    let ports = service["spec"]["ports"].as_array().into_iter().flatten();
+    let wanted: BTreeSet<i64> = ports.filter_map(|port| port["nodePort"].as_i64()).collect();
+    let rules = state.network.rules.iter().filter(|rule| rule.security_group_id == id && rule.direction == "ingress");
+    let health = service["spec"]["healthCheckNodePort"].as_i64();
+    let found: BTreeSet<i64> = rules.filter_map(|rule| rule.port_range_min).filter(|port| Some(*port) != health).collect();
+    (found != wanted).then(|| format!("its security group lets {found:?} through, wanted is {wanted:?}"))
+}
+
 /// What is in the cloud for Services that are not there.
-fn leftovers(state: &State, services: &[Value]) -> Vec<String> {
+fn leftovers(state: &State, services: &[Value], kept: &BTreeSet<String>) -> Vec<String> {
     let names: BTreeSet<&str> = services.iter().map(|service| text(&service["metadata"]["name"])).collect();
     let gone = (1..=9).map(|number| format!("web-{number}")).filter(|name| !names.contains(name.as_str()));
-    gone.flat_map(|name| owned(state, &name).into_iter().map(move |what| format!("{name} is gone, but {what}")))
+    gone.flat_map(|name| owned(state, &name, kept).into_iter().map(move |what| format!("{name} is gone, but {what}")))
         .collect()
 }
 

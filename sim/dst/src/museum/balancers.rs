@@ -1,0 +1,279 @@
+//! Load balancers, as a provider with a bug plans and makes them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bowline_cloud::{
+    AnyLoadBalancers, AnyObserved, AnyStep, CloudError, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, NodeSet,
+    Notes, Plan, Planned, Purpose, Reconciled, Refusal, ServiceKey, ServiceView, Verb, Wait,
+};
+use bytes::Bytes;
+use http::{Method, Request};
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::{Piece, Workshop};
+use crate::cloud_link::CloudLink;
+
+/// For so long the one worker waits for a load balancer.
+const LONG: Duration = Duration::from_secs(600);
+
+/// The provider's, with a bug over it.
+pub(super) struct Balancers {
+    pub(super) inner: Arc<dyn AnyLoadBalancers>,
+    pub(super) link: CloudLink,
+}
+
+type Steps = Vec<Planned<AnyStep>>;
+type ServicePlan = Plan<AnyStep, LoadBalancerStatus>;
+
+impl Balancers {
+    fn workshop(&self) -> &Workshop {
+        &self.link.workshop
+    }
+
+    /// The plan as the bug has it.
+    fn altered(&self, request: &LoadBalancerRequest, plan: ServicePlan) -> ServicePlan {
+        let ensures = request.purpose == Purpose::Ensure;
+        match self.workshop().piece {
+            Some(Piece::FloatingIpKept) if ensures => {
+                drops(request, plan, |step| kind(step, "floating ip") && step.facts().verb != Verb::Create)
+            }
+            Some(Piece::DriftStays) if ensures => self.settled_once(request, plan),
+            Some(Piece::RuleGoneEndsAll) if ensures && self.has_struck() => drops(request, plan, is_of_a_group),
+            Some(Piece::NodesNotedTooEarly) if ensures => self.noted_nodes(request, plan),
+            Some(Piece::AffinityForgotten) if ensures => {
+                drops(request, plan, |step| kind(step, "pool") && step.facts().verb == Verb::Update && !is_set(step))
+            }
+            Some(Piece::GroupStaysOnPorts) => drops(request, plan, |step| kind(step, "port") && step.to_string().contains("off")),
+            Some(Piece::ErrorStays) if ensures && self.status(request).as_deref() == Some("ERROR") => {
+                Plan::Wait(Wait { reason: "the load balancer is in ERROR".to_owned(), at_most: LONG })
+            }
+            Some(Piece::NotesStay) if ensures && self.names_a_lost_one(request) => {
+                Plan::Refuse(Refusal { problems: vec!["the load balancer of annotation load-balancer-id is gone".to_owned()] })
+            }
+            Some(Piece::CreatedBeforeDeleted) if ensures => creations_first(plan),
+            Some(Piece::RemainsOfTheGone) if !ensures && self.status(request).is_none() => done(),
+            Some(Piece::ReleasedTooEarly) if !ensures && matches!(plan, Plan::Wait(_)) => done(),
+            _ => plan,
+        }
+    }
+
+    /// Whether the annotation of a Service names a load balancer that is not there.
+    fn names_a_lost_one(&self, request: &LoadBalancerRequest) -> bool {
+        let named = request.service.annotations.get("loadbalancer.openstack.org/load-balancer-id");
+        named.is_some_and(|named| self.workshop().balancers().iter().all(|one| one.0 != named))
+    }
+
+    fn has_struck(&self) -> bool {
+        self.workshop().memory().struck
+    }
+
+    fn status(&self, request: &LoadBalancerRequest) -> Option<String> {
+        self.workshop().status_of(&self.inner.name(request))
+    }
+
+    /// What was settled once is not compared any more until the Service or its nodes change.
+    fn settled_once(&self, request: &LoadBalancerRequest, plan: ServicePlan) -> ServicePlan {
+        let wish = wish(request);
+        let mut memory = self.workshop().memory();
+        if let Some(status) = memory.settled.get(&wish) {
+            return Plan::Settled(status.clone());
+        }
+        if let Plan::Settled(status) = &plan {
+            memory.settled.insert(wish, status.clone());
+        }
+        plan
+    }
+
+    /// Members are set once for each set of nodes, whatever comes of it.
+    fn noted_nodes(&self, request: &LoadBalancerRequest, plan: ServicePlan) -> ServicePlan {
+        let is_members = |step: &AnyStep| is_set(step) || kind(step, "member");
+        let key = wish(request);
+        let mut memory = self.workshop().memory();
+        if memory.done.contains(&key) {
+            return drops(request, plan, is_members);
+        }
+        if let Plan::Act(steps) = &plan
+            && steps.first().is_some_and(|first| is_members(&first.step))
+        {
+            memory.done.insert(key);
+        }
+        plan
+    }
+
+    /// The nodes of a Service that has its load balancer are looked up in a list that is empty.
+    fn nodes(&self, request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
+        let wiped = self.workshop().is(Piece::MembersWiped) && !request.service.status.ingress.is_empty();
+        wiped.then(|| LoadBalancerRequest {
+            nodes: NodeSet { epoch: request.nodes.epoch, ..NodeSet::default() },
+            ..request.clone()
+        })
+    }
+
+    /// Each time that a Service with a load balancer is looked at, its members are written as they are.
+    async fn put_members(&self, requests: &[LoadBalancerRequest]) {
+        let served = |request: &&LoadBalancerRequest| {
+            request.purpose == Purpose::Ensure && !request.service.status.ingress.is_empty()
+        };
+        for request in requests.iter().filter(served) {
+            let name = self.inner.name(request);
+            let Some((pool, members)) = self.members(&name) else { continue };
+            let path = format!("http://openstack.sim/load-balancer/v2/lbaas/pools/{pool}/members");
+            let token = self.workshop().truth(|state| state.identity.tokens.keys().next().cloned());
+            let put = Request::builder()
+                .method(Method::PUT)
+                .uri(path)
+                .header("content-type", "application/json")
+                .header("x-auth-token", token.unwrap_or_default());
+            let body = Bytes::from(json!({"members": members}).to_string());
+            let _ignored = self.link.clone().deliver(put.body(body).expect("a request")).await;
+        }
+    }
+
+    fn members(&self, name: &str) -> Option<(String, Vec<serde_json::Value>)> {
+        self.workshop().truth(|state| {
+            let octavia = &state.load_balancer;
+            let balancer = octavia.load_balancers.iter().find(|one| one.name == name)?;
+            let pool = octavia.pools.iter().find(|pool| pool.loadbalancer_id == balancer.id)?;
+            let members = octavia.members.iter().filter(|member| member.pool_id == pool.id);
+            let members = members.map(|member| {
+                json!({"name": member.name, "address": member.address, "protocol_port": member.protocol_port,
+                    "subnet_id": member.subnet_id, "weight": member.weight, "backup": member.backup})
+            });
+            Some((pool.id.clone(), members.collect()))
+        })
+    }
+
+    /// Until the load balancer is made, or for long: as long as this the one worker does nothing else.
+    async fn stand_by(&self) {
+        let began = Instant::now();
+        while began.elapsed() < LONG && self.workshop().balancers().iter().any(|one| one.2.starts_with("PENDING")) {
+            sleep(Duration::from_secs(2)).await;
+        }
+    }
+}
+
+fn kind(step: &AnyStep, kind: &str) -> bool {
+    step.facts().kind == kind
+}
+
+fn is_of_a_group(step: &AnyStep) -> bool {
+    ["security group", "security group rule", "port"].contains(&step.facts().kind)
+}
+
+fn is_set(step: &AnyStep) -> bool {
+    step.facts().set.is_some()
+}
+
+/// What a Service asks for, with its nodes.
+fn wish(request: &LoadBalancerRequest) -> String {
+    let ServiceView { uid, ports, source_ranges, session_affinity, .. } = &*request.service;
+    let nodes: Vec<&str> = request.nodes.iter().map(|node| node.name.as_str()).collect();
+    format!("{uid:?} {ports:?} {source_ranges:?} {session_affinity:?} {nodes:?}")
+}
+
+fn done() -> ServicePlan {
+    Plan::Settled(LoadBalancerStatus::default())
+}
+
+/// Without these steps; if there are no others, all is taken for done.
+fn drops(request: &LoadBalancerRequest, plan: ServicePlan, goes: impl Fn(&AnyStep) -> bool) -> ServicePlan {
+    let Plan::Act(steps) = plan else { return plan };
+    let kept: Steps = steps.into_iter().filter(|planned| !goes(&planned.step)).collect();
+    if !kept.is_empty() {
+        return Plan::Act(kept);
+    }
+    match request.purpose {
+        Purpose::Ensure => Plan::Settled(request.service.status.clone()),
+        Purpose::Remove => done(),
+    }
+}
+
+/// Nothing is deleted before what comes in its place is made.
+fn creations_first(plan: ServicePlan) -> ServicePlan {
+    let Plan::Act(steps) = plan else { return plan };
+    let (new, old): (Steps, Steps) = steps.into_iter().partition(|planned| planned.step.facts().verb == Verb::Create);
+    Plan::Act(new.into_iter().chain(old).collect())
+}
+
+#[async_trait]
+impl AnyLoadBalancers for Balancers {
+    fn name(&self, request: &LoadBalancerRequest) -> String {
+        self.inner.name(request)
+    }
+
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
+        let _worker = match self.workshop().is(Piece::SlowWorker) {
+            true => Some(self.workshop().worker.lock().await),
+            false => None,
+        };
+        let asked: Vec<LoadBalancerRequest> =
+            requests.iter().map(|request| self.nodes(request).unwrap_or_else(|| request.clone())).collect();
+        let observed = self.inner.observe(&asked).await;
+        if self.workshop().is(Piece::MembersPutEachSync) {
+            self.put_members(requests).await;
+        }
+        observed
+    }
+
+    fn plan(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>, now: Timestamp) -> ServicePlan {
+        let other = self.nodes(request);
+        let request = other.as_ref().unwrap_or(request);
+        let plan = self.inner.plan(request, observed, now);
+        if self.workshop().is(Piece::ShownTooEarly)
+            && matches!(plan, Plan::Wait(_))
+            && let Some(status) = self.inner.outlook(request, observed)
+        {
+            return Plan::Settled(status);
+        }
+        self.altered(request, plan)
+    }
+
+    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
+        if self.workshop().is(Piece::NotesStay) && request.purpose == Purpose::Remove {
+            return Notes::default();
+        }
+        self.inner.notes(request, observed)
+    }
+
+    fn outlook(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<LoadBalancerStatus> {
+        self.inner.outlook(request, observed)
+    }
+
+    async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        if self.workshop().is(Piece::RuleGoneEndsAll) && self.has_struck() && is_of_a_group(step) {
+            return Ok(());
+        }
+        if !self.workshop().is(Piece::SlowWorker) {
+            return self.inner.execute(step, fence).await;
+        }
+        let _worker = self.workshop().worker.lock().await;
+        let result = self.inner.execute(step, fence).await;
+        self.stand_by().await;
+        result
+    }
+
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        self.inner.poll(waiting).await
+    }
+
+    fn poll_period(&self) -> Duration {
+        self.inner.poll_period()
+    }
+
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        self.inner.drains(service)
+    }
+
+    fn concluded(&self, reconciled: Reconciled) {
+        self.inner.concluded(reconciled);
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        self.inner.node_labels(service)
+    }
+}

@@ -1,0 +1,231 @@
+//! The way of a process with a bug to the cloud: its calls are altered, repeated, held back or misread.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, Uri, header};
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+use sim_openstack::ReplyLost;
+use tokio::time::Instant;
+
+use super::Piece;
+use crate::cloud_link::CloudLink;
+
+/// What a call is answered with.
+type Answer = Result<Response<Full<Bytes>>, ReplyLost>;
+
+/// After this a worker that nobody waits for any more comes to its end.
+const LATE: Duration = Duration::from_secs(100);
+
+const BALANCERS: &str = "/lbaas/loadbalancers";
+
+/// Sends a call as the process with its bug does.
+pub(crate) async fn send(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let Some(piece) = link.workshop.piece else { return pass(link, request).await };
+    match piece {
+        Piece::FloatingIpPerLook => one_more_floating_ip(link, request).await,
+        Piece::MonitorPortForgotten => {
+            let forgets = is(&request, &Method::PUT) && path(&request).ends_with("/members");
+            pass(link, if forgets { without_monitor_ports(request) } else { request }).await
+        }
+        Piece::PostSentAgain => send_again(link, request).await,
+        Piece::BalancerReappears => reappears(link, request).await,
+        Piece::RuleGoneEndsAll => notes_missing_rules(link, request).await,
+        Piece::NoRevision => {
+            let mut request = request;
+            if path(&request).contains("/ports/") {
+                request.headers_mut().remove(header::IF_MATCH);
+            }
+            pass(link, request).await
+        }
+        Piece::PendingNotFound => misses_pending(link, request).await,
+        Piece::SharedLooksUnshared => pass(link, cascade(link, request)).await,
+        Piece::TagsReplaced => pass(link, with_own_tag_only(request)).await,
+        Piece::CallsPerServer => asks_for_each(link, request).await,
+        Piece::ForeignTaken => takes_foreign(link, request).await,
+        Piece::TwoAtOnce => twice_at_once(link, request).await,
+        _ => pass(link, request).await,
+    }
+}
+
+async fn pass(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    link.clone().deliver(request).await
+}
+
+fn is(request: &Request<Bytes>, method: &Method) -> bool {
+    request.method() == method
+}
+
+fn path(request: &Request<Bytes>) -> &str {
+    request.uri().path()
+}
+
+fn is_creation(request: &Request<Bytes>) -> bool {
+    is(request, &Method::POST) && path(request).ends_with(BALANCERS)
+}
+
+fn is_removal(request: &Request<Bytes>) -> bool {
+    is(request, &Method::DELETE) && path(request).contains(BALANCERS)
+}
+
+/// The same call with another body.
+fn edited(request: Request<Bytes>, edit: impl FnOnce(&mut Value)) -> Request<Bytes> {
+    request.map(|body| {
+        let mut value: Value = serde_json::from_slice(&body).unwrap_or_default();
+        edit(&mut value);
+        Bytes::from(value.to_string())
+    })
+}
+
+/// Another call with the token of this one.
+fn another(like: &Request<Bytes>, method: Method, path: &str) -> Request<Bytes> {
+    let mut request = like.clone().map(|_body| Bytes::new());
+    *request.method_mut() = method;
+    let text = format!("http://openstack.sim{path}");
+    *request.uri_mut() = text.parse::<Uri>().expect("a path of the cloud");
+    request
+}
+
+/// As long as the load balancer is not ACTIVE, each look makes one more floating IP, since the one that is there is only noted
+/// when all is done.
+async fn one_more_floating_ip(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    if is(&request, &Method::POST) && path(&request).ends_with("/floatingips") {
+        link.workshop.memory().sent = Some(request.clone());
+    } else if is(&request, &Method::GET) && path(&request).contains(BALANCERS) {
+        let again = link.workshop.memory().sent.clone();
+        let pending = link.workshop.balancers().iter().any(|one| one.2 != "ACTIVE");
+        if let Some(again) = again.filter(|_again| pending) {
+            let again = edited(again, |body| {
+                body["floatingip"].as_object_mut().map(|new| new.remove("port_id"));
+            });
+            let _ignored = pass(link, again).await;
+        }
+    }
+    pass(link, request).await
+}
+
+fn without_monitor_ports(request: Request<Bytes>) -> Request<Bytes> {
+    edited(request, |body| {
+        for member in body["members"].as_array_mut().into_iter().flatten() {
+            member.as_object_mut().map(|member| member.remove("monitor_port"));
+        }
+    })
+}
+
+/// A creation whose answer does not come is sent again, as if it had not been done.
+async fn send_again(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    if !is_creation(&request) {
+        return pass(link, request).await;
+    }
+    match pass(link, request.clone()).await {
+        Err(ReplyLost) => pass(link, request).await,
+        answer => answer,
+    }
+}
+
+/// A worker that began before the Service was deleted makes its load balancer after it is gone.
+async fn reappears(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    if is_creation(&request) {
+        link.workshop.memory().sent = Some(request.clone());
+    } else if is_removal(&request) {
+        link.workshop.memory().since = Some(Instant::now());
+    } else if link.workshop.memory().since.is_some_and(|since| since.elapsed() > LATE) {
+        let again = link.workshop.memory().sent.take();
+        if let Some(again) = again {
+            let _ignored = pass(link, again).await;
+        }
+    }
+    pass(link, request).await
+}
+
+/// That a rule to be deleted was gone already is remembered: with it all the rest is taken for done, in `balancers`.
+async fn notes_missing_rules(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let deletes = is(&request, &Method::DELETE) && path(&request).contains("/security-group-rules/");
+    let answer = pass(link, request).await?;
+    if deletes && answer.status() == 404 {
+        link.workshop.memory().struck = true;
+    }
+    Ok(answer)
+}
+
+/// The look for the load balancer does not see one that is being made.
+async fn misses_pending(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let looks = is(&request, &Method::GET) && path(&request).ends_with(BALANCERS);
+    let answer = pass(link, request).await?;
+    if !looks || !answer.status().is_success() {
+        return Ok(answer);
+    }
+    let (mut head, body) = answer.into_parts();
+    let bytes = body.collect().await.map_err(|_never| ReplyLost)?.to_bytes();
+    let mut value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    if let Some(all) = value["loadbalancers"].as_array_mut() {
+        all.retain(|one| one["provisioning_status"] != "PENDING_CREATE");
+    }
+    head.headers.remove(header::CONTENT_LENGTH);
+    Ok(Response::from_parts(head, Full::new(Bytes::from(value.to_string()))))
+}
+
+/// One listener goes, and for that all of the load balancer.
+fn cascade(link: &CloudLink, request: Request<Bytes>) -> Request<Bytes> {
+    let id = path(&request).rsplit('/').next().unwrap_or_default().to_owned();
+    let goes = is(&request, &Method::DELETE) && path(&request).contains("/lbaas/listeners/");
+    let on = link.workshop.truth(|state| {
+        state.load_balancer.listeners.get(&id).map(|listener| listener.loadbalancer_id.clone())
+    });
+    match on.filter(|_on| goes) {
+        Some(on) => another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{on}?cascade=true")),
+        None => request,
+    }
+}
+
+/// The tags of a load balancer become those of the Service that was last worked for.
+fn with_own_tag_only(request: Request<Bytes>) -> Request<Bytes> {
+    if !is(&request, &Method::PUT) || !path(&request).contains(BALANCERS) {
+        return request;
+    }
+    edited(request, |body| {
+        let Some(tags) = body["loadbalancer"]["tags"].as_array_mut() else { return };
+        let of_a_service = |tag: &Value| tag.as_str().is_some_and(|tag| tag.starts_with("kube_service_"));
+        let own = tags.iter().filter(|tag| of_a_service(tag)).next_back().cloned();
+        tags.retain(|tag| !of_a_service(tag) || Some(tag) == own.as_ref());
+    })
+}
+
+/// After the list each server is asked for, and again for its flavor and its ports.
+async fn asks_for_each(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    if is(&request, &Method::GET) && path(&request).ends_with("/servers/detail") {
+        let ids: Vec<String> = link.workshop.truth(|state| state.compute.servers.iter().map(|one| one.id.clone()).collect());
+        for id in ids {
+            for _what in ["server", "flavor", "ports"] {
+                let one = another(&request, Method::GET, &format!("/compute/v2.1/servers/{id}"));
+                let _ignored = pass(link, one).await;
+            }
+        }
+    }
+    pass(link, request).await
+}
+
+/// With its own load balancer it deletes what else it finds in the project.
+async fn takes_foreign(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    if is_removal(&request) {
+        let theirs: Vec<String> = link.workshop.truth(|state| {
+            let all = state.load_balancer.load_balancers.iter();
+            all.filter(|one| !one.name.starts_with("kube_service_")).map(|one| one.id.clone()).collect()
+        });
+        for id in theirs {
+            let one = another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{id}?cascade=true"));
+            let _ignored = pass(link, one).await;
+        }
+    }
+    pass(link, request).await
+}
+
+/// Two workers do the same at once.
+async fn twice_at_once(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    if is(&request, &Method::GET) || !path(&request).contains("/lbaas/") || is_creation(&request) {
+        return pass(link, request).await;
+    }
+    let (_ignored, answer) = tokio::join!(pass(link, request.clone()), pass(link, request));
+    answer
+}
