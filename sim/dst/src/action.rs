@@ -85,7 +85,7 @@ pub enum Action {
     ServerStops(usize),
     /// It starts again.
     ServerStarts(usize),
-    /// The server is deleted, and another one of the same name made; its kubelet registers anew.
+    /// The server is deleted, and another one of the same name made; its kubelet has still to register.
     ServerReplaced(usize),
     /// A further server with its Node.
     NewServer(usize),

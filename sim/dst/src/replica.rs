@@ -83,13 +83,15 @@ pub struct Birth {
     pub piece: Option<Piece>,
 }
 
-/// Starts a process. Gives its end, and what it counts.
-pub async fn start(birth: Birth) -> (impl Future<Output = Exit> + Send + use<>, Arc<Registry>, Signals) {
+/// Starts a process. Gives its end, and what it counts; nothing if its configuration cannot be used, as a process that ends at once.
+pub async fn start(
+    birth: Birth,
+) -> Option<(impl Future<Output = Exit> + Send + use<>, Arc<Registry>, Signals)> {
     let Birth { judge, name, skew, seed, piece } = birth;
     let world = &judge.world;
     let options = options(world, piece);
     let workshop = Workshop::new(piece, Arc::clone(&judge));
-    let cloud = cloud(&judge, &name, workshop.clone()).await;
+    let cloud = cloud(&judge, &name, workshop.clone()).await?;
     let kube = KubeWay::new(world.kube.clone(), workshop);
     let nowhere = kube::Config::new(http::Uri::from_static("http://kubernetes.sim"));
     let clients = ClientFactory::new(nowhere, &name, "dst", options.client.qps, options.client.burst)
@@ -100,7 +102,7 @@ pub async fn start(birth: Birth) -> (impl Future<Output = Exit> + Send + use<>, 
     let around = Surroundings { options, cloud, clients, clock, identity: name, seed };
     let replica = Replica::new(around).expect("a replica in memory needs nothing");
     let (registry, signals) = (replica.registry(), Signals::default());
-    (replica.run(signals.clone()), registry, signals)
+    Some((replica.run(signals.clone()), registry, signals))
 }
 
 fn options(world: &World, piece: Option<Piece>) -> Options {
@@ -118,7 +120,7 @@ fn options(world: &World, piece: Option<Piece>) -> Options {
     Options::from_parsed(&flags).expect("these flags are right")
 }
 
-async fn cloud(judge: &Arc<Judge>, name: &str, workshop: Workshop) -> Arc<dyn Cloud> {
+async fn cloud(judge: &Arc<Judge>, name: &str, workshop: Workshop) -> Option<Arc<dyn Cloud>> {
     let world = &judge.world;
     let link = CloudLink::new(Arc::clone(judge), name, workshop);
     let lying = link.clone();
@@ -133,6 +135,6 @@ async fn cloud(judge: &Arc<Judge>, name: &str, workshop: Workshop) -> Arc<dyn Cl
     let texts = world.conf.0.clone();
     let seen = Mutex::new(texts.subscribe());
     let source = Arc::new(Mounted { texts, seen });
-    let cloud = OpenStackCloud::start(source, around).await.expect("the first cloud.conf is right");
-    museum::over_cloud(lying, Arc::new(cloud))
+    let cloud = OpenStackCloud::start(source, around).await.ok()?;
+    Some(museum::over_cloud(lying, Arc::new(cloud)))
 }

@@ -22,6 +22,9 @@ use crate::world::World;
 /// The pause between two looks whether it is.
 const LOOK: Duration = Duration::from_secs(10);
 
+/// A process that could not start is started again after this.
+const AGAIN: Duration = Duration::from_secs(10);
+
 /// Watches whose events are held back are looked at again after this.
 const HELD: Duration = Duration::from_secs(5);
 
@@ -155,7 +158,11 @@ async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Regi
         let skew = case.setting.skew * u32::try_from(slot).unwrap_or_default();
         let birth =
             Birth { judge: Arc::clone(&judge), name: name.clone(), skew, seed: dice.random(), piece: case.piece };
-        let (life, registry, signals) = start(birth).await;
+        let Some((life, registry, signals)) = start(birth).await else {
+            judge.net.tell(&name, "cannot start: its configuration is wrong", "");
+            sleep(AGAIN).await;
+            continue;
+        };
         registries.lock().unwrap_or_else(PoisonError::into_inner).push(registry);
         let died = judge.net.born(&name, signals);
         let mut life = tokio::spawn(life);

@@ -147,7 +147,7 @@ fn nodes() -> Vec<Case> {
         ("two nodes join", vec![create(), Action::Join(3), Action::Join(4)]),
         ("node leaves", vec![create(), Action::Join(3), Action::Join(4), Action::ServerGone(2)]),
         ("node stops and starts", vec![create(), Action::ServerStops(2), Action::ServerStarts(2)]),
-        ("node is replaced", vec![create(), Action::Join(3), Action::Join(4), Action::ServerReplaced(2)]),
+        ("node is replaced", vec![create(), Action::Join(3), Action::Join(4), Action::ServerReplaced(2), Action::Join(2)]),
         ("node is excluded", vec![create(), Action::Exclude(2, true), Action::Exclude(2, false)]),
         ("node is deleted by hand", vec![create(), Action::DeleteNode(2), Action::Join(2)]),
     ];

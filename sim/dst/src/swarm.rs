@@ -21,7 +21,7 @@ pub fn case(seed: u64) -> Case {
     let setting = Setting {
         seed,
         provider,
-        servers: dice.of(2..=5),
+        servers: dice.of(2..=6),
         security_groups: provider == Provider::Amphora && dice.one_in(4),
         routes: dice.one_in(8),
         application_credential: dice.one_in(4),
@@ -40,12 +40,18 @@ pub fn case(seed: u64) -> Case {
     for _ in 0..count {
         at += Duration::from_millis(dice.pause());
         let action = dice.action(&setting, &mut mood);
+        if let Action::ServerReplaced(number) = action {
+            // It takes a new machine a while to boot.
+            let up = at + Duration::from_secs(dice.of(30..120));
+            actions.push(Timed { at: up, action: Action::Join(number) });
+        }
         actions.push(Timed { at, action });
     }
     for action in mood.amends() {
         at += Duration::from_secs(1);
         actions.push(Timed { at, action });
     }
+    actions.sort_by_key(|timed| timed.at);
     Case { name: format!("seed {seed}"), setting, actions, faults: Source::Chance(Swarm::of(seed)), ..Case::default() }
 }
 

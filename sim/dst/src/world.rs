@@ -227,9 +227,7 @@ impl World {
             Action::ServerReplaced(number) => {
                 self.remove_server(*number);
                 self.add_server(*number);
-                self.set_ready(*number, true);
-                // The new kubelet registers: an existing Node of that name is taken over by it only if it has no provider ID.
-                self.register(*number);
+                self.set_ready(*number, false);
             }
             Action::NewServer(number) => {
                 self.add_server(*number);
@@ -238,7 +236,8 @@ impl World {
             Action::DeleteNode(number) => {
                 let _gone = self.nodes().delete(&node_name(*number)).is_ok();
             }
-            Action::Ready(number, ready) => self.set_ready(*number, *ready),
+            // Without a server there is no kubelet that could say so.
+            Action::Ready(number, ready) => self.set_ready(*number, *ready && self.server_id(*number).is_some()),
             Action::Exclude(number, excluded) => self.exclude(*number, *excluded),
             Action::Create(number, spec) => self.create_service(*number, spec),
             Action::Edit(number, edit) => self.edit_service(*number, edit),
@@ -316,6 +315,8 @@ impl World {
     fn register(&self, number: usize) {
         let name = node_name(number);
         if self.nodes().get(&name).expect("nodes can be read").is_some() {
+            // It goes on with the Node that it finds.
+            self.set_ready(number, true);
             return;
         }
         let taint = json!({"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"});

@@ -74,7 +74,7 @@ pub(super) fn is_balanced(service: &Value) -> bool {
 }
 
 fn wrong_nodes(state: &State, nodes: &[Value]) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let (mut wrong, mut stale) = (Vec::new(), Vec::new());
     let servers: BTreeMap<&str, &str> =
         state.compute.servers.iter().map(|server| (server.id.as_str(), server.name.as_str())).collect();
     for node in nodes {
@@ -88,12 +88,25 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> Vec<String> {
             continue;
         }
         if !servers.contains_key(id) {
-            wrong.push(format!("{name} is there, but its server is gone"));
+            // Only Nodes that are not Ready are looked at, as upstream does: a kubelet that goes on with the Node of a former
+            // machine of its name is left alone.
+            if !(is_ready(node) && has_server) {
+                stale.push(format!("{name} is there, but its server is gone"));
+            }
         } else if internal_ip(node).is_none() {
             wrong.push(format!("{name} has no address"));
         }
     }
+    // SR-2: when more than a third look gone nobody is deleted until a person says so.
+    if stale.len() * 3 <= nodes.len() {
+        wrong.extend(stale);
+    }
     wrong
+}
+
+fn is_ready(node: &Value) -> bool {
+    let conditions = node["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True")
 }
 
 fn internal_ip(node: &Value) -> Option<&str> {
