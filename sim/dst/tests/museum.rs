@@ -10,7 +10,10 @@ fn threads() -> usize {
 fn wrong(piece: Piece) -> Option<String> {
     let began = std::time::Instant::now();
     let finding = hunt(piece);
-    println!("{piece:?}: {finding} {:?}", began.elapsed());
+    println!("{piece:?}: {finding} in {:.1} s", began.elapsed().as_secs_f64());
+    let what =
+        finding.found.as_ref().map(|(_, violation)| violation.what.chars().take(200).collect::<String>());
+    println!("    {}", what.unwrap_or_default());
     if !finding.is_right() {
         return Some(format!("{piece:?}: {finding:?}"));
     }
@@ -31,7 +34,10 @@ fn every_piece_is_found_and_nothing_is_found_without_it() {
             println!("WRONG {wrong}");
         }
         wrong
-    }).into_iter().flatten().collect();
+    })
+    .into_iter()
+    .flatten()
+    .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -39,9 +45,11 @@ fn every_piece_is_found_and_nothing_is_found_without_it() {
 #[test]
 fn story() {
     let Ok(name) = std::env::var("PIECE") else { return };
-    let piece = Piece::ALL.into_iter().find(|piece| format!("{piece:?}") == name).expect("a piece of that name");
+    let piece =
+        Piece::ALL.into_iter().find(|piece| format!("{piece:?}") == name).expect("a piece of that name");
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("a number"));
-    let case = if std::env::var("WITHOUT").is_ok() { dst::museum::case(piece, seed) } else { piece.case(seed) };
+    let case =
+        if std::env::var("WITHOUT").is_ok() { dst::museum::case(piece, seed) } else { piece.case(seed) };
     let report = dst::run(&case);
     println!("{}", report.story());
     if std::env::var("ALL").is_ok() {

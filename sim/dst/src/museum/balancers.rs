@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, AnyStep, CloudError, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, NodeSet,
-    Notes, Plan, Planned, Purpose, Reconciled, Refusal, ServiceKey, ServiceView, Verb, Wait,
+    AnyLoadBalancers, AnyObserved, AnyStep, CloudError, Evidence, Fence, LoadBalancerRequest,
+    LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose, Reconciled, Refusal, ServiceKey, ServiceView,
+    Verb, Wait,
 };
 use bytes::Bytes;
 use http::{Method, Request};
@@ -43,18 +44,20 @@ impl Balancers {
                 drops(request, plan, |step| kind(step, "floating ip") && step.facts().verb != Verb::Create)
             }
             Some(Piece::DriftStays) if ensures => self.settled_once(request, plan),
-            Some(Piece::RuleGoneEndsAll) if ensures && self.has_struck() => drops(request, plan, is_of_a_group),
+            Some(Piece::RuleGoneEndsAll) if ensures && self.has_struck() => self.without_group(request, plan),
             Some(Piece::NodesNotedTooEarly) if ensures => self.noted_nodes(request, plan),
-            Some(Piece::AffinityForgotten) if ensures => {
-                drops(request, plan, |step| kind(step, "pool") && step.facts().verb == Verb::Update && !is_set(step))
+            Some(Piece::AffinityForgotten) if ensures => drops(request, plan, |step| {
+                kind(step, "pool") && step.facts().verb == Verb::Update && !is_set(step)
+            }),
+            Some(Piece::GroupStaysOnPorts) => {
+                drops(request, plan, |step| kind(step, "port") && step.to_string().contains("off"))
             }
-            Some(Piece::GroupStaysOnPorts) => drops(request, plan, |step| kind(step, "port") && step.to_string().contains("off")),
             Some(Piece::ErrorStays) if ensures && self.status(request).as_deref() == Some("ERROR") => {
                 Plan::Wait(Wait { reason: "the load balancer is in ERROR".to_owned(), at_most: LONG })
             }
-            Some(Piece::NotesStay) if ensures && self.names_a_lost_one(request) => {
-                Plan::Refuse(Refusal { problems: vec!["the load balancer of annotation load-balancer-id is gone".to_owned()] })
-            }
+            Some(Piece::NotesStay) if ensures && self.names_a_lost_one(request) => Plan::Refuse(Refusal {
+                problems: vec!["the load balancer of annotation load-balancer-id is gone".to_owned()],
+            }),
             Some(Piece::CreatedBeforeDeleted) if ensures => creations_first(plan),
             Some(Piece::RemainsOfTheGone) if !ensures && self.status(request).is_none() => done(),
             Some(Piece::ReleasedTooEarly) if !ensures && matches!(plan, Plan::Wait(_)) => done(),
@@ -66,6 +69,16 @@ impl Balancers {
     fn names_a_lost_one(&self, request: &LoadBalancerRequest) -> bool {
         let named = request.service.annotations.get("loadbalancer.openstack.org/load-balancer-id");
         named.is_some_and(|named| self.workshop().balancers().iter().all(|one| one.0 != named))
+    }
+
+    /// Only the work on the group has ended; Octavia's goes on.
+    fn without_group(&self, request: &LoadBalancerRequest, plan: ServicePlan) -> ServicePlan {
+        match drops(request, plan, is_of_a_group) {
+            Plan::Settled(_) if self.status(request).as_deref() != Some("ACTIVE") => {
+                Plan::Wait(Wait { reason: "Octavia is at work".to_owned(), at_most: Duration::from_secs(5) })
+            }
+            plan => plan,
+        }
     }
 
     fn has_struck(&self) -> bool {
@@ -151,7 +164,9 @@ impl Balancers {
     /// Until the load balancer is made, or for long: as long as this the one worker does nothing else.
     async fn stand_by(&self) {
         let began = Instant::now();
-        while began.elapsed() < LONG && self.workshop().balancers().iter().any(|one| one.2.starts_with("PENDING")) {
+        while began.elapsed() < LONG
+            && self.workshop().balancers().iter().any(|one| one.2.starts_with("PENDING"))
+        {
             sleep(Duration::from_secs(2)).await;
         }
     }
@@ -196,7 +211,8 @@ fn drops(request: &LoadBalancerRequest, plan: ServicePlan, goes: impl Fn(&AnySte
 /// Nothing is deleted before what comes in its place is made.
 fn creations_first(plan: ServicePlan) -> ServicePlan {
     let Plan::Act(steps) = plan else { return plan };
-    let (new, old): (Steps, Steps) = steps.into_iter().partition(|planned| planned.step.facts().verb == Verb::Create);
+    let (new, old): (Steps, Steps) =
+        steps.into_iter().partition(|planned| planned.step.facts().verb == Verb::Create);
     Plan::Act(new.into_iter().chain(old).collect())
 }
 
@@ -220,7 +236,12 @@ impl AnyLoadBalancers for Balancers {
         observed
     }
 
-    fn plan(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>, now: Timestamp) -> ServicePlan {
+    fn plan(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+        now: Timestamp,
+    ) -> ServicePlan {
         let other = self.nodes(request);
         let request = other.as_ref().unwrap_or(request);
         let plan = self.inner.plan(request, observed, now);
@@ -240,7 +261,11 @@ impl AnyLoadBalancers for Balancers {
         self.inner.notes(request, observed)
     }
 
-    fn outlook(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<LoadBalancerStatus> {
+    fn outlook(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<LoadBalancerStatus> {
         self.inner.outlook(request, observed)
     }
 

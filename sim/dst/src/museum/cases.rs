@@ -151,9 +151,11 @@ fn network(piece: Piece, seed: u64) -> Option<Case> {
             .create(91, 3)
             .chance(&[(Kind::StaleRead, 0.6)])
             .between(60, 93),
-        Piece::GroupStaysOnPorts => {
-            short(seed, 3).guarded().create(5, 1).then(60, Action::Exclude(2, true)).then(120, Action::Delete(1))
-        }
+        Piece::GroupStaysOnPorts => short(seed, 3)
+            .guarded()
+            .create(5, 1)
+            .then(60, Action::Exclude(2, true))
+            .then(120, Action::Delete(1)),
         Piece::RouteFailureForgotten => {
             short(seed, 3).set(|setting| setting.routes = true).effect(0, Kind::ServerError)
         }
@@ -178,7 +180,9 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .create(5, 1)
             .then(60, Action::Meddle(1, Meddling::DeleteMember)),
         Piece::PostSentAgain => short(seed, 2).amphora().create(5, 1).effect(0, Kind::LostReply),
-        Piece::BalancerReappears => short(seed, 2).create(5, 1).then(60, Action::Delete(1)).then(300, Action::Ready(1, true)),
+        Piece::BalancerReappears => {
+            short(seed, 2).create(5, 1).then(60, Action::Delete(1)).then(300, Action::Ready(1, true))
+        }
         Piece::MembersPutEachSync => short(seed, 2)
             .set(|setting| setting.repair = Some(second(240)))
             .create(5, 1)
@@ -195,12 +199,18 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .create(5, 1)
             .then(60, edit(1, Edit::IsBalanced(false)))
             .then(120, edit(1, Edit::IsBalanced(true))),
-        Piece::ErrorStays => short(seed, 2).set(|setting| setting.patience = second(300)).amphora().create(5, 1).effect(0, Kind::BalancerError),
-        Piece::CreatedBeforeDeleted => short(seed, 2).amphora().create(5, 1).then(
-            120,
-            edit(1, Edit::Annotate("x-forwarded-for", Some("true".to_owned()))),
-        ),
-        Piece::AffinityForgotten => short(seed, 2).amphora().create(5, 1).then(120, edit(1, Edit::Affinity(true))),
+        Piece::ErrorStays => short(seed, 2)
+            .set(|setting| setting.patience = second(300))
+            .amphora()
+            .create(5, 1)
+            .effect(0, Kind::BalancerError),
+        Piece::CreatedBeforeDeleted => short(seed, 2)
+            .amphora()
+            .create(5, 1)
+            .then(120, edit(1, Edit::Annotate("x-forwarded-for", Some("true".to_owned())))),
+        Piece::AffinityForgotten => {
+            short(seed, 2).amphora().create(5, 1).then(120, edit(1, Edit::Affinity(true)))
+        }
         Piece::MembersWiped => short(seed, 2).create(5, 1).then(60, Action::NewServer(3)),
         Piece::SlowWorker => short(seed, 2)
             .amphora()

@@ -64,7 +64,9 @@ impl Cloud for Lying {
 
     fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
         let link = self.link.clone();
-        over(self.inner.load_balancers(), |inner| Arc::new(Balancers { inner, link }) as Arc<dyn AnyLoadBalancers>)
+        over(self.inner.load_balancers(), |inner| {
+            Arc::new(Balancers { inner, link }) as Arc<dyn AnyLoadBalancers>
+        })
     }
 
     fn routes(&self) -> Capability<Arc<dyn Routes>> {

@@ -77,13 +77,11 @@ impl KubeWay {
             Some(Piece::FinalizerForgotten) if method == Method::PATCH && services => edited(&body, |body| {
                 body["metadata"].as_object_mut().map(|metadata| metadata.remove("finalizers"));
             }),
-            Some(Piece::ProviderIdForgotten) if method == Method::PATCH && nodes => {
-                edited(&body, |body| {
-                    if let Some(all) = body.as_array_mut() {
-                        all.retain(|one| one["path"] != "/spec/providerID");
-                    }
-                })
-            }
+            Some(Piece::ProviderIdForgotten) if method == Method::PATCH && nodes => edited(&body, |body| {
+                if let Some(all) = body.as_array_mut() {
+                    all.retain(|one| one["path"] != "/spec/providerID");
+                }
+            }),
             Some(Piece::OwnNoteIsNews) if method == Method::PATCH && services => {
                 let times = {
                     let mut memory = self.workshop.memory();
@@ -92,7 +90,8 @@ impl KubeWay {
                 };
                 edited(&body, |body| {
                     if let Some(notes) = body["metadata"]["annotations"].as_object_mut() {
-                        notes.insert("loadbalancer.openstack.org/synced".to_owned(), json!(times.to_string()));
+                        notes
+                            .insert("loadbalancer.openstack.org/synced".to_owned(), json!(times.to_string()));
                     }
                 })
             }
@@ -110,7 +109,9 @@ fn edited(body: &Bytes, edit: impl FnOnce(&mut Value)) -> Bytes {
 fn forbidden() -> Response<SimBody> {
     let text = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Forbidden",
         "message": "nodes is forbidden: cannot delete resource \"nodes\" at the cluster scope", "code": 403});
-    let mut answer = Response::new(Full::new(Bytes::from(text.to_string())).map_err(|never| match never {}).boxed_unsync());
+    let mut answer = Response::new(
+        Full::new(Bytes::from(text.to_string())).map_err(|never| match never {}).boxed_unsync(),
+    );
     *answer.status_mut() = StatusCode::FORBIDDEN;
     answer
 }
@@ -132,7 +133,10 @@ impl Service<Request<Body>> for KubeWay {
             }
             let (head, body) = request.into_parts();
             let (method, path) = (head.method.clone(), head.uri.path().to_owned());
-            if way.workshop.is(Piece::NodeDeleteForbidden) && method == Method::DELETE && path.contains("/nodes/") {
+            if way.workshop.is(Piece::NodeDeleteForbidden)
+                && method == Method::DELETE
+                && path.contains("/nodes/")
+            {
                 return Ok(forbidden());
             }
             let body = way.altered(&method, &path, body.collect().await?.to_bytes());

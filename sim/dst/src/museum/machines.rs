@@ -41,7 +41,11 @@ impl Machines {
         if matches!(evidence, Evidence::Absent(_)) {
             gone.insert(node.name.to_string());
         }
-        if gone.contains(node.name.as_str()) { Evidence::Absent(Proof::new("it was gone before")) } else { evidence }
+        if gone.contains(node.name.as_str()) {
+            Evidence::Absent(Proof::new("it was gone before"))
+        } else {
+            evidence
+        }
     }
 }
 

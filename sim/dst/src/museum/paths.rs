@@ -26,7 +26,12 @@ impl Routes for Paths {
     }
 
     /// What failed is taken for done, and nobody comes back to it.
-    async fn apply(&self, cluster: &str, changes: &[RouteChange], fence: &dyn Fence) -> Vec<Result<(), CloudError>> {
+    async fn apply(
+        &self,
+        cluster: &str,
+        changes: &[RouteChange],
+        fence: &dyn Fence,
+    ) -> Vec<Result<(), CloudError>> {
         let results = self.inner.apply(cluster, changes, fence).await;
         if !self.workshop.is(Piece::RouteFailureForgotten) {
             return results;

@@ -4,29 +4,38 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "each is told by its `Card`")]
 pub enum Piece {
+    /// In OCCM only for a Node without provider ID. There is no proof for such a Node in ours, so here it is so for all.
     MissIsAnError,
     ShutOffIsGone,
     FloatingIpKept,
+    /// In CAPO each reconcile made one. Here each look at Octavia does, since no step can be added to a plan from outside.
     FloatingIpPerLook,
     MonitorPortForgotten,
     DriftStays,
     PostSentAgain,
     NodeDeleteForbidden,
     BalancerReappears,
+    /// In OCCM one function returned early. Here the steps that are left of the group are taken for done.
     RuleGoneEndsAll,
+    /// The comparison cannot be spoilt from outside; so what it led to is done: the same members are written on each look.
     MembersPutEachSync,
     NoRevision,
+    /// The empty PATCH is sent, every five minutes for each Node; the comparison stays as it is.
     AddressesAlwaysDiffer,
     DeleteWithoutUid,
+    /// One more annotation comes with ours, which is not known as our own: to the controller it is an edit.
     OwnNoteIsNews,
     PendingNotFound,
+    /// Members are planned once for each set of nodes, whatever came of it.
     NodesNotedTooEarly,
     RemainsOfTheGone,
     UnknownIsGone,
+    /// The direct read before a deletion is answered by the look for many: one 404 instead of three and a list.
     OneMissIsProof,
     MissRemembered,
     NoBrake,
     NoElection,
+    /// The API server seems to take every renewal, once it has taken one.
     LeaseBelieved,
     FinalizerForgotten,
     ReleasedTooEarly,
@@ -34,6 +43,7 @@ pub enum Piece {
     ProviderIdForgotten,
     SharedLooksUnshared,
     TagsReplaced,
+    /// Both halves of it: annotations stay, and one that names a load balancer that is gone is refused. Ours absorbs either alone.
     NotesStay,
     ErrorStays,
     CreatedBeforeDeleted,
@@ -42,6 +52,7 @@ pub enum Piece {
     GroupStaysOnPorts,
     RouteFailureForgotten,
     SlowWorker,
+    /// The calls are made besides ours, past the call budget.
     CallsPerServer,
     ForeignTaken,
     TwoAtOnce,

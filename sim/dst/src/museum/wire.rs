@@ -174,7 +174,9 @@ fn cascade(link: &CloudLink, request: Request<Bytes>) -> Request<Bytes> {
         state.load_balancer.listeners.get(&id).map(|listener| listener.loadbalancer_id.clone())
     });
     match on.filter(|_on| goes) {
-        Some(on) => another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{on}?cascade=true")),
+        Some(on) => {
+            another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{on}?cascade=true"))
+        }
         None => request,
     }
 }
@@ -195,7 +197,8 @@ fn with_own_tag_only(request: Request<Bytes>) -> Request<Bytes> {
 /// After the list each server is asked for, and again for its flavor and its ports.
 async fn asks_for_each(link: &CloudLink, request: Request<Bytes>) -> Answer {
     if is(&request, &Method::GET) && path(&request).ends_with("/servers/detail") {
-        let ids: Vec<String> = link.workshop.truth(|state| state.compute.servers.iter().map(|one| one.id.clone()).collect());
+        let ids: Vec<String> =
+            link.workshop.truth(|state| state.compute.servers.iter().map(|one| one.id.clone()).collect());
         for id in ids {
             for _what in ["server", "flavor", "ports"] {
                 let one = another(&request, Method::GET, &format!("/compute/v2.1/servers/{id}"));
@@ -214,7 +217,8 @@ async fn takes_foreign(link: &CloudLink, request: Request<Bytes>) -> Answer {
             all.filter(|one| !one.name.starts_with("kube_service_")).map(|one| one.id.clone()).collect()
         });
         for id in theirs {
-            let one = another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{id}?cascade=true"));
+            let one =
+                another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{id}?cascade=true"));
             let _ignored = pass(link, one).await;
         }
     }
