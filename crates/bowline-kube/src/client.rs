@@ -43,12 +43,15 @@ pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 /// What stands where client-go has the commit it was built from; this is its word for not knowing one.
 const COMMIT: &str = "unknown";
 
+/// Makes a client of a factory, by its name, for an API server in memory.
+type Memory = Arc<dyn Fn(&ClientFactory, &str) -> Client + Send + Sync>;
+
 /// Makes clients that differ in name and share everything but their request budget.
 #[derive(Clone)]
 pub struct ClientFactory {
     config: Config,
     /// Where the API server is, if not at the end of a network.
-    memory: Option<Arc<dyn Fn(&ClientFactory, &str) -> Client + Send + Sync>>,
+    memory: Option<Memory>,
     agent: String,
     qps: f64,
     burst: u32,

@@ -17,7 +17,7 @@ use super::freed::FreedWatch;
 use super::{
     Candidate, ElectionHealth, Leadership, LeaseConfig, LeaseConfigError, LeaseFence, LeaseMetrics,
     LeaseRecord, Lost, Observed, Step,
-    plan::{JITTER, plan, released, renewal},
+    plan::{JITTER, plan, released, renewal, without_lease},
 };
 use crate::clock::Clock;
 
@@ -45,6 +45,8 @@ pub struct Elector {
     started: Instant,
     /// What we last saw, and the object it was in.
     seen: Option<(Observed, Lease)>,
+    /// What was last seen of a Lease that is gone.
+    departed: Option<Observed>,
     /// A write without an answer, which may still take effect.
     unanswered: Option<Unanswered>,
 }
@@ -137,6 +139,7 @@ impl Elector {
             leadership: watch::Sender::new(Leadership::Standby { holder: None }),
             started: Instant::now(),
             seen: None,
+            departed: None,
             unanswered: None,
             config,
             clock,
@@ -204,8 +207,9 @@ impl Elector {
     async fn pause(&mut self) {
         let spread: f64 = self.jitter.random_range(0.0..JITTER);
         let pause = self.config.retry_period.mul_f64(1.0 + spread);
-        let Self { freed, seen, started, jitter, fence, .. } = self;
-        let expires = seen.as_ref().map(|(observed, _)| observed.until().saturating_sub(started.elapsed()));
+        let Self { freed, seen, departed, started, jitter, fence, .. } = self;
+        let last = seen.as_ref().map(|(observed, _)| observed).or(departed.as_ref());
+        let expires = last.map(|observed| observed.until().saturating_sub(started.elapsed()));
         // Not all at the same moment.
         let apart = EXPIRY_SPREAD.mul_f64(jitter.random_range(0.0..1.0));
         let pause = expires.filter(|left| !left.is_zero()).map_or(pause, |left| pause.min(left + apart));
@@ -261,9 +265,19 @@ impl Elector {
         let now = self.started.elapsed();
         let last = self.seen.take().map(|(observed, _)| observed);
         found.iter().for_each(|lease| self.note_pause(lease));
-        self.seen = found.map(|lease| (look_at(last, &lease, now), lease));
-        let observed = self.seen.as_ref().map(|(observed, _)| observed);
-        match plan(observed, &self.me(), now, self.clock.now()) {
+        let step = match found {
+            Some(lease) => {
+                let observed = look_at(last, &lease, now);
+                let step = plan(Some(&observed), &self.me(), now, self.clock.now());
+                (self.seen, self.departed) = (Some((observed, lease)), None);
+                step
+            }
+            None => {
+                self.departed = last.or(self.departed.take());
+                without_lease(self.departed.as_ref(), &self.me(), now, self.clock.now())
+            }
+        };
+        match step {
             Step::Standby { holder, .. } => Attempt::HeldBy(holder),
             Step::Create(record) => self.create(&record).await,
             Step::TakeOver(record) => self.update(&record).await,

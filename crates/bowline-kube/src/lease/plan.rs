@@ -90,7 +90,7 @@ pub fn renewal(observed: &Observed, me: &Candidate, now: Duration, wall: Timesta
 #[must_use]
 pub fn plan(observed: Option<&Observed>, me: &Candidate, now: Duration, wall: Timestamp) -> Step {
     let Some(observed) = observed else {
-        return Step::Create(acquired(0, me, wall));
+        return without_lease(None, me, now, wall);
     };
     let record = &observed.record;
     if observed.held_by(me) {
@@ -108,6 +108,20 @@ pub fn plan(observed: Option<&Observed>, me: &Candidate, now: Duration, wall: Ti
         return Step::Standby { holder: record.holder.clone(), until: observed.until() };
     }
     Step::TakeOver(acquired(record.transitions.saturating_add(1), me, wall))
+}
+
+/// The step when there is no Lease, with what was last seen of one. Its deletion does not end who held it: that one works on
+/// until its next renewal, so whoever saw it lead waits as long as if the Lease were still there.
+#[must_use]
+pub(super) fn without_lease(last: Option<&Observed>, me: &Candidate, now: Duration, wall: Timestamp) -> Step {
+    match last {
+        Some(last)
+            if !me.leading && !last.held_by(me) && !last.record.holder.is_empty() && last.until() > now =>
+        {
+            Step::Standby { holder: last.record.holder.clone(), until: last.until() }
+        }
+        _ => Step::Create(acquired(0, me, wall)),
+    }
 }
 
 /// The record that gives the Lease back: free at once, whoever reads it.
@@ -179,6 +193,20 @@ mod tests {
             ("me", 0, 15)
         );
         assert_eq!((record.acquire_time, record.renew_time), (Some(wall()), Some(wall())));
+    }
+
+    #[test]
+    fn a_deleted_lease_is_made_anew_only_when_the_one_that_was_seen_would_have_run_out() {
+        let at = |last: &Observed, now, me: &Candidate| {
+            without_lease(Some(last), me, Duration::from_secs(now), wall())
+        };
+        let expected = Step::Standby { holder: "other".into(), until: Duration::from_secs(110) };
+        assert_eq!(at(&seen("other", 100), 109, &me()), expected);
+        assert!(matches!(at(&seen("other", 100), 110, &me()), Step::Create(_)));
+        assert!(matches!(at(&seen("", 100), 100, &me()), Step::Create(_)), "it was free");
+        assert!(matches!(at(&seen("me", 100), 100, &me()), Step::Create(_)), "it was ours");
+        let leading = Candidate { leading: true, ..me() };
+        assert!(matches!(at(&seen("me", 100), 100, &leading), Step::Create(_)), "a leader makes its own again");
     }
 
     #[test]
