@@ -1,0 +1,3 @@
+//! The soak.
+
+fn main() {}

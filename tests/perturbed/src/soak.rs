@@ -1,0 +1,1 @@
+//! Minutes without a pause.

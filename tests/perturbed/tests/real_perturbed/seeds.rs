@@ -1,0 +1,85 @@
+//! Perturbed runs by seed.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use futures::future::try_join_all;
+use perturbed_tests::plan::Plan;
+use perturbed_tests::run::{Baseline, Report, baseline, run};
+use perturbed_tests::scenario::ALL;
+use perturbed_tests::stage::Stage;
+use tokio::sync::OnceCell;
+
+use crate::{number, story};
+
+/// As many as the issue asks for, and as take a few minutes on two cores.
+const RUNS: u64 = 100;
+const JOBS: u64 = 2;
+
+type Baselines = BTreeMap<&'static str, OnceCell<Baseline>>;
+
+#[derive(Default)]
+struct Sum {
+    kills: usize,
+    writes: usize,
+    stale_reads: usize,
+    failed: Vec<String>,
+}
+
+impl Sum {
+    fn add(&mut self, report: &Report) {
+        self.kills += report.kills;
+        self.writes += report.writes;
+        self.stale_reads += report.stale_reads;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn perturbed_runs_end_as_those_that_nothing_disturbs() -> anyhow::Result<()> {
+    let began = Instant::now();
+    let (runs, jobs) =
+        (number("BOWLINE_PERTURBED_RUNS")?.unwrap_or(RUNS), number("BOWLINE_PERTURBED_JOBS")?.unwrap_or(JOBS));
+    let first = number("BOWLINE_SEED")?.unwrap_or(0);
+    let baselines: Baselines = ALL.iter().map(|scenario| (scenario.name, OnceCell::new())).collect();
+    let sums = try_join_all((0..jobs.min(runs)).map(|job| work(job, jobs, first, runs, &baselines))).await?;
+    let mut sum = Sum::default();
+    for one in sums {
+        (sum.kills, sum.writes) = (sum.kills + one.kills, sum.writes + one.writes);
+        sum.stale_reads += one.stale_reads;
+        sum.failed.extend(one.failed);
+    }
+    println!(
+        "{runs} perturbed runs in {:.0} s: {} kills, {} writes, {} reads that may be answered from the past, {} failed",
+        began.elapsed().as_secs_f64(),
+        sum.kills,
+        sum.writes,
+        sum.stale_reads,
+        sum.failed.len()
+    );
+    ensure!(sum.stale_reads == 0, "lists that an API server may answer from the past");
+    ensure!(sum.failed.is_empty(), "{} runs failed:\n{}", sum.failed.len(), sum.failed.join("\n"));
+    Ok(())
+}
+
+async fn work(job: u64, jobs: u64, first: u64, runs: u64, baselines: &Baselines) -> anyhow::Result<Sum> {
+    let stage = Stage::start().await?;
+    let mut sum = Sum::default();
+    for seed in (first..first + runs).filter(|seed| (seed / 2) % jobs == job) {
+        let plan = Plan::of_seed(seed);
+        let cell = baselines.get(plan.scenario.name).context("no such scenario")?;
+        let wanted = cell.get_or_try_init(|| baseline(&stage, plan.scenario)).await?;
+        let report = run(&stage, &plan, wanted).await?;
+        sum.add(&report);
+        println!("seed {seed}: {plan}: {:.1} s", report.took.as_secs_f64());
+        if !report.problems.is_empty() {
+            let replay = format!(
+                "BOWLINE_SEED={seed} BOWLINE_PERTURBED_RUNS=1 cargo test -p perturbed-tests --features real-apiserver \
+                 --test real_perturbed perturbed -- --nocapture"
+            );
+            println!("{replay}\n{}", story(&report));
+            sum.failed.push(format!("{replay}\n  {}", report.problems.join("\n  ")));
+        }
+    }
+    Ok(sum)
+}
