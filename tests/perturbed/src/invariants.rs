@@ -135,8 +135,8 @@ pub fn left_of(state: &State, uid: &str, service: &str) -> Vec<String> {
     let tag = format!("{OF_SERVICE}{uid}");
     let balancers = state.load_balancer.load_balancers.iter().filter(|row| row.tags.contains(&tag));
     let groups = state.network.security_groups.iter().filter(|row| row.name.starts_with(&format!("{GROUP}{uid}")));
-    let description = format!("{FLOATING}{service} ");
-    let floating = state.network.floating_ips.iter().filter(|row| row.description.starts_with(&description));
+    let description = format!("{FLOATING}{service} from cluster kubernetes");
+    let floating = state.network.floating_ips.iter().filter(|row| row.description == description);
     let balancers = balancers.map(|row| format!("load balancer {}", row.name));
     let groups = groups.map(|row| format!("security group {}", row.name));
     // One that moved to whoever shares the load balancer stays, on the port of that load balancer.

@@ -20,9 +20,9 @@ use crate::site::Site;
 use crate::snapshot::Snapshot;
 use crate::stage::Stage;
 
-/// Nothing is written for so long at the end of a run without a fault. Nodes that come are waited for a second before load
-/// balancers follow them.
-const REST: Duration = Duration::from_millis(1300);
+/// Nothing is written for so long at the end of a run without a fault: longer than the pause between two looks at load balancers that
+/// are being changed.
+const REST: Duration = Duration::from_millis(2400);
 /// The same at the end of a run whose end is known.
 const CALM: Duration = Duration::from_millis(400);
 /// How often a process is looked after.

@@ -81,10 +81,8 @@ pub const LIFE: Scenario = Scenario {
     steps: &[
         Step::Join("node-1"),
         Step::Create("web", &[80]),
-        Step::Ports("web", &[80, 443]),
         Step::Join("node-2"),
         Step::Ports("web", &[443]),
-        Step::Internal("web", true),
         Step::Delete("web"),
     ],
 };

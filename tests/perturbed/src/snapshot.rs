@@ -16,6 +16,9 @@ use crate::observer::FINALIZER;
 
 /// The condition in which Bowline says how a Service is.
 const CONDITION: &str = "bowline.dev/LoadBalancerReady";
+/// Where Bowline notes which load balancer a Service uses.
+pub const BALANCER: &str = "loadbalancer.openstack.org/load-balancer-id";
+const FINGERPRINT: &str = "loadbalancer.bowline.dev/fingerprint";
 /// The taint of a Node that waits for the manager.
 pub const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
@@ -143,7 +146,10 @@ fn port_value(ports: &BTreeMap<i64, String>, number: i64) -> Value {
 }
 
 fn service_value(service: &Service) -> Value {
-    let whole = json!(service);
+    let mut whole = json!(service);
+    if whole["metadata"]["annotations"][FINGERPRINT].is_string() {
+        whole["metadata"]["annotations"][FINGERPRINT] = json!("given"); // of identifiers
+    }
     let (meta, spec, status) = (&whole["metadata"], &whole["spec"], &whole["status"]);
     let ports: Vec<Value> = spec["ports"].as_array().into_iter().flatten().map(|port| port["port"].clone()).collect();
     let conditions: Vec<Value> = status["conditions"]
@@ -242,12 +248,9 @@ pub fn unsettled(whole: &Whole<'_>) -> Vec<String> {
         }
         members.insert(node.name_any());
     }
-    for pool in whole.state.load_balancer.pools.iter().filter(|pool| !whole.foreign.has_balancer(&pool.loadbalancer_id)) {
-        let rows = whole.state.load_balancer.members.iter().filter(|member| member.pool_id == pool.id);
-        let there: BTreeSet<String> = rows.map(|member| member.name.clone()).collect();
-        if there != members {
-            found.push(format!("pool {} has the members {there:?}", pool.name));
-        }
+    for row in whole.state.load_balancer.load_balancers.iter().filter(|row| !whole.foreign.has_balancer(&row.id)) {
+        let open = unsettled_balancer(whole, row, &members);
+        found.extend(open.map(|why| format!("load balancer {} {why}", row.name)));
     }
     found
 }
@@ -266,4 +269,28 @@ fn unsettled_service(service: &Service) -> Option<&'static str> {
     let mut conditions = status["conditions"].as_array().into_iter().flatten();
     let ready = conditions.any(|one| one["type"] == CONDITION && one["status"] == "True");
     (!ready || !has_address || !has_finalizer).then_some("is not ready")
+}
+
+/// Its listeners are those of the Services that use it, and behind each is every Node.
+fn unsettled_balancer(whole: &Whole<'_>, row: &LoadBalancer, members: &BTreeSet<String>) -> Option<String> {
+    let octavia = &whole.state.load_balancer;
+    if row.provisioning_status != "ACTIVE" {
+        return Some(format!("is {}", row.provisioning_status));
+    }
+    let users = whole.services.iter().filter(|service| service.annotations().get(BALANCER) == Some(&row.id));
+    let ports = users.filter_map(|service| service.spec.as_ref()?.ports.as_ref()).flatten();
+    let wanted: BTreeSet<i32> = ports.map(|port| port.port).collect();
+    let listeners = octavia.listeners.iter().filter(|listener| listener.loadbalancer_id == row.id);
+    let there: BTreeSet<i32> = listeners.map(|listener| i32::from(listener.protocol_port)).collect();
+    let pools: Vec<&Pool> = octavia.pools.iter().filter(|pool| pool.loadbalancer_id == row.id).collect();
+    if there != wanted || pools.len() != wanted.len() {
+        return Some(format!("has the listeners {there:?}, {wanted:?} are wanted, and {} pools", pools.len()));
+    }
+    pools.into_iter().find_map(|pool| {
+        let rows = octavia.members.iter().filter(|member| member.pool_id == pool.id);
+        let there: BTreeSet<String> = rows.map(|member| member.name.clone()).collect();
+        let monitors = octavia.monitors.iter().filter(|monitor| monitor.pool_id == pool.id).count();
+        (there != *members || monitors != 1)
+            .then(|| format!("has the members {there:?} and {monitors} monitors behind {}", pool.name))
+    })
 }
