@@ -85,6 +85,19 @@ impl Foreign {
         found
     }
 
+    /// What there is besides, of the kinds that Services have.
+    #[must_use]
+    pub fn besides(&self, state: &State) -> Vec<String> {
+        let (octavia, neutron) = (&state.load_balancer, &state.network);
+        let balancers = octavia.load_balancers.iter().filter(|row| !self.has_balancer(&row.id));
+        let floating = neutron.floating_ips.iter().filter(|row| !self.has_floating(&row.id));
+        let groups = neutron.security_groups.iter().filter(|row| !self.has_group(&row.id));
+        let balancers = balancers.map(|row| format!("load balancer {}", row.name));
+        let floating = floating.map(|row| format!("floating IP {} ({})", row.floating_ip_address, row.description));
+        let groups = groups.map(|row| format!("security group {}", row.name));
+        balancers.chain(floating).chain(groups).collect()
+    }
+
     /// Whether a load balancer is one of these.
     #[must_use]
     pub fn has_balancer(&self, id: &str) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! It never changes an answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -88,9 +88,10 @@ struct Seen {
     /// Successful creations and deletions in the cloud, by kind: what a run without a fault has to agree with.
     made: BTreeMap<String, usize>,
     problems: Vec<String>,
-    story: Vec<String>,
+    story: VecDeque<String>,
     stale_reads: usize,
     last_write: Option<Instant>,
+    last_writer: Option<usize>,
 }
 
 /// What is seen of a run.
@@ -120,9 +121,10 @@ impl Observer {
     pub fn tell(&self, line: impl fmt::Display) {
         let at = self.began.elapsed().as_secs_f64();
         let mut seen = self.seen();
-        if seen.story.len() < STORY_MAX {
-            seen.story.push(format!("{at:7.3} s  {line}"));
+        if seen.story.len() == STORY_MAX {
+            seen.story.pop_front();
         }
+        seen.story.push_back(format!("{at:7.3} s  {line}"));
     }
 
     /// Adds a problem, which fails the run.
@@ -144,7 +146,7 @@ impl Observer {
     /// What happened, line by line.
     #[must_use]
     pub fn story(&self) -> Vec<String> {
-        self.seen().story.clone()
+        self.seen().story.iter().cloned().collect()
     }
 
     /// How many writes there were to a side.
@@ -181,6 +183,12 @@ impl Observer {
     #[must_use]
     pub fn quiet_for(&self) -> Duration {
         self.seen().last_write.unwrap_or(self.began).elapsed()
+    }
+
+    /// The place of who wrote last: most likely the leader.
+    #[must_use]
+    pub fn last_writer(&self) -> Option<usize> {
+        self.seen().last_writer
     }
 
     /// What belonged to others when the run began.
@@ -243,7 +251,7 @@ impl Observer {
             let count = seen.counts.entry(side).or_default();
             *count += 1;
             let number = *count;
-            seen.last_write = Some(Instant::now());
+            (seen.last_write, seen.last_writer) = (Some(Instant::now()), Some(place));
             seen.writes.push((side, what.clone()));
             let due = seen.kills.iter().position(|kill| kill.side == side && kill.write == number);
             due.map(|index| seen.kills.remove(index))

@@ -16,7 +16,7 @@ use crate::observer::{Observer, Side};
 use crate::plan::{Fault, Pause, Plan, Timed};
 use crate::process::Place;
 use crate::proxy::Proxy;
-use crate::site::Site;
+use crate::site::{PATIENCE, Site};
 use crate::snapshot::Snapshot;
 use crate::stage::Stage;
 
@@ -138,8 +138,8 @@ pub struct Baseline {
     pub snapshots: Vec<Snapshot>,
     /// What was made and deleted in the cloud.
     pub made: BTreeMap<String, usize>,
-    /// How many writes there were to each side after the beginning.
-    pub writes: BTreeMap<Side, usize>,
+    /// How many writes there were to each side until then, for each of these snapshots.
+    pub writes: Vec<BTreeMap<Side, usize>>,
     /// Those writes.
     pub written: Vec<(Side, String)>,
 }
@@ -188,22 +188,24 @@ async fn scene<'s>(stage: &'s Stage, plan: &Plan) -> anyhow::Result<Scene<'s>> {
 /// When it does not come to rest, or something is wrong even so.
 pub async fn baseline(stage: &Stage, scenario: crate::scenario::Scenario) -> anyhow::Result<Baseline> {
     let Scene { site, managers } = scene(stage, &Plan::quiet(scenario)).await?;
-    let rest = async || site.rest(REST).await.with_context(|| managers.tails(40));
+    let rest = async || site.rest(REST, PATIENCE).await.with_context(|| managers.tails(40));
+    let observer = &site.observer;
+    let count = || [Side::Kube, Side::Cloud].map(|side| (side, observer.writes(side))).into();
     let mut snapshots = vec![rest().await?];
+    let mut writes: Vec<BTreeMap<Side, usize>> = vec![count()];
     for step in scenario.steps {
         site.perform(step).await?;
         snapshots.push(rest().await?);
+        writes.push(count());
     }
-    let observer = &site.observer;
     anyhow::ensure!(
         observer.problems().is_empty(),
         "without a fault: {:?}\n{}",
         observer.problems(),
         observer.story().join("\n")
     );
-    let writes = [Side::Kube, Side::Cloud].map(|side| (side, observer.writes(side)));
     let (made, written) = (observer.made(), observer.written());
-    Ok(Baseline { snapshots, made, writes: writes.into(), written })
+    Ok(Baseline { snapshots, made, writes, written })
 }
 
 /// Runs a plan, and compares its end with that of the run without a fault.

@@ -74,7 +74,7 @@ pub struct Scenario {
 pub const SERVERS: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
 const TWO: &[&str] = &["node-1", "node-2"];
 
-/// The one that is killed at every write: everything that is written in the life of nodes and Services is in it once.
+/// Everything that is written in the life of nodes and Services once: the one in which every process dies with its first write.
 pub const LIFE: Scenario = Scenario {
     name: "life",
     nodes: &[],
@@ -86,6 +86,42 @@ pub const LIFE: Scenario = Scenario {
         Step::Delete("web"),
     ],
 };
+
+/// The same in parts, which are killed at one write in each run: at every write from the step with this number on.
+pub const PARTS: [(Scenario, usize); 4] = [
+    (
+        Scenario {
+            name: "birth",
+            nodes: &[],
+            steps: &[Step::Join("node-1"), Step::Create("web", &[80])],
+        },
+        0,
+    ),
+    (
+        Scenario {
+            name: "second node",
+            nodes: &["node-1"],
+            steps: &[Step::Create("web", &[80]), Step::Join("node-2")],
+        },
+        1,
+    ),
+    (
+        Scenario {
+            name: "other port",
+            nodes: &["node-1"],
+            steps: &[Step::Create("web", &[80]), Step::Ports("web", &[443])],
+        },
+        1,
+    ),
+    (
+        Scenario {
+            name: "death",
+            nodes: &["node-1"],
+            steps: &[Step::Create("web", &[80]), Step::Delete("web")],
+        },
+        1,
+    ),
+];
 
 /// Those of the perturbed runs.
 pub const ALL: [Scenario; 8] = [

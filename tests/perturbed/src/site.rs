@@ -202,8 +202,8 @@ impl<'s> Site<'s> {
     ///
     /// # Errors
     /// When that does not come.
-    pub async fn rest(&self, quiet: Duration) -> anyhow::Result<Snapshot> {
-        let deadline = Instant::now() + PATIENCE;
+    pub async fn rest(&self, quiet: Duration, patience: Duration) -> anyhow::Result<Snapshot> {
+        let deadline = Instant::now() + patience;
         loop {
             let (snapshot, open) = self.picture().await?;
             if open.is_empty() && self.observer.quiet_for() >= quiet {

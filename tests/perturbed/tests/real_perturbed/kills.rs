@@ -1,56 +1,106 @@
-//! `kill -9` at every write of a scenario, one in each run.
+//! `kill -9` at every write: one in each run, and all of them in one run.
 
 use std::time::Instant;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use futures::future::try_join_all;
 use perturbed_tests::observer::{KillAt, Moment, Side};
 use perturbed_tests::plan::Plan;
 use perturbed_tests::run::{Baseline, baseline, run};
-use perturbed_tests::scenario::LIFE;
+use perturbed_tests::scenario::{LIFE, PARTS, Scenario};
 use perturbed_tests::stage::Stage;
+use tokio::sync::{Mutex, OnceCell};
 
 use crate::{number, story};
 
-/// Every write to the API server, right after it; every write to the cloud, right before its reply and right after it.
-fn kills(wanted: &Baseline) -> Vec<KillAt> {
-    let count = |side| wanted.writes.get(&side).copied().unwrap_or(0);
-    let all = |side, moment| (1..=count(side)).map(move |write| KillAt { side, write, moment });
+/// Clusters at once: most of a run is waiting.
+const JOBS: u64 = 4;
+
+/// Every write to the API server, right after it; every write to the cloud, right before its reply and right after it. Those of the
+/// steps before `from` are another part's.
+fn kills(wanted: &Baseline, from: usize) -> Vec<KillAt> {
+    let count = |place: usize, side| wanted.writes.get(place).and_then(|writes| writes.get(&side)).copied().unwrap_or(0);
+    let last = wanted.writes.len() - 1;
+    let all = |side, moment| {
+        (count(from, side) + 1..=count(last, side)).map(move |write| KillAt { side, write, moment })
+    };
     let mut kills: Vec<KillAt> = all(Side::Kube, Moment::BeforeReply).collect();
     kills.extend(all(Side::Cloud, Moment::BeforeReply));
     kills.extend(all(Side::Cloud, Moment::AfterReply));
     kills
 }
 
+/// Something to run: one kill in a part, or all of them in the whole life.
+struct Task {
+    name: String,
+    plan: Plan,
+    wanted: usize,
+}
+
+/// The tasks of a scenario, once it is known how much it writes.
+fn tasks(index: usize, scenario: Scenario, from: usize, wanted: &Baseline) -> Vec<Task> {
+    let one = |kill: KillAt| Task {
+        name: format!("{}: {kill}", scenario.name),
+        plan: Plan::killed(scenario, kill),
+        wanted: index,
+    };
+    kills(wanted, from).into_iter().map(one).collect()
+}
+
+/// A process dies with each of its first writes: none makes two.
+fn all_at_once() -> Plan {
+    let every = |side| (1..=200).map(move |write| KillAt { side, write, moment: Moment::BeforeReply });
+    let kills = every(Side::Kube).chain(every(Side::Cloud)).collect();
+    Plan { kills, ..Plan::quiet(LIFE) }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without() -> anyhow::Result<()> {
     let began = Instant::now();
-    let jobs = usize::try_from(number("BOWLINE_PERTURBED_JOBS")?.unwrap_or(1))?;
-    let stages = try_join_all((0..jobs).map(|_| Stage::start())).await?;
-    let wanted = baseline(&stages[0], LIFE).await?;
-    println!("{} writes without a fault: {:?}", wanted.written.len(), wanted.writes);
-    for (side, write) in &wanted.written {
-        println!("  {side:?} {write}");
-    }
-    let kills = kills(&wanted);
+    let jobs = usize::try_from(number("BOWLINE_PERTURBED_JOBS")?.unwrap_or(JOBS))?;
     let only = number("BOWLINE_PERTURBED_KILL")?;
-    let chosen = kills.iter().enumerate().filter(|(index, _)| only.is_none_or(|only| only == *index as u64));
-    let chosen: Vec<(usize, KillAt)> = chosen.map(|(index, kill)| (index, *kill)).collect();
-    let work = async |job: usize, stage: &Stage| -> anyhow::Result<Vec<String>> {
-        let mut failed = Vec::new();
-        for (index, kill) in chosen.iter().skip(job).step_by(jobs) {
-            let report = run(stage, &Plan::killed(LIFE, *kill), &wanted).await?;
-            println!("{index:3} {kill}: {} killed, {:.1} s", report.kills, report.took.as_secs_f64());
+    let stages = try_join_all((0..jobs).map(|_| Stage::start())).await?;
+    let scenarios: Vec<(Scenario, usize)> = PARTS.into_iter().chain([(LIFE, 0)]).collect();
+    let baselines: Vec<OnceCell<Baseline>> = scenarios.iter().map(|_| OnceCell::new()).collect();
+    let first: Mutex<Vec<usize>> = Mutex::new((0..scenarios.len()).collect());
+    let prepare = async |stage: &Stage| {
+        while let Some(index) = { first.lock().await.pop() } {
+            baselines[index].get_or_try_init(|| baseline(stage, scenarios[index].0)).await?;
+        }
+        anyhow::Ok(())
+    };
+    try_join_all(stages.iter().map(prepare)).await?;
+    let wanted = |index: usize| baselines[index].get().context("no run without a fault");
+    let mut list = vec![Task { name: "life: killed at every write".to_owned(), plan: all_at_once(), wanted: PARTS.len() }];
+    for (index, (scenario, from)) in PARTS.into_iter().enumerate() {
+        println!("{}: {} writes without a fault", scenario.name, wanted(index)?.written.len());
+        list.extend(tasks(index, scenario, from, wanted(index)?));
+    }
+    let total = list.len();
+    // The longest one first.
+    let list = list.into_iter().enumerate().filter(|(index, _)| only.is_none_or(|only| usize::try_from(only) == Ok(*index)));
+    let queue = Mutex::new(list.rev().collect::<Vec<_>>());
+    let work = async |stage: &Stage| -> anyhow::Result<(usize, Vec<String>)> {
+        let (mut killed, mut failed) = (0, Vec::new());
+        while let Some((index, task)) = { queue.lock().await.pop() } {
+            let report = run(stage, &task.plan, wanted(task.wanted)?).await?;
+            killed += report.kills;
+            println!("{index:3} {}: {} kills, {:.1} s", task.name, report.kills, report.took.as_secs_f64());
+            if report.kills == 0 {
+                failed.push(format!("{index} {}: nobody was killed", task.name));
+            }
             if !report.problems.is_empty() {
-                let replay = format!("BOWLINE_PERTURBED_KILL={index}: {kill}");
+                let replay = format!("BOWLINE_PERTURBED_KILL={index} BOWLINE_PERTURBED_JOBS=1: {}", task.name);
                 println!("{replay}\n{}", story(&report));
                 failed.push(format!("{replay}: {}", report.problems.join("; ")));
             }
         }
-        Ok(failed)
+        Ok((killed, failed))
     };
-    let failed = try_join_all(stages.iter().enumerate().map(|(job, stage)| work(job, stage))).await?.concat();
-    println!("{} kills in {:.0} s, {} failed", chosen.len(), began.elapsed().as_secs_f64(), failed.len());
-    ensure!(failed.is_empty(), "{} of {} runs failed:\n{}", failed.len(), chosen.len(), failed.join("\n"));
+    let done = try_join_all(stages.iter().map(work)).await?;
+    let killed: usize = done.iter().map(|(killed, _)| killed).sum();
+    let failed: Vec<String> = done.into_iter().flat_map(|(_, failed)| failed).collect();
+    println!("{total} runs in {:.0} s: {killed} kills, {} failed", began.elapsed().as_secs_f64(), failed.len());
+    ensure!(failed.is_empty(), "{} of {total} runs failed:\n{}", failed.len(), failed.join("\n"));
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::{number, story};
 
 /// As many as the issue asks for, and as take a few minutes on two cores.
 const RUNS: u64 = 100;
-const JOBS: u64 = 2;
+const JOBS: u64 = 4;
 
 type Baselines = BTreeMap<&'static str, OnceCell<Baseline>>;
 
