@@ -15,9 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use serde_json::{Value, json};
 use sim_openstack::compute::{NewServer, boot};
-use sim_openstack::{
-    Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, State, World, seed,
-};
+use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, State, World, seed};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -76,7 +74,8 @@ impl Cloud {
         };
         let stop = CancellationToken::new();
         tokio::spawn(stop.clone().run_until_cancelled_owned(serve(listener, front.clone(), stop.clone())));
-        let cloud = Self { estate: Arc::new(estate), service, root, front, _stop: Arc::new(stop.drop_guard()) };
+        let cloud =
+            Self { estate: Arc::new(estate), service, root, front, _stop: Arc::new(stop.drop_guard()) };
         cloud.plant().await?;
         Ok(cloud)
     }
@@ -157,7 +156,9 @@ impl Cloud {
     /// # Errors
     /// When the cloud refuses.
     pub async fn delete_server(&self, id: &str) -> anyhow::Result<()> {
-        self.ask(Method::DELETE, Service::Compute, &format!("/v2.1/servers/{id}"), &Value::Null).await.map(drop)
+        self.ask(Method::DELETE, Service::Compute, &format!("/v2.1/servers/{id}"), &Value::Null)
+            .await
+            .map(drop)
     }
 
     /// Things of others: a load balancer with all that belongs to one, one of another cluster, a group, a port, a floating IP.
@@ -172,7 +173,10 @@ impl Cloud {
             json!([{"name": "theirs", "protocol": "TCP", "protocol_port": 80, "default_pool": pool}]);
         for (name, tags) in [
             ("theirs", json!([])),
-            ("kube_service_another_default_web", json!(["kube_service_another_default_web", "bowline-cluster:another"])),
+            (
+                "kube_service_another_default_web",
+                json!(["kube_service_another_default_web", "bowline-cluster:another"]),
+            ),
         ] {
             let new = json!({"loadbalancer": {
                 "name": name, "vip_subnet_id": subnet, "tags": tags, "listeners": listeners,
@@ -202,13 +206,7 @@ impl Cloud {
         Ok(())
     }
 
-    async fn ask(
-        &self,
-        method: Method,
-        service: Service,
-        path: &str,
-        body: &Value,
-    ) -> anyhow::Result<Value> {
+    async fn ask(&self, method: Method, service: Service, path: &str, body: &Value) -> anyhow::Result<Value> {
         let what = format!("{method} {path}");
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let request = Request::builder()
@@ -248,7 +246,10 @@ async fn serve(listener: TcpListener, front: Front, stop: CancellationToken) {
         let answer = service_fn(move |request| front.clone().answer(request));
         let connection = async move {
             // A connection that breaks is the client's concern, or was wanted.
-            auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), answer).await.ok();
+            auto::Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(stream), answer)
+                .await
+                .ok();
         };
         tokio::spawn(stop.clone().run_until_cancelled_owned(connection));
     }

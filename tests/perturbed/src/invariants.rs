@@ -93,7 +93,8 @@ impl Foreign {
         let floating = neutron.floating_ips.iter().filter(|row| !self.has_floating(&row.id));
         let groups = neutron.security_groups.iter().filter(|row| !self.has_group(&row.id));
         let balancers = balancers.map(|row| format!("load balancer {}", row.name));
-        let floating = floating.map(|row| format!("floating IP {} ({})", row.floating_ip_address, row.description));
+        let floating =
+            floating.map(|row| format!("floating IP {} ({})", row.floating_ip_address, row.description));
         let groups = groups.map(|row| format!("security group {}", row.name));
         balancers.chain(floating).chain(groups).collect()
     }
@@ -135,7 +136,9 @@ pub fn doubled(state: &State) -> Vec<String> {
     for group in state.network.security_groups.iter().filter(|group| group.name.starts_with(GROUP)) {
         count(format!("security group {}", group.name));
     }
-    for floating in state.network.floating_ips.iter().filter(|floating| floating.description.starts_with(FLOATING)) {
+    for floating in
+        state.network.floating_ips.iter().filter(|floating| floating.description.starts_with(FLOATING))
+    {
         count(format!("floating IP with the description {:?}", floating.description));
     }
     counts.retain(|_, count| *count > 1);
@@ -147,7 +150,8 @@ pub fn doubled(state: &State) -> Vec<String> {
 pub fn left_of(state: &State, uid: &str, service: &str) -> Vec<String> {
     let tag = format!("{OF_SERVICE}{uid}");
     let balancers = state.load_balancer.load_balancers.iter().filter(|row| row.tags.contains(&tag));
-    let groups = state.network.security_groups.iter().filter(|row| row.name.starts_with(&format!("{GROUP}{uid}")));
+    let groups =
+        state.network.security_groups.iter().filter(|row| row.name.starts_with(&format!("{GROUP}{uid}")));
     let description = format!("{FLOATING}{service} from cluster kubernetes");
     let floating = state.network.floating_ips.iter().filter(|row| row.description == description);
     let balancers = balancers.map(|row| format!("load balancer {}", row.name));
@@ -199,6 +203,9 @@ mod tests {
         let foreign = Foreign::of(&state);
         assert!(foreign.disturbed(&state).is_empty());
         state.load_balancer.load_balancers.update("1", |row| row.tags.push("ours".to_owned()));
-        assert_eq!(foreign.disturbed(&state), ["S3: the load balancer theirs of somebody else was changed or deleted"]);
+        assert_eq!(
+            foreign.disturbed(&state),
+            ["S3: the load balancer theirs of somebody else was changed or deleted"]
+        );
     }
 }

@@ -110,7 +110,13 @@ impl Observer {
     pub fn new(cloud: SimService, places: Vec<Arc<Place>>, kills: Vec<KillAt>) -> Self {
         let foreign = Arc::new(cloud.with(|cloud| Foreign::of(cloud.state())));
         let seen = Seen { kills, ..Seen::default() };
-        Self { seen: Arc::new(Mutex::new(seen)), places: Arc::new(places), cloud, foreign, began: Instant::now() }
+        Self {
+            seen: Arc::new(Mutex::new(seen)),
+            places: Arc::new(places),
+            cloud,
+            foreign,
+            began: Instant::now(),
+        }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -226,7 +232,14 @@ impl Observer {
 
     /// A write to the API server is done.
     #[must_use]
-    pub fn kube_wrote(&self, place: usize, method: &Method, path: &str, status: u16, answer: &Value) -> Verdict {
+    pub fn kube_wrote(
+        &self,
+        place: usize,
+        method: &Method,
+        path: &str,
+        status: u16,
+        answer: &Value,
+    ) -> Verdict {
         if (200..300).contains(&status) && path.contains("/services/") {
             self.judge_finalizer(answer);
         }
@@ -235,7 +248,14 @@ impl Observer {
 
     /// A write to the cloud is done.
     #[must_use]
-    pub fn cloud_wrote(&self, place: usize, method: &Method, path: &str, status: u16, body: &Value) -> Verdict {
+    pub fn cloud_wrote(
+        &self,
+        place: usize,
+        method: &Method,
+        path: &str,
+        status: u16,
+        body: &Value,
+    ) -> Verdict {
         if (200..300).contains(&status) {
             if let Some(kind) = kind_of(method, path) {
                 *self.seen().made.entry(kind).or_default() += 1;
@@ -285,10 +305,13 @@ impl Observer {
         let had = self.seen().finalized.insert(uid.to_owned(), (name.to_owned(), has));
         if had.is_some_and(|(_, had)| had) && !has {
             let namespace = meta["namespace"].as_str().unwrap_or_default();
-            let left =
-                self.cloud.with(|cloud| invariants::left_of(cloud.state(), uid, &format!("{namespace}/{name}")));
+            let left = self
+                .cloud
+                .with(|cloud| invariants::left_of(cloud.state(), uid, &format!("{namespace}/{name}")));
             for left in left {
-                self.problem(format!("S4: the finalizer of Service {name} ({uid}) went, and there is still its {left}"));
+                self.problem(format!(
+                    "S4: the finalizer of Service {name} ({uid}) went, and there is still its {left}"
+                ));
             }
         }
     }
@@ -308,7 +331,9 @@ impl Observer {
             for uid in uids {
                 let has = self.seen().finalized.get(uid).is_some_and(|(_, has)| *has);
                 if !has {
-                    self.problem(format!("S4: a load balancer was made for the Service {uid} without a finalizer"));
+                    self.problem(format!(
+                        "S4: a load balancer was made for the Service {uid} without a finalizer"
+                    ));
                 }
             }
         }
@@ -339,8 +364,8 @@ fn kind_of(method: &Method, path: &str) -> Option<String> {
     };
     let kinds = ["loadbalancers", "floatingips", "security-groups"];
     let end = path.rsplit('/').take(2).collect::<Vec<_>>();
-    let kind = kinds.into_iter().find(|kind| {
-        if verb == "made" { end.first() == Some(kind) } else { end.get(1) == Some(kind) }
-    })?;
+    let kind = kinds
+        .into_iter()
+        .find(|kind| if verb == "made" { end.first() == Some(kind) } else { end.get(1) == Some(kind) })?;
     Some(format!("{kind} {verb}"))
 }

@@ -85,6 +85,8 @@ pub struct Plan {
     pub scenario: Scenario,
     /// How many processes of the manager there are.
     pub replicas: usize,
+    /// Whether they compete for a lease; a single one may do without.
+    pub is_elected: bool,
     /// How long the cloud takes for an operation on a load balancer.
     pub operation: Duration,
     /// What is waited for after each step.
@@ -101,7 +103,15 @@ impl Plan {
     pub fn quiet(scenario: Scenario) -> Self {
         let pauses = vec![Pause::Settled; scenario.steps.len()];
         let operation = Duration::ZERO;
-        Self { scenario, replicas: 1, operation, pauses, faults: Vec::new(), kills: Vec::new() }
+        Self {
+            scenario,
+            replicas: 1,
+            is_elected: false,
+            operation,
+            pauses,
+            faults: Vec::new(),
+            kills: Vec::new(),
+        }
     }
 
     /// A run in which the manager is killed once.
@@ -117,13 +127,15 @@ impl Plan {
         let turn = usize::try_from(seed % 8).unwrap_or(0);
         let scenario = ALL[turn];
         let replicas = if random.random_bool(0.3) { 2 } else { 1 };
+        let is_elected = replicas > 1 || random.random_bool(0.15);
         let operation = if random.random_bool(0.3) { random.random_range(50..400) } else { 0 };
         let haste = random.random_range(0..4);
         let pauses = scenario.steps.iter().map(|_| pause(&mut random, haste)).collect();
         let count = random.random_range(1..=3);
         let faults = (0..count).map(|_| timed(&mut random, scenario.steps.len(), replicas)).collect();
         let kills = if random.random_bool(0.5) { vec![kill(&mut random)] } else { Vec::new() };
-        Self { scenario, replicas, operation: Duration::from_millis(operation), pauses, faults, kills }
+        let operation = Duration::from_millis(operation);
+        Self { scenario, replicas, is_elected, operation, pauses, faults, kills }
     }
 }
 
@@ -150,7 +162,7 @@ fn timed(random: &mut StdRng, steps: usize, replicas: usize) -> Timed {
         7 => Fault::Cut(place, kind),
         8 => Fault::TooOld(place, kind),
         9 => Fault::BrownOut(place, millis(random, 100..900)),
-        10 if replicas > 1 => Fault::Freeze(place, millis(random, 1500..3000)),
+        10 if replicas > 1 => Fault::Freeze(place, millis(random, 3500..4500)),
         10 => Fault::CloudBrownOut(millis(random, 100..700)),
         _ => Fault::LostReplies(random.random_range(1..=2)),
     };
@@ -166,7 +178,8 @@ fn kill(random: &mut StdRng) -> KillAt {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scenario, replicas, operation, .. } = self;
-        write!(f, "{}, {replicas} manager(s)", scenario.name)?;
+        let elected = if self.is_elected { "with" } else { "without" };
+        write!(f, "{}, {replicas} manager(s) {elected} a lease", scenario.name)?;
         if !operation.is_zero() {
             write!(f, ", load balancers take {operation:?}")?;
         }
@@ -196,9 +209,8 @@ mod tests {
     #[test]
     fn every_fault_is_met_in_a_hundred_seeds() {
         let all = (0..100).flat_map(|seed| Plan::of_seed(seed).faults);
-        let kinds: std::collections::BTreeSet<String> = all
-            .map(|timed| format!("{:?}", timed.fault).split('(').next().unwrap().to_owned())
-            .collect();
+        let kinds: std::collections::BTreeSet<String> =
+            all.map(|timed| format!("{:?}", timed.fault).split('(').next().unwrap().to_owned()).collect();
         assert_eq!(kinds.len(), 10, "{kinds:?}");
     }
 }

@@ -15,9 +15,9 @@ use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
+use k8s_openapi::api::core::v1::Node;
 use kube::client::Body;
 use kube::{Client, api::Api};
-use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -55,7 +55,12 @@ impl Proxy {
     ///
     /// # Errors
     /// When no port is free.
-    pub async fn start(place: usize, server: Client, admin: Client, observer: Observer) -> anyhow::Result<Self> {
+    pub async fn start(
+        place: usize,
+        server: Client,
+        admin: Client,
+        observer: Observer,
+    ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);
         let disturbance = Arc::new(Disturbance::default());
@@ -72,7 +77,10 @@ async fn serve(listener: TcpListener, between: Between, stop: CancellationToken)
         let answer = service_fn(move |request| between.clone().answer(request));
         let connection = async move {
             // A connection that breaks is the client's concern, or was wanted.
-            auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), answer).await.ok();
+            auto::Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(stream), answer)
+                .await
+                .ok();
         };
         tokio::spawn(stop.clone().run_until_cancelled_owned(connection));
     }
@@ -123,7 +131,8 @@ impl Between {
         let sort = sort_of(&parts.method, &parts.uri);
         match sort {
             Sort::Watch(kind) if self.disturbance.is_too_old(kind) => {
-                self.observer.tell(format!("manager {}: the watch of {kind} is refused as too old", self.place));
+                self.observer
+                    .tell(format!("manager {}: the watch of {kind} is refused as too old", self.place));
                 Ok(refusal(StatusCode::GONE, "Expired", "too old resource version"))
             }
             Sort::Watch(kind) => {
@@ -154,7 +163,8 @@ impl Between {
         }
         if let Some(version) = self.disturbance.past(kind) {
             self.observer.tell(format!("manager {}: the list of {kind} is of version {version}", self.place));
-            let asked = query.split('&').filter(|pair| !pair.starts_with("resourceVersion") && !pair.is_empty());
+            let asked =
+                query.split('&').filter(|pair| !pair.starts_with("resourceVersion") && !pair.is_empty());
             let asked: Vec<&str> = asked.collect();
             let path = parts.uri.path();
             let past = format!("resourceVersion={version}&resourceVersionMatch=Exact");
@@ -239,7 +249,9 @@ fn refusal(code: StatusCode, reason: &str, message: &str) -> Reply {
     });
     let mut response = Response::new(full(Bytes::from(status.to_string())));
     *response.status_mut() = code;
-    response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
     response
 }
 

@@ -29,13 +29,10 @@ const CALM: Duration = Duration::from_millis(400);
 const CARE: Duration = Duration::from_millis(10);
 
 /// As users run it, but for times that fit a test.
-const FLAGS: [&str; 15] = [
+const FLAGS: [&str; 12] = [
     "ccm",
     "--cloud-provider=openstack",
     "--secure-port=0",
-    "--leader-elect-lease-duration=1s",
-    "--leader-elect-renew-deadline=800ms",
-    "--leader-elect-retry-period=150ms",
     "--controller-start-interval=0s",
     "--kube-api-qps=200",
     "--kube-api-burst=400",
@@ -45,6 +42,15 @@ const FLAGS: [&str; 15] = [
     "--new-node-grace-period=1s",
     "--second-look-delay=200ms",
     "--v=2",
+];
+
+/// One that is started only when the one before it is gone needs no lease, and waits for none.
+const ALONE: [&str; 1] = ["--leader-elect=false"];
+/// Short, and longer than a busy machine takes to renew it.
+const ELECTED: [&str; 3] = [
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=300ms",
 ];
 
 /// Managers that run, each behind a proxy of its own, and are started again when they end.
@@ -75,8 +81,10 @@ impl Managers {
         let stop = CancellationToken::new();
         let (mut proxies, mut logs) = (Vec::new(), Vec::new());
         for (number, place) in places.iter().enumerate() {
-            let proxy = Proxy::start(number, stage.nobody.clone(), stage.admin.clone(), observer.clone()).await?;
-            let mut arguments: Vec<String> = FLAGS.iter().chain(flags).map(|flag| (*flag).to_owned()).collect();
+            let proxy =
+                Proxy::start(number, stage.nobody.clone(), stage.admin.clone(), observer.clone()).await?;
+            let mut arguments: Vec<String> =
+                FLAGS.iter().chain(flags).map(|flag| (*flag).to_owned()).collect();
             arguments.push(format!("--cloud-config={}", conf.display()));
             arguments.push(format!("--kubeconfig={}", stage.kubeconfig(&proxy.url)?.display()));
             arguments.push(format!("--user-agent={}", agent(number)));
@@ -174,7 +182,8 @@ async fn scene<'s>(stage: &'s Stage, plan: &Plan) -> anyhow::Result<Scene<'s>> {
     let places: Vec<Arc<Place>> = (0..plan.replicas).map(|_| Arc::default()).collect();
     let observer = Observer::new(cloud.service.clone(), places.clone(), plan.kills.clone());
     cloud.show_to(observer.clone());
-    let managers = Managers::start(stage, &cloud, &observer, places, &[]).await?;
+    let flags: &[&str] = if plan.is_elected { &ELECTED } else { &ALONE };
+    let managers = Managers::start(stage, &cloud, &observer, places, flags).await?;
     let site = Site::new(stage, cloud, observer).await?;
     for node in plan.scenario.nodes {
         site.perform(&crate::scenario::Step::Join(node)).await?;
@@ -265,7 +274,11 @@ async fn perform(site: &Site<'_>, managers: &Managers, plan: &Plan, wanted: &Bas
 
 async fn settle(site: &Site<'_>, wanted: &Snapshot) -> anyhow::Result<()> {
     let different = site.equals(wanted, CALM).await?;
-    anyhow::ensure!(different.is_empty(), "it does not become as without a fault:\n  {}", different.join("\n  "));
+    anyhow::ensure!(
+        different.is_empty(),
+        "it does not become as without a fault:\n  {}",
+        different.join("\n  ")
+    );
     Ok(())
 }
 

@@ -89,14 +89,7 @@ pub const LIFE: Scenario = Scenario {
 
 /// The same in parts, which are killed at one write in each run: at every write from the step with this number on.
 pub const PARTS: [(Scenario, usize); 4] = [
-    (
-        Scenario {
-            name: "birth",
-            nodes: &[],
-            steps: &[Step::Join("node-1"), Step::Create("web", &[80])],
-        },
-        0,
-    ),
+    (Scenario { name: "birth", nodes: &[], steps: &[Step::Join("node-1"), Step::Create("web", &[80])] }, 0),
     (
         Scenario {
             name: "second node",
@@ -159,11 +152,7 @@ pub const ALL: [Scenario; 8] = [
     Scenario {
         name: "replace",
         nodes: TWO,
-        steps: &[
-            Step::Create("web", &[80]),
-            Step::Replace("web", &[8080]),
-            Step::Replace("web", &[80, 443]),
-        ],
+        steps: &[Step::Create("web", &[80]), Step::Replace("web", &[8080]), Step::Replace("web", &[80, 443])],
     },
     Scenario {
         name: "type",

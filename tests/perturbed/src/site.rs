@@ -142,7 +142,8 @@ impl<'s> Site<'s> {
             "metadata": {"name": name, "annotations": annotations},
             "spec": {"type": "LoadBalancer", "selector": {"app": name}, "ports": rows(ports)},
         });
-        let made = self.stage.services().create(&PostParams::default(), &serde_json::from_value(service)?).await?;
+        let made =
+            self.stage.services().create(&PostParams::default(), &serde_json::from_value(service)?).await?;
         self.name(&made.uid().context("a Service without a UID")?, &format!("Service {name}"), true);
         Ok(())
     }
@@ -239,7 +240,10 @@ fn rows(ports: &[u16]) -> Vec<Value> {
 ///
 /// # Errors
 /// When none comes, or `look` fails.
-pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>) -> anyhow::Result<T> {
+pub async fn until<T>(
+    what: &str,
+    mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<T> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look().await? {

@@ -151,7 +151,8 @@ fn service_value(service: &Service) -> Value {
         whole["metadata"]["annotations"][FINGERPRINT] = json!("given"); // of identifiers
     }
     let (meta, spec, status) = (&whole["metadata"], &whole["spec"], &whole["status"]);
-    let ports: Vec<Value> = spec["ports"].as_array().into_iter().flatten().map(|port| port["port"].clone()).collect();
+    let ports: Vec<Value> =
+        spec["ports"].as_array().into_iter().flatten().map(|port| port["port"].clone()).collect();
     let conditions: Vec<Value> = status["conditions"]
         .as_array()
         .into_iter()
@@ -168,8 +169,12 @@ fn service_value(service: &Service) -> Value {
 fn node_value(node: &Node) -> Value {
     let whole = json!(node);
     let (meta, spec, status) = (&whole["metadata"], &whole["spec"], &whole["status"]);
-    let taints: Vec<Value> =
-        spec["taints"].as_array().into_iter().flatten().map(|taint| json!([taint["key"], taint["effect"]])).collect();
+    let taints: Vec<Value> = spec["taints"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|taint| json!([taint["key"], taint["effect"]]))
+        .collect();
     json!({
         "labels": meta["labels"], "annotations": meta["annotations"], "providerID": spec["providerID"], "taints": taints,
         "addresses": status["addresses"],
@@ -205,12 +210,18 @@ fn pool_value(state: &State, pool: &Pool, ports: &BTreeMap<i64, String>) -> Valu
     let members = octavia.members.iter().filter(|member| member.pool_id == pool.id);
     let mut members: Vec<Value> = members
         .map(|member| {
-            json!([member.name, member.address, port_value(ports, i64::from(member.protocol_port)), member.weight])
+            json!([
+                member.name,
+                member.address,
+                port_value(ports, i64::from(member.protocol_port)),
+                member.weight
+            ])
         })
         .collect();
     members.sort_by_key(Value::to_string);
     let monitors = octavia.monitors.iter().filter(|monitor| monitor.pool_id == pool.id);
-    let monitors: Vec<Value> = monitors.map(|one| json!([one.name, one.kind, one.delay, one.timeout])).collect();
+    let monitors: Vec<Value> =
+        monitors.map(|one| json!([one.name, one.kind, one.delay, one.timeout])).collect();
     json!({"name": pool.name, "protocol": pool.protocol, "method": pool.lb_algorithm, "members": members, "monitors": monitors})
 }
 
@@ -240,7 +251,8 @@ pub fn unsettled(whole: &Whole<'_>) -> Vec<String> {
     let mut members = BTreeSet::new();
     for node in whole.nodes {
         let spec = node.spec.clone().unwrap_or_default();
-        let id = spec.provider_id.as_deref().and_then(|id| id.rsplit('/').next()).unwrap_or_default().to_owned();
+        let id =
+            spec.provider_id.as_deref().and_then(|id| id.rsplit('/').next()).unwrap_or_default().to_owned();
         if spec.taints.iter().flatten().any(|taint| taint.key == UNINITIALISED) {
             found.push(format!("Node {} is not initialised", node.name_any()));
         } else if !whole.state.compute.servers.contains(&id) {
@@ -248,7 +260,9 @@ pub fn unsettled(whole: &Whole<'_>) -> Vec<String> {
         }
         members.insert(node.name_any());
     }
-    for row in whole.state.load_balancer.load_balancers.iter().filter(|row| !whole.foreign.has_balancer(&row.id)) {
+    for row in
+        whole.state.load_balancer.load_balancers.iter().filter(|row| !whole.foreign.has_balancer(&row.id))
+    {
         let open = unsettled_balancer(whole, row, &members);
         found.extend(open.map(|why| format!("load balancer {} {why}", row.name)));
     }
@@ -284,7 +298,10 @@ fn unsettled_balancer(whole: &Whole<'_>, row: &LoadBalancer, members: &BTreeSet<
     let there: BTreeSet<i32> = listeners.map(|listener| i32::from(listener.protocol_port)).collect();
     let pools: Vec<&Pool> = octavia.pools.iter().filter(|pool| pool.loadbalancer_id == row.id).collect();
     if there != wanted || pools.len() != wanted.len() {
-        return Some(format!("has the listeners {there:?}, {wanted:?} are wanted, and {} pools", pools.len()));
+        return Some(format!(
+            "has the listeners {there:?}, {wanted:?} are wanted, and {} pools",
+            pools.len()
+        ));
     }
     pools.into_iter().find_map(|pool| {
         let rows = octavia.members.iter().filter(|member| member.pool_id == pool.id);

@@ -39,7 +39,7 @@ const NAMES: [&str; 12] =
     ["a-0", "a-1", "a-2", "a-3", "b-0", "b-1", "b-2", "b-3", "c-0", "c-1", "c-2", "c-3"];
 const PORTS: [&[u16]; 4] = [&[80], &[80, 443], &[443], &[80, 8080, 9090]];
 
-/// What differs from a perturbed run: a lease that outlives a busy second, and nodes that may go as often as people want.
+/// What differs from a perturbed run: nodes that may go as often as people want.
 const FLAGS: [&str; 7] = [
     "--leader-elect-lease-duration=3s",
     "--leader-elect-renew-deadline=2s",
@@ -106,7 +106,8 @@ impl fmt::Display for Report {
         writeln!(f, "{:>8} writes to the API server, {} to the cloud", self.writes.0, self.writes.1)?;
         writeln!(f, "{:>8} s until all was at rest", format!("{:.1}", self.convergence.as_secs_f64()))?;
         write!(f, "{}", self.memory)?;
-        for line in self.leaks.iter().map(|leak| format!("LEAK {leak}")).chain(self.problems.iter().cloned()) {
+        for line in self.leaks.iter().map(|leak| format!("LEAK {leak}")).chain(self.problems.iter().cloned())
+        {
             write!(f, "\n{line}")?;
         }
         Ok(())
@@ -200,7 +201,9 @@ impl Soak<'_> {
         let (report, minutes) = (&self.report, self.began.elapsed().as_secs() / 60);
         let (kills, problems) = (self.site.observer.killed(), self.site.observer.problems().len());
         let (deeds, flips, brown_outs) = (report.deeds, report.flips, report.brown_outs);
-        format!("minute {minutes}: {deeds} deeds, {kills} kills, {flips} flips, {brown_outs} brown-outs, {problems} problems")
+        format!(
+            "minute {minutes}: {deeds} deeds, {kills} kills, {flips} flips, {brown_outs} brown-outs, {problems} problems"
+        )
     }
 
     /// Something that a person does with a Service.

@@ -20,14 +20,14 @@ type Life = Vec<(f64, f64)>;
 
 /// What was seen.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub(super) struct Memory {
     lives: BTreeMap<u32, (Duration, Life)>,
     next: Duration,
 }
 
 impl Memory {
     /// Looks, if it is time.
-    pub fn sample(&mut self, places: &[Arc<Place>], now: Duration) {
+    pub(super) fn sample(&mut self, places: &[Arc<Place>], now: Duration) {
         if now < self.next {
             return;
         }
@@ -47,12 +47,13 @@ impl Memory {
 
     /// What it says.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let mut words = String::new();
         let lives: Vec<&Life> = self.lives.values().map(|(_, life)| life).collect();
         let most = lives.iter().flat_map(|life| life.iter().map(|(_, bytes)| *bytes)).fold(0.0, f64::max);
         // Writing to a String does not fail.
-        write!(words, "{:>8} lives of processes, at most {:.1} MiB resident", lives.len(), most / KIB / KIB).ok();
+        write!(words, "{:>8} lives of processes, at most {:.1} MiB resident", lives.len(), most / KIB / KIB)
+            .ok();
         for life in lives {
             let warm: Life = life.iter().copied().filter(|(at, _)| *at >= WARM_UP.as_secs_f64()).collect();
             let (Some(first), Some(last)) = (warm.first(), warm.last()) else { continue };
@@ -84,8 +85,10 @@ fn size(life: &Life) -> f64 {
 /// Bytes for each second, by least squares.
 fn slope(life: &Life) -> Option<f64> {
     let count = size(life);
-    let (at, bytes) =
-        (life.iter().map(|(at, _)| at).sum::<f64>() / count, life.iter().map(|(_, b)| b).sum::<f64>() / count);
+    let (at, bytes) = (
+        life.iter().map(|(at, _)| at).sum::<f64>() / count,
+        life.iter().map(|(_, b)| b).sum::<f64>() / count,
+    );
     let spread: f64 = life.iter().map(|(t, _)| (t - at).powi(2)).sum();
     let together: f64 = life.iter().map(|(t, b)| (t - at) * (b - bytes)).sum();
     (spread > 0.0).then(|| together / spread)
@@ -97,7 +100,8 @@ mod tests {
 
     #[test]
     fn the_slope_of_a_line_is_found() {
-        let life: Life = (0..200).map(|second| (f64::from(second), 1_000.0 + 3.0 * f64::from(second))).collect();
+        let life: Life =
+            (0..200).map(|second| (f64::from(second), 1_000.0 + 3.0 * f64::from(second))).collect();
         assert!((slope(&life).unwrap() - 3.0).abs() < 1e-9);
         assert_eq!(slope(&vec![(1.0, 5.0)]), None);
     }

@@ -19,7 +19,9 @@ const JOBS: u64 = 4;
 /// Every write to the API server, right after it; every write to the cloud, right before its reply and right after it. Those of the
 /// steps before `from` are another part's.
 fn kills(wanted: &Baseline, from: usize) -> Vec<KillAt> {
-    let count = |place: usize, side| wanted.writes.get(place).and_then(|writes| writes.get(&side)).copied().unwrap_or(0);
+    let count = |place: usize, side| {
+        wanted.writes.get(place).and_then(|writes| writes.get(&side)).copied().unwrap_or(0)
+    };
     let last = wanted.writes.len() - 1;
     let all = |side, moment| {
         (count(from, side) + 1..=count(last, side)).map(move |write| KillAt { side, write, moment })
@@ -71,14 +73,21 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
     };
     try_join_all(stages.iter().map(prepare)).await?;
     let wanted = |index: usize| baselines[index].get().context("no run without a fault");
-    let mut list = vec![Task { name: "life: killed at every write".to_owned(), plan: all_at_once(), wanted: PARTS.len() }];
+    let mut list = vec![Task {
+        name: "life: killed at every write".to_owned(),
+        plan: all_at_once(),
+        wanted: PARTS.len(),
+    }];
     for (index, (scenario, from)) in PARTS.into_iter().enumerate() {
         println!("{}: {} writes without a fault", scenario.name, wanted(index)?.written.len());
         list.extend(tasks(index, scenario, from, wanted(index)?));
     }
     let total = list.len();
     // The longest one first.
-    let list = list.into_iter().enumerate().filter(|(index, _)| only.is_none_or(|only| usize::try_from(only) == Ok(*index)));
+    let list = list
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| only.is_none_or(|only| usize::try_from(only) == Ok(*index)));
     let queue = Mutex::new(list.rev().collect::<Vec<_>>());
     let work = async |stage: &Stage| -> anyhow::Result<(usize, Vec<String>)> {
         let (mut killed, mut failed) = (0, Vec::new());
@@ -90,7 +99,8 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
                 failed.push(format!("{index} {}: nobody was killed", task.name));
             }
             if !report.problems.is_empty() {
-                let replay = format!("BOWLINE_PERTURBED_KILL={index} BOWLINE_PERTURBED_JOBS=1: {}", task.name);
+                let replay =
+                    format!("BOWLINE_PERTURBED_KILL={index} BOWLINE_PERTURBED_JOBS=1: {}", task.name);
                 println!("{replay}\n{}", story(&report));
                 failed.push(format!("{replay}: {}", report.problems.join("; ")));
             }
@@ -100,7 +110,11 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
     let done = try_join_all(stages.iter().map(work)).await?;
     let killed: usize = done.iter().map(|(killed, _)| killed).sum();
     let failed: Vec<String> = done.into_iter().flat_map(|(_, failed)| failed).collect();
-    println!("{total} runs in {:.0} s: {killed} kills, {} failed", began.elapsed().as_secs_f64(), failed.len());
+    println!(
+        "{total} runs in {:.0} s: {killed} kills, {} failed",
+        began.elapsed().as_secs_f64(),
+        failed.len()
+    );
     ensure!(failed.is_empty(), "{} of {total} runs failed:\n{}", failed.len(), failed.join("\n"));
     Ok(())
 }

@@ -38,8 +38,10 @@ impl Sum {
 #[tokio::test(flavor = "multi_thread")]
 async fn perturbed_runs_end_as_those_that_nothing_disturbs() -> anyhow::Result<()> {
     let began = Instant::now();
-    let (runs, jobs) =
-        (number("BOWLINE_PERTURBED_RUNS")?.unwrap_or(RUNS), number("BOWLINE_PERTURBED_JOBS")?.unwrap_or(JOBS));
+    let (runs, jobs) = (
+        number("BOWLINE_PERTURBED_RUNS")?.unwrap_or(RUNS),
+        number("BOWLINE_PERTURBED_JOBS")?.unwrap_or(JOBS),
+    );
     let first = number("BOWLINE_SEED")?.unwrap_or(0);
     let baselines: Baselines = ALL.iter().map(|scenario| (scenario.name, OnceCell::new())).collect();
     let sums = try_join_all((0..jobs.min(runs)).map(|job| work(job, jobs, first, runs, &baselines))).await?;
