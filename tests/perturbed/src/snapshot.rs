@@ -66,8 +66,9 @@ impl Snapshot {
             things.push((format!("security group {}", row.name), group_value(whole.state, row, &ports)));
         }
         for port in neutron.ports.iter().filter(|port| port.device_owner.starts_with("compute:")) {
-            let mut groups = port.security_groups.clone();
-            groups.sort_by_key(|id| neutron.security_groups.get(id).map(|group| group.name.clone()));
+            let mut groups: Vec<String> =
+                port.security_groups.iter().map(|id| rename(id.clone(), &words)).collect();
+            groups.sort();
             things.push((format!("port of server {}", port.device_id), json!(groups)));
         }
         let mut named = BTreeMap::new();
@@ -193,7 +194,7 @@ fn balancer_value(state: &State, row: &LoadBalancer, ports: &BTreeMap<i64, Strin
             let pool = listener.default_pool_id.as_ref().and_then(|id| octavia.pools.get(id));
             let pool = pool.map(|pool| pool_value(state, pool, ports));
             json!({
-                "port": listener.protocol_port, "protocol": listener.protocol, "name": listener.name, "tags": listener.tags,
+                "port": listener.protocol_port, "protocol": listener.protocol, "name": nameless(&listener.name), "tags": listener.tags,
                 "allowed": listener.allowed_cidrs, "pool": pool,
             })
         })
@@ -221,8 +222,8 @@ fn pool_value(state: &State, pool: &Pool, ports: &BTreeMap<i64, String>) -> Valu
     members.sort_by_key(Value::to_string);
     let monitors = octavia.monitors.iter().filter(|monitor| monitor.pool_id == pool.id);
     let monitors: Vec<Value> =
-        monitors.map(|one| json!([one.name, one.kind, one.delay, one.timeout])).collect();
-    json!({"name": pool.name, "protocol": pool.protocol, "method": pool.lb_algorithm, "members": members, "monitors": monitors})
+        monitors.map(|one| json!([nameless(&one.name), one.kind, one.delay, one.timeout])).collect();
+    json!({"name": nameless(&pool.name), "protocol": pool.protocol, "method": pool.lb_algorithm, "members": members, "monitors": monitors})
 }
 
 fn group_value(state: &State, group: &SecurityGroup, ports: &BTreeMap<i64, String>) -> Value {
@@ -310,4 +311,13 @@ fn unsettled_balancer(whole: &Whole<'_>, row: &LoadBalancer, members: &BTreeSet<
         (there != *members || monitors != 1)
             .then(|| format!("has the members {there:?} and {monitors} monitors behind {}", pool.name))
     })
+}
+
+/// The name of a listener, pool or monitor without the place of its port, which is that of the time when it was made.
+fn nameless(name: &str) -> String {
+    let mut words = name.splitn(3, '_');
+    match (words.next(), words.next(), words.next()) {
+        (Some(kind), Some(place), Some(rest)) if place.parse::<u32>().is_ok() => format!("{kind}_{rest}"),
+        _ => name.to_owned(),
+    }
 }

@@ -44,7 +44,7 @@ const FLAGS: [&str; 7] = [
     "--leader-elect-lease-duration=3s",
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=500ms",
-    "--create-limit=100000",
+    "--create-limit=1000",
     "--node-deletion-limit-percent=100",
     "--node-deletion-breaker-percent=100",
     "--v=0",
@@ -147,7 +147,7 @@ pub async fn soak(stage: &Stage, wish: Wish) -> anyhow::Result<Report> {
     for server in SERVERS {
         soak.site.perform(&Step::Join(server)).await?;
     }
-    soak.site.rest(REST, PATIENCE).await?;
+    soak.site.rest(REST, PATIENCE).await.with_context(|| soak.managers.tails(20))?;
     soak.trouble().await?;
     soak.end().await?;
     Ok(soak.finish())
