@@ -212,7 +212,6 @@ impl Observer {
     }
 
     /// A request arrives, of any kind. Whether its sender lives.
-    #[must_use]
     pub fn arrives(&self, place: usize) -> Verdict {
         let doomed = self.seen().doomed.remove(&place);
         match doomed {
@@ -243,7 +242,7 @@ impl Observer {
         if (200..300).contains(&status) && path.contains("/services/") {
             self.judge_finalizer(answer);
         }
-        self.wrote(place, Side::Kube, format!("{method} {path} -> {status}"))
+        self.wrote(place, Side::Kube, &format!("{method} {path} -> {status}"))
     }
 
     /// A write to the cloud is done.
@@ -262,17 +261,17 @@ impl Observer {
             }
             self.judge_cloud(method, path, body);
         }
-        self.wrote(place, Side::Cloud, format!("{method} {path} -> {status}"))
+        self.wrote(place, Side::Cloud, &format!("{method} {path} -> {status}"))
     }
 
-    fn wrote(&self, place: usize, side: Side, what: String) -> Verdict {
+    fn wrote(&self, place: usize, side: Side, what: &str) -> Verdict {
         let due = {
             let mut seen = self.seen();
             let count = seen.counts.entry(side).or_default();
             *count += 1;
             let number = *count;
             (seen.last_write, seen.last_writer) = (Some(Instant::now()), Some(place));
-            seen.writes.push((side, what.clone()));
+            seen.writes.push((side, what.to_owned()));
             let due = seen.kills.iter().position(|kill| kill.side == side && kill.write == number);
             due.map(|index| seen.kills.remove(index))
         };
@@ -288,7 +287,7 @@ impl Observer {
                 tokio::spawn(async move {
                     tokio::time::sleep(DIGESTION).await;
                     // Unless a request came before.
-                    let _: Verdict = observer.arrives(place);
+                    observer.arrives(place);
                 });
                 Verdict::Send
             }

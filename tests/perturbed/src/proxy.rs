@@ -259,19 +259,19 @@ fn refusal(code: StatusCode, reason: &str, message: &str) -> Reply {
 mod tests {
     use super::*;
 
-    fn sort(method: Method, uri: &str) -> Sort {
-        sort_of(&method, &uri.parse().unwrap())
+    fn sort(method: &Method, uri: &str) -> Sort {
+        sort_of(method, &uri.parse().unwrap())
     }
 
     #[test]
     fn requests_are_told_apart() {
-        assert_eq!(sort(Method::GET, "/api/v1/nodes?limit=500"), Sort::List(Kind::Nodes));
+        assert_eq!(sort(&Method::GET, "/api/v1/nodes?limit=500"), Sort::List(Kind::Nodes));
         let watch = "/api/v1/services?&watch=true&timeoutSeconds=60&resourceVersion=1";
-        assert_eq!(sort(Method::GET, watch), Sort::Watch(Kind::Services));
-        assert_eq!(sort(Method::PATCH, "/api/v1/namespaces/default/services/web/status"), Sort::Write);
+        assert_eq!(sort(&Method::GET, watch), Sort::Watch(Kind::Services));
+        assert_eq!(sort(&Method::PATCH, "/api/v1/namespaces/default/services/web/status"), Sort::Write);
         let lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager";
-        assert_eq!(sort(Method::PUT, lease), Sort::Other);
-        assert_eq!(sort(Method::POST, "/api/v1/namespaces/default/events"), Sort::Other);
+        assert_eq!(sort(&Method::PUT, lease), Sort::Other);
+        assert_eq!(sort(&Method::POST, "/api/v1/namespaces/default/events"), Sort::Other);
     }
 
     #[test]

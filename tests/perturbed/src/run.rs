@@ -22,7 +22,7 @@ use crate::stage::Stage;
 
 /// Nothing is written for so long at the end of a run without a fault: longer than the pause between two looks at load balancers that
 /// are being changed.
-const REST: Duration = Duration::from_millis(2400);
+const REST: Duration = Duration::from_millis(2700);
 /// The same at the end of a run whose end is known.
 const CALM: Duration = Duration::from_millis(400);
 /// How often a process is looked after.

@@ -14,14 +14,12 @@ use tokio::time::{Instant, sleep};
 use crate::cloud::Cloud;
 use crate::observer::Observer;
 use crate::scenario::{SERVERS, Step};
-use crate::snapshot::{BALANCER, Snapshot, UNINITIALISED, Whole, unsettled};
+use crate::snapshot::{BALANCER, INTERNAL, Snapshot, UNINITIALISED, Whole, unsettled};
 use crate::stage::Stage;
 
 /// Longer than anything takes on a busy machine; who gets here has failed.
 pub const PATIENCE: Duration = Duration::from_secs(45);
 const LOOK: Duration = Duration::from_millis(25);
-
-const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 
 /// A cluster on a cloud, for one run.
 pub struct Site<'s> {

@@ -19,6 +19,8 @@ const CONDITION: &str = "bowline.dev/LoadBalancerReady";
 /// Where Bowline notes which load balancer a Service uses.
 pub const BALANCER: &str = "loadbalancer.openstack.org/load-balancer-id";
 const FINGERPRINT: &str = "loadbalancer.bowline.dev/fingerprint";
+/// What makes a Service internal.
+pub const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 /// The taint of a Node that waits for the manager.
 pub const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
@@ -304,6 +306,9 @@ fn unsettled_balancer(whole: &Whole<'_>, row: &LoadBalancer, members: &BTreeSet<
             pools.len()
         ));
     }
+    if let Some(why) = whole.services.iter().find_map(|service| unsettled_edge(whole, row, service)) {
+        return Some(why);
+    }
     pools.into_iter().find_map(|pool| {
         let rows = octavia.members.iter().filter(|member| member.pool_id == pool.id);
         let there: BTreeSet<String> = rows.map(|member| member.name.clone()).collect();
@@ -320,4 +325,37 @@ fn nameless(name: &str) -> String {
         (Some(kind), Some(place), Some(rest)) if place.parse::<u32>().is_ok() => format!("{kind}_{rest}"),
         _ => name.to_owned(),
     }
+}
+
+/// Its listeners let in whom their Service lets in, and a floating IP leads to it unless it is internal.
+fn unsettled_edge(whole: &Whole<'_>, row: &LoadBalancer, service: &Service) -> Option<String> {
+    if service.annotations().get(BALANCER) != Some(&row.id) {
+        return None;
+    }
+    let spec = service.spec.as_ref()?;
+    let everybody = || vec!["0.0.0.0/0".to_owned()];
+    let mut wanted = spec
+        .load_balancer_source_ranges
+        .clone()
+        .filter(|ranges| !ranges.is_empty())
+        .unwrap_or_else(everybody);
+    wanted.sort();
+    let listeners =
+        whole.state.load_balancer.listeners.iter().filter(|listener| listener.loadbalancer_id == row.id);
+    for listener in listeners {
+        let is_its = spec.ports.iter().flatten().any(|port| port.port == i32::from(listener.protocol_port));
+        let mut allowed = listener.allowed_cidrs.clone().unwrap_or_default();
+        allowed.sort();
+        if is_its && allowed != wanted {
+            return Some(format!("lets in {allowed:?} at {}, {wanted:?} are wanted", listener.protocol_port));
+        }
+    }
+    let is_internal = service.annotations().get(INTERNAL).is_some_and(|value| value == "true");
+    let leads = whole
+        .state
+        .network
+        .floating_ips
+        .iter()
+        .any(|floating| floating.port_id.as_ref() == Some(&row.vip_port_id));
+    (leads == is_internal).then(|| format!("has a floating IP: {leads}, and is internal: {is_internal}"))
 }
