@@ -25,14 +25,32 @@ struct Sum {
     kills: usize,
     writes: usize,
     stale_reads: usize,
+    /// How often what was seen to go wrong.
+    happened: BTreeMap<&'static str, usize>,
     failed: Vec<String>,
 }
+
+/// What the story of a run tells, and what that was.
+const HAPPENED: [(&str, &str); 8] = [
+    ("is of version", "lists from the past"),
+    ("breaks", "watches broken"),
+    ("refused as too old", "watches refused as too old"),
+    ("s late", "watches late"),
+    ("its reply is lost", "replies of the cloud lost"),
+    ("the cloud refuses", "brown-outs of the cloud"),
+    ("the API server refuses", "brown-outs of the API server"),
+    ("stands still", "managers that stood still"),
+];
 
 impl Sum {
     fn add(&mut self, report: &Report) {
         self.kills += report.kills;
         self.writes += report.writes;
         self.stale_reads += report.stale_reads;
+        for (part, what) in HAPPENED {
+            let count = report.story.iter().filter(|line| line.contains(part)).count();
+            *self.happened.entry(what).or_default() += count;
+        }
     }
 }
 
@@ -51,7 +69,11 @@ async fn perturbed_runs_end_as_those_that_nothing_disturbs() -> anyhow::Result<(
         (sum.kills, sum.writes) = (sum.kills + one.kills, sum.writes + one.writes);
         sum.stale_reads += one.stale_reads;
         sum.failed.extend(one.failed);
+        for (what, count) in one.happened {
+            *sum.happened.entry(what).or_default() += count;
+        }
     }
+    println!("{:?}", sum.happened);
     println!(
         "{runs} perturbed runs in {:.0} s: {} kills, {} writes, {} reads that may be answered from the past, {} failed",
         began.elapsed().as_secs_f64(),
