@@ -86,7 +86,8 @@ impl Cloud {
         self.front.observer.set(observer).ok();
     }
 
-    /// For so long, every request is answered by a proxy in front of the cloud: 503, and nothing is done.
+    /// For so long, every request is answered by a proxy in front of the cloud: 503 (429 to who wants a load balancer), and nothing is
+    /// done.
     pub fn brown_out(&self, duration: Duration) {
         *lock(&self.front.down_until) = Some(Instant::now() + duration);
     }
@@ -301,10 +302,11 @@ impl Front {
         {
             return Err(ReplyLost);
         }
-        if self.is_down() {
-            return Ok(unavailable());
-        }
         let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+        if self.is_down() {
+            let makes = method == Method::POST && path.ends_with("/loadbalancers");
+            return Ok(if makes { too_many() } else { unavailable() });
+        }
         let asked = Request::from_parts(parts, Full::new(body.clone()));
         let answer = self.service.clone().oneshot(asked).await.map_err(|_| ReplyLost)?;
         let writes = !matches!(method, Method::GET | Method::HEAD) && !path.starts_with(IDENTITY);
@@ -323,6 +325,15 @@ impl Front {
         let body = body.collect().await.unwrap_or_else(|never: Infallible| match never {}).to_bytes();
         Ok(Response::from_parts(parts, Full::new(body)))
     }
+}
+
+/// Nothing was done, for certain. Of a 503 that is not so, and who asked for a load balancer rightly waits three minutes for it to come:
+/// longer than a run.
+fn too_many() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from("{\"error\": \"too many requests\"}"));
+    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    response.headers_mut().insert(http::header::RETRY_AFTER, http::HeaderValue::from_static("1"));
+    response
 }
 
 fn unavailable() -> Response<Full<Bytes>> {

@@ -57,7 +57,10 @@ impl Snapshot {
         }
         let (octavia, neutron) = (&whole.state.load_balancer, &whole.state.network);
         for row in octavia.load_balancers.iter().filter(|row| !whole.foreign.has_balancer(&row.id)) {
-            things.push((format!("load balancer {}", row.name), balancer_value(whole.state, row, &ports)));
+            things.push((
+                format!("load balancer {}", row.name),
+                balancer_value(whole.state, row, &ports, &words),
+            ));
         }
         for row in neutron.floating_ips.iter().filter(|row| !whole.foreign.has_floating(&row.id)) {
             let of = octavia.load_balancers.iter().find(|lb| Some(&lb.vip_port_id) == row.port_id.as_ref());
@@ -65,12 +68,13 @@ impl Snapshot {
             things.push((format!("floating IP {:?}", row.description), value));
         }
         for row in neutron.security_groups.iter().filter(|row| !whole.foreign.has_group(&row.id)) {
-            things.push((format!("security group {}", row.name), group_value(whole.state, row, &ports)));
+            things.push((
+                format!("security group {}", row.name),
+                group_value(whole.state, row, &ports, &words),
+            ));
         }
         for port in neutron.ports.iter().filter(|port| port.device_owner.starts_with("compute:")) {
-            let mut groups: Vec<String> =
-                port.security_groups.iter().map(|id| rename(id.clone(), &words)).collect();
-            groups.sort();
+            let groups = in_order(&port.security_groups, &words);
             things.push((format!("port of server {}", port.device_id), json!(groups)));
         }
         let mut named = BTreeMap::new();
@@ -96,6 +100,16 @@ impl Snapshot {
         };
         different.map(line).collect()
     }
+}
+
+/// Identifiers with what stands in their place.
+type Words = [(String, String)];
+
+/// Texts in the order of what they are called here, which does not differ between two runs.
+fn in_order(texts: &[String], words: &Words) -> Vec<String> {
+    let mut named: Vec<String> = texts.iter().map(|text| rename(text.clone(), words)).collect();
+    named.sort();
+    named
 }
 
 /// What stands in place of identifiers, longest first, so that none is part of one that comes later.
@@ -126,7 +140,7 @@ fn words(whole: &Whole<'_>) -> Vec<(String, String)> {
 }
 
 /// Twice: a name may itself have identifiers in it.
-fn rename(text: String, words: &[(String, String)]) -> String {
+fn rename(text: String, words: &Words) -> String {
     let once = |text: String| words.iter().fold(text, |text, (id, name)| text.replace(id, name));
     once(once(text))
 }
@@ -184,10 +198,9 @@ fn node_value(node: &Node) -> Value {
     })
 }
 
-fn balancer_value(state: &State, row: &LoadBalancer, ports: &BTreeMap<i64, String>) -> Value {
+fn balancer_value(state: &State, row: &LoadBalancer, ports: &BTreeMap<i64, String>, words: &Words) -> Value {
     let octavia = &state.load_balancer;
-    let mut tags = row.tags.clone();
-    tags.sort();
+    let tags = in_order(&row.tags, words);
     let mut listeners: Vec<Value> = octavia
         .listeners
         .iter()
@@ -228,7 +241,7 @@ fn pool_value(state: &State, pool: &Pool, ports: &BTreeMap<i64, String>) -> Valu
     json!({"name": nameless(&pool.name), "protocol": pool.protocol, "method": pool.lb_algorithm, "members": members, "monitors": monitors})
 }
 
-fn group_value(state: &State, group: &SecurityGroup, ports: &BTreeMap<i64, String>) -> Value {
+fn group_value(state: &State, group: &SecurityGroup, ports: &BTreeMap<i64, String>, words: &Words) -> Value {
     let rules = state.network.rules.iter().filter(|rule| rule.security_group_id == group.id);
     let mut rules: Vec<Value> = rules
         .map(|rule| {
@@ -237,8 +250,7 @@ fn group_value(state: &State, group: &SecurityGroup, ports: &BTreeMap<i64, Strin
         })
         .collect();
     rules.sort_by_key(Value::to_string);
-    let mut tags = group.tags.clone();
-    tags.sort();
+    let tags = in_order(&group.tags, words);
     json!({"description": group.description, "tags": tags, "rules": rules})
 }
 
