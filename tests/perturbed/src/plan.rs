@@ -162,7 +162,7 @@ fn timed(random: &mut StdRng, steps: usize, replicas: usize) -> Timed {
         7 => Fault::Cut(place, kind),
         8 => Fault::TooOld(place, kind),
         9 => Fault::BrownOut(place, millis(random, 100..900)),
-        10 if replicas > 1 => Fault::Freeze(place, millis(random, 3500..4500)),
+        10 if replicas > 1 => Fault::Freeze(place, millis(random, 5500..6500)),
         10 => Fault::CloudBrownOut(millis(random, 100..700)),
         _ => Fault::LostReplies(random.random_range(1..=2)),
     };

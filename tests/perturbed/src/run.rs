@@ -48,8 +48,8 @@ const FLAGS: [&str; 12] = [
 const ALONE: [&str; 1] = ["--leader-elect=false"];
 /// Short, and longer than a busy machine takes to renew it.
 const ELECTED: [&str; 3] = [
-    "--leader-elect-lease-duration=3s",
-    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-lease-duration=5s",
+    "--leader-elect-renew-deadline=4s",
     "--leader-elect-retry-period=300ms",
 ];
 

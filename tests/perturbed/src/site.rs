@@ -18,7 +18,7 @@ use crate::snapshot::{BALANCER, INTERNAL, Snapshot, UNINITIALISED, Whole, unsett
 use crate::stage::Stage;
 
 /// Longer than anything takes on a busy machine; who gets here has failed.
-pub const PATIENCE: Duration = Duration::from_secs(45);
+pub const PATIENCE: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(25);
 
 /// A cluster on a cloud, for one run.
