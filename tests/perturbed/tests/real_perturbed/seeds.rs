@@ -22,6 +22,7 @@ type Baselines = BTreeMap<&'static str, OnceCell<Baseline>>;
 
 #[derive(Default)]
 struct Sum {
+    runs: u64,
     kills: usize,
     writes: usize,
     stale_reads: usize,
@@ -44,6 +45,7 @@ const HAPPENED: [(&str, &str); 8] = [
 
 impl Sum {
     fn add(&mut self, report: &Report) {
+        self.runs += 1;
         self.kills += report.kills;
         self.writes += report.writes;
         self.stale_reads += report.stale_reads;
@@ -61,13 +63,15 @@ async fn perturbed_runs_end_as_those_that_nothing_disturbs() -> anyhow::Result<(
         number("BOWLINE_PERTURBED_RUNS")?.unwrap_or(RUNS),
         number("BOWLINE_PERTURBED_JOBS")?.unwrap_or(JOBS),
     );
+    let jobs = jobs.clamp(1, runs.max(1));
     let first = number("BOWLINE_SEED")?.unwrap_or(0);
     let baselines: Baselines = ALL.iter().map(|scenario| (scenario.name, OnceCell::new())).collect();
-    let sums = try_join_all((0..jobs.min(runs)).map(|job| work(job, jobs, first, runs, &baselines))).await?;
+    let sums = try_join_all((0..jobs).map(|job| work(job, jobs, first, runs, &baselines))).await?;
     let mut sum = Sum::default();
     for one in sums {
         (sum.kills, sum.writes) = (sum.kills + one.kills, sum.writes + one.writes);
         sum.stale_reads += one.stale_reads;
+        sum.runs += one.runs;
         sum.failed.extend(one.failed);
         for (what, count) in one.happened {
             *sum.happened.entry(what).or_default() += count;
@@ -82,6 +86,7 @@ async fn perturbed_runs_end_as_those_that_nothing_disturbs() -> anyhow::Result<(
         sum.stale_reads,
         sum.failed.len()
     );
+    ensure!(sum.runs == runs, "{} of {runs} runs were made", sum.runs);
     ensure!(sum.stale_reads == 0, "lists that an API server may answer from the past");
     ensure!(sum.failed.is_empty(), "{} runs failed:\n{}", sum.failed.len(), sum.failed.join("\n"));
     Ok(())
