@@ -12,6 +12,7 @@ mod lint;
 mod openstack_client;
 mod run;
 mod sample;
+mod soak;
 mod steps;
 mod test;
 mod upstream_cases;
@@ -74,6 +75,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run two managers for minutes with kills and brown-outs, and say what leaked: `cargo xtask soak --minutes N`
+    #[command(disable_help_flag = true)]
+    Soak {
+        /// What the soak is told
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// A real OpenStack on loopback to test against: up, down, status, env … (`cargo xtask cloud help`)
     #[command(disable_help_flag = true)]
     Cloud {
@@ -111,6 +119,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::OpenstackClient => openstack_client::ensure(),
         Task::Dst { arguments } => dst::dst(arguments),
         Task::E2e { arguments } => e2e::e2e(arguments),
+        Task::Soak { arguments } => soak::soak(arguments),
         Task::Cloud { arguments } => cloud::cloud(arguments),
         Task::Sample { once } => sample::sample(*once),
     }

@@ -11,7 +11,7 @@ use crate::{deny, e2e, generated, kubernetes, lint, openstack_client, sample};
 const REAL_TIER: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
     bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
-    migration-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
+    migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
     sim-openstack/real-openstack-cli";
 
 /// Everything, with all set-up.

@@ -104,7 +104,7 @@ impl Servers {
 }
 
 /// The id that the Node's machine tells: Nova gives it to its firmware.
-fn told_id(node: &NodeView) -> Option<ServerId> {
+pub(super) fn told_id(node: &NodeView) -> Option<ServerId> {
     node.system_uuid.as_deref().and_then(|uuid| ServerId::new(uuid.to_ascii_lowercase()).ok())
 }
 

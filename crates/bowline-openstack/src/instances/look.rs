@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Evidence, Instance, NodeView};
+use bowline_cloud::{Doubt, Evidence, Instance, NodeView};
 use openstack_client::compute::Server;
 use tokio::time::Instant;
 
 use super::attention::{Interest, OLDEST};
+use super::confirm::told_id;
+use super::provider_id::ProviderId;
 use super::{Servers, Wanted, is_missing};
 use crate::inventory::{InventoryError, Machine, Snapshot};
 
@@ -28,6 +30,8 @@ const AGE_PER_CALL: Duration = Duration::from_secs(6);
 struct Known {
     at: Instant,
     found: Evidence<Instance>,
+    /// It may be of a namesake: whatever was asked before was asked about another machine.
+    is_doubted: bool,
 }
 
 impl Servers {
@@ -62,16 +66,38 @@ impl Servers {
             return self.look_again(nodes, known, &stale, &snapshot).await;
         }
         match self.inventory.snapshot_within(BURST_AGE).await {
-            Ok(newer) => nodes.iter().map(|node| self.find(node, &newer)).collect(),
+            Ok(newer) => self.look_in(nodes, &newer).await,
             Err(error) => unknown(&error),
         }
     }
 
     fn known(&self, node: &NodeView, interest: &Interest, snapshot: &Snapshot) -> Known {
-        match interest.newer_than(snapshot.begun()) {
-            Some(reading) => Known { at: reading.at, found: reading.found.clone() },
-            None => Known { at: snapshot.begun(), found: self.find(node, snapshot) },
+        let (at, found) = match interest.newer_than(snapshot.begun()) {
+            Some(reading) => (reading.at, reading.found.clone()),
+            None => (snapshot.begun(), self.find(node, snapshot)),
+        };
+        let is_doubted = is_of_namesake(node, &found);
+        let found = if is_doubted { Evidence::Unknown(namesake(node)) } else { found };
+        Known { at, found, is_doubted }
+    }
+
+    /// A snapshot that is as new as a burst allows. Of servers that may be namesakes a few are read directly; the others come
+    /// next time.
+    async fn look_in(&self, nodes: &[Arc<NodeView>], snapshot: &Snapshot) -> Vec<Evidence<Instance>> {
+        let (mut answers, mut direct) = (Vec::with_capacity(nodes.len()), 0);
+        for node in nodes {
+            let found = self.find(node, snapshot);
+            let doubted = is_of_namesake(node, &found);
+            direct += usize::from(doubted);
+            answers.push(match doubted {
+                false => found,
+                true if direct <= FEW => {
+                    self.look_at(node, Evidence::Unknown(namesake(node)), snapshot).await
+                }
+                true => Evidence::Unknown(namesake(node)),
+            });
         }
+        answers
     }
 
     /// A server that was not shown may just have been made: that must be new, at first.
@@ -79,7 +105,7 @@ impl Servers {
         let calls = u32::try_from(snapshot.calls()).unwrap_or(u32::MAX);
         let usual = AGE_PER_CALL.saturating_mul(calls).max(BURST_AGE).min(self.inventory.age_limit());
         let at_least = if is_missing(&known.found) { Duration::ZERO } else { usual };
-        now.saturating_duration_since(known.at) > interest.may_be_old(at_least)
+        known.is_doubted || now.saturating_duration_since(known.at) > interest.may_be_old(at_least)
     }
 
     /// Reads the stale ones directly, one by one.
@@ -150,4 +176,19 @@ impl Servers {
             _ => self.inventory.machine(server).await,
         }
     }
+}
+
+/// Whether what was found by a Node's name may be the server that had this name before: its machine tells another id. A provider ID
+/// is written once, so that must be read now. Where it is the machine that tells another id (bare metal), it then stays with the name.
+fn is_of_namesake(node: &NodeView, found: &Evidence<Instance>) -> bool {
+    let Evidence::Present(instance) = found else { return false };
+    if node.provider_id.as_deref().is_some_and(|id| !id.is_empty()) {
+        return false;
+    }
+    let named = ProviderId::parse(&instance.provider_id).ok();
+    told_id(node).is_some_and(|told| named.is_some_and(|named| named.server != told))
+}
+
+fn namesake(node: &NodeView) -> Doubt {
+    super::not_listed(&format!("the server of {}, whose machine tells another id than its name,", node.name))
 }

@@ -81,6 +81,18 @@ impl Simulation {
         });
     }
 
+    /// The same for the server of a name.
+    pub(crate) fn remove_named(&self, name: &str) {
+        self.edit(|state| {
+            let found = state.compute.servers.iter().find(|server| server.name == name);
+            let id = found.map(|server| server.id.clone()).unwrap();
+            state.compute.remove_server(&id).unwrap();
+            for port in state.network.ports.find_ids("device_id", &id) {
+                state.network.ports.remove(&port);
+            }
+        });
+    }
+
     /// Makes a server at once.
     pub(crate) fn boot(&self, name: &str) -> String {
         let new = NewServer {

@@ -1,6 +1,7 @@
 //! The instances on the simulated OpenStack, in virtual time; calls are counted by its log.
 
 mod gone;
+mod namesake;
 mod steady;
 
 use std::sync::Arc;

@@ -32,7 +32,10 @@ impl Balancers {
             match (&step.action, &step.on) {
                 (Action::CreateBalancer(new), _) => self.create(&client, new).await,
                 (action, Some(on)) => self.perform_on(&client, on, action).await,
-                (action, None) => self.perform_in_network(&client, action).await,
+                (action, None) => match &step.while_as {
+                    Some(seen) => self.perform_while(&client, seen, action).await,
+                    None => self.perform_in_network(&client, action).await,
+                },
             }
         };
         fence::lend(&self.client, fence, perform).await
@@ -53,12 +56,21 @@ impl Balancers {
         }
     }
 
+    /// Performs a step of Neutron while a load balancer is as it was seen: nobody changes it before this is done.
+    async fn perform_while(&self, client: &Client, seen: &Seen, action: &Action) -> Result<(), CloudError> {
+        let turn = self.memory.turn(&seen.id);
+        let _held = turn.lock().await;
+        if !self.memory.is_at(&seen.id, seen.version) {
+            return Err(changed_meanwhile(seen));
+        }
+        self.perform_in_network(client, action).await
+    }
+
     async fn perform_on(&self, client: &Client, on: &Seen, action: &Action) -> Result<(), CloudError> {
         let turn = self.memory.turn(&on.id);
         let _held = turn.lock().await;
         if !self.memory.begin(&on.id, on.version) {
-            let why = format!("load balancer {} was changed meanwhile; it is looked at again", on.id);
-            return Err(CloudError::new(ErrorClass::Conflict, why));
+            return Err(changed_meanwhile(on));
         }
         match change(client, &on.id, action).await {
             Ok(answer) => {
@@ -73,6 +85,12 @@ impl Balancers {
             }
         }
     }
+}
+
+/// A step that was planned for something else.
+fn changed_meanwhile(on: &Seen) -> CloudError {
+    let why = format!("load balancer {} was changed meanwhile; it is looked at again", on.id);
+    CloudError::new(ErrorClass::Conflict, why)
 }
 
 /// Whether what was asked for may be made although the call failed. Not if Octavia itself says that it failed: it has given up then,

@@ -274,6 +274,11 @@ impl Memory {
         true
     }
 
+    /// Whether it has the version that something was planned for.
+    pub(super) fn is_at(&self, id: &LoadBalancerId, planned: u64) -> bool {
+        self.lock().entries.get(id).map_or(0, |entry| entry.version) == planned
+    }
+
     /// A change of a load balancer was accepted.
     pub(super) fn accepted(&self, id: &LoadBalancerId, action: &Action, answer: &Answer, now: Instant) {
         let mut inner = self.lock();

@@ -22,6 +22,8 @@ pub struct CloudStep {
     pub action: Action,
     /// The load balancer that Octavia changes, as it was seen; none for a new one and for what is Neutron's.
     pub on: Option<Seen>,
+    /// The load balancer that must still be as it was seen, though this step does not change it.
+    pub while_as: Option<Seen>,
 }
 
 /// A load balancer as it was seen.
@@ -136,13 +138,19 @@ impl CloudStep {
     /// A step of Neutron, or one that makes a load balancer.
     #[must_use]
     pub const fn new(action: Action) -> Self {
-        Self { action, on: None }
+        Self { action, on: None, while_as: None }
     }
 
     /// A step on a load balancer as it was seen.
     #[must_use]
     pub const fn on(seen: Seen, action: Action) -> Self {
-        Self { action, on: Some(seen) }
+        Self { action, on: Some(seen), while_as: None }
+    }
+
+    /// A step of Neutron that is right only as long as a load balancer is as it was seen.
+    #[must_use]
+    pub const fn while_as(seen: Seen, action: Action) -> Self {
+        Self { action, on: None, while_as: Some(seen) }
     }
 
     fn balancer(&self) -> &str {

@@ -117,8 +117,12 @@ impl<'a> Claim<'a> {
 
     /// A step on this load balancer.
     pub(super) fn step(&self, action: Action, reason: impl Into<String>) -> Planned<CloudStep> {
-        let seen = Seen { id: self.there.balancer.id.clone(), version: self.there.version };
-        Planned::new(CloudStep::on(seen, action), reason)
+        Planned::new(CloudStep::on(self.seen(), action), reason)
+    }
+
+    /// The load balancer as it was seen.
+    pub(super) fn seen(&self) -> Seen {
+        Seen { id: self.there.balancer.id.clone(), version: self.there.version }
     }
 
     /// Why the Service must not use it.

@@ -56,9 +56,9 @@ fn goes_whole(claim: &Claim<'_>) -> bool {
 }
 
 /// The floating IPs that lead to a load balancer that goes, if they were made for it: for this Service, or for one that owned
-/// it before.
-fn attached_floating(removal: &Removal, found: &Found, balancer: &str) -> Steps {
-    let names = &removal.names;
+/// it before. Not if somebody joined it since: whoever is on it then is reached by them.
+fn attached_floating(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Steps {
+    let (names, balancer) = (&removal.names, claim.there.balancer.name.as_str());
     let made = |text: &str| {
         names.describes_own_floating_ip(text)
             || names.describes_floating_ip_of_cluster(text)
@@ -66,7 +66,7 @@ fn attached_floating(removal: &Removal, found: &Found, balancer: &str) -> Steps 
     };
     let ours = found.floating.attached.iter().filter(|floating| made(&floating.description));
     let step = |floating: &openstack_client::network::FloatingIp| {
-        let step = CloudStep::new(Action::DeleteFloatingIp(floating.id.clone()));
+        let step = CloudStep::while_as(claim.seen(), Action::DeleteFloatingIp(floating.id.clone()));
         Planned::new(step, format!("{GONE} ({})", floating.floating_ip_address))
     };
     ours.filter(|_floating| !removal.keep_floating_ip).map(step).collect()
@@ -95,7 +95,7 @@ fn delete(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, 
     let balancer = &claim.there.balancer;
     let cascade = removal.cascade || balancer.provisioning_status == ProvisioningStatus::Error;
     let delete = claim.step(Action::DeleteBalancer { name: balancer.name.clone(), cascade }, GONE);
-    let mut steps = attached_floating(removal, found, &balancer.name);
+    let mut steps = attached_floating(removal, found, claim);
     if cascade {
         steps.push(delete);
         return Ok(steps);

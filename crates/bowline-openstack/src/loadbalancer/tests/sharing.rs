@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Purpose, ServiceView};
+use bowline_cloud::{ErrorClass, LoadBalancers, Purpose, ServiceView, Unfenced};
 use openstack_client::load_balancer::{Algorithm, ListenerCreate, LoadBalancerCreate, PoolCreate, Protocol};
 use openstack_client::network::FloatingIpCreate;
 use sim_openstack::Config;
@@ -11,6 +11,7 @@ use sim_openstack::load_balancer::LoadBalancer;
 
 use super::stage::{End, Stage, annotated, service};
 use crate::loadbalancer::annotations::LOAD_BALANCER_ID;
+use crate::loadbalancer::step::Action;
 
 /// A Service with one port.
 fn at_port(name: &str, port: u16) -> Arc<ServiceView> {
@@ -62,6 +63,24 @@ fn pools_and_floating(stage: &Stage) -> (usize, usize) {
         let state = cloud.state();
         (state.load_balancer.pools.len(), state.network.floating_ips.len())
     })
+}
+
+/// Found on a real API server: a Service was deleted while another one joined its load balancer.
+#[tokio::test(start_paused = true)]
+async fn who_leaves_does_not_take_the_address_of_somebody_who_has_just_come() {
+    let mut stage = Stage::new();
+    let mut one = at_port("one", 80);
+    let status = stage.drive(&mut one, Purpose::Ensure).await.settled();
+    let mut two = joining("two", 8080, &id_of(&one));
+    let leaves = stage.first_step(&one, Purpose::Remove).await;
+    assert!(matches!(leaves.action, Action::DeleteFloatingIp(_)), "{leaves}");
+    let joins = stage.first_step(&two, Purpose::Ensure).await;
+    stage.balancers.execute(&joins, &Unfenced).await.unwrap();
+    let error = stage.balancers.execute(&leaves, &Unfenced).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Conflict, "{error}");
+    stage.drive(&mut one, Purpose::Remove).await.settled();
+    assert_eq!(stage.drive(&mut two, Purpose::Ensure).await.settled(), status, "the same address");
+    assert_eq!(pools_and_floating(&stage), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
