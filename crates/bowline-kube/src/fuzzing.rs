@@ -153,7 +153,8 @@ struct Seen {
 }
 
 fn follow(bytes: &[u8], as_events: bool) -> Option<Seen> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().ok()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().ok()?;
     let bytes = Bytes::copy_from_slice(bytes);
     Some(runtime.block_on(async move {
         let seen = Arc::new(Mutex::new(Seen::default()));
@@ -163,7 +164,8 @@ fn follow(bytes: &[u8], as_events: bool) -> Option<Seen> {
         let running = tokio::spawn(task.run(cancel.clone()));
         tokio::time::sleep(A_WHILE).await;
         let objects = informer.snapshot();
-        let picture = objects.objects().iter().map(|object| (name(&object.key), object.view.clone())).collect();
+        let picture =
+            objects.objects().iter().map(|object| (name(&object.key), object.view.clone())).collect();
         let failed = informer.health().last_failure.is_some();
         cancel.cancel();
         drop(running.await);
@@ -198,9 +200,10 @@ fn server(bytes: Bytes, as_events: bool, seen: Arc<Mutex<Seen>>) -> Client {
 }
 
 fn begins_somewhere(query: &str) -> bool {
-    query.split('&').filter_map(|pair| pair.split_once('=')).any(|(name, value)| {
-        name == "resourceVersion" && !value.is_empty()
-    })
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .any(|(name, value)| name == "resourceVersion" && !value.is_empty())
 }
 
 fn whole(bytes: Bytes) -> UnsyncBoxBody<Bytes, BoxError> {

@@ -37,7 +37,9 @@ fn a_bookmark_without_a_version_leads_to_a_list() {
 /// Lines of a watch, right and wrong, and pieces of lines.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let object = |name: &str, version: &str| {
-        format!("{{\"metadata\":{{\"name\":\"{name}\",\"namespace\":\"shop\",\"resourceVersion\":\"{version}\"}}}}")
+        format!(
+            "{{\"metadata\":{{\"name\":\"{name}\",\"namespace\":\"shop\",\"resourceVersion\":\"{version}\"}}}}"
+        )
     };
     let event = |kind: &str, object: &str| format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
     let status = "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,\"reason\":\"Expired\",\"message\":\"old\"}";
@@ -50,7 +52,10 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
         event("BOOKMARK", &object("", "")),
         event("ADDED", &object("d", "")),
         event("ADDED", "{\"metadata\":{\"resourceVersion\":\"15\"}}"),
-        event("ADDED", "{\"metadata\":{\"name\":\"e\",\"resourceVersion\":\"16\"},\"spec\":{\"clusterIP\":7}}"),
+        event(
+            "ADDED",
+            "{\"metadata\":{\"name\":\"e\",\"resourceVersion\":\"16\"},\"spec\":{\"clusterIP\":7}}",
+        ),
         event("ADDED", "{\"metadata\":{\"name\":\"e\",\"name\":\"f\",\"resourceVersion\":\"16\"}}"),
         event("ADDED", "null"),
         event("SYNCED", &object("a", "17")),

@@ -63,14 +63,26 @@ mod tests {
 
     #[test]
     fn events_blank_lines_and_an_end_within_an_event_are_whole() {
-        for text in ["", "\n\r\n \n", "{}\n{\"a\":[1,{}]}\r\n", "{\"a\":\"}\\\"{[\\\\\"}\n", "{}\n{\"type\":\"DEL"] {
+        for text in
+            ["", "\n\r\n \n", "{}\n{\"a\":[1,{}]}\r\n", "{\"a\":\"}\\\"{[\\\\\"}\n", "{}\n{\"type\":\"DEL"]
+        {
             assert!(whole(text), "{text:?}");
         }
     }
 
     #[test]
     fn a_line_that_ends_within_an_event_or_is_none_is_broken() {
-        for text in ["{\n{}\n", "{\"a\":{}\n", "{\"a\n", "{\"a\\\n", "tru\n", "\"\n", "[]\n", " 1\n", "{}\n{\"a\":[}\n"] {
+        for text in [
+            "{\n{}\n",
+            "{\"a\":{}\n",
+            "{\"a\n",
+            "{\"a\\\n",
+            "tru\n",
+            "\"\n",
+            "[]\n",
+            " 1\n",
+            "{}\n{\"a\":[}\n",
+        ] {
             assert!(!whole(text), "{text:?}");
         }
     }

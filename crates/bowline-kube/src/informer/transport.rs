@@ -128,7 +128,9 @@ impl Transport {
 /// Whether a watch is asked for without the version that it begins at.
 fn begins_nowhere(request: &Request<Body>) -> bool {
     let query = request.uri().query().unwrap_or_default();
-    !query.split('&').any(|pair| pair.strip_prefix("resourceVersion=").is_some_and(|version| !version.is_empty()))
+    !query
+        .split('&')
+        .any(|pair| pair.strip_prefix("resourceVersion=").is_some_and(|version| !version.is_empty()))
 }
 
 /// What the API server answers where a version is not known any more: the watcher lists again.

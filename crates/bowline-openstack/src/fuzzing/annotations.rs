@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bowline_cloud::{
-    IpFamily, NodeSet, NodeView, Pairs, Protocol, ServicePort, ServiceType, ServiceView, SessionAffinity, Text,
-    TrafficPolicy,
+    IpFamily, NodeSet, NodeView, Pairs, Protocol, ServicePort, ServiceType, ServiceView, SessionAffinity,
+    Text, TrafficPolicy,
 };
 
 use super::{Choices, Held};
@@ -20,10 +20,46 @@ use crate::loadbalancer::wanted::{Resolved, Rules, Wanted};
 
 /// Values that mean something somewhere, right or wrong.
 const VALUES: [&str; 40] = [
-    "", "true", "false", "True", " true", "0", "1", "-1", "10", "5000", "-2147483649", "31536000001", "9223372036854775808", "v1",
-    "v2", "ROUND_ROBIN", "SOURCE_IP_PORT", "round_robin", "30s", "5m", "25h", "-5s", "1e9h", "0.5s", "gold", "silver", "192.0.2.7",
-    "2001:db8::7", "192.0.2.0/24", "192.0.2.0/24,10.0.0.0/8", "192.0.2.0/33,x", "~^a(b", "!~[0-9]+", "*", "&a,b", "!a", "zone=a,gpu",
-    "=a", "https://keys/v1/containers/8d2ae9cb", "a/b ?#",
+    "",
+    "true",
+    "false",
+    "True",
+    " true",
+    "0",
+    "1",
+    "-1",
+    "10",
+    "5000",
+    "-2147483649",
+    "31536000001",
+    "9223372036854775808",
+    "v1",
+    "v2",
+    "ROUND_ROBIN",
+    "SOURCE_IP_PORT",
+    "round_robin",
+    "30s",
+    "5m",
+    "25h",
+    "-5s",
+    "1e9h",
+    "0.5s",
+    "gold",
+    "silver",
+    "192.0.2.7",
+    "2001:db8::7",
+    "192.0.2.0/24",
+    "192.0.2.0/24,10.0.0.0/8",
+    "192.0.2.0/33,x",
+    "~^a(b",
+    "!~[0-9]+",
+    "*",
+    "&a,b",
+    "!a",
+    "zone=a,gpu",
+    "=a",
+    "https://keys/v1/containers/8d2ae9cb",
+    "a/b ?#",
 ];
 
 /// A Service of any annotations, with its cluster.
@@ -96,9 +132,7 @@ fn wanted(case: &Case, intent: Intent) -> Held {
     let rules = Rules { config, tagged: true };
     let removal = Removal::of(&case.service, "held", ownership.clone(), config, true);
     let again = intent.clone();
-    let wanted = |intent| {
-        Wanted::of(intent, &nodes(), Resolved::default(), ownership.clone(), rules, None)
-    };
+    let wanted = |intent| Wanted::of(intent, &nodes(), Resolved::default(), ownership.clone(), rules, None);
     let (one, other) = (wanted(intent), wanted(again));
     if one != other {
         return Err("the same intent is two wishes".to_owned());
@@ -106,14 +140,20 @@ fn wanted(case: &Case, intent: Intent) -> Held {
     drop((intent::drain_of(&case.service, config), intent::node_labels(&case.service, config)));
     let plans = (plan::ensure(&one, &Found::default()), plan::remove(&removal, &Found::default()));
     match plans {
-        (bowline_cloud::Plan::Act(_) | bowline_cloud::Plan::Refuse(_), bowline_cloud::Plan::Settled(_)) => Ok(()),
+        (bowline_cloud::Plan::Act(_) | bowline_cloud::Plan::Refuse(_), bowline_cloud::Plan::Settled(_)) => {
+            Ok(())
+        }
         other => Err(format!("nothing is there, and the plans are {other:?}")),
     }
 }
 
 fn nodes() -> NodeSet {
     let node = NodeView { name: "node-1".into(), ..NodeView::default() };
-    NodeSet { epoch: 1, nodes: Arc::new([(Text::from("node-1"), Arc::new(node))].into()), ..NodeSet::default() }
+    NodeSet {
+        epoch: 1,
+        nodes: Arc::new([(Text::from("node-1"), Arc::new(node))].into()),
+        ..NodeSet::default()
+    }
 }
 
 impl Case {
@@ -152,7 +192,11 @@ fn made_up(choices: &mut Choices<'_>) -> (Case, BTreeMap<String, String>) {
         source_ranges: ranges,
         ports: (0..choices.below(4)).map(|_port| port(choices)).collect(),
         session_affinity: choices.of(&[None, Some(SessionAffinity::ClientIp), Some(SessionAffinity::None)]),
-        external_traffic_policy: choices.of(&[None, Some(TrafficPolicy::Local), Some(TrafficPolicy::Cluster)]),
+        external_traffic_policy: choices.of(&[
+            None,
+            Some(TrafficPolicy::Local),
+            Some(TrafficPolicy::Cluster),
+        ]),
         health_check_node_port: choices.of(&[None, Some(0), Some(32000)]),
         ip_families: choices.some_of(&[IpFamily::V4, IpFamily::V6, IpFamily::Unknown], 2),
         ..ServiceView::default()
@@ -164,7 +208,10 @@ fn key(choices: &mut Choices<'_>) -> String {
     match choices.below(16) {
         0 => choices.text(20),
         1 => format!("{PREFIX}{}", choices.text(20)),
-        _ => ANNOTATIONS.get(choices.below(ANNOTATIONS.len())).map(|row| row.key.to_owned()).unwrap_or_default(),
+        _ => ANNOTATIONS
+            .get(choices.below(ANNOTATIONS.len()))
+            .map(|row| row.key.to_owned())
+            .unwrap_or_default(),
     }
 }
 

@@ -56,7 +56,9 @@ pub(super) fn told(plan: &LoadBalancerPlan) -> Vec<String> {
         Plan::Settled(status) => vec![format!("settled {status:?}")],
         Plan::Wait(wait) => vec![format!("wait {wait:?}")],
         Plan::Elsewhere => vec!["elsewhere".to_owned()],
-        Plan::Refuse(refusal) => refusal.problems.iter().map(|problem| format!("refused: {problem}")).collect(),
+        Plan::Refuse(refusal) => {
+            refusal.problems.iter().map(|problem| format!("refused: {problem}")).collect()
+        }
         Plan::Act(steps) => steps
             .iter()
             .map(|planned| format!("{:?} because {}", sorted(planned.step.action.clone()), planned.reason))

@@ -36,7 +36,11 @@ impl<'a> Judge<'a> {
     /// What it does to somebody else.
     pub(super) fn allow(&self, step: &CloudStep) -> Held {
         if let Some(twin) = self.twin(step) {
-            return holds(matches!(step.action, Action::DeleteBalancer { .. }) && twin.balancer.name == OWN, step, "a twin");
+            return holds(
+                matches!(step.action, Action::DeleteBalancer { .. }) && twin.balancer.name == OWN,
+                step,
+                "a twin",
+            );
         }
         if step.on.is_some() {
             self.on_balancer(step)?;
@@ -68,7 +72,11 @@ impl<'a> Judge<'a> {
             }
             Action::UpdateMonitor(id, change) => {
                 let renames = self.is_former() && change.name.is_some();
-                holds(renames || self.pool_of_monitor(id).is_some_and(|id| self.is_own_pool(id)), step, "a monitor")
+                holds(
+                    renames || self.pool_of_monitor(id).is_some_and(|id| self.is_own_pool(id)),
+                    step,
+                    "a monitor",
+                )
             }
             Action::DeleteMonitor(id) => {
                 holds(self.pool_of_monitor(id).is_some_and(|id| self.is_own_pool(id)), step, "a monitor")
@@ -123,9 +131,10 @@ impl<'a> Judge<'a> {
 
     /// It is the one that was found, and no other cluster says that it has our name by chance.
     fn on_balancer(&self, step: &CloudStep) -> Held {
-        let same = self.there().zip(step.on.as_ref()).is_some_and(|(there, seen)| {
-            there.balancer.id == seen.id && there.version == seen.version
-        });
+        let same = self
+            .there()
+            .zip(step.on.as_ref())
+            .is_some_and(|(there, seen)| there.balancer.id == seen.id && there.version == seen.version);
         holds(same && !(self.is_owner() && self.is_of_other_cluster()), step, "a load balancer")
     }
 
@@ -147,7 +156,8 @@ impl<'a> Judge<'a> {
     }
 
     fn is_owner(&self) -> bool {
-        self.is_former() || self.there().is_some_and(|there| [OWN, LEGACY].contains(&there.balancer.name.as_str()))
+        self.is_former()
+            || self.there().is_some_and(|there| [OWN, LEGACY].contains(&there.balancer.name.as_str()))
     }
 
     fn is_own_tag(&self, tag: &str) -> bool {
@@ -163,7 +173,10 @@ impl<'a> Judge<'a> {
         let Some(there) = self.there() else { return holds(false, step, "nothing") };
         let on_it = self.is_owner() || self.tags().iter().any(|tag| self.is_own_tag(tag));
         let listeners = self.tree().map(|tree| tree.listeners.as_slice()).unwrap_or_default();
-        let mut others = self.tags().iter().chain(listeners.iter().filter(|one| !self.is_ours(one)).flat_map(|one| &one.tags));
+        let mut others = self
+            .tags()
+            .iter()
+            .chain(listeners.iter().filter(|one| !self.is_ours(one)).flat_map(|one| &one.tags));
         let shared = others.any(|tag| self.is_tag_of_other(tag));
         let made = self.is_owner() || there.balancer.name.starts_with("kube_service_");
         holds(on_it && made && !shared && !self.is_of_other_cluster(), step, "a load balancer of others")
@@ -171,7 +184,10 @@ impl<'a> Judge<'a> {
 
     fn keeps_tags(&self, new: &[String]) -> bool {
         let moved = |tag: &str| self.is_former() && new.contains(&tag.replace("_before_", "_held_"));
-        let foreign = self.tags().iter().filter(|tag| !tag.is_empty() && !self.is_own_tag(tag) && *tag != "bowline-service:s1");
+        let foreign = self
+            .tags()
+            .iter()
+            .filter(|tag| !tag.is_empty() && !self.is_own_tag(tag) && *tag != "bowline-service:s1");
         foreign.into_iter().all(|tag| new.contains(tag) || moved(tag))
     }
 

@@ -57,7 +57,9 @@ fn judged(
 fn ours(plan: &LoadBalancerPlan, found: &Found, names: &Names, purpose: Purpose) -> Held {
     let judge = Judge::new(found, names, purpose);
     match plan {
-        Plan::Act(steps) if steps.is_empty() => Err("there is something to do, and nothing is done".to_owned()),
+        Plan::Act(steps) if steps.is_empty() => {
+            Err("there is something to do, and nothing is done".to_owned())
+        }
         Plan::Refuse(refusal) if refusal.problems.is_empty() => Err("a refusal without a reason".to_owned()),
         Plan::Act(steps) => steps.iter().try_for_each(|planned| {
             if planned.reason.is_empty() || planned.step.facts().target.is_empty() {

@@ -17,7 +17,7 @@ pub(crate) const OTHER: &str = "kube_service_held_default_other";
 pub(crate) const FORMER: &str = "kube_service_before_default_web";
 pub(crate) const FORMER_OTHER: &str = "kube_service_before_default_other";
 /// The name that Kubernetes' own provider would have given.
-pub(crate) const LEGACY: &str = "a11111111222233334444555555555555";
+pub(crate) const LEGACY: &str = "a1111111122223333444455555555555";
 /// The port of the load balancer.
 pub(crate) const VIP_PORT: &str = "vip-port";
 

@@ -20,7 +20,9 @@ pub(crate) fn bytes(seed: u64) -> Vec<u8> {
 }
 
 fn asked(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+    std::env::var(name)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
 }
 
 /// Runs `entry` on the bytes of each seed, or of the one that is asked for.
@@ -39,7 +41,10 @@ pub(crate) fn run(what: &str, seeds: u64, entry: impl Fn(&[u8]) -> Result<(), St
         }
     }
     let spent = begun.elapsed().as_secs_f64();
-    println!("{what}: {count} seeds in {spent:.1} s, {:.0} each second", f64::from(u32::try_from(count).unwrap()) / spent);
+    println!(
+        "{what}: {count} seeds in {spent:.1} s, {:.0} each second",
+        f64::from(u32::try_from(count).unwrap()) / spent
+    );
 }
 
 /// Tells the seed when something panics.

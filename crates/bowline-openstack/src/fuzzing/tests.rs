@@ -23,8 +23,20 @@ fn the_corpora_hold() {
 
 #[test]
 fn every_provider_id_is_written_as_it_was_read() {
-    const PIECES: [&str; 12] =
-        ["openstack", "://", "/", ":", "RegionOne", "7b9cf879-7146-417c-abfd-cb4272f0c935", "?", "%2F", " ", "ß", "\0", ".."];
+    const PIECES: [&str; 12] = [
+        "openstack",
+        "://",
+        "/",
+        ":",
+        "RegionOne",
+        "7b9cf879-7146-417c-abfd-cb4272f0c935",
+        "?",
+        "%2F",
+        " ",
+        "ß",
+        "\0",
+        "..",
+    ];
     seeds::run("provider_id", 5_000, |bytes| {
         let mut choices = Choices::new(bytes);
         let pieces: Vec<&str> = (0..choices.below(8)).map(|_piece| choices.of(&PIECES)).collect();
@@ -34,7 +46,7 @@ fn every_provider_id_is_written_as_it_was_read() {
 
 #[test]
 fn every_service_is_understood_or_told_why_not() {
-    seeds::run("annotations", 1_500, annotations);
+    seeds::run("annotations", 400, annotations);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use openstack_client::load_balancer::{
-    Algorithm, HealthMonitor, Listener, LoadBalancer, Member, MonitorType, Pool, Protocol, ProvisioningStatus,
-    SessionPersistence,
+    Algorithm, HealthMonitor, Listener, LoadBalancer, Member, MonitorType, Pool, Protocol,
+    ProvisioningStatus, SessionPersistence,
 };
 use openstack_client::network::{FloatingIp, Port, SecurityGroup, SecurityGroupRule};
 use serde::de::DeserializeOwned;
@@ -20,8 +20,18 @@ use crate::loadbalancer::wanted::{Wanted, WantedListener};
 const STATUS: [ProvisioningStatus; 12] = {
     use ProvisioningStatus::{Active, Deleted, Error, PendingCreate, PendingDelete, PendingUpdate};
     [
-        Active, Active, Active, Active, Active, Active, Active, Error, PendingCreate, PendingUpdate,
-        PendingDelete, Deleted,
+        Active,
+        Active,
+        Active,
+        Active,
+        Active,
+        Active,
+        Active,
+        Error,
+        PendingCreate,
+        PendingUpdate,
+        PendingDelete,
+        Deleted,
     ]
 };
 /// Of what hangs on a load balancer.
@@ -29,8 +39,17 @@ const CHILD_STATUS: [ProvisioningStatus; 6] = {
     use ProvisioningStatus::{Active, Error, PendingUpdate};
     [Active, Active, Active, Active, Error, PendingUpdate]
 };
-const TAGS: [&str; 9] =
-    [OTHER, FORMER, FORMER_OTHER, "bowline-cluster:c1", "bowline-cluster:c2", "bowline-service:s1", "bowline-service:s2", "team-a", ""];
+const TAGS: [&str; 9] = [
+    OTHER,
+    FORMER,
+    FORMER_OTHER,
+    "bowline-cluster:c1",
+    "bowline-cluster:c2",
+    "bowline-service:s1",
+    "bowline-service:s2",
+    "team-a",
+    "",
+];
 
 #[expect(clippy::expect_used, reason = "who makes things up for a test writes what can be read")]
 fn from<T: DeserializeOwned>(value: Value) -> T {
@@ -60,9 +79,11 @@ fn balancer(choices: &mut Choices<'_>, wanted: &Wanted) -> FoundBalancer {
         FoundBy::LegacyName => LEGACY,
         FoundBy::Id => choices.of(&[OWN, OTHER, FORMER, FORMER_OTHER, "mine", LEGACY]),
     };
-    let mut balancer: LoadBalancer = from(json!({ "id": "lb-1", "name": name, "provisioning_status": "ACTIVE" }));
+    let mut balancer: LoadBalancer =
+        from(json!({ "id": "lb-1", "name": name, "provisioning_status": "ACTIVE" }));
     balancer.provisioning_status = choices.of(&STATUS);
-    balancer.vip_address = choices.of(&[Some("10.0.0.100"), Some("10.0.0.100"), None, Some("2001:db8::1")]).map(id);
+    balancer.vip_address =
+        choices.of(&[Some("10.0.0.100"), Some("10.0.0.100"), None, Some("2001:db8::1")]).map(id);
     balancer.vip_port_id = (!choices.once_in(8)).then(|| id(VIP_PORT));
     balancer.tags = tags(choices);
     let children = match choices.below(8) {
@@ -170,8 +191,9 @@ fn pool(choices: &mut Choices<'_>, name: &str, count: usize) -> FoundPool {
 }
 
 fn monitor(count: usize) -> HealthMonitor {
-    let mut monitor: HealthMonitor =
-        from(json!({ "id": "x", "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 3 }));
+    let mut monitor: HealthMonitor = from(
+        json!({ "id": "x", "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 3 }),
+    );
     monitor.id = next("monitor", count);
     monitor.provisioning_status = ProvisioningStatus::Active;
     monitor
@@ -212,7 +234,8 @@ fn odd(choices: &mut Choices<'_>, wanted: &Wanted, tree: &mut Tree) {
         listener.protocol =
             choices.of(&[Protocol::Tcp, Protocol::Http, Protocol::Udp, Protocol::Sctp, Protocol::Prometheus]);
         listener.protocol_port = choices.of(&[8080, 80, 443, 53, 9999]);
-        listener.tags = choices.of(&[&[OTHER][..], &[OWN], &[], &["team-a"], &[FORMER], &[FORMER_OTHER], &[""], &[OTHER, OWN]])
+        listener.tags = choices
+            .of(&[&[OTHER][..], &[OWN], &[], &["team-a"], &[FORMER], &[FORMER_OTHER], &[""], &[OTHER, OWN]])
             .iter()
             .map(|tag| (*tag).to_owned())
             .collect();
@@ -240,7 +263,10 @@ fn twist(choices: &mut Choices<'_>, tree: &mut Tree) {
         0 => listener.provisioning_status = choices.of(&CHILD_STATUS),
         1 => listener.tags = tags(choices),
         2 => listener.connection_limit = choices.of(&[None, Some(7)]),
-        3 => listener.default_pool_id = choices.of(&[None, Some("pool-3"), Some("pool-0"), Some("pool-9")]).map(id),
+        3 => {
+            listener.default_pool_id =
+                choices.of(&[None, Some("pool-3"), Some("pool-0"), Some("pool-9")]).map(id)
+        }
         4 => listener.allowed_cidrs = vec!["198.51.100.0/24".to_owned(), "10.1.2.3/8".to_owned()],
         5 => listener.timeout_member_data = None,
         6 => drop(listener.insert_headers.insert("X-Forwarded-Port".to_owned(), "true".to_owned())),
@@ -306,7 +332,8 @@ fn one_floating(choices: &mut Choices<'_>, wanted: &Wanted, place: usize, addres
     floating.id = id(&format!("fip-{}", (place * 3 + 2) % 4));
     floating.port_id = choices.of(&[Some(VIP_PORT), None, Some("port-of-another")]).map(id);
     // Of further ones that lead here each leads to another address.
-    floating.fixed_ip_address = if place == 0 { None } else { Some([10, 0, 1, u8::try_from(place).unwrap_or_default()].into()) };
+    floating.fixed_ip_address =
+        if place == 0 { None } else { Some([10, 0, 1, u8::try_from(place).unwrap_or_default()].into()) };
     floating.description = match choices.below(5) {
         0 => String::new(),
         1 => "mine".to_owned(),
@@ -328,25 +355,26 @@ fn group(choices: &mut Choices<'_>, wanted: &Wanted) -> FoundGroup {
 }
 
 fn rule(choices: &mut Choices<'_>, place: usize) -> SecurityGroupRule {
-    let mut rule: SecurityGroupRule = from(json!({ "id": "x", "security_group_id": "sg-1", "direction": "ingress" }));
+    let mut rule: SecurityGroupRule =
+        from(json!({ "id": "x", "security_group_id": "sg-1", "direction": "ingress" }));
     rule.id = id(&format!("rule-{}", (place * 3 + 2) % 5));
     rule.direction = choices.of(&["ingress", "ingress", "egress", "sideways"]).into();
     rule.ethertype = choices.of(&["IPv4", "IPv4", "IPv6", ""]).into();
     rule.protocol = choices.of(&[Some("tcp"), Some("TCP"), Some("6"), Some("udp"), None]).map(str::to_owned);
     rule.port_range_min = choices.of(&[Some(30080), Some(30443), None]);
     rule.port_range_max = choices.of(&[rule.port_range_min, rule.port_range_min, None, Some(1)]);
-    rule.remote_ip_prefix =
-        choices.of(&[Some("10.0.0.0/24"), Some("10.0.0.7/24"), None, Some("x"), Some("::/0")]).map(str::to_owned);
+    rule.remote_ip_prefix = choices
+        .of(&[Some("10.0.0.0/24"), Some("10.0.0.7/24"), None, Some("x"), Some("::/0")])
+        .map(str::to_owned);
     rule.remote_group_id = choices.once_in(6).then(|| id("sg-9"));
     rule
 }
 
 fn port(choices: &mut Choices<'_>, name: &str) -> Port {
     let mut port: Port = from(json!({ "id": name, "network_id": "net" }));
-    port.security_groups =
-        choices.of(&[Some(&["sg-1"][..]), Some(&["sg-9"]), Some(&["sg-9", "sg-1"]), None, Some(&[])]).map(|groups| {
-            groups.iter().map(|group| id(group)).collect()
-        });
+    port.security_groups = choices
+        .of(&[Some(&["sg-1"][..]), Some(&["sg-9"]), Some(&["sg-9", "sg-1"]), None, Some(&[])])
+        .map(|groups| groups.iter().map(|group| id(group)).collect());
     port.tags = choices.some_of(&["sg-1", "team-a"], 2).into_iter().map(str::to_owned).collect();
     port
 }

@@ -124,7 +124,8 @@ impl Options {
     ) -> WantedListener {
         let protocol = choices.of(protocols);
         let http = matches!(protocol, Protocol::Http | Protocol::TerminatedHttps);
-        let forwarded = (http && choices.once_in(2)).then(|| ("X-Forwarded-For".to_owned(), "true".to_owned()));
+        let forwarded =
+            (http && choices.once_in(2)).then(|| ("X-Forwarded-For".to_owned(), "true".to_owned()));
         let timeouts = self.timeout.map(|timeout| Timeouts {
             client_data: 50000,
             member_connect: 5000,

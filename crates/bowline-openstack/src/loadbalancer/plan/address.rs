@@ -144,7 +144,8 @@ impl Wish<'_> {
         let here = |floating: &&FloatingIp| {
             floating.fixed_ip_address.is_none() || floating.fixed_ip_address == balancer.vip_address
         };
-        let old = by_id(self.found.floating.attached.iter().filter(here), |floating| &floating.id).into_iter();
+        let old =
+            by_id(self.found.floating.attached.iter().filter(here), |floating| &floating.id).into_iter();
         let reason = format!("floating IP {asked} is asked for in its place");
         let old = old.map(|floating| give_back(self.wanted, floating, self.keep, &reason));
         let there = self.found.floating.asked.as_ref().filter(|one| one.floating_ip_address == asked);

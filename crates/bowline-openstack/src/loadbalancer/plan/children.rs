@@ -35,7 +35,9 @@ pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
             draft.problems.extend(at.problems);
             continue;
         }
-        if let Some(problem) = at.same.and_then(|found| pool::is_of_others_too(claim, tree, &kept, wish, found)) {
+        if let Some(problem) =
+            at.same.and_then(|found| pool::is_of_others_too(claim, tree, &kept, wish, found))
+        {
             draft.problems.push(problem);
             continue;
         }
@@ -77,8 +79,10 @@ pub(super) fn delete(claim: &Claim<'_>, tree: &Tree, listener: &Listener, reason
     let default =
         |found: &&FoundPool| listener.default_pool_id.as_ref().is_none_or(|id| *id == found.pool.id);
     let pools = by_id(tree.pools_of(listener).filter(default).filter(alone), |found| &found.pool.id);
-    let mut steps: Steps =
-        pools.into_iter().map(|found| claim.step(Action::DeletePool(found.pool.id.clone()), reason)).collect();
+    let mut steps: Steps = pools
+        .into_iter()
+        .map(|found| claim.step(Action::DeletePool(found.pool.id.clone()), reason))
+        .collect();
     steps.push(claim.step(Action::DeleteListener(listener.id.clone()), reason));
     steps
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use bowline_cloud::Planned;
-use openstack_client::{Change, ListenerId};
 use openstack_client::load_balancer::{
     Listener, Pool, PoolUpdate, ProvisioningStatus, SessionPersistence, SessionPersistenceType,
 };
+use openstack_client::{Change, ListenerId};
 
 use super::claim::{Claim, Holder};
 use super::conflict::port;

@@ -62,11 +62,20 @@ impl World {
 
     /// What was found, as the whole of a cloud.
     pub(super) fn found_as(found: &Found) -> Self {
-        let there = found.balancer.clone().filter(|there| there.balancer.provisioning_status != ProvisioningStatus::Deleted);
-        let tree = match there.as_ref().map(|there| &there.children) {
+        let there = found
+            .balancer
+            .clone()
+            .filter(|there| there.balancer.provisioning_status != ProvisioningStatus::Deleted);
+        let mut tree = match there.as_ref().map(|there| &there.children) {
             Some(Children::Known(tree)) => tree.clone(),
             _ => Tree::default(),
         };
+        // Octavia has no listener whose pool is not there.
+        for listener in &mut tree.listeners {
+            let is_there =
+                |id: &openstack_client::PoolId| tree.pools.iter().any(|found| found.pool.id == *id);
+            listener.default_pool_id = listener.default_pool_id.take().filter(is_there);
+        }
         let mut floating = found.floating.attached.clone();
         for one in found.floating.asked.iter().chain(&found.floating.left) {
             if !floating.iter().any(|known| known.id == one.id) {
@@ -85,7 +94,10 @@ impl World {
             group: found.group.clone(),
             twins: found.twins.clone(),
             // What is made from now on does not have the ids of what is there.
-            made: ["lb", "listener", "pool", "member", "monitor", "fip", "rule"].into_iter().map(|kind| (kind, 1_000)).collect(),
+            made: ["lb", "listener", "pool", "member", "monitor", "fip", "rule"]
+                .into_iter()
+                .map(|kind| (kind, 1_000))
+                .collect(),
             ..Self::empty()
         }
     }
@@ -209,7 +221,11 @@ impl World {
 
     pub(super) fn perform(&mut self, planned: &Planned<CloudStep>) {
         self.done.push(line(planned));
-        if let Some(at) = self.twins.iter().position(|twin| planned.step.on.as_ref().is_some_and(|on| on.id == twin.balancer.id)) {
+        if let Some(at) = self
+            .twins
+            .iter()
+            .position(|twin| planned.step.on.as_ref().is_some_and(|on| on.id == twin.balancer.id))
+        {
             assert!(matches!(planned.step.action, Action::DeleteBalancer { cascade: true, .. }));
             self.twins.remove(at);
             return;
@@ -331,7 +347,10 @@ impl World {
 
     fn free_port(&self) {
         let vip = self.vip.parse().ok();
-        let here = |one: &FloatingIp| one.port_id == VIP_PORT.parse().ok() && (one.fixed_ip_address.is_none() || one.fixed_ip_address == vip);
+        let here = |one: &FloatingIp| {
+            one.port_id == VIP_PORT.parse().ok()
+                && (one.fixed_ip_address.is_none() || one.fixed_ip_address == vip)
+        };
         assert!(!self.floating.iter().any(here), "a floating IP leads there already");
     }
 
@@ -380,7 +399,10 @@ impl World {
                 found.ports[at].tags.retain(|own| *own != tag);
             }
             Action::DeleteGroup(id) => {
-                let used = found.ports.iter().any(|port| port.security_groups.iter().flatten().any(|own| *own == id));
+                let used = found
+                    .ports
+                    .iter()
+                    .any(|port| port.security_groups.iter().flatten().any(|own| *own == id));
                 assert!(!used, "a port has the group");
                 self.group = None;
             }
@@ -471,7 +493,9 @@ impl World {
                 None => next.push(self.member(member)),
                 Some(found) => {
                     assert!(
-                        member.subnet_id.is_none() || member.subnet_id == found.subnet_id,
+                        member.subnet_id.is_none()
+                            || found.subnet_id.is_none()
+                            || member.subnet_id == found.subnet_id,
                         "Octavia cannot change the subnet of a member"
                     );
                     let mut found = found.clone();
