@@ -39,14 +39,14 @@ type Picture = BTreeMap<String, String>;
 type Held = Result<(), String>;
 
 /// What the bytes should come to.
-#[derive(Debug)]
-enum Outcome {
-    /// They are good: exactly this, and nothing is asked again.
-    Good(Picture),
-    /// They end in the middle: this, and then what comes next.
-    CutOff(Picture),
-    /// They are not to be believed, and everything is asked again.
-    Wrong,
+#[derive(Debug, Default)]
+struct Expected {
+    /// What is seen if they are good, or end in the middle.
+    good: Option<Picture>,
+    /// If there is something wrong with them: what may be seen by who breaks off, to ask for the same again.
+    up_to: Vec<Picture>,
+    /// After so many lists it is all asked anew.
+    lists: usize,
 }
 
 /// Bytes as the answer to a list, or, if the first of them is odd, as the events of a watch.
@@ -62,17 +62,16 @@ pub fn watch_frames(bytes: &[u8]) -> Held {
     judged(&expected, &seen)
 }
 
-fn judged(expected: &Outcome, seen: &Seen) -> Held {
-    let again = || picture_of(AFTERWARDS.as_bytes());
+fn judged(expected: &Expected, seen: &Seen) -> Held {
     if seen.watches_from_nowhere {
         return Err("a watch was asked for without a version".to_owned());
     }
-    let fits = match expected {
+    let fits = if seen.lists > expected.lists {
         // Who is in doubt may ask again, as for a field that is there twice.
-        Outcome::Good(good) | Outcome::CutOff(good) if seen.lists <= 1 => seen.picture.as_ref() == Some(good),
-        Outcome::Wrong if seen.lists <= 1 && !seen.broke_off => false,
-        _ if seen.lists <= 1 => true,
-        _ => seen.picture == again(),
+        seen.picture == picture_of(AFTERWARDS.as_bytes())
+    } else {
+        let broke_off = || seen.broke_off && seen.picture.iter().any(|seen| expected.up_to.contains(seen));
+        (seen.picture.is_some() && seen.picture == expected.good) || broke_off()
     };
     if fits { Ok(()) } else { Err(format!("expected {expected:?}, and saw {seen:?}")) }
 }
@@ -99,42 +98,48 @@ fn picture_of(list: &[u8]) -> Option<Picture> {
     Some(picture(&list.items))
 }
 
-fn list(bytes: &[u8]) -> Outcome {
-    let Ok(list) = serde_json::from_slice::<ObjectList<Service>>(bytes) else { return Outcome::Wrong };
+fn list(bytes: &[u8]) -> Expected {
+    let Ok(list) = serde_json::from_slice::<ObjectList<Service>>(bytes) else {
+        return Expected { lists: 1, ..Expected::default() };
+    };
     let said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let mut all = picture(&list.items);
     match (said(&list.metadata.continue_), said(&list.metadata.resource_version)) {
-        (false, false) => Outcome::Wrong,
-        (false, true) => Outcome::Good(picture(&list.items)),
+        (false, false) => Expected { lists: 1, ..Expected::default() },
+        (false, true) => Expected { good: Some(all), lists: 1, ..Expected::default() },
         // The next page is all that is there afterwards.
         (true, _) => {
-            let mut both = picture(&list.items);
-            both.extend(picture_of(AFTERWARDS.as_bytes()).unwrap_or_default());
-            Outcome::CutOff(both)
+            all.extend(picture_of(AFTERWARDS.as_bytes()).unwrap_or_default());
+            Expected { good: Some(all), lists: 2, ..Expected::default() }
         }
     }
 }
 
-fn events(bytes: &[u8]) -> Outcome {
+fn events(bytes: &[u8]) -> Expected {
     let mut picture = picture_of(BEFORE.as_bytes()).unwrap_or_default();
+    let mut up_to = vec![picture.clone()];
     let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
     while let Some(line) = lines.next() {
-        let Ok(line) = std::str::from_utf8(line) else { return Outcome::CutOff(picture) };
-        if line.trim_ascii().is_empty() {
+        let text = std::str::from_utf8(line);
+        if text.is_ok_and(|text| text.trim_ascii().is_empty()) {
             continue;
         }
-        match serde_json::from_str::<WatchEvent<Service>>(line) {
-            Err(cut) if cut.is_eof() && lines.peek().is_none() => return Outcome::Good(picture),
-            Ok(WatchEvent::Bookmark(bookmark)) if !bookmark.metadata.resource_version.is_empty() => {}
-            Ok(WatchEvent::Added(service) | WatchEvent::Modified(service)) if has_version(&service) => {
+        match text.map(serde_json::from_str::<WatchEvent<Service>>) {
+            Ok(Err(cut)) if cut.is_eof() && lines.peek().is_none() => {
+                return Expected { good: Some(picture), up_to, lists: 1 };
+            }
+            Ok(Ok(WatchEvent::Bookmark(bookmark))) if !bookmark.metadata.resource_version.is_empty() => {}
+            Ok(Ok(WatchEvent::Added(service) | WatchEvent::Modified(service))) if has_version(&service) => {
                 picture.extend(key(&service).map(|key| (key, kept(&service))));
             }
-            Ok(WatchEvent::Deleted(service)) if has_version(&service) => {
+            Ok(Ok(WatchEvent::Deleted(service))) if has_version(&service) => {
                 let _gone = key(&service).and_then(|key| picture.remove(&key));
             }
-            _ => return Outcome::Wrong,
+            _ => return Expected { good: None, up_to, lists: 1 },
         }
+        up_to.push(picture.clone());
     }
-    Outcome::Good(picture)
+    Expected { good: Some(picture), up_to: Vec::new(), lists: 1 }
 }
 
 fn has_version(service: &Service) -> bool {
