@@ -28,6 +28,7 @@
 
 mod health;
 mod index;
+mod lines;
 mod metrics;
 mod object;
 mod spec;

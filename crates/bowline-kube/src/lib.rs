@@ -7,6 +7,9 @@
 pub mod client;
 pub mod clock;
 pub mod events;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod informer;
 pub mod lease;
 pub mod queue;

@@ -7,6 +7,9 @@ pub mod cloud;
 pub mod config;
 pub mod error;
 pub mod fence;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod instances;
 pub mod inventory;
 pub mod loadbalancer;

@@ -114,25 +114,40 @@ fn followed(step: Result<Option<Step>, String>) -> Held {
     if refused { Err("no request can be made for a page that was linked to") } else { Ok(()) }
 }
 
-/// Bytes as the body of an answer that is no success; their first line also as the values of headers.
+/// Bytes as the body of an answer that is no success; their first line also as the values of headers. The first byte says of which
+/// service and which status: a fuzzer tries them one by one, for all of them at once are eighty readings of the same body.
 ///
 /// # Errors
 ///
 /// If an error is not fit for a log, asks for a pause of more than a day, or says that something does not exist although
 /// the answer has no id of a service.
 pub fn error_body(bytes: &[u8]) -> Held {
-    let anonymous = headers(bytes);
+    let (first, body) = bytes.split_first().map_or((0, bytes), |(first, body)| (usize::from(*first), body));
+    let service = SERVICES.get(first % SERVICES.len()).copied().unwrap_or(Service::Identity);
+    let status = STATUSES.get(first / SERVICES.len() % STATUSES.len()).copied().unwrap_or(404);
+    failure(service, status, body)
+}
+
+/// Bytes as the body of such an answer, of every service and with every status.
+///
+/// # Errors
+///
+/// As [`error_body`].
+pub fn every_error_body(body: &[u8]) -> Held {
+    let all = SERVICES.iter().flat_map(|service| STATUSES.iter().map(move |status| (*service, *status)));
+    all.into_iter().try_for_each(|(service, status)| failure(service, status, body))
+}
+
+fn failure(service: Service, status: u16, body: &[u8]) -> Held {
+    let status = StatusCode::from_u16(status).map_err(|_fixed| "a fixed status is none")?;
+    let anonymous = headers(body);
     let mut with_id = anonymous.clone();
     with_id.insert("x-openstack-request-id", HeaderValue::from_static("req-0280b06e"));
-    for service in SERVICES {
-        for status in STATUSES.iter().filter_map(|code| StatusCode::from_u16(*code).ok()) {
-            judged(&classify(service, status, &with_id, bytes, Timestamp::UNIX_EPOCH))?;
-            let error = classify(service, status, &anonymous, bytes, Timestamp::UNIX_EPOCH);
-            judged(&error)?;
-            if error.class() == ErrorClass::NotFound {
-                return Err("a 404 is believed that has no id of a service");
-            }
-        }
+    judged(&classify(service, status, &with_id, body, Timestamp::UNIX_EPOCH))?;
+    let error = classify(service, status, &anonymous, body, Timestamp::UNIX_EPOCH);
+    judged(&error)?;
+    if error.class() == ErrorClass::NotFound {
+        return Err("a 404 is believed that has no id of a service");
     }
     Ok(())
 }

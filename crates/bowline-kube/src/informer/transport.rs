@@ -3,6 +3,8 @@
 //! kube's watcher hides quiet reconnects and bookmarks, waits without end for the answer to a list or to the start of a
 //! watch, and restarts a watch that ends at once without a pause. Here each of the three is put right, once, below it:
 //! every good answer and every frame is noted as contact, every answer has a deadline, watches start at a limited rate.
+//! It also passes over half an event in silence, and goes on at an empty version after a bookmark without one: from either on
+//! objects would be missing, so a watch that has the one is broken off, and one that asks for the other is sent back to a list.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,9 +12,9 @@ use std::time::Duration;
 use bowline_cloud::TokenBucket;
 use bytes::Bytes;
 use futures::stream;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::{BodyExt, Full, StreamBody};
 use kube::Client;
 use kube::client::Body;
 use thiserror::Error;
@@ -20,6 +22,7 @@ use tokio::time::{Instant, timeout};
 use tower::{BoxError, service_fn};
 
 use super::health::Contact;
+use super::lines::{BrokenLine, Lines};
 use super::metrics::Meter;
 use crate::client::is_watch;
 
@@ -68,6 +71,9 @@ pub(super) fn wrap(client: Client, contact: Arc<Contact>, meter: Meter, answer_d
 impl Transport {
     async fn send(self: Arc<Self>, request: Request<Body>) -> Result<Response<HeardBody>, BoxError> {
         let is_watch = is_watch(&request);
+        if is_watch && begins_nowhere(&request) {
+            return gone();
+        }
         if is_watch {
             self.keep_pace().await;
             self.meter.watch();
@@ -85,10 +91,11 @@ impl Transport {
 
     /// Notes every frame of a body as contact, and ends the body with an error if one does not come in time.
     fn hear(self: Arc<Self>, body: Body, deadline: Option<Duration>, no_answer: NoAnswer) -> HeardBody {
-        let frames = stream::unfold(Some(body), move |body| {
+        let lines = Lines::default();
+        let frames = stream::unfold(Some((body, lines)), move |rest| {
             let (transport, no_answer) = (Arc::clone(&self), no_answer.clone());
             async move {
-                let mut body = body?;
+                let (mut body, mut lines) = rest?;
                 let next = match deadline {
                     None => body.frame().await,
                     Some(deadline) => match timeout(deadline, body.frame()).await {
@@ -97,10 +104,15 @@ impl Transport {
                     },
                 };
                 let frame = next?;
-                if frame.is_ok() {
+                if let Ok(frame) = &frame {
                     transport.contact.heard();
+                    // Only events are lines.
+                    let events = frame.data_ref().filter(|_data| deadline.is_none());
+                    if !events.is_none_or(|events| lines.are_whole_with(events)) {
+                        return Some((Err(BoxError::from(BrokenLine)), None));
+                    }
                 }
-                Some((frame.map_err(BoxError::from), Some(body)))
+                Some((frame.map_err(BoxError::from), Some((body, lines))))
             }
         });
         BodyExt::boxed_unsync(StreamBody::new(frames))
@@ -111,4 +123,19 @@ impl Transport {
         let wait = self.watch_pace.lock().unwrap_or_else(PoisonError::into_inner).take(now);
         tokio::time::sleep(wait).await;
     }
+}
+
+/// Whether a watch is asked for without the version that it begins at.
+fn begins_nowhere(request: &Request<Body>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    !query
+        .split('&')
+        .any(|pair| pair.strip_prefix("resourceVersion=").is_some_and(|version| !version.is_empty()))
+}
+
+/// What the API server answers where a version is not known any more: the watcher lists again.
+fn gone() -> Result<Response<HeardBody>, BoxError> {
+    let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Gone","message":"a bookmark had no version"}"#;
+    let body = Full::new(Bytes::from_static(status.as_bytes())).map_err(BoxError::from);
+    Ok(Response::builder().status(StatusCode::GONE).body(body.boxed_unsync())?)
 }

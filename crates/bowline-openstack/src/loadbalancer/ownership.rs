@@ -65,7 +65,7 @@ impl Ownership {
     pub fn other_cluster<'t>(&self, tags: &'t [String]) -> Option<&'t str> {
         let ours = self.cluster.as_deref()?;
         let mut clusters = tags.iter().filter_map(|tag| tag.strip_prefix(CLUSTER));
-        let first = clusters.clone().next()?;
+        let first = clusters.clone().min()?;
         if clusters.any(|uid| uid == ours) { None } else { Some(first) }
     }
 }

@@ -12,6 +12,7 @@ mod conflict;
 mod listener;
 mod members;
 mod monitor;
+pub(super) mod order;
 mod pool;
 mod removal;
 mod rename;

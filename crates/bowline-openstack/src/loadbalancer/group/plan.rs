@@ -14,6 +14,7 @@ use openstack_client::network::{
 
 use super::{FoundGroup, WantedGroup, WantedRule};
 use crate::loadbalancer::names::SECURITY_GROUP_PREFIX;
+use crate::loadbalancer::plan::order::by_id;
 use crate::loadbalancer::step::{Action, CloudStep};
 
 /// What makes the group as it is wanted. A group that is not wanted at all goes.
@@ -24,7 +25,8 @@ pub fn ensure_steps(wanted: Option<&WantedGroup>, found: Option<&FoundGroup>) ->
         (None, Some(found)) => removal_steps(found),
         (Some(wanted), Some(found)) if found.group.name == wanted.name => {
             let mut steps = rule_steps(wanted, &found.group);
-            steps.extend(found.ports.iter().flat_map(|port| port_steps(wanted, &found.group.id, port)));
+            let ports = by_id(&found.ports, |port| &port.id).into_iter();
+            steps.extend(ports.flat_map(|port| port_steps(wanted, &found.group.id, port)));
             steps
         }
         (Some(WantedGroup { name, description, .. }), _) => {
@@ -43,7 +45,8 @@ pub fn removal_steps(found: &FoundGroup) -> Vec<Planned<CloudStep>> {
         return Vec::new();
     }
     let why = "its security group is no longer needed";
-    let mut steps: Vec<_> = found.ports.iter().flat_map(|port| take_off(port, &group.id, why)).collect();
+    let ports = by_id(&found.ports, |port| &port.id).into_iter();
+    let mut steps: Vec<_> = ports.flat_map(|port| take_off(port, &group.id, why)).collect();
     steps.push(planned(Action::DeleteGroup(group.id.clone()), "it is no longer needed"));
     steps
 }
@@ -57,7 +60,7 @@ fn rule_steps(wanted: &WantedGroup, group: &SecurityGroup) -> Vec<Planned<CloudS
     let Some(rules) = &group.rules else { return Vec::new() };
     let mut missing: BTreeSet<&WantedRule> = wanted.rules.iter().collect();
     let mut deletions = Vec::new();
-    for rule in rules {
+    for rule in by_id(rules, |rule| &rule.id) {
         let same = as_wanted(rule);
         if same.as_ref().is_none_or(|same| !missing.remove(same)) {
             let reason = match rule.direction {

@@ -10,6 +10,7 @@ use openstack_client::network::{FloatingIp, FloatingIpCreate, FloatingIpUpdate};
 
 use super::Steps;
 use super::claim::Claim;
+use super::order::by_id;
 use crate::loadbalancer::found::Found;
 use crate::loadbalancer::names::LOAD_BALANCER_PREFIX;
 use crate::loadbalancer::step::{Action, CloudStep};
@@ -43,9 +44,9 @@ pub(super) fn reached(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> Reac
         // There are no floating IPs for IPv6.
         _ if own.is_some_and(|address| address.is_ipv6()) => Reached { address: own, ..Reached::default() },
         WantedAddress::Own { keep_floating_ip } => {
-            let attached = &found.floating.attached;
+            let attached = by_id(&found.floating.attached, |one| &one.id);
             let internal = "the Service is internal now";
-            let steps = attached.iter().map(|one| give_back(wanted, one, *keep_floating_ip, internal));
+            let steps = attached.into_iter().map(|one| give_back(wanted, one, *keep_floating_ip, internal));
             Reached { address: own, steps: steps.collect(), problem: None }
         }
         WantedAddress::Floating { place, asked, insist, keep_floating_ip: keep } => {
@@ -105,9 +106,9 @@ impl Wish<'_> {
 
     /// The one that is asked for if it leads here; else always the same one.
     fn current(&self) -> Option<&FloatingIp> {
-        let attached = &self.found.floating.attached;
+        let attached = by_id(&self.found.floating.attached, |floating| &floating.id);
         let asked = attached.iter().find(|floating| Some(floating.floating_ip_address) == self.asked);
-        asked.or_else(|| attached.iter().min_by_key(|floating| &floating.id))
+        asked.or_else(|| attached.first()).copied()
     }
 
     /// No floating IP leads here.
@@ -143,7 +144,8 @@ impl Wish<'_> {
         let here = |floating: &&FloatingIp| {
             floating.fixed_ip_address.is_none() || floating.fixed_ip_address == balancer.vip_address
         };
-        let old = self.found.floating.attached.iter().filter(here);
+        let old =
+            by_id(self.found.floating.attached.iter().filter(here), |floating| &floating.id).into_iter();
         let reason = format!("floating IP {asked} is asked for in its place");
         let old = old.map(|floating| give_back(self.wanted, floating, self.keep, &reason));
         let there = self.found.floating.asked.as_ref().filter(|one| one.floating_ip_address == asked);
@@ -177,10 +179,10 @@ impl Wish<'_> {
 
     /// One that was made for the Service before, if one is left; else a new one.
     fn lead_any(&self, port: &PortId) -> Option<Planned<CloudStep>> {
-        let left = &self.found.floating.left;
+        let left = by_id(&self.found.floating.left, |floating| &floating.id);
         let known =
             left.iter().find(|floating| Some(floating.floating_ip_address) == self.found.known_address);
-        match known.or_else(|| left.iter().min_by_key(|floating| &floating.id)) {
+        match known.or_else(|| left.first()) {
             Some(floating) => {
                 Some(attach(floating, port, "this floating IP was made for the Service before"))
             }

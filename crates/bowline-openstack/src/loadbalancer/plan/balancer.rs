@@ -6,6 +6,7 @@ use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
 use openstack_client::load_balancer::{LoadBalancer, LoadBalancerUpdate, ProvisioningStatus};
 
 use super::claim::Claim;
+use super::order::by_id;
 use super::{LoadBalancerPlan, address, refuse};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, RECREATE_ON_ERROR};
 use crate::loadbalancer::found::{Found, FoundBalancer};
@@ -62,7 +63,8 @@ pub(super) fn twins(found: &Found) -> impl Iterator<Item = Planned<CloudStep>> {
         let status = &twin.balancer.provisioning_status;
         matches!(status, ProvisioningStatus::Active | ProvisioningStatus::Error)
     };
-    found.twins.iter().filter(at_rest).map(|twin| {
+    let twins = by_id(found.twins.iter().filter(at_rest), |twin| &twin.balancer.id);
+    twins.into_iter().map(|twin| {
         let seen = Seen { id: twin.balancer.id.clone(), version: twin.version };
         let delete = Action::DeleteBalancer { name: twin.balancer.name.clone(), cascade: true };
         Planned::new(CloudStep::on(seen, delete), "it was made twice: the answer to a creation was lost")

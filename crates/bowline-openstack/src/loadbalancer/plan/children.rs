@@ -9,6 +9,7 @@ use openstack_client::ListenerId;
 use openstack_client::load_balancer::Listener;
 
 use super::claim::{Claim, Holder};
+use super::order::by_id;
 use super::{Draft, Steps, conflict, listener, pool};
 use crate::loadbalancer::found::{FoundPool, Tree};
 use crate::loadbalancer::names::Names;
@@ -19,8 +20,10 @@ pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
     let mut draft = Draft::default();
     let mut spoken_for: BTreeSet<&ListenerId> = BTreeSet::new();
     let mut wishes = Steps::new();
-    for wish in &wanted.listeners {
-        let at = conflict::at_port(&wish.key, claim, tree);
+    let at_ports: Vec<_> =
+        wanted.listeners.iter().map(|wish| (wish, conflict::at_port(&wish.key, claim, tree))).collect();
+    let kept: BTreeSet<&ListenerId> = at_ports.iter().filter_map(|(_, at)| Some(&at.same?.id)).collect();
+    for (wish, at) in at_ports {
         spoken_for.extend(
             at.same
                 .iter()
@@ -30,6 +33,12 @@ pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
         );
         if !at.problems.is_empty() {
             draft.problems.extend(at.problems);
+            continue;
+        }
+        if let Some(problem) =
+            at.same.and_then(|found| pool::is_of_others_too(claim, tree, &kept, wish, found))
+        {
+            draft.problems.push(problem);
             continue;
         }
         for (found, reason) in &at.first_goes {
@@ -46,7 +55,7 @@ pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
     }
     draft.steps.append(&mut wishes);
     let ours = |found: &&Listener| claim.holder(found) == Holder::Us && !spoken_for.contains(&found.id);
-    for found in tree.listeners.iter().filter(ours) {
+    for found in by_id(tree.listeners.iter().filter(ours), |listener| &listener.id) {
         let reason = format!("{} is not wanted any more", conflict::port(&key_of(found)));
         draft.steps.extend(delete(claim, tree, found, &reason));
     }
@@ -69,9 +78,11 @@ pub(super) fn delete(claim: &Claim<'_>, tree: &Tree, listener: &Listener, reason
     // A pool that is not its default is somebody's who routes by paths: it stays.
     let default =
         |found: &&FoundPool| listener.default_pool_id.as_ref().is_none_or(|id| *id == found.pool.id);
-    let pools = tree.pools_of(listener).filter(default).filter(alone);
-    let mut steps: Steps =
-        pools.map(|found| claim.step(Action::DeletePool(found.pool.id.clone()), reason)).collect();
+    let pools = by_id(tree.pools_of(listener).filter(default).filter(alone), |found| &found.pool.id);
+    let mut steps: Steps = pools
+        .into_iter()
+        .map(|found| claim.step(Action::DeletePool(found.pool.id.clone()), reason))
+        .collect();
     steps.push(claim.step(Action::DeleteListener(listener.id.clone()), reason));
     steps
 }
@@ -85,5 +96,6 @@ pub(super) fn left_pools(names: &Names, claim: &Claim<'_>, tree: &Tree) -> Steps
         claim.owner && names.is_own_pool(&found.pool.name) && found.pool.listeners.is_empty() && !used(found)
     });
     let reason = |found: &FoundPool| format!("pool {} has no listener any more", found.pool.name);
+    let left = by_id(left, |found| &found.pool.id).into_iter();
     left.map(|found| claim.step(Action::DeletePool(found.pool.id.clone()), reason(found))).collect()
 }

@@ -41,7 +41,8 @@ pub(super) enum Holder<'l> {
 
 /// Two load balancers with the name of one.
 pub(super) fn namesakes(names: &Names, found: &Found) -> Option<String> {
-    let ids: Vec<&str> = found.namesakes.iter().map(openstack_client::LoadBalancerId::as_str).collect();
+    let ids: BTreeSet<&str> = found.namesakes.iter().map(openstack_client::LoadBalancerId::as_str).collect();
+    let ids: Vec<&str> = ids.into_iter().collect();
     (!ids.is_empty()).then(|| {
         format!(
             "load balancers {} are all called {}; name the right one in annotation {}, or delete the others",
@@ -104,11 +105,11 @@ impl<'a> Claim<'a> {
 
     /// Whose a listener is. Those without tags belong to the owner.
     pub(super) fn holder<'l>(&self, listener: &'l Listener) -> Holder<'l> {
-        let mut tags = listener.tags.iter().map(String::as_str);
+        let tags = listener.tags.iter().map(String::as_str);
         if tags.clone().any(|tag| self.is_own(tag)) {
             return Holder::Us;
         }
-        match tags.find(|tag| tag.starts_with(LOAD_BALANCER_PREFIX)) {
+        match tags.filter(|tag| tag.starts_with(LOAD_BALANCER_PREFIX)).min() {
             Some(other) => Holder::Service(other),
             None if self.owner && listener.tags.iter().all(String::is_empty) => Holder::Us,
             None => Holder::Unknown,

@@ -3,6 +3,7 @@
 use openstack_client::load_balancer::{Listener, Protocol, ProvisioningStatus};
 
 use super::claim::{Claim, Holder};
+use super::order::by_id;
 use crate::loadbalancer::found::Tree;
 use crate::loadbalancer::wanted::ListenerKey;
 
@@ -22,15 +23,16 @@ pub(super) fn at_port<'t>(key: &ListenerKey, claim: &Claim<'_>, tree: &'t Tree) 
     let here = |listener: &&Listener| {
         listener.protocol_port == key.port && transport(&listener.protocol) == transport(&key.protocol)
     };
-    for listener in tree.listeners.iter().filter(here) {
+    for listener in by_id(tree.listeners.iter().filter(here), |listener| &listener.id) {
         let same = listener.protocol == key.protocol;
         match claim.holder(listener) {
             Holder::Us => match spoilt(key, listener) {
                 Some(reason) => at.first_goes.push((listener, reason)),
-                None => at.same = Some(listener),
+                // Of two that are alike the other one is not wanted.
+                None => at.same = at.same.or(Some(listener)),
             },
             // On our own load balancer we take over what is as we want it, if no other Service says it is its own.
-            Holder::Unknown if same && claim.owner => at.same = Some(listener),
+            Holder::Unknown if same && claim.owner => at.same = at.same.or(Some(listener)),
             Holder::Unknown => {
                 at.problems.push(taken(key, listener, "does not bear the tag of this Service"));
             }

@@ -67,8 +67,9 @@ fn cidrs(wish: &WantedListener, found: &Listener, differs: &mut Differences) -> 
         return Change::Keep;
     }
     let list = |cidrs: &[String]| format!("[{}]", few(cidrs));
-    let wanted: Vec<String> = wanted.iter().cloned().collect();
-    differs.tell("who may connect", list(&found.allowed_cidrs), list(&wanted));
+    let found: BTreeSet<String> = found.allowed_cidrs.iter().cloned().collect();
+    let (found, wanted) = (Vec::from_iter(found), Vec::from_iter(wanted.clone()));
+    differs.tell("who may connect", list(&found), list(&wanted));
     Change::Set(wanted)
 }
 

@@ -1,13 +1,16 @@
 //! The pool of a listener: made, changed, or made anew where Octavia cannot change it. Its name stays as it is.
 
+use std::collections::BTreeSet;
+
 use bowline_cloud::Planned;
-use openstack_client::Change;
 use openstack_client::load_balancer::{
     Listener, Pool, PoolUpdate, ProvisioningStatus, SessionPersistence, SessionPersistenceType,
 };
+use openstack_client::{Change, ListenerId};
 
-use super::claim::Claim;
+use super::claim::{Claim, Holder};
 use super::conflict::port;
+use super::order::by_id;
 use super::text::Differences;
 use super::{Steps, members, monitor};
 use crate::loadbalancer::found::{FoundPool, Tree};
@@ -42,6 +45,35 @@ fn of_listener<'t>(tree: &'t Tree, listener: &'t Listener) -> Option<&'t FoundPo
     let default = |found: &&FoundPool| listener.default_pool_id.as_ref() == Some(&found.pool.id);
     let any = || tree.pools_of(listener).min_by_key(|found| &found.pool.id);
     tree.pools_of(listener).find(default).or_else(any)
+}
+
+/// Why the pool of a listener is left alone: somebody else's listener sends its traffic there too, or another of ours that is wanted,
+/// and members for the one would not be those for the other.
+pub(super) fn is_of_others_too(
+    claim: &Claim<'_>,
+    tree: &Tree,
+    kept: &BTreeSet<&ListenerId>,
+    wish: &WantedListener,
+    listener: &Listener,
+) -> Option<String> {
+    let pool = &of_listener(tree, listener)?.pool;
+    let uses = |user: &&Listener| {
+        user.id != listener.id
+            && (user.default_pool_id.as_ref() == Some(&pool.id) || pool.listeners.contains(&user.id))
+    };
+    let whose = |user: &Listener| match claim.holder(user) {
+        Holder::Us => kept.contains(&user.id).then(|| "is this Service's as well".to_owned()),
+        Holder::Service(tag) => Some(format!("belongs to {tag}")),
+        Holder::Unknown => Some("does not bear the tag of this Service".to_owned()),
+    };
+    let users = by_id(tree.listeners.iter().filter(uses), |user| &user.id);
+    let (user, whose) = users.into_iter().find_map(|user| Some((&user.id, whose(user)?)))?;
+    Some(format!(
+        "{}: pool {} is that of listener {} and of listener {user}, which {whose}; give one of them a pool of its own",
+        port(&wish.key),
+        pool.id,
+        listener.id
+    ))
 }
 
 /// Why it must be made anew.

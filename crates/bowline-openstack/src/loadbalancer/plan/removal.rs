@@ -7,6 +7,7 @@ use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
 use openstack_client::load_balancer::{Listener, LoadBalancerUpdate, ProvisioningStatus};
 
 use super::claim::Claim;
+use super::order::by_id;
 use super::{LoadBalancerPlan, Steps, children, claim, in_one_go, refuse, there, wait};
 use crate::loadbalancer::found::{Children, Found, Tree};
 use crate::loadbalancer::group;
@@ -69,6 +70,7 @@ fn attached_floating(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Ste
         let step = CloudStep::while_as(claim.seen(), Action::DeleteFloatingIp(floating.id.clone()));
         Planned::new(step, format!("{GONE} ({})", floating.floating_ip_address))
     };
+    let ours = by_id(ours, |floating| &floating.id).into_iter();
     ours.filter(|_floating| !removal.keep_floating_ip).map(step).collect()
 }
 
@@ -83,6 +85,7 @@ fn left_floating(removal: &Removal, found: &Found) -> Steps {
             format!("it was made for the Service and leads nowhere ({})", floating.floating_ip_address),
         )
     };
+    let ours = by_id(ours, |floating| &floating.id).into_iter();
     ours.filter(|_floating| !removal.keep_floating_ip).map(step).collect()
 }
 
@@ -101,10 +104,12 @@ fn delete(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, 
         return Ok(steps);
     }
     let tree = known(claim)?;
-    let monitors = tree.pools.iter().filter_map(|found| found.monitor.as_ref());
+    let pools = by_id(&tree.pools, |found| &found.pool.id);
+    let monitors = pools.iter().filter_map(|found| found.monitor.as_ref());
     let monitors = monitors.map(|monitor| Action::DeleteMonitor(monitor.id.clone()));
-    let pools = tree.pools.iter().map(|found| Action::DeletePool(found.pool.id.clone()));
-    let listeners = tree.listeners.iter().map(|listener| Action::DeleteListener(listener.id.clone()));
+    let pools = pools.iter().map(|found| Action::DeletePool(found.pool.id.clone()));
+    let listeners = by_id(&tree.listeners, |listener| &listener.id);
+    let listeners = listeners.iter().map(|listener| Action::DeleteListener(listener.id.clone()));
     let apart = monitors.chain(pools).chain(listeners);
     steps.extend(apart.map(|action| claim.step(action, GONE)));
     steps.push(delete);
@@ -125,9 +130,9 @@ fn leave(removal: &Removal, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan
     }
     let tree = known(claim)?;
     let ours = |listener: &&Listener| listener.tags.iter().any(|tag| claim.is_own(tag));
-    let listeners = tree.listeners.iter().filter(ours);
+    let listeners = by_id(tree.listeners.iter().filter(ours), |listener| &listener.id);
     let mut steps: Steps =
-        listeners.flat_map(|listener| children::delete(claim, tree, listener, GONE)).collect();
+        listeners.into_iter().flat_map(|listener| children::delete(claim, tree, listener, GONE)).collect();
     steps.extend(children::left_pools(&removal.names, claim, tree));
     steps.extend(untag(removal, claim));
     Ok(steps)

@@ -7,6 +7,7 @@ use openstack_client::load_balancer::{
 };
 
 use super::claim::Claim;
+use super::order::by_id;
 use super::{Steps, pool};
 use crate::loadbalancer::found::{FoundPool, Tree};
 use crate::loadbalancer::names::{cluster_of, in_cluster};
@@ -35,9 +36,10 @@ impl Renaming<'_> {
 pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, tree: Option<&Tree>, former: &str) -> Steps {
     let renaming = Renaming { from: cluster_of(former).unwrap_or_default(), to: wanted.names.cluster() };
     let reason = format!("the cluster is called {} now, no longer {}", renaming.to, renaming.from);
-    let pools = tree.iter().flat_map(|tree| &tree.pools).flat_map(|pool| in_pool(&renaming, pool));
-    let listeners =
-        tree.iter().flat_map(|tree| &tree.listeners).filter_map(|found| listener(&renaming, found));
+    let pools = by_id(tree.iter().flat_map(|tree| &tree.pools), |found| &found.pool.id);
+    let pools = pools.into_iter().flat_map(|pool| in_pool(&renaming, pool));
+    let listeners = by_id(tree.iter().flat_map(|tree| &tree.listeners), |found| &found.id);
+    let listeners = listeners.into_iter().filter_map(|found| listener(&renaming, found));
     let actions = pools.chain(listeners).chain(std::iter::once(balancer(wanted, claim, &renaming)));
     actions.map(|action| claim.step(action, reason.clone())).collect()
 }

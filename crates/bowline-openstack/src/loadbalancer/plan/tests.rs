@@ -1,5 +1,6 @@
 //! Plans as text, and plans performed on a small model of the cloud.
 
+mod arbitrary;
 mod cases;
 mod converge;
 mod golden;

@@ -106,7 +106,7 @@ fn get_rules_to_create_and_delete() {
         "another range"
     );
     let all = vec![same("r1"), rule("r2", &json!({"protocol": "udp"})), egress("e4", "IPv4")];
-    assert_eq!(plan(&[], all), ["no rule r1", "no rule r2", "no rule e4"]);
+    assert_eq!(plan(&[], all), ["no rule e4", "no rule r1", "no rule r2"]);
     assert_eq!(
         plan(&[tcp(30080, RANGE), tcp(30081, RANGE)], vec![]),
         ["rules [IPv4 tcp 30080 10.0.0.0/24, IPv4 tcp 30081 10.0.0.0/24]"],

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::loadbalancer::found::{FoundFloating, FoundPool, Tree};
+use crate::loadbalancer::group::FoundGroup;
 
 const VIP_PORT: &str = "vip-port";
 
@@ -27,6 +28,8 @@ pub(super) struct World {
     pub(super) recover: bool,
     pub(super) gone: bool,
     pub(super) known_address: Option<IpAddr>,
+    pub(super) group: Option<FoundGroup>,
+    pub(super) twins: Vec<FoundBalancer>,
     pub(super) vip: &'static str,
     /// What changed the cloud, in order.
     pub(super) done: Vec<String>,
@@ -48,10 +51,54 @@ impl World {
             recover: false,
             gone: false,
             known_address: None,
+            group: None,
+            twins: Vec::new(),
             vip: "10.0.0.100",
             done: Vec::new(),
             version: 0,
             made: BTreeMap::new(),
+        }
+    }
+
+    /// What was found, as the whole of a cloud.
+    pub(super) fn found_as(found: &Found) -> Self {
+        let there = found
+            .balancer
+            .clone()
+            .filter(|there| there.balancer.provisioning_status != ProvisioningStatus::Deleted);
+        let mut tree = match there.as_ref().map(|there| &there.children) {
+            Some(Children::Known(tree)) => tree.clone(),
+            _ => Tree::default(),
+        };
+        // Octavia has no listener whose pool is not there.
+        for listener in &mut tree.listeners {
+            let is_there =
+                |id: &openstack_client::PoolId| tree.pools.iter().any(|found| found.pool.id == *id);
+            listener.default_pool_id = listener.default_pool_id.take().filter(is_there);
+        }
+        let mut floating = found.floating.attached.clone();
+        for one in found.floating.asked.iter().chain(&found.floating.left) {
+            if !floating.iter().any(|known| known.id == one.id) {
+                floating.push(one.clone());
+            }
+        }
+        Self {
+            by: there.as_ref().map_or(FoundBy::Name, |there| there.by),
+            version: there.as_ref().map_or(0, |there| there.version),
+            balancer: there.map(|there| there.balancer),
+            tree,
+            floating,
+            recover: found.recover,
+            gone: found.named_is_gone,
+            known_address: found.known_address,
+            group: found.group.clone(),
+            twins: found.twins.clone(),
+            // What is made from now on does not have the ids of what is there.
+            made: ["lb", "listener", "pool", "member", "monitor", "fip", "rule"]
+                .into_iter()
+                .map(|kind| (kind, 1_000))
+                .collect(),
+            ..Self::empty()
         }
     }
 
@@ -123,6 +170,8 @@ impl World {
                 asked: self.floating.iter().find(|one| Some(one.floating_ip_address) == asked).cloned(),
                 left: pick(&|one| one.port_id.is_none() && one.description == description),
             },
+            group: self.group.clone(),
+            twins: self.twins.clone(),
             ..Found::default()
         }
     }
@@ -172,6 +221,15 @@ impl World {
 
     pub(super) fn perform(&mut self, planned: &Planned<CloudStep>) {
         self.done.push(line(planned));
+        if let Some(at) = self
+            .twins
+            .iter()
+            .position(|twin| planned.step.on.as_ref().is_some_and(|on| on.id == twin.balancer.id))
+        {
+            assert!(matches!(planned.step.action, Action::DeleteBalancer { cascade: true, .. }));
+            self.twins.remove(at);
+            return;
+        }
         if let Some(seen) = &planned.step.on {
             let balancer = self.balancer.as_ref().unwrap();
             assert_eq!((&seen.id, seen.version), (&balancer.id, self.version), "planned for something else");
@@ -283,12 +341,73 @@ impl World {
                 self.floating.iter_mut().find(|one| one.id == id).unwrap().port_id = change.port_id;
             }
             Action::DeleteFloatingIp(id) => self.floating.retain(|one| one.id != id),
-            other => panic!("not in this model: {other:?}"),
+            other => self.change_group(other),
         }
     }
 
     fn free_port(&self) {
-        assert!(self.floating.iter().all(|one| one.port_id.is_none()), "a floating IP leads there already");
+        let vip = self.vip.parse().ok();
+        let here = |one: &FloatingIp| {
+            one.port_id == VIP_PORT.parse().ok()
+                && (one.fixed_ip_address.is_none() || one.fixed_ip_address == vip)
+        };
+        assert!(!self.floating.iter().any(here), "a floating IP leads there already");
+    }
+
+    fn change_group(&mut self, action: Action) {
+        if let Action::CreateGroup { name, description } = action {
+            // Neutron gives a new one what lets everything out.
+            let out = |id: String, family: &str| json!({ "id": id, "security_group_id": "sg-new", "direction": "egress", "ethertype": family });
+            let rules = json!([out(self.next("rule"), "IPv4"), out(self.next("rule"), "IPv6")]);
+            let ports = self.group.take().map(|found| found.ports).unwrap_or_default();
+            let group = json!({ "id": "sg-new", "name": name, "description": description, "security_group_rules": rules });
+            self.group = Some(FoundGroup { group: from(group), ports });
+            return;
+        }
+        let new_ids: Vec<String> = match &action {
+            Action::CreateRules(_, rules) => rules.iter().map(|_rule| self.next("rule")).collect(),
+            _ => Vec::new(),
+        };
+        let Some(found) = &mut self.group else { panic!("no group for {action:?}") };
+        let port_of = |found: &mut FoundGroup, id: &openstack_client::PortId| {
+            found.ports.iter().position(|port| port.id == *id).unwrap()
+        };
+        match action {
+            Action::CreateRules(_, rules) => {
+                for (rule, id) in rules.iter().zip(new_ids) {
+                    let mut value = serde_json::to_value(rule).unwrap();
+                    value["id"] = json!(id);
+                    found.group.rules.as_mut().unwrap().push(from(value));
+                }
+            }
+            Action::DeleteRule(id, _) => {
+                let rules = found.group.rules.as_mut().unwrap();
+                let before = rules.len();
+                rules.retain(|rule| rule.id != id);
+                assert_eq!(rules.len() + 1, before, "no rule {id}");
+            }
+            Action::AddPortGroup { port, group } => {
+                let at = port_of(found, &port);
+                found.ports[at].security_groups.as_mut().unwrap().push(group);
+            }
+            Action::RemovePortGroup { port, group } => {
+                let at = port_of(found, &port);
+                found.ports[at].security_groups.as_mut().unwrap().retain(|own| *own != group);
+            }
+            Action::DeletePortTag { port, tag } => {
+                let at = port_of(found, &port);
+                found.ports[at].tags.retain(|own| *own != tag);
+            }
+            Action::DeleteGroup(id) => {
+                let used = found
+                    .ports
+                    .iter()
+                    .any(|port| port.security_groups.iter().flatten().any(|own| *own == id));
+                assert!(!used, "a port has the group");
+                self.group = None;
+            }
+            other => panic!("not in this model: {other:?}"),
+        }
     }
 
     fn create_balancer(&mut self, new: &LoadBalancerCreate) {
@@ -374,7 +493,9 @@ impl World {
                 None => next.push(self.member(member)),
                 Some(found) => {
                     assert!(
-                        member.subnet_id.is_none() || member.subnet_id == found.subnet_id,
+                        member.subnet_id.is_none()
+                            || found.subnet_id.is_none()
+                            || member.subnet_id == found.subnet_id,
                         "Octavia cannot change the subnet of a member"
                     );
                     let mut found = found.clone();

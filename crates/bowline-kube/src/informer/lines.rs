@@ -1,0 +1,89 @@
+//! Whether the lines of a watch are whole. kube takes a line that ends within an event for the end of the stream and passes over it,
+//! wherever it stands; the next event then moves the version on, and what was in the line is never told. Reads no values.
+
+use thiserror::Error;
+
+/// A line that is no event from its beginning to its end.
+#[derive(Debug, Clone, Copy, Error)]
+#[error("the API server, or what is in front of it, sent a line of a watch that ends within an event")]
+pub(super) struct BrokenLine;
+
+/// How far a line has come.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    depth: usize,
+    /// Whether anything but blanks was on the line.
+    begun: bool,
+    in_text: bool,
+    escaped: bool,
+}
+
+impl Lines {
+    /// Takes in what came; whether all lines that ended were whole.
+    pub(super) fn are_whole_with(&mut self, bytes: &[u8]) -> bool {
+        bytes.iter().all(|byte| self.take(*byte))
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        match byte {
+            b'\n' => return !self.in_text && self.next_line(),
+            _ if self.escaped => self.escaped = false,
+            b'\\' if self.in_text => self.escaped = true,
+            b'"' => self.in_text = !self.in_text,
+            _ if self.in_text => {}
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        // An event is an object, and nothing else is on a line.
+        let is_blank = byte.is_ascii_whitespace();
+        let begins_well = self.begun || is_blank || byte == b'{';
+        self.begun |= !is_blank;
+        begins_well
+    }
+
+    fn next_line(&mut self) -> bool {
+        let whole = self.depth == 0;
+        *self = Self::default();
+        whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(text: &str) -> bool {
+        let at_once = Lines::default().are_whole_with(text.as_bytes());
+        let mut lines = Lines::default();
+        let in_pieces = text.as_bytes().chunks(1).all(|piece| lines.are_whole_with(piece));
+        assert_eq!(at_once, in_pieces, "{text:?}");
+        at_once
+    }
+
+    #[test]
+    fn events_blank_lines_and_an_end_within_an_event_are_whole() {
+        for text in
+            ["", "\n\r\n \n", "{}\n{\"a\":[1,{}]}\r\n", "{\"a\":\"}\\\"{[\\\\\"}\n", "{}\n{\"type\":\"DEL"]
+        {
+            assert!(whole(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_ends_within_an_event_or_is_none_is_broken() {
+        for text in [
+            "{\n{}\n",
+            "{\"a\":{}\n",
+            "{\"a\n",
+            "{\"a\\\n",
+            "tru\n",
+            "\"\n",
+            "[]\n",
+            " 1\n",
+            "{}\n{\"a\":[}\n",
+        ] {
+            assert!(!whole(text), "{text:?}");
+        }
+    }
+}

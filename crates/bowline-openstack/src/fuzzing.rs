@@ -1,0 +1,24 @@
+//! Entries for a fuzzer, and for the tests here that do the same in a small way: anything as a provider ID, as the annotations of a
+//! Service, as what a Service wants and what a cloud has. None may panic, and each says what must hold whatever the bytes are.
+//!
+//! For `fuzz/` (by the feature `fuzzing`) and for tests only: no part of the provider, and nothing talks.
+
+mod annotations;
+mod choices;
+mod order;
+mod ours;
+mod plan;
+mod provider_id;
+pub(crate) mod scene;
+#[cfg(test)]
+pub(crate) mod seeds;
+#[cfg(test)]
+mod tests;
+
+pub use self::annotations::annotations;
+pub use self::choices::Choices;
+pub use self::plan::plan;
+pub use self::provider_id::provider_id;
+
+/// What holds, or what does not, with what was seen.
+pub type Held = Result<(), String>;
