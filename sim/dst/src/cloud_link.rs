@@ -61,7 +61,7 @@ impl CloudLink {
             return Err(ReplyLost);
         }
         self.judge.call(&self.process, &request);
-        let members = self.judge.members_of(&request);
+        let members = self.judge.members_written_as_they_are(&request);
         let outcome = self.ask(request, kind);
         let (said, done) = told(&outcome, kind);
         if done {

@@ -36,6 +36,9 @@ pub const ANNOTATION: &str = "loadbalancer.openstack.org/";
 /// The annotation of Services whose floating IP is not given back.
 const KEEP: &str = "keep-floatingip";
 
+/// What was seen before somebody meddled may be acted on for this long.
+const MEDDLED: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+
 /// The namespace of all Services.
 pub const NAMESPACE: &str = "default";
 
@@ -79,6 +82,8 @@ pub struct World {
     foreign: Foreign,
     /// The Services that ever said that their floating IP shall be kept.
     kept: Mutex<BTreeSet<String>>,
+    /// When somebody last changed what belongs to a Service behind its back.
+    meddled: Mutex<BTreeMap<String, Timestamp>>,
     /// Since when a load balancer is seen at work.
     pending: Mutex<BTreeMap<String, Timestamp>>,
     /// Ports with a security group of somebody else's.
@@ -114,7 +119,7 @@ impl World {
         let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
         let conf = CloudConf::new(String::new());
         let setting = setting.clone();
-        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default(), kept: Mutex::default(), pending: Mutex::default(), guarded: Mutex::default() };
+        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default(), kept: Mutex::default(), meddled: Mutex::default(), pending: Mutex::default(), guarded: Mutex::default() };
         world.write_conf(CANARIES[0]);
         world.foreign = world.plant_foreign();
         world
@@ -196,6 +201,13 @@ impl World {
     #[must_use]
     pub fn kept(&self) -> BTreeSet<String> {
         self.kept.lock().expect("one thread").clone()
+    }
+
+    /// Whether somebody changed what belongs to a Service so lately that nobody could know.
+    #[must_use]
+    pub fn meddled_lately(&self, service: &str) -> bool {
+        let meddled = self.meddled.lock().expect("one thread").get(service).copied();
+        meddled.is_some_and(|at| self.cloud.now().duration_since(at) < MEDDLED)
     }
 
     fn note_kept(&self, action: &Action) {
@@ -466,6 +478,7 @@ impl World {
 
     fn meddle(&self, number: usize, meddling: Meddling) {
         let name = balancer_name(number);
+        self.meddled.lock().expect("one thread").insert(service_name(number), self.cloud.now());
         let lbaas = "/load-balancer/v2/lbaas";
         let found = self.cloud.with(|cloud| Parts::of(cloud.state(), &name));
         let Some(parts) = found else { return };
