@@ -146,12 +146,12 @@ fn fault(kind: Kind) -> Option<Fault> {
         Kind::BadGateway => Fault::html(StatusCode::BAD_GATEWAY),
         Kind::Slow => Fault::Slow(SLOW),
         Kind::TruncatedList => Fault::TruncateList { keep: 1 },
-        Kind::StaleRead => Fault::Stale(OLD),
+        Kind::StaleCloud => Fault::Stale(OLD),
         Kind::CutBody => Fault::CutBody { bytes: 25 },
         Kind::BalancerError => Fault::LoadBalancerError,
         Kind::BalancerStuck => Fault::LoadBalancerStuck,
         Kind::TokensExpire => Fault::ExpireTokens,
-        Kind::CrashBefore | Kind::CrashAfter | Kind::WatchBroken | Kind::WatchGone | Kind::WatchHeld => return None,
+        Kind::CrashBefore | Kind::CrashAfter | Kind::WatchBroken | Kind::WatchGone | Kind::WatchHeld | Kind::StaleRead => return None,
     })
 }
 

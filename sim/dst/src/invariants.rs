@@ -5,7 +5,7 @@
 
 mod goal;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use sim_kube::RequestInfo;
 use sim_openstack::State;
 
 use crate::net::Net;
-use crate::world::{UNINITIALIZED, World, service_name};
+use crate::world::{Excused, UNINITIALIZED, World, service_name};
 
 /// The finalizer of Services with a load balancer.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
@@ -275,7 +275,8 @@ impl Judge {
 
     /// A call changed the cloud, or was tried.
     pub fn after_cloud(&self, step: &str) {
-        let twice = self.world.cloud.with(|cloud| twice(cloud.state(), &self.world.kept()));
+        self.world.note_strays();
+        let twice = self.world.cloud.with(|cloud| twice(cloud.state(), &self.world.excused()));
         self.check(twice.is_none(), Rule::S1, || format!("after {step}: {}", twice.unwrap_or_default()));
         self.foreign_is_untouched(&format!("after {step}"));
     }
@@ -352,10 +353,11 @@ impl Judge {
 
     /// S4, its second half, and S6.
     fn service_is_sound(&self, name: &str) {
+        self.world.note_strays();
         let services = self.world.kube.stored("", "services");
         let service = services.iter().find(|service| text(&service["metadata"]["name"]) == name);
         if !service.is_some_and(has_finalizer) {
-            let left = self.world.cloud.with(|cloud| owned(cloud.state(), name, &self.world.kept()));
+            let left = self.world.cloud.with(|cloud| owned(cloud.state(), name, &self.world.excused()));
             self.check(left.is_empty(), Rule::S4, || format!("{name} is let go of, but there is still {left:?}"));
         }
         // One that is let go of shows its address until its finalizer goes. An address that is shown already is not judged again:
@@ -399,15 +401,15 @@ fn balancer_of(state: &State, request: &Request<Bytes>) -> Option<String> {
 }
 
 /// S1: what there is twice.
-fn twice(state: &State, kept: &BTreeSet<String>) -> Option<String> {
+fn twice(state: &State, excused: &Excused) -> Option<String> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let live = |status: &str| !matches!(status, "PENDING_DELETE" | "DELETED");
     for balancer in state.load_balancer.load_balancers.iter().filter(|one| live(&one.provisioning_status)) {
         *seen.entry(format!("load balancer {}", balancer.name)).or_default() += 1;
     }
-    let is_kept = |text: &str| kept.iter().any(|name| text.contains(&format!("default/{name} from")));
+    let is_kept = |text: &str| excused.services.iter().any(|name| text.contains(&format!("default/{name} from")));
     let floating = state.network.floating_ips.iter().filter(|one| one.description.contains("Kubernetes"));
-    for floating in floating.filter(|one| !is_kept(&one.description)) {
+    for floating in floating.filter(|one| !is_kept(&one.description) && !excused.floating_ips.contains(&one.id)) {
         *seen.entry(format!("floating IP {}", floating.description)).or_default() += 1;
     }
     for group in state.network.security_groups.iter().filter(|group| group.name.starts_with("lb-sg-")) {
@@ -417,13 +419,15 @@ fn twice(state: &State, kept: &BTreeSet<String>) -> Option<String> {
 }
 
 /// What a Service has in the cloud, by name.
-fn owned(state: &State, service: &str, kept: &BTreeSet<String>) -> Vec<String> {
+fn owned(state: &State, service: &str, excused: &Excused) -> Vec<String> {
     let name = format!("kube_service_kubernetes_default_{service}");
     let place = format!("service default/{service} from");
     let balancers = state.load_balancer.load_balancers.iter();
     let balancers = balancers
         .filter(|one| (one.name == name || one.tags.contains(&name)) && one.provisioning_status != "DELETED");
-    let floating = state.network.floating_ips.iter().filter(|one| one.description.contains(&place) && !kept.contains(service));
+    let floating = state.network.floating_ips.iter().filter(|one| {
+        one.description.contains(&place) && !excused.services.contains(service) && !excused.floating_ips.contains(&one.id)
+    });
     let end = format!("-default-{service}");
     let groups = state.network.security_groups.iter();
     let groups = groups.filter(|group| group.name.starts_with("lb-sg-") && group.name.ends_with(&end));

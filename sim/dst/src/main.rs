@@ -47,6 +47,9 @@ struct Arguments {
     /// Show the scenarios
     #[arg(long)]
     list: bool,
+    /// Let the cloud give old answers too: a known gap, see `Swarm::of`
+    #[arg(long)]
+    stale_cloud: bool,
     /// How many threads; as many as there are cores by default
     #[arg(long)]
     jobs: Option<usize>,
@@ -64,7 +67,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(seed) = arguments.seed {
-        return replay(&swarm::case(seed));
+        return replay(&swarm::with(seed, arguments.stale_cloud));
     }
     if let Some(name) = &arguments.scenario {
         let Some(mut case) = scenarios::all().into_iter().find(|case| case.name == *name) else {
@@ -118,7 +121,7 @@ fn whole(arguments: &Arguments) -> ExitCode {
     }
     let deadline = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(minutes * 60.0));
     let outcome = Level { name: "swarm", jobs, deadline, most: arguments.failures }
-        .run(arguments.seeds, |number| swarm::case(arguments.from + number));
+        .run(arguments.seeds, |number| swarm::with(arguments.from + number, arguments.stale_cloud));
     sum.merge(outcome.0);
     failures.extend(outcome.1);
     println!("{}", sum.tables());

@@ -110,8 +110,9 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
         }
         sleep(LOOK).await;
     };
-    if !missing.is_empty() {
-        judge.net.violated(Rule::L1, missing.join("; "));
+    let wrong = if missing.is_empty() { missing } else { judge.wrong() };
+    if !wrong.is_empty() {
+        judge.net.violated(Rule::L1, wrong.join("; "));
         return None;
     }
     let rested = ended.elapsed();
@@ -135,9 +136,9 @@ async fn at_rest(case: &Case, judge: &Judge) {
     if !effects.is_empty() {
         judge.net.violated(Rule::L1, format!("not at rest: {effects:?}"));
     }
-    let missing = judge.missing();
-    if !missing.is_empty() {
-        judge.net.violated(Rule::L1, format!("not any more: {}", missing.join("; ")));
+    let wrong = judge.wrong();
+    if !wrong.is_empty() {
+        judge.net.violated(Rule::L1, format!("not any more: {}", wrong.join("; ")));
     }
     judge.calls_are_few();
     judge.foreign_is_untouched("in the end");
@@ -155,6 +156,7 @@ async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Regi
     sleep(Duration::from_millis(dice.random_range(0..1500))).await;
     for life in 0.. {
         let name = format!("ccm-{slot}-{life}");
+        sleep(judge.world.newcomers_wait()).await;
         let skew = case.setting.skew * u32::try_from(slot).unwrap_or_default();
         let birth =
             Birth { judge: Arc::clone(&judge), name: name.clone(), skew, seed: dice.random(), piece: case.piece };

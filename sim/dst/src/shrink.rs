@@ -1,5 +1,6 @@
 //! A failing case made short: actions and faults are taken away as long as the same rule is still broken.
 
+use crate::action::Action;
 use crate::case::Case;
 use crate::fault::Source;
 use crate::report::Report;
@@ -38,6 +39,11 @@ fn size(case: &Case) -> usize {
     case.actions.len() + faults
 }
 
+/// What has to stay: without it nothing could converge, and the story would be about something else.
+fn makes_good(action: &Action) -> bool {
+    matches!(action, Action::Quota(false) | Action::BreakConfig(false))
+}
+
 /// Takes away ever smaller parts.
 fn without_actions(mut best: Report, fails: &mut impl FnMut(&Case) -> Option<Report>) -> Report {
     let mut chunk = best.case.actions.len().div_ceil(2);
@@ -46,7 +52,16 @@ fn without_actions(mut best: Report, fails: &mut impl FnMut(&Case) -> Option<Rep
         while start < best.case.actions.len() {
             let mut case = best.case.clone();
             let end = (start + chunk).min(case.actions.len());
-            case.actions.drain(start..end);
+            let mut place = 0;
+            case.actions.retain(|timed| {
+                let within = (start..end).contains(&place);
+                place += 1;
+                !within || makes_good(&timed.action)
+            });
+            if case.actions.len() == best.case.actions.len() {
+                start += chunk;
+                continue;
+            }
             match fails(&case) {
                 Some(report) => best = report,
                 None => start += chunk,

@@ -16,6 +16,12 @@ const SERVICES: usize = 3;
 /// The case of a seed.
 #[must_use]
 pub fn case(seed: u64) -> Case {
+    with(seed, false)
+}
+
+/// The same, if wanted with answers of the cloud that are old.
+#[must_use]
+pub fn with(seed: u64, stale_cloud: bool) -> Case {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
     let provider = if dice.one_in(2) { Provider::Ovn } else { Provider::Amphora };
     let setting = Setting {
@@ -24,6 +30,8 @@ pub fn case(seed: u64) -> Case {
         servers: dice.of(2..=6),
         security_groups: provider == Provider::Amphora && dice.one_in(4),
         routes: dice.one_in(8),
+        // What changes behind our back while we change something ourselves is seen when everything is read again: after six hours.
+        patience: Duration::from_secs(8 * 3600),
         application_credential: dice.one_in(4),
         replicas: dice.of(1..=2),
         skew: Duration::from_secs(dice.of(0..=20)),
@@ -52,7 +60,7 @@ pub fn case(seed: u64) -> Case {
         actions.push(Timed { at, action });
     }
     actions.sort_by_key(|timed| timed.at);
-    Case { name: format!("seed {seed}"), setting, actions, faults: Source::Chance(Swarm::of(seed)), ..Case::default() }
+    Case { name: format!("seed {seed}"), setting, actions, faults: Source::Chance(Swarm::of(seed, stale_cloud)), ..Case::default() }
 }
 
 /// What has to be put right before the end: nothing converges without.

@@ -1,9 +1,11 @@
-//! Whether this cloud has routes for us: found out once, and never taken for a "no" because a call failed.
+//! Whether this cloud has routes for us: found out once. Neither a call that failed nor an answer without the extensions is taken for
+//! a "no" for ever: who configures a router wants routes, and is told what is missing (safety rail SR-11).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bowline_cloud::{Capability, CloudError, Routes};
+use bowline_cloud::{Capability, CloudError, ErrorClass, Routes};
 use openstack_client::{Client, RouterId};
 
 use super::OpenStackRoutes;
@@ -44,14 +46,19 @@ impl Offer {
 pub struct RouteAccess {
     client: Client,
     router_id: String,
-    found: OnceLock<Option<Arc<OpenStackRoutes>>>,
+    found: OnceLock<Arc<OpenStackRoutes>>,
+    /// Whether Neutron said last that it has no extra routes.
+    lacking: AtomicBool,
 }
+
+const LACKING: &str = "Neutron has neither of the extensions extraroute and extraroute-atomic; enable one, or remove [Route] router-id";
+
 
 impl RouteAccess {
     /// The way to the router of `[Route] router-id`. Nothing is asked yet.
     #[must_use]
     pub fn new(client: Client, config: &config::Route) -> Self {
-        Self { client, router_id: config.router_id.clone(), found: OnceLock::new() }
+        Self { client, router_id: config.router_id.clone(), found: OnceLock::new(), lacking: AtomicBool::new(false) }
     }
 
     /// What is known so far. Cheap: asks nobody.
@@ -64,11 +71,11 @@ impl RouteAccess {
             return Capability::Unavailable(why.to_string());
         }
         match self.found.get() {
+            None if self.lacking.load(Ordering::Relaxed) => Capability::Unavailable(LACKING.to_owned()),
             None => {
                 Capability::Unavailable("Neutron has not said yet whether it has extra routes".to_owned())
             }
-            Some(None) => Capability::Unsupported,
-            Some(Some(routes)) => Capability::Supported(Arc::clone(routes) as Arc<dyn Routes>),
+            Some(routes) => Capability::Supported(Arc::clone(routes) as Arc<dyn Routes>),
         }
     }
 
@@ -76,7 +83,7 @@ impl RouteAccess {
     ///
     /// # Errors
     ///
-    /// [`CloudError`] when it does not answer; nothing is concluded from that.
+    /// [`CloudError`] when it does not answer, or has no extra routes; nothing is concluded from that for later.
     pub async fn find_out(&self) -> Result<(), CloudError> {
         if self.router_id.is_empty() || self.found.get().is_some() {
             return Ok(());
@@ -84,15 +91,10 @@ impl RouteAccess {
         let router = self.router()?;
         let extensions = self.client.network().extensions().await.map_err(cloud_error)?;
         let offer = Offer::of(extensions.iter().map(|extension| extension.alias.as_str()));
-        match offer {
-            None => {
-                tracing::warn!("Neutron has neither extraroute nor extraroute-atomic: there are no routes");
-            }
-            Some(offer) => tracing::info!(?offer, %router, "found out how routes are changed"),
-        }
-        self.found.get_or_init(|| {
-            offer.map(|offer| Arc::new(OpenStackRoutes::new(self.client.clone(), router, offer)))
-        });
+        self.lacking.store(offer.is_none(), Ordering::Relaxed);
+        let offer = offer.ok_or_else(|| CloudError::new(ErrorClass::Invalid, LACKING))?;
+        tracing::info!(?offer, %router, "found out how routes are changed");
+        self.found.get_or_init(|| Arc::new(OpenStackRoutes::new(self.client.clone(), router, offer)));
         Ok(())
     }
 

@@ -243,7 +243,7 @@ async fn a_router_that_is_not_there_or_does_not_answer_is_an_error_and_no_empty_
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_router_or_extra_routes_there_are_none_and_that_is_asked_once() {
+async fn without_a_router_there_are_no_routes_and_a_cloud_without_extra_routes_is_told_and_asked_again() {
     let simulation = Simulation::new(without(&["extraroute", "extraroute-atomic"]), 0);
     let none = access(&simulation, "");
     none.find_out().await.unwrap();
@@ -251,11 +251,12 @@ async fn without_a_router_or_extra_routes_there_are_none_and_that_is_asked_once(
     assert_eq!(simulation.calls(), 0);
     let lacking = access(&simulation, &simulation.estate.router);
     assert!(matches!(lacking.capability(), Capability::Unavailable(_)), "nobody has asked yet");
-    lacking.find_out().await.unwrap();
-    assert!(matches!(lacking.capability(), Capability::Unsupported));
+    lacking.find_out().await.unwrap_err();
+    let Capability::Unavailable(why) = lacking.capability() else { panic!("it is final") };
+    assert!(why.contains("extraroute"), "{why}");
     let calls = simulation.calls();
-    lacking.find_out().await.unwrap();
-    assert_eq!(simulation.calls(), calls);
+    lacking.find_out().await.unwrap_err();
+    assert!(simulation.calls() > calls, "an answer that was cut short must not count for ever");
     let wrong = access(&simulation, "the router");
     wrong.find_out().await.unwrap_err();
     let Capability::Unavailable(why) = wrong.capability() else { panic!("it is usable") };

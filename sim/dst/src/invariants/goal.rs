@@ -10,28 +10,37 @@ use sim_openstack::load_balancer::{LoadBalancer, Pool};
 
 use super::{Judge, has_finalizer, is_tainted, owned, text};
 use crate::case::{Provider, Setting};
-use crate::world::{EXCLUDED, annotation};
+use crate::world::{Excused, EXCLUDED, annotation};
 
 impl Judge {
-    /// What is not yet as it is wanted; nothing if all is.
+    /// What is not yet as it is wanted, and may yet be; nothing if all is.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
+        let nodes = self.world.kube.stored("", "nodes");
+        let held = self.world.cloud.with(|cloud| wrong_nodes(cloud.state(), &nodes).1);
+        self.wrong().into_iter().chain(held).collect()
+    }
+
+    /// What is not as it is wanted, but for what a rail holds back until a person says so.
+    #[must_use]
+    pub fn wrong(&self) -> Vec<String> {
         let (nodes, services) = (self.world.kube.stored("", "nodes"), self.world.kube.stored("", "services"));
         let services: Vec<Value> =
             services.into_iter().filter(|one| text(&one["metadata"]["name"]).starts_with("web-")).collect();
         let setting = &self.world.setting;
         let routes = setting.routes;
         let router = self.world.estate.router.clone();
-        let kept = self.world.kept();
+        self.world.note_strays();
+        let excused = self.world.excused();
         self.world.cloud.with(|cloud| {
             let state = cloud.state();
-            let mut missing = wrong_nodes(state, &nodes);
+            let mut missing = wrong_nodes(state, &nodes).0;
             let addresses = addresses(&nodes);
             for service in &services {
-                missing.extend(wrong_service(state, service, &kept, &addresses));
+                missing.extend(wrong_service(state, service, &excused, &addresses));
                 missing.extend(wrong_details(state, service, setting));
             }
-            missing.extend(leftovers(state, &services, &kept));
+            missing.extend(leftovers(state, &services, &excused));
             if routes {
                 missing.extend(wrong_routes(state, &router, &nodes));
             }
@@ -73,8 +82,9 @@ pub(super) fn is_balanced(service: &Value) -> bool {
     service["spec"]["type"] == "LoadBalancer" && service["metadata"]["deletionTimestamp"].is_null()
 }
 
-fn wrong_nodes(state: &State, nodes: &[Value]) -> Vec<String> {
-    let (mut wrong, mut stale) = (Vec::new(), Vec::new());
+/// What is wrong, and what is held back.
+fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
+    let (mut wrong, mut stale, mut gone) = (Vec::new(), Vec::new(), 0_usize);
     let servers: BTreeMap<&str, &str> =
         state.compute.servers.iter().map(|server| (server.id.as_str(), server.name.as_str())).collect();
     for node in nodes {
@@ -84,10 +94,13 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> Vec<String> {
         if is_tainted(node) || id.is_empty() {
             if has_server {
                 wrong.push(format!("{name} is not initialised"));
+            } else {
+                gone += 1;
             }
             continue;
         }
         if !servers.contains_key(id) {
+            gone += 1;
             // Only Nodes that are not Ready are looked at, as upstream does: a kubelet that goes on with the Node of a former
             // machine of its name is left alone.
             if !(is_ready(node) && has_server) {
@@ -98,10 +111,10 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> Vec<String> {
         }
     }
     // SR-2: when more than a third look gone nobody is deleted until a person says so.
-    if stale.len() * 3 <= nodes.len() {
-        wrong.extend(stale);
+    if gone * 100 <= nodes.len() * 33 {
+        wrong.append(&mut stale);
     }
-    wrong
+    (wrong, stale)
 }
 
 fn is_ready(node: &Value) -> bool {
@@ -124,11 +137,11 @@ fn note<'s>(service: &'s Value, key: &str) -> Option<&'s str> {
     service["metadata"]["annotations"][annotation(key)].as_str()
 }
 
-fn wrong_service(state: &State, service: &Value, kept: &BTreeSet<String>, addresses: &BTreeSet<String>) -> Vec<String> {
+fn wrong_service(state: &State, service: &Value, excused: &Excused, addresses: &BTreeSet<String>) -> Vec<String> {
     let name = text(&service["metadata"]["name"]);
     let tag = format!("kube_service_kubernetes_default_{name}");
     if !is_balanced(service) {
-        let left = owned(state, name, kept);
+        let left = owned(state, name, excused);
         let mut wrong = Vec::new();
         if !left.is_empty() {
             wrong.push(format!("{name} is not balanced, but has {left:?}"));
@@ -268,10 +281,10 @@ fn wrong_rules(state: &State, service: &Value, name: &str) -> Option<String> {
 }
 
 /// What is in the cloud for Services that are not there.
-fn leftovers(state: &State, services: &[Value], kept: &BTreeSet<String>) -> Vec<String> {
+fn leftovers(state: &State, services: &[Value], excused: &Excused) -> Vec<String> {
     let names: BTreeSet<&str> = services.iter().map(|service| text(&service["metadata"]["name"])).collect();
     let gone = (1..=9).map(|number| format!("web-{number}")).filter(|name| !names.contains(name.as_str()));
-    gone.flat_map(|name| owned(state, &name, kept).into_iter().map(move |what| format!("{name} is gone, but {what}")))
+    gone.flat_map(|name| owned(state, &name, excused).into_iter().map(move |what| format!("{name} is gone, but {what}")))
         .collect()
 }
 

@@ -22,6 +22,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
     run: |stage| Box::pin(by_hand(stage)),
 }];
 
+/// What Bowline writes on a Service that it has compared with its load balancer.
+const FINGERPRINT: &str = "loadbalancer.bowline.dev/fingerprint";
+
 async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
     let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
     let manager = site.run(&[])?;
@@ -39,7 +42,7 @@ async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
     let began = std::time::Instant::now();
     client::make(stage, &site, &shapes, &services).await.context("make load balancers by hand")?;
     stage.note(format!("made by hand in {:.0} s", began.elapsed().as_secs_f64()));
-    for (shape, service) in shapes.iter().zip(&services).filter(|(shape, _)| shape.noted) {
+    for (shape, service) in shapes.iter().zip(&services).filter(|(shape, _)| shape.noted || shape.legacy) {
         note(&site, shape, service).await?;
     }
 
@@ -63,17 +66,17 @@ async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
     site.nothing_left().await
 }
 
-/// What OCCM writes on a Service.
+/// What OCCM writes on a Service; Kubernetes' own provider did not write the annotations.
 async fn note(site: &Site<'_>, shape: &Shape, service: &Value) -> anyhow::Result<()> {
     let balancer = client::balancer(site, shape, service).await?.context("no load balancer")?;
     let shown = client::address(site, &balancer).await?;
-    let patch = json!({"metadata": {
-        "finalizers": ["service.kubernetes.io/load-balancer-cleanup"],
-        "annotations": {
+    let mut patch = json!({"metadata": {"finalizers": ["service.kubernetes.io/load-balancer-cleanup"]}});
+    if !shape.legacy {
+        patch["metadata"]["annotations"] = json!({
             "loadbalancer.openstack.org/load-balancer-id": balancer["id"],
             "loadbalancer.openstack.org/load-balancer-address": shown,
-        },
-    }});
+        });
+    }
     site.edit(shape.name, &patch).await?;
     let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": shown, "ipMode": "VIP"}]}}});
     site.services.patch_status(shape.name, &PatchParams::default(), &Patch::Merge(status)).await?;
@@ -81,8 +84,11 @@ async fn note(site: &Site<'_>, shape: &Shape, service: &Value) -> anyhow::Result
 }
 
 async fn is_taken_over(site: &Site<'_>, shape: &Shape) -> anyhow::Result<()> {
+    // Of one that is served already nothing has to be told: that it was compared is seen by the mark it gets.
     let taken = site
-        .until_service(shape.name, "is taken over", |service| condition(service)["status"] == "True")
+        .until_service(shape.name, "is taken over", |service| {
+            condition(service)["status"] == "True" || service["metadata"]["annotations"][FINGERPRINT].is_string()
+        })
         .await?;
     let balancer = client::balancer(site, shape, &taken).await?.context("the load balancer is gone")?;
     ensure!(balancer["id"] == balancer_id(&taken)?, "it has another load balancer: {taken:#}");
