@@ -64,9 +64,9 @@ impl Default for Setting {
             // The longest pauses between tries are ten minutes, and what is found out by looking again is found out within as long.
             patience: Duration::from_secs(45 * 60),
             // Descriptions and conditions may follow what they tell of; a sweep may be due.
-            settle: Duration::from_secs(7 * 60),
-            quiet: Duration::from_secs(7 * 60),
-            repair: Some(Duration::from_secs(5 * 60)),
+            settle: Duration::from_secs(3 * 60),
+            quiet: Duration::from_secs(3 * 60),
+            repair: Some(Duration::from_secs(2 * 60)),
             prompt: None,
             octavia_calls: None,
         }
