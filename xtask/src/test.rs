@@ -4,7 +4,7 @@
 
 use crate::run::{cargo, run};
 use crate::steps::{Step, run_all, step};
-use crate::{deny, e2e, generated, kubernetes, lint, openstack_client, sample};
+use crate::{deny, dst, e2e, generated, kubernetes, lint, openstack_client, sample};
 
 /// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
@@ -22,6 +22,7 @@ pub(crate) fn everything() -> anyhow::Result<()> {
         generated,
         step("dependencies", deny::deny),
         quick,
+        step("whole systems in simulated worlds", dst::always),
         step("Kubernetes binaries", kubernetes::ensure),
         step("the openstack client", openstack_client::ensure),
         step("tests on the real thing", real_tests),

@@ -136,7 +136,9 @@ impl fmt::Display for Action {
             Self::ServerGone(number) => write!(out, "the server of node-{number} is deleted"),
             Self::ServerStops(number) => write!(out, "the server of node-{number} stops"),
             Self::ServerStarts(number) => write!(out, "the server of node-{number} starts"),
-            Self::ServerReplaced(number) => write!(out, "the server of node-{number} is replaced by a namesake"),
+            Self::ServerReplaced(number) => {
+                write!(out, "the server of node-{number} is replaced by a namesake")
+            }
             Self::NewServer(number) => write!(out, "a server node-{number} is made and registers"),
             Self::DeleteNode(number) => write!(out, "Node node-{number} is deleted by hand"),
             Self::Ready(number, ready) => write!(out, "node-{number} ready: {ready}"),

@@ -151,7 +151,12 @@ fn fault(kind: Kind) -> Option<Fault> {
         Kind::BalancerError => Fault::LoadBalancerError,
         Kind::BalancerStuck => Fault::LoadBalancerStuck,
         Kind::TokensExpire => Fault::ExpireTokens,
-        Kind::CrashBefore | Kind::CrashAfter | Kind::WatchBroken | Kind::WatchGone | Kind::WatchHeld | Kind::StaleRead => return None,
+        Kind::CrashBefore
+        | Kind::CrashAfter
+        | Kind::WatchBroken
+        | Kind::WatchGone
+        | Kind::WatchHeld
+        | Kind::StaleRead => return None,
     })
 }
 
@@ -162,7 +167,9 @@ fn is_effect(request: &Request<Bytes>) -> bool {
 
 /// A call by its kind: without identifiers.
 fn step(request: &Request<Bytes>) -> String {
-    let is_id = |part: &str| part.len() >= 32 && part.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
+    let is_id = |part: &str| {
+        part.len() >= 32 && part.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-')
+    };
     let path: Vec<&str> =
         request.uri().path().split('/').map(|part| if is_id(part) { "{id}" } else { part }).collect();
     format!("{} {}", request.method(), path.join("/"))

@@ -16,6 +16,7 @@ use http::{Method, Request};
 use serde_json::Value;
 use sim_kube::RequestInfo;
 use sim_openstack::State;
+use sim_openstack::load_balancer::LoadBalancer;
 
 use crate::net::Net;
 use crate::world::{Excused, UNINITIALIZED, World, service_name};
@@ -60,7 +61,9 @@ impl Rule {
             Self::S1 => "S1: at most one live load balancer, floating IP and security group for a Service",
             Self::S2 => "S2: a Node is deleted only if its server is gone, by UID, and few at a time",
             Self::S3 => "S3: what is not ours is not touched",
-            Self::S4 => "S4: the finalizer is there before the first change and goes after the last; nothing is left",
+            Self::S4 => {
+                "S4: the finalizer is there before the first change and goes after the last; nothing is left"
+            }
             Self::S5 => "S5: the taint goes only with the provider ID set",
             Self::S6 => "S6: a published address leads to the Service's load balancer",
             Self::S7 => "S7: no change without a valid lease",
@@ -191,7 +194,9 @@ impl Judge {
         let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
         let name = body["loadbalancer"]["name"].as_str().unwrap_or_default().to_owned();
         let services = self.world.kube.stored("", "services");
-        let of = services.iter().find(|service| name == format!("kube_service_kubernetes_default_{}", text(&service["metadata"]["name"])));
+        let of = services.iter().find(|service| {
+            name == format!("kube_service_kubernetes_default_{}", text(&service["metadata"]["name"]))
+        });
         let holds = of.is_some_and(has_finalizer);
         self.check(holds, Rule::S4, || format!("{name} is made, but its Service has no finalizer: {of:?}"));
     }
@@ -212,7 +217,9 @@ impl Judge {
             budget.1 = now;
             budget.0
         };
-        self.check(left > -1.5, Rule::S11, || format!("{process} calls {service} too often: {left:.1} are left"));
+        self.check(left > -1.5, Rule::S11, || {
+            format!("{process} calls {service} too often: {left:.1} are left")
+        });
     }
 
     /// S11, of a run that says how many calls it takes.
@@ -242,7 +249,8 @@ impl Judge {
             .as_array()?
             .iter()
             .map(|one| {
-                let (weight, backup) = (one["weight"].as_u64().unwrap_or(1), one["backup"].as_bool().unwrap_or(false));
+                let (weight, backup) =
+                    (one["weight"].as_u64().unwrap_or(1), one["backup"].as_bool().unwrap_or(false));
                 let monitor_port = one["monitor_port"].as_u64();
                 let (address, port) = (text(&one["address"]), &one["protocol_port"]);
                 format!("{address} {port} {weight} {backup} {monitor_port:?}")
@@ -255,8 +263,13 @@ impl Judge {
     fn members_in(&self, pool: &str) -> Vec<String> {
         let mut members: Vec<String> = self.world.cloud.with(|cloud| {
             let all = cloud.state().load_balancer.members.iter().filter(|member| member.pool_id == pool);
-            all.map(|one| format!("{} {} {} {} {:?}", one.address, one.protocol_port, one.weight, one.backup, one.monitor_port))
-                .collect()
+            all.map(|one| {
+                format!(
+                    "{} {} {} {} {:?}",
+                    one.address, one.protocol_port, one.weight, one.backup, one.monitor_port
+                )
+            })
+            .collect()
         });
         members.sort();
         members
@@ -270,7 +283,9 @@ impl Judge {
             memory.needless += 1;
             memory.needless
         };
-        self.check(needless < 3, Rule::S9, || format!("{step}: the members of {pool} are written as they are, {needless} times"));
+        self.check(needless < 3, Rule::S9, || {
+            format!("{step}: the members of {pool} are written as they are, {needless} times")
+        });
     }
 
     /// A call changed the cloud, or was tried.
@@ -298,7 +313,9 @@ impl Judge {
     /// S2.
     fn may_delete_node(&self, request: &RequestInfo) {
         let nodes = self.world.kube.stored("", "nodes");
-        let Some(node) = nodes.iter().find(|node| text(&node["metadata"]["name"]) == request.name) else { return };
+        let Some(node) = nodes.iter().find(|node| text(&node["metadata"]["name"]) == request.name) else {
+            return;
+        };
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let wanted = text(&body["preconditions"]["uid"]);
         let uid = text(&node["metadata"]["uid"]);
@@ -324,7 +341,9 @@ impl Judge {
             memory.deletions.len()
         };
         let most = ((nodes.len() + recent - 1) / 10).max(3);
-        self.check(recent <= most, Rule::S2, || format!("{recent} Nodes deleted within {SWEEP:?}, of {}", nodes.len()));
+        self.check(recent <= most, Rule::S2, || {
+            format!("{recent} Nodes deleted within {SWEEP:?}, of {}", nodes.len())
+        });
     }
 
     /// A write took effect.
@@ -358,7 +377,9 @@ impl Judge {
         let service = services.iter().find(|service| text(&service["metadata"]["name"]) == name);
         if !service.is_some_and(has_finalizer) {
             let left = self.world.cloud.with(|cloud| owned(cloud.state(), name, &self.world.excused()));
-            self.check(left.is_empty(), Rule::S4, || format!("{name} is let go of, but there is still {left:?}"));
+            self.check(left.is_empty(), Rule::S4, || {
+                format!("{name} is let go of, but there is still {left:?}")
+            });
         }
         // One that is let go of shows its address until its finalizer goes. An address that is shown already is not judged again:
         // who deletes a load balancer behind our back makes it wrong, and it stays until there is another one.
@@ -369,7 +390,9 @@ impl Judge {
         }
         for address in addresses.into_iter().filter(|address| !before.contains(address)) {
             let leads = self.world.cloud.with(|cloud| leads_to(cloud.state(), name, &address));
-            self.check(leads, Rule::S6, || format!("{name} is published at {address}, which does not lead to it"));
+            self.check(leads, Rule::S6, || {
+                format!("{name} is published at {address}, which does not lead to it")
+            });
         }
     }
 }
@@ -407,9 +430,12 @@ fn twice(state: &State, excused: &Excused) -> Option<String> {
     for balancer in state.load_balancer.load_balancers.iter().filter(|one| live(&one.provisioning_status)) {
         *seen.entry(format!("load balancer {}", balancer.name)).or_default() += 1;
     }
-    let is_kept = |text: &str| excused.services.iter().any(|name| text.contains(&format!("default/{name} from")));
+    let is_kept =
+        |text: &str| excused.services.iter().any(|name| text.contains(&format!("default/{name} from")));
     let floating = state.network.floating_ips.iter().filter(|one| one.description.contains("Kubernetes"));
-    for floating in floating.filter(|one| !is_kept(&one.description) && !excused.floating_ips.contains(&one.id)) {
+    for floating in
+        floating.filter(|one| !is_kept(&one.description) && !excused.floating_ips.contains(&one.id))
+    {
         *seen.entry(format!("floating IP {}", floating.description)).or_default() += 1;
     }
     for group in state.network.security_groups.iter().filter(|group| group.name.starts_with("lb-sg-")) {
@@ -422,11 +448,25 @@ fn twice(state: &State, excused: &Excused) -> Option<String> {
 fn owned(state: &State, service: &str, excused: &Excused) -> Vec<String> {
     let name = format!("kube_service_kubernetes_default_{service}");
     let place = format!("service default/{service} from");
+    // A load balancer that others still use has the name of who made it, and its floating IP too.
+    let is_of_others = |one: &LoadBalancer| {
+        !one.tags.contains(&name) && one.tags.iter().any(|tag| tag.starts_with("kube_service_"))
+    };
     let balancers = state.load_balancer.load_balancers.iter();
-    let balancers = balancers
-        .filter(|one| (one.name == name || one.tags.contains(&name)) && one.provisioning_status != "DELETED");
+    let balancers = balancers.filter(|one| {
+        (one.name == name || one.tags.contains(&name))
+            && !is_of_others(one)
+            && one.provisioning_status != "DELETED"
+    });
+    let leads_to_others = |port: Option<&str>| {
+        let mut all = state.load_balancer.load_balancers.iter();
+        port.is_some_and(|port| all.any(|one| one.vip_port_id == port && is_of_others(one)))
+    };
     let floating = state.network.floating_ips.iter().filter(|one| {
-        one.description.contains(&place) && !excused.services.contains(service) && !excused.floating_ips.contains(&one.id)
+        one.description.contains(&place)
+            && !leads_to_others(one.port_id.as_deref())
+            && !excused.services.contains(service)
+            && !excused.floating_ips.contains(&one.id)
     });
     let end = format!("-default-{service}");
     let groups = state.network.security_groups.iter();
@@ -441,11 +481,12 @@ fn owned(state: &State, service: &str, excused: &Excused) -> Vec<String> {
 /// S6: whether an address is the VIP or the floating IP of a load balancer of the Service that was made.
 fn leads_to(state: &State, service: &str, address: &str) -> bool {
     let name = format!("kube_service_kubernetes_default_{service}");
-    let mine = |one: &&sim_openstack::load_balancer::LoadBalancer| one.name == name || one.tags.contains(&name);
-    let made = |one: &&sim_openstack::load_balancer::LoadBalancer| one.provisioning_status != "PENDING_CREATE";
+    let mine = |one: &&LoadBalancer| one.name == name || one.tags.contains(&name);
+    let made = |one: &&LoadBalancer| one.provisioning_status != "PENDING_CREATE";
     state.load_balancer.load_balancers.iter().filter(mine).filter(made).any(|balancer| {
         let floating = state.network.floating_ips.iter();
-        let mut floating = floating.filter(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()));
+        let mut floating =
+            floating.filter(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()));
         balancer.vip_address == address || floating.any(|one| one.floating_ip_address == address)
     })
 }

@@ -33,7 +33,8 @@ impl KubeLink {
     }
 
     fn verdict(&self, request: &RequestInfo, process: &str, kind: Kind) -> Verdict {
-        let error = |code, reason, text: &str| Verdict::Refuse(ApiError::custom(code, reason, text.to_owned()));
+        let error =
+            |code, reason, text: &str| Verdict::Refuse(ApiError::custom(code, reason, text.to_owned()));
         match kind {
             Kind::CrashBefore => {
                 self.judge.net.kill(process);
@@ -46,9 +47,9 @@ impl KubeLink {
             Kind::TooMany => Verdict::Refuse(ApiError::too_many_requests(1)),
             Kind::ServerError => error(500, "InternalError", "a fault"),
             Kind::Slow => Verdict::Delay(SLOW),
-            Kind::StaleRead if request.verb != "watch" => {
-                Verdict::AtVersion(self.judge.world.kube.resource_version().saturating_sub(VERSIONS_BACK).max(1))
-            }
+            Kind::StaleRead if request.verb != "watch" => Verdict::AtVersion(
+                self.judge.world.kube.resource_version().saturating_sub(VERSIONS_BACK).max(1),
+            ),
             _ => Verdict::Pass,
         }
     }

@@ -6,7 +6,6 @@
 //! report. Nothing here knows how Bowline decides; it sees requests and states, as a cluster and a cloud do.
 
 #![expect(
-    clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,

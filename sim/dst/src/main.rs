@@ -1,6 +1,10 @@
 //! `cargo xtask dst`: runs whole systems by the thousand, and tells what came of it.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a command for developers")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a command for developers: what cannot be is told at once"
+)]
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -173,7 +177,12 @@ fn read_fault(text: &str) -> Result<(Spot, Kind), String> {
     let wrong = || format!("{text:?} is not PLACE:NUMBER:KIND, such as CloudEffect:3:CrashAfter");
     let [place, number, kind] = text.split(':').collect::<Vec<_>>()[..] else { return Err(wrong()) };
     let places = [
-        Place::KubeEffect, Place::KubeChore, Place::KubeRead, Place::KubeWatch, Place::CloudEffect, Place::CloudRead,
+        Place::KubeEffect,
+        Place::KubeChore,
+        Place::KubeRead,
+        Place::KubeWatch,
+        Place::CloudEffect,
+        Place::CloudRead,
     ];
     let place = places.into_iter().find(|one| format!("{one:?}") == place).ok_or_else(wrong)?;
     let kind = Kind::ALL.into_iter().find(|one| format!("{one:?}") == kind).ok_or_else(wrong)?;
@@ -188,8 +197,8 @@ fn exhaustive(jobs: usize) -> Vec<Case> {
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
-                while let Some((place, case)) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| scenarios.get(at).map(|case| (at, case)))
+                while let Some((place, case)) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    .and_then(|at| scenarios.get(at).map(|case| (at, case)))
                 {
                     let report = run(case);
                     let count = |place| report.counts.get(&place).copied().unwrap_or_default();
@@ -264,7 +273,11 @@ impl Level {
                         }
                         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                         if done % 1000 == 0 {
-                            println!("{}: {done} of {count}, {:.0} a second", self.name, done as f64 / began.elapsed().as_secs_f64());
+                            println!(
+                                "{}: {done} of {count}, {:.0} a second",
+                                self.name,
+                                done as f64 / began.elapsed().as_secs_f64()
+                            );
                             std::io::stdout().flush().unwrap();
                         }
                     }
@@ -274,7 +287,13 @@ impl Level {
         });
         let (sum, failures) = (sum.into_inner().unwrap(), failures.into_inner().unwrap());
         let seconds = began.elapsed().as_secs_f64();
-        println!("{}: {} runs in {seconds:.0} s, {:.1} a second; {} broken", self.name, sum.runs, sum.runs as f64 / seconds, failures.len());
+        println!(
+            "{}: {} runs in {seconds:.0} s, {:.1} a second; {} broken",
+            self.name,
+            sum.runs,
+            sum.runs as f64 / seconds,
+            failures.len()
+        );
         (sum, failures)
     }
 }

@@ -227,8 +227,14 @@ impl Net {
     }
 }
 
-const PLACES: [Place; 6] =
-    [Place::KubeEffect, Place::KubeChore, Place::KubeRead, Place::KubeWatch, Place::CloudEffect, Place::CloudRead];
+const PLACES: [Place; 6] = [
+    Place::KubeEffect,
+    Place::KubeChore,
+    Place::KubeRead,
+    Place::KubeWatch,
+    Place::CloudEffect,
+    Place::CloudRead,
+];
 
 /// What was written down in a run.
 pub struct Findings {

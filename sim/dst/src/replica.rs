@@ -109,11 +109,16 @@ fn options(world: &World, piece: Option<Piece>) -> Options {
     let mut arguments = vec!["--cloud-provider=openstack"];
     arguments.extend(LEASE);
     if world.setting.routes {
-        arguments.extend(["--configure-cloud-routes=true", "--cluster-cidr=10.244.0.0/16", "--allocate-node-cidrs=true"]);
+        arguments.extend([
+            "--configure-cloud-routes=true",
+            "--cluster-cidr=10.244.0.0/16",
+            "--allocate-node-cidrs=true",
+        ]);
     } else {
         arguments.push("--configure-cloud-routes=false");
     }
-    let repair = world.setting.repair.map(|period| format!("--load-balancer-repair-period={}s", period.as_secs()));
+    let repair =
+        world.setting.repair.map(|period| format!("--load-balancer-repair-period={}s", period.as_secs()));
     arguments.extend(repair.as_deref());
     arguments.extend(museum::flags(piece));
     let flags = parse(&FlagTable::common(), arguments).expect("these flags exist");

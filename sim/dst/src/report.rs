@@ -37,7 +37,13 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn of(case: Case, findings: Findings, said: String, checks: u64, rested: Option<Duration>) -> Self {
+    pub(crate) fn of(
+        case: Case,
+        findings: Findings,
+        said: String,
+        checks: u64,
+        rested: Option<Duration>,
+    ) -> Self {
         let Findings { violations, trace, struck, effects, steps, secrets, counts } = findings;
         Self { case, violations, trace, struck, effects, steps, counts, secrets, said, checks, rested }
     }

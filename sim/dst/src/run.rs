@@ -72,7 +72,13 @@ async fn live(case: &Case) -> Report {
 
 /// Everything that users and operators can read: the objects of the cluster, and the metrics of every process there was.
 fn all_said(judge: &Judge, registries: &Registries) -> String {
-    let kinds = [("", "nodes"), ("", "services"), ("", "events"), ("", "configmaps"), ("coordination.k8s.io", "leases")];
+    let kinds = [
+        ("", "nodes"),
+        ("", "services"),
+        ("", "events"),
+        ("", "configmaps"),
+        ("coordination.k8s.io", "leases"),
+    ];
     let mut said = String::new();
     for object in kinds.iter().flat_map(|(group, plural)| judge.world.kube.stored(group, plural)) {
         said.push_str(&object.to_string());
@@ -103,6 +109,9 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
     let missing = loop {
         for stuck in judge.world.mend_stuck() {
             judge.net.tell("operator", &format!("sets {stuck} to ERROR, which never ended"), "");
+        }
+        for shared in judge.world.fail_over_shared() {
+            judge.net.tell("operator", &format!("fails {shared} over, which is in ERROR and shared"), "");
         }
         let missing = judge.missing();
         if missing.is_empty() || ended.elapsed() > case.setting.patience {
@@ -158,8 +167,13 @@ async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Regi
         let name = format!("ccm-{slot}-{life}");
         sleep(judge.world.newcomers_wait()).await;
         let skew = case.setting.skew * u32::try_from(slot).unwrap_or_default();
-        let birth =
-            Birth { judge: Arc::clone(&judge), name: name.clone(), skew, seed: dice.random(), piece: case.piece };
+        let birth = Birth {
+            judge: Arc::clone(&judge),
+            name: name.clone(),
+            skew,
+            seed: dice.random(),
+            piece: case.piece,
+        };
         let Some((life, registry, signals)) = start(birth).await else {
             judge.net.tell(&name, "cannot start: its configuration is wrong", "");
             sleep(AGAIN).await;
@@ -182,7 +196,8 @@ async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Regi
 /// L2: a Service whose own load balancer is in no trouble is served in time.
 async fn be_prompt(judge: Arc<Judge>, case: Case) {
     let Some((number, within)) = case.setting.prompt else { return };
-    let created = case.actions.iter().find(|timed| matches!(timed.action, Action::Create(one, _) if one == number));
+    let created =
+        case.actions.iter().find(|timed| matches!(timed.action, Action::Create(one, _) if one == number));
     let Some(created) = created else { return };
     sleep(created.at + within).await;
     judge.is_served(number);

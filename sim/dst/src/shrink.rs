@@ -21,7 +21,11 @@ pub fn shrink(report: Report) -> Report {
         report.violations.first().is_some_and(|violation| violation.rule == rule).then_some(report)
     };
     // From here on the faults are a list. The time of their end stays, or the story would end elsewhere.
-    let listed = Case { faults: Source::Script(best.struck.clone()), faults_end: Some(best.case.end_of_faults()), ..best.case.clone() };
+    let listed = Case {
+        faults: Source::Script(best.struck.clone()),
+        faults_end: Some(best.case.end_of_faults()),
+        ..best.case.clone()
+    };
     let Some(report) = fails(&listed) else { return best };
     best = report;
     loop {
@@ -82,8 +86,10 @@ fn without_faults(mut best: Report, fails: &mut impl FnMut(&Case) -> Option<Repo
             if start >= script.len() {
                 break;
             }
-            let kept = script.into_iter().enumerate().filter(|(place, _)| *place < start || *place >= start + chunk);
-            let case = Case { faults: Source::Script(kept.map(|(_, fault)| fault).collect()), ..best.case.clone() };
+            let kept =
+                script.into_iter().enumerate().filter(|(place, _)| *place < start || *place >= start + chunk);
+            let case =
+                Case { faults: Source::Script(kept.map(|(_, fault)| fault).collect()), ..best.case.clone() };
             match fails(&case) {
                 Some(report) => best = report,
                 None => start += chunk,

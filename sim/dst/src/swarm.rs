@@ -60,7 +60,13 @@ pub fn with(seed: u64, stale_cloud: bool) -> Case {
         actions.push(Timed { at, action });
     }
     actions.sort_by_key(|timed| timed.at);
-    Case { name: format!("seed {seed}"), setting, actions, faults: Source::Chance(Swarm::of(seed, stale_cloud)), ..Case::default() }
+    Case {
+        name: format!("seed {seed}"),
+        setting,
+        actions,
+        faults: Source::Chance(Swarm::of(seed, stale_cloud)),
+        ..Case::default()
+    }
 }
 
 /// What has to be put right before the end: nothing converges without.
@@ -140,7 +146,12 @@ impl Dice {
                 Action::Quota(mood.no_quota)
             }
             95..97 => {
-                let service = self.pick(&[Service::LoadBalancer, Service::Network, Service::Compute, Service::Identity]);
+                let service = self.pick(&[
+                    Service::LoadBalancer,
+                    Service::Network,
+                    Service::Compute,
+                    Service::Identity,
+                ]);
                 Action::Outage(service, Duration::from_secs(self.of(5..120)))
             }
             97..98 => Action::BreakWatches,

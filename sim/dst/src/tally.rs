@@ -84,7 +84,11 @@ impl Tally {
         for (kind, count) in &self.struck {
             writeln!(out, "  {count:>9}  {kind}").expect(write);
         }
-        writeln!(out, "\nchanges by kind: how many without a fault, and how many times each fault struck them").expect(write);
+        writeln!(
+            out,
+            "\nchanges by kind: how many without a fault, and how many times each fault struck them"
+        )
+        .expect(write);
         for step in self.changes() {
             let calm = self.steps.get(&(step.to_owned(), None)).copied().unwrap_or_default();
             let met: Vec<String> = Kind::ALL

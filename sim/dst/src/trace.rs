@@ -47,7 +47,7 @@ impl Trace {
     /// Adds a line. What is not told in a story still counts.
     pub fn add(&mut self, line: Line) {
         let Line { at, who, what, outcome, .. } = &line;
-        write!(self.hash, "{}|{who}|{what}|{outcome}\n", at.as_micros()).expect("hashing does not fail");
+        writeln!(self.hash, "{}|{who}|{what}|{outcome}", at.as_micros()).expect("hashing does not fail");
         self.lines.push(line);
     }
 

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use sim_kube::SimKube;
 use sim_openstack::load_balancer::LoadBalancerQuota;
 use sim_openstack::{
-    ADMIN, Cloud, Config, Estate, EstateSize, Fault, Latencies, MEMBER, Outcome, Rule, Service as CloudService,
-    SimService, State, seed,
+    ADMIN, Cloud, Config, Estate, EstateSize, Fault, Latencies, MEMBER, Outcome, Rule,
+    Service as CloudService, SimService, State, seed,
 };
 
 use crate::action::{Action, Edit, Meddling, ServiceSpec};
@@ -132,7 +132,20 @@ impl World {
         let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
         let conf = CloudConf::new(String::new());
         let setting = setting.clone();
-        let mut world = Self { kube, cloud, estate, setting, conf, foreign: Foreign::default(), kept: Mutex::default(), strays: Mutex::default(), lease_deleted: Mutex::default(), meddled: Mutex::default(), pending: Mutex::default(), guarded: Mutex::default() };
+        let mut world = Self {
+            kube,
+            cloud,
+            estate,
+            setting,
+            conf,
+            foreign: Foreign::default(),
+            kept: Mutex::default(),
+            strays: Mutex::default(),
+            lease_deleted: Mutex::default(),
+            meddled: Mutex::default(),
+            pending: Mutex::default(),
+            guarded: Mutex::default(),
+        };
         world.write_conf(CANARIES[0]);
         world.foreign = world.plant_foreign();
         world
@@ -141,7 +154,10 @@ impl World {
     fn write_conf(&self, password: &str) {
         let Estate { subnet, external_network, router, .. } = &self.estate;
         let login = match self.setting.application_credential {
-            true => format!("application-credential-id={}\napplication-credential-secret={password}\n", credential_id(password)),
+            true => format!(
+                "application-credential-id={}\napplication-credential-secret={password}\n",
+                credential_id(password)
+            ),
             false => format!(
                 "username={}\npassword={password}\ntenant-name={}\ndomain-name=Default\n",
                 MEMBER.user, MEMBER.project
@@ -152,7 +168,8 @@ impl World {
             Provider::Ovn => "lb-provider=ovn\nlb-method=SOURCE_IP_PORT\n",
         };
         let groups = if self.setting.security_groups { "manage-security-groups=true\n" } else { "" };
-        let route = if self.setting.routes { format!("[Route]\nrouter-id={router}\n") } else { String::new() };
+        let route =
+            if self.setting.routes { format!("[Route]\nrouter-id={router}\n") } else { String::new() };
         self.conf.write(format!(
             "[Global]\nauth-url=http://openstack.sim/identity/v3\n{login}region=RegionOne\n[LoadBalancer]\n\
              subnet-id={subnet}\nfloating-network-id={external_network}\n{provider}{groups}{route}"
@@ -196,7 +213,8 @@ impl World {
     #[must_use]
     pub fn foreign_changes(&self) -> Option<String> {
         let now = self.cloud.with(|cloud| foreign_in(cloud.state()));
-        self.unguarded().or_else(|| (!now.has_all_of(&self.foreign)).then(|| format!("{:?} was {:?}", now, self.foreign)))
+        self.unguarded()
+            .or_else(|| (!now.has_all_of(&self.foreign)).then(|| format!("{:?} was {:?}", now, self.foreign)))
     }
 
     /// A request of the cloud's operator.
@@ -301,7 +319,9 @@ impl World {
                 let _gone = self.nodes().delete(&node_name(*number)).is_ok();
             }
             // Without a server there is no kubelet that could say so.
-            Action::Ready(number, ready) => self.set_ready(*number, *ready && self.has_living_server(*number)),
+            Action::Ready(number, ready) => {
+                self.set_ready(*number, *ready && self.has_living_server(*number));
+            }
             Action::Exclude(number, excluded) => self.exclude(*number, *excluded),
             Action::Create(number, spec) => self.create_service(*number, spec),
             Action::Edit(number, edit) => self.edit_service(*number, edit),
@@ -314,7 +334,9 @@ impl World {
             Action::RotatePassword => {
                 self.cloud.with(|cloud| {
                     give_password(cloud, &self.estate, CANARIES[1]);
-                    cloud.edit(|state| state.identity.application_credentials.remove(&credential_id(CANARIES[0])));
+                    cloud.edit(|state| {
+                        state.identity.application_credentials.remove(&credential_id(CANARIES[0]))
+                    });
                 });
                 self.revoke_tokens();
                 self.write_conf(CANARIES[1]);
@@ -330,7 +352,8 @@ impl World {
             }
             Action::DeleteLease => {
                 *self.lease_deleted.lock().expect("one thread") = Some(self.cloud.now());
-                let path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager";
+                let path =
+                    "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager";
                 self.kube.request(Method::DELETE, path, &Value::Null);
             }
             Action::BreakWatches => self.kube.break_watches(),
@@ -428,7 +451,13 @@ impl World {
     fn server_id(&self, number: usize) -> Option<String> {
         let name = node_name(number);
         self.cloud.with(|cloud| {
-            cloud.state().compute.servers.iter().find(|server| server.name == name).map(|server| server.id.clone())
+            cloud
+                .state()
+                .compute
+                .servers
+                .iter()
+                .find(|server| server.name == name)
+                .map(|server| server.id.clone())
         })
     }
 
@@ -460,7 +489,11 @@ impl World {
 
     fn server_action(&self, number: usize, action: &str) {
         if let Some(id) = self.server_id(number) {
-            self.operator(Method::POST, &format!("/compute/v2.1/servers/{id}/action"), &json!({action: null}));
+            self.operator(
+                Method::POST,
+                &format!("/compute/v2.1/servers/{id}/action"),
+                &json!({action: null}),
+            );
         }
     }
 
@@ -483,7 +516,9 @@ impl World {
         if spec.affinity {
             service["spec"]["sessionAffinity"] = json!("ClientIP");
         }
-        self.services().create(&serde_json::from_value(service).expect("a Service")).expect("a Service can be made");
+        self.services()
+            .create(&serde_json::from_value(service).expect("a Service"))
+            .expect("a Service can be made");
     }
 
     fn share(&self, number: usize, with: usize) {
@@ -491,19 +526,25 @@ impl World {
         let parts = self.cloud.with(|cloud| Parts::of(cloud.state(), &name));
         if let Some(parts) = parts {
             let annotations = vec![("load-balancer-id", parts.balancer)];
-            let spec = ServiceSpec { ports: vec![("TCP", 7000 + number as u16)], annotations, ..ServiceSpec::default() };
+            let spec = ServiceSpec {
+                ports: vec![("TCP", 7000 + number as u16)],
+                annotations,
+                ..ServiceSpec::default()
+            };
             self.create_service(number, &spec);
         }
     }
 
     /// The security group of somebody's tool comes onto the ports of all servers.
     fn guard_ports(&self) {
-        let body = json!({"security_group": {"name": "somebody-elses-guard", "project_id": self.estate.project}});
+        let body =
+            json!({"security_group": {"name": "somebody-elses-guard", "project_id": self.estate.project}});
         let (code, answer) = self.operator(Method::POST, "/network/v2.0/security-groups", &body);
         assert_eq!(code, 201, "{answer}");
         let group = answer["security_group"]["id"].as_str().expect("an id").to_owned();
         let ports: Vec<(String, Vec<String>)> = self.cloud.with(|cloud| {
-            let all = cloud.state().network.ports.iter().filter(|port| port.device_owner.starts_with("compute:"));
+            let all =
+                cloud.state().network.ports.iter().filter(|port| port.device_owner.starts_with("compute:"));
             all.map(|port| (port.id.clone(), port.security_groups.clone())).collect()
         });
         for (id, mut groups) in ports {
@@ -520,7 +561,9 @@ impl World {
         let guarded = self.guarded.lock().expect("one thread");
         self.cloud.with(|cloud| {
             let ports = &cloud.state().network.ports;
-            let lost = guarded.iter().find(|(id, group)| ports.get(id).is_some_and(|port| !port.security_groups.contains(group)));
+            let lost = guarded
+                .iter()
+                .find(|(id, group)| ports.get(id).is_some_and(|port| !port.security_groups.contains(group)));
             lost.map(|(id, group)| format!("port {id} has lost security group {group}, which is not ours"))
         })
     }
@@ -537,7 +580,8 @@ impl World {
     fn quota(&self, exhausted: bool) {
         let project = self.estate.project.clone();
         self.cloud.with(|cloud| {
-            let count = i64::try_from(cloud.state().load_balancer.load_balancers.count_of(&project)).unwrap_or(0);
+            let count =
+                i64::try_from(cloud.state().load_balancer.load_balancers.count_of(&project)).unwrap_or(0);
             let load_balancer = if exhausted { count } else { -1 };
             let quota = LoadBalancerQuota { load_balancer, ..LoadBalancerQuota::default() };
             cloud.edit(|state| state.load_balancer.quotas.insert(project.clone(), quota));
@@ -575,7 +619,9 @@ impl World {
             }
             Meddling::AddMember => {
                 let member = json!({"member": {"address": "10.10.77.7", "protocol_port": 7}});
-                parts.pool.map(|pool| self.operator(Method::POST, &format!("{lbaas}/pools/{pool}/members"), &member));
+                parts.pool.map(|pool| {
+                    self.operator(Method::POST, &format!("{lbaas}/pools/{pool}/members"), &member)
+                });
             }
             Meddling::DeleteMonitor => {
                 parts.monitor.map(|id| delete(format!("{lbaas}/healthmonitors/{id}")));
@@ -616,6 +662,43 @@ impl World {
                 }
             });
             stuck
+        })
+    }
+
+    /// What a person does with a load balancer in ERROR that several Services share: nobody may make it anew under them, so the
+    /// operator of the cloud fails it over.
+    pub fn fail_over_shared(&self) -> Vec<String> {
+        let shared = |balancer: &&sim_openstack::load_balancer::LoadBalancer| {
+            let users = balancer.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count();
+            users > 1 && balancer.provisioning_status == "ERROR"
+        };
+        self.cloud.with(|cloud| {
+            let all = cloud.state().load_balancer.load_balancers.iter();
+            let ids: Vec<String> = all.filter(shared).map(|balancer| balancer.id.clone()).collect();
+            cloud.edit(|state| {
+                let active = |status: &mut String| "ACTIVE".clone_into(status);
+                let octavia = &mut state.load_balancer;
+                for id in &ids {
+                    octavia.load_balancers.update(id, |one| active(&mut one.provisioning_status));
+                    let listeners = octavia.listeners.find_ids("loadbalancer_id", id);
+                    for listener in listeners {
+                        octavia.listeners.update(&listener, |one| active(&mut one.provisioning_status));
+                    }
+                    let pools: Vec<String> = octavia
+                        .pools
+                        .iter()
+                        .filter(|pool| pool.loadbalancer_id == *id)
+                        .map(|pool| pool.id.clone())
+                        .collect();
+                    for pool in pools {
+                        octavia.pools.update(&pool, |one| active(&mut one.provisioning_status));
+                        for member in octavia.members.find_ids("pool_id", &pool) {
+                            octavia.members.update(&member, |one| active(&mut one.provisioning_status));
+                        }
+                    }
+                }
+            });
+            ids
         })
     }
 }
@@ -673,7 +756,10 @@ fn managed_rule(state: &State) -> Option<String> {
 
 fn foreign_in(state: &State) -> Foreign {
     let octavia = &state.load_balancer;
-    let theirs = octavia.load_balancers.iter().filter(|balancer| balancer.name == "somebody-elses" && balancer.provisioning_status == "ACTIVE");
+    let theirs = octavia
+        .load_balancers
+        .iter()
+        .filter(|balancer| balancer.name == "somebody-elses" && balancer.provisioning_status == "ACTIVE");
     let mut balancers = BTreeMap::new();
     for balancer in theirs {
         balancers.insert(balancer.id.clone(), format!("{} {:?}", balancer.name, balancer.tags));
@@ -687,7 +773,8 @@ fn foreign_in(state: &State) -> Foreign {
     }
     let floating = state.network.floating_ips.iter().filter(|one| one.description == "somebody else's");
     let groups = state.network.security_groups.iter();
-    let groups = groups.filter(|group| !group.name.starts_with("lb-sg-") && group.name != "somebody-elses-guard");
+    let groups =
+        groups.filter(|group| !group.name.starts_with("lb-sg-") && group.name != "somebody-elses-guard");
     let network = floating
         .map(|one| (one.id.clone(), format!("{:?} {:?}", one.port_id, one.tags)))
         .chain(groups.map(|group| {
@@ -801,8 +888,12 @@ fn apply_edit(service: &mut Value, edit: &Edit) {
         Edit::IsBalanced(balanced) => {
             service["spec"]["type"] = json!(if *balanced { "LoadBalancer" } else { "ClusterIP" });
             if !balanced {
-                let gone = ["externalTrafficPolicy", "healthCheckNodePort", "allocateLoadBalancerNodePorts",
-                    "loadBalancerSourceRanges"];
+                let gone = [
+                    "externalTrafficPolicy",
+                    "healthCheckNodePort",
+                    "allocateLoadBalancerNodePorts",
+                    "loadBalancerSourceRanges",
+                ];
                 let spec = service["spec"].as_object_mut().expect("a spec");
                 for key in gone {
                     spec.remove(key);

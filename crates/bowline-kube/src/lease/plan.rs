@@ -206,7 +206,10 @@ mod tests {
         assert!(matches!(at(&seen("", 100), 100, &me()), Step::Create(_)), "it was free");
         assert!(matches!(at(&seen("me", 100), 100, &me()), Step::Create(_)), "it was ours");
         let leading = Candidate { leading: true, ..me() };
-        assert!(matches!(at(&seen("me", 100), 100, &leading), Step::Create(_)), "a leader makes its own again");
+        assert!(
+            matches!(at(&seen("me", 100), 100, &leading), Step::Create(_)),
+            "a leader makes its own again"
+        );
     }
 
     #[test]

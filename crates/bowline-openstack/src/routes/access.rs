@@ -53,12 +53,16 @@ pub struct RouteAccess {
 
 const LACKING: &str = "Neutron has neither of the extensions extraroute and extraroute-atomic; enable one, or remove [Route] router-id";
 
-
 impl RouteAccess {
     /// The way to the router of `[Route] router-id`. Nothing is asked yet.
     #[must_use]
     pub fn new(client: Client, config: &config::Route) -> Self {
-        Self { client, router_id: config.router_id.clone(), found: OnceLock::new(), lacking: AtomicBool::new(false) }
+        Self {
+            client,
+            router_id: config.router_id.clone(),
+            found: OnceLock::new(),
+            lacking: AtomicBool::new(false),
+        }
     }
 
     /// What is known so far. Cheap: asks nobody.

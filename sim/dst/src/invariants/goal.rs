@@ -10,7 +10,7 @@ use sim_openstack::load_balancer::{LoadBalancer, Pool};
 
 use super::{Judge, has_finalizer, is_tainted, owned, text};
 use crate::case::{Provider, Setting};
-use crate::world::{Excused, EXCLUDED, annotation};
+use crate::world::{EXCLUDED, Excused, annotation};
 
 impl Judge {
     /// What is not yet as it is wanted, and may yet be; nothing if all is.
@@ -137,7 +137,12 @@ fn note<'s>(service: &'s Value, key: &str) -> Option<&'s str> {
     service["metadata"]["annotations"][annotation(key)].as_str()
 }
 
-fn wrong_service(state: &State, service: &Value, excused: &Excused, addresses: &BTreeSet<String>) -> Vec<String> {
+fn wrong_service(
+    state: &State,
+    service: &Value,
+    excused: &Excused,
+    addresses: &BTreeSet<String>,
+) -> Vec<String> {
     let name = text(&service["metadata"]["name"]);
     let tag = format!("kube_service_kubernetes_default_{name}");
     if !is_balanced(service) {
@@ -164,8 +169,10 @@ fn wrong_service(state: &State, service: &Value, excused: &Excused, addresses: &
     if balancer.provisioning_status != "ACTIVE" {
         wrong.push(format!("{name}: its load balancer is {}", balancer.provisioning_status));
     }
-    wrong.extend(wrong_ports(state, service, balancer, &tag, addresses).map(|what| format!("{name}: {what}")));
-    let internal = note(service, "service.beta.kubernetes.io/openstack-internal-load-balancer") == Some("true");
+    wrong
+        .extend(wrong_ports(state, service, balancer, &tag, addresses).map(|what| format!("{name}: {what}")));
+    let internal =
+        note(service, "service.beta.kubernetes.io/openstack-internal-load-balancer") == Some("true");
     let floating: Vec<&str> = state
         .network
         .floating_ips
@@ -244,14 +251,16 @@ fn own_pools<'s>(state: &'s State, name: &str) -> Vec<&'s Pool> {
     let balancer = octavia.load_balancers.iter().find(|one| one.name == tag);
     let of = |pool: &&Pool| balancer.is_some_and(|balancer| balancer.id == pool.loadbalancer_id);
     // Of one that others share, not all pools are the Service's.
-    let is_shared = balancer.is_some_and(|one| one.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count() > 1);
+    let is_shared = balancer
+        .is_some_and(|one| one.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count() > 1);
     octavia.pools.iter().filter(of).filter(|_pool| !is_shared).collect()
 }
 
 fn wrong_affinity(state: &State, service: &Value, name: &str) -> Option<String> {
     let wanted = service["spec"]["sessionAffinity"] == "ClientIP";
     let pools = own_pools(state, name);
-    let wrong = pools.iter().find(|pool| pool.protocol == "TCP" && pool.session_persistence.is_some() != wanted)?;
+    let wrong =
+        pools.iter().find(|pool| pool.protocol == "TCP" && pool.session_persistence.is_some() != wanted)?;
     Some(format!("pool {} has {:?}, affinity is wanted: {wanted}", wrong.id, wrong.session_persistence))
 }
 
@@ -262,7 +271,8 @@ fn wrong_monitor_ports(state: &State, service: &Value, name: &str) -> Option<Str
     }
     let wanted = service["spec"]["healthCheckNodePort"].as_u64();
     let pools: BTreeSet<&str> = own_pools(state, name).iter().map(|pool| pool.id.as_str()).collect();
-    let mut members = state.load_balancer.members.iter().filter(|member| pools.contains(member.pool_id.as_str()));
+    let mut members =
+        state.load_balancer.members.iter().filter(|member| pools.contains(member.pool_id.as_str()));
     let wrong = members.find(|member| member.monitor_port.map(u64::from) != wanted)?;
     Some(format!("member {} is asked at {:?}, wanted is {wanted:?}", wrong.name, wrong.monitor_port))
 }
@@ -274,9 +284,11 @@ fn wrong_rules(state: &State, service: &Value, name: &str) -> Option<String> {
     let id = group.next().map(|group| group.id.clone()).unwrap_or_default();
     let ports = service["spec"]["ports"].as_array().into_iter().flatten();
     let wanted: BTreeSet<i64> = ports.filter_map(|port| port["nodePort"].as_i64()).collect();
-    let rules = state.network.rules.iter().filter(|rule| rule.security_group_id == id && rule.direction == "ingress");
+    let rules =
+        state.network.rules.iter().filter(|rule| rule.security_group_id == id && rule.direction == "ingress");
     let health = service["spec"]["healthCheckNodePort"].as_i64();
-    let found: BTreeSet<i64> = rules.filter_map(|rule| rule.port_range_min).filter(|port| Some(*port) != health).collect();
+    let found: BTreeSet<i64> =
+        rules.filter_map(|rule| rule.port_range_min).filter(|port| Some(*port) != health).collect();
     (found != wanted).then(|| format!("its security group lets {found:?} through, wanted is {wanted:?}"))
 }
 
@@ -284,8 +296,10 @@ fn wrong_rules(state: &State, service: &Value, name: &str) -> Option<String> {
 fn leftovers(state: &State, services: &[Value], excused: &Excused) -> Vec<String> {
     let names: BTreeSet<&str> = services.iter().map(|service| text(&service["metadata"]["name"])).collect();
     let gone = (1..=9).map(|number| format!("web-{number}")).filter(|name| !names.contains(name.as_str()));
-    gone.flat_map(|name| owned(state, &name, excused).into_iter().map(move |what| format!("{name} is gone, but {what}")))
-        .collect()
+    gone.flat_map(|name| {
+        owned(state, &name, excused).into_iter().map(move |what| format!("{name} is gone, but {what}"))
+    })
+    .collect()
 }
 
 fn wrong_routes(state: &State, router: &str, nodes: &[Value]) -> Option<String> {

@@ -136,9 +136,12 @@ impl Piece {
                 &[S6],
                 1,
             ),
-            Self::ProviderIdForgotten => {
-                card("the taint goes although the provider ID was not written", "k/cloud-provider before 1.30", &[S5], 1)
-            }
+            Self::ProviderIdForgotten => card(
+                "the taint goes although the provider ID was not written",
+                "k/cloud-provider before 1.30",
+                &[S5],
+                1,
+            ),
             Self::SharedLooksUnshared => card(
                 "a shared load balancer looks unshared, and goes with everybody's listeners",
                 "OCCM loadbalancer.go:2121",

@@ -61,7 +61,7 @@ impl KubeWay {
         let written = method == Method::PUT || method == Method::POST;
         let fine = answer.as_ref().is_ok_and(|answer| answer.status().is_success());
         memory.struck |= written && fine;
-        if !memory.struck || (fine && written) || !written {
+        if !memory.struck || fine || !written {
             return answer;
         }
         Ok(Response::new(Full::new(body).map_err(|never| match never {}).boxed_unsync()))

@@ -189,7 +189,7 @@ fn with_own_tag_only(request: Request<Bytes>) -> Request<Bytes> {
     edited(request, |body| {
         let Some(tags) = body["loadbalancer"]["tags"].as_array_mut() else { return };
         let of_a_service = |tag: &Value| tag.as_str().is_some_and(|tag| tag.starts_with("kube_service_"));
-        let own = tags.iter().filter(|tag| of_a_service(tag)).next_back().cloned();
+        let own = tags.iter().rfind(|tag| of_a_service(tag)).cloned();
         tags.retain(|tag| !of_a_service(tag) || Some(tag) == own.as_ref());
     })
 }

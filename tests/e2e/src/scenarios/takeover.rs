@@ -87,7 +87,8 @@ async fn is_taken_over(site: &Site<'_>, shape: &Shape) -> anyhow::Result<()> {
     // Of one that is served already nothing has to be told: that it was compared is seen by the mark it gets.
     let taken = site
         .until_service(shape.name, "is taken over", |service| {
-            condition(service)["status"] == "True" || service["metadata"]["annotations"][FINGERPRINT].is_string()
+            condition(service)["status"] == "True"
+                || service["metadata"]["annotations"][FINGERPRINT].is_string()
         })
         .await?;
     let balancer = client::balancer(site, shape, &taken).await?.context("the load balancer is gone")?;

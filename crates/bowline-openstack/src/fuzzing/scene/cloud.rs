@@ -265,7 +265,7 @@ fn twist(choices: &mut Choices<'_>, tree: &mut Tree) {
         2 => listener.connection_limit = choices.of(&[None, Some(7)]),
         3 => {
             listener.default_pool_id =
-                choices.of(&[None, Some("pool-3"), Some("pool-0"), Some("pool-9")]).map(id)
+                choices.of(&[None, Some("pool-3"), Some("pool-0"), Some("pool-9")]).map(id);
         }
         4 => listener.allowed_cidrs = vec!["198.51.100.0/24".to_owned(), "10.1.2.3/8".to_owned()],
         5 => listener.timeout_member_data = None,
