@@ -39,6 +39,9 @@ const KEEP: &str = "keep-floatingip";
 /// What was seen before somebody meddled may be acted on for this long.
 const MEDDLED: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
+/// So many floating IPs of a Service may be lost that way.
+const STRAYS: usize = 2;
+
 /// The namespace of all Services.
 pub const NAMESPACE: &str = "default";
 
@@ -92,7 +95,7 @@ pub struct World {
     /// The Services that ever said that their floating IP shall be kept.
     kept: Mutex<BTreeSet<String>>,
     /// Floating IPs that lost their load balancer before anybody was told of them; see [`World::note_strays`].
-    strays: Mutex<BTreeSet<String>>,
+    strays: Mutex<BTreeMap<String, String>>,
     /// When somebody deleted the Lease.
     lease_deleted: Mutex<Option<Timestamp>>,
     /// When somebody last changed what belongs to a Service behind its back.
@@ -251,24 +254,30 @@ impl World {
             .filter(|service| service["status"]["loadBalancer"]["ingress"].is_array())
             .filter_map(|service| service["metadata"]["name"].as_str().map(str::to_owned))
             .collect();
-        let strays: Vec<String> = self.cloud.with(|cloud| {
+        let of = |text: &str| {
+            let rest = text.split_once("external service default/")?.1;
+            rest.split_once(" from cluster").map(|(name, _)| name.to_owned())
+        };
+        let found: Vec<(String, String)> = self.cloud.with(|cloud| {
             let floating = cloud.state().network.floating_ips.iter().filter(|one| one.port_id.is_none());
-            let of = |text: &str| {
-                let rest = text.split_once("external service default/")?.1;
-                rest.split_once(" from cluster").map(|(name, _)| name.to_owned())
-            };
-            floating
-                .filter(|one| of(&one.description).is_some_and(|name| !shown.contains(&name)))
-                .map(|one| one.id.clone())
-                .collect()
+            floating.filter_map(|one| Some((one.id.clone(), of(&one.description)?))).collect()
         });
-        self.strays.lock().expect("one thread").extend(strays);
+        let mut strays = self.strays.lock().expect("one thread");
+        for (id, name) in found.into_iter().filter(|(_, name)| !shown.contains(name)) {
+            // A few, not one for each look.
+            if strays.values().filter(|other| **other == name).count() < STRAYS {
+                strays.entry(id).or_insert(name);
+            }
+        }
     }
 
     /// What is left over on purpose, or known to be.
     #[must_use]
     pub fn excused(&self) -> Excused {
-        Excused { services: self.kept(), floating_ips: self.strays.lock().expect("one thread").clone() }
+        Excused {
+            services: self.kept(),
+            floating_ips: self.strays.lock().expect("one thread").keys().cloned().collect(),
+        }
     }
 
     /// How long a new process has still to wait. A known limit: one that never saw the leader takes a Lease that is not there as
