@@ -55,6 +55,18 @@ pub enum Place {
     CloudRead,
 }
 
+impl Place {
+    /// Every place.
+    pub const ALL: [Self; 6] = [
+        Self::KubeEffect,
+        Self::KubeChore,
+        Self::KubeRead,
+        Self::KubeWatch,
+        Self::CloudEffect,
+        Self::CloudRead,
+    ];
+}
+
 impl Kind {
     /// Every kind.
     pub const ALL: [Self; 24] = [

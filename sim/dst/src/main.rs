@@ -176,15 +176,7 @@ fn command(report: &Report) -> String {
 fn read_fault(text: &str) -> Result<(Spot, Kind), String> {
     let wrong = || format!("{text:?} is not PLACE:NUMBER:KIND, such as CloudEffect:3:CrashAfter");
     let [place, number, kind] = text.split(':').collect::<Vec<_>>()[..] else { return Err(wrong()) };
-    let places = [
-        Place::KubeEffect,
-        Place::KubeChore,
-        Place::KubeRead,
-        Place::KubeWatch,
-        Place::CloudEffect,
-        Place::CloudRead,
-    ];
-    let place = places.into_iter().find(|one| format!("{one:?}") == place).ok_or_else(wrong)?;
+    let place = Place::ALL.into_iter().find(|one| format!("{one:?}") == place).ok_or_else(wrong)?;
     let kind = Kind::ALL.into_iter().find(|one| format!("{one:?}") == kind).ok_or_else(wrong)?;
     Ok((Spot { place, number: number.parse().map_err(|_| wrong())? }, kind))
 }

@@ -222,19 +222,10 @@ impl Net {
             effects: inner.effects.clone(),
             steps: inner.steps.clone(),
             secrets: inner.secrets.iter().cloned().collect(),
-            counts: PLACES.map(|place| (place, inner.faults.count(place))).into(),
+            counts: Place::ALL.map(|place| (place, inner.faults.count(place))).into(),
         }
     }
 }
-
-const PLACES: [Place; 6] = [
-    Place::KubeEffect,
-    Place::KubeChore,
-    Place::KubeRead,
-    Place::KubeWatch,
-    Place::CloudEffect,
-    Place::CloudRead,
-];
 
 /// What was written down in a run.
 pub struct Findings {

@@ -1,0 +1,94 @@
+//! What is nobody's fault: left over on purpose, changed a moment ago, or a known gap.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::{World, service_name};
+use crate::action::{Action, Edit};
+
+/// The annotation of Services whose floating IP is not given back.
+const KEEP: &str = "keep-floatingip";
+
+/// What was seen before somebody meddled may be acted on for this long.
+const MEDDLED: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+
+/// So many floating IPs of a Service may be lost that way.
+const STRAYS: usize = 2;
+
+/// Floating IPs that may be left over.
+#[derive(Clone, Debug, Default)]
+pub struct Excused {
+    /// All of these Services.
+    pub services: BTreeSet<String>,
+    /// These, by id.
+    pub floating_ips: BTreeSet<String>,
+}
+
+impl World {
+    /// The Services that ever said that their floating IP shall be kept: one may be left of each, and more of namesakes.
+    #[must_use]
+    pub fn kept(&self) -> BTreeSet<String> {
+        self.kept.lock().expect("one thread").clone()
+    }
+
+    /// Whether somebody changed what belongs to a Service so lately that nobody could know.
+    #[must_use]
+    pub fn meddled_lately(&self, service: &str) -> bool {
+        let meddled = self.meddled.lock().expect("one thread").get(service).copied();
+        meddled.is_some_and(|at| self.cloud.now().duration_since(at) < MEDDLED)
+    }
+
+    /// A known gap: a floating IP whose load balancer goes before its address was published is found again only by the process
+    /// that made it. If that dies too it is left over, because nothing proves whose it is (seeds 54 and 233). Not counted.
+    pub fn note_strays(&self) {
+        let shown: BTreeSet<String> = self
+            .kube
+            .stored("", "services")
+            .iter()
+            .filter(|service| service["status"]["loadBalancer"]["ingress"].is_array())
+            .filter_map(|service| service["metadata"]["name"].as_str().map(str::to_owned))
+            .collect();
+        let of = |text: &str| {
+            let rest = text.split_once("external service default/")?.1;
+            rest.split_once(" from cluster").map(|(name, _)| name.to_owned())
+        };
+        let found: Vec<(String, String)> = self.cloud.with(|cloud| {
+            let floating = cloud.state().network.floating_ips.iter().filter(|one| one.port_id.is_none());
+            floating.filter_map(|one| Some((one.id.clone(), of(&one.description)?))).collect()
+        });
+        let mut strays = self.strays.lock().expect("one thread");
+        for (id, name) in found.into_iter().filter(|(_, name)| !shown.contains(name)) {
+            // A few, not one for each look.
+            if strays.values().filter(|other| **other == name).count() < STRAYS {
+                strays.entry(id).or_insert(name);
+            }
+        }
+    }
+
+    /// What is left over on purpose, or known to be.
+    #[must_use]
+    pub fn excused(&self) -> Excused {
+        Excused {
+            services: self.kept(),
+            floating_ips: self.strays.lock().expect("one thread").keys().cloned().collect(),
+        }
+    }
+
+    /// How long a new process has still to wait. A known limit: one that never saw the leader takes a Lease that is not there as
+    /// client-go does, and then two lead until the other looks. Whoever deletes the Lease must not start a manager just then.
+    #[must_use]
+    pub fn newcomers_wait(&self) -> Duration {
+        let deleted = *self.lease_deleted.lock().expect("one thread");
+        let since = deleted.map(|at| self.cloud.now().duration_since(at).unsigned_abs());
+        since.map_or(Duration::ZERO, |since| Duration::from_secs(60).saturating_sub(since))
+    }
+
+    pub(super) fn note_kept(&self, action: &Action) {
+        let number = match action {
+            Action::Create(number, spec) if spec.annotations.iter().any(|(key, _)| *key == KEEP) => *number,
+            Action::Edit(number, Edit::Annotate(KEEP, Some(_))) => *number,
+            _ => return,
+        };
+        self.kept.lock().expect("one thread").insert(service_name(number));
+    }
+}

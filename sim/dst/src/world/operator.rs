@@ -1,0 +1,285 @@
+//! What the operator of the cloud does, and others who have the right: servers, quotas, and what belongs to our Services.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use sim_openstack::load_balancer::{LoadBalancer, LoadBalancerQuota};
+use sim_openstack::{Fault, Rule, Service as CloudService, State};
+
+use super::{World, balancer_name, node_name, service_name};
+use crate::action::Meddling;
+
+/// Nothing that the cloud does with a load balancer takes longer.
+const STUCK: jiff::SignedDuration = jiff::SignedDuration::from_mins(3);
+
+impl World {
+    pub(super) fn outage(&self, service: CloudService, length: Duration) {
+        let now = self.cloud.now();
+        let length = jiff::SignedDuration::try_from(length).expect("an outage is short");
+        let end = now.checked_add(length).expect("within time");
+        let rule = Rule::new(Fault::html(StatusCode::SERVICE_UNAVAILABLE)).on(service).between(now, end);
+        self.cloud.with(|cloud| cloud.faults().add(rule));
+    }
+
+    pub(super) fn revoke_tokens(&self) {
+        self.cloud.with(|cloud| cloud.edit(|state| state.identity.tokens.clear()));
+    }
+
+    pub(super) fn has_living_server(&self, number: usize) -> bool {
+        let name = node_name(number);
+        let lives = |server: &sim_openstack::compute::Server| {
+            !matches!(server.transition, Some((sim_openstack::compute::Transition::Delete, _)))
+        };
+        self.cloud.with(|cloud| {
+            cloud.state().compute.servers.iter().any(|server| server.name == name && lives(server))
+        })
+    }
+
+    pub(super) fn server_id(&self, number: usize) -> Option<String> {
+        let name = node_name(number);
+        self.cloud.with(|cloud| {
+            cloud
+                .state()
+                .compute
+                .servers
+                .iter()
+                .find(|server| server.name == name)
+                .map(|server| server.id.clone())
+        })
+    }
+
+    pub(super) fn remove_server(&self, number: usize) {
+        let name = node_name(number);
+        let ids: Vec<String> = self.cloud.with(|cloud| {
+            let servers = cloud.state().compute.servers.iter().filter(|server| server.name == name);
+            servers.map(|server| server.id.clone()).collect()
+        });
+        for id in ids {
+            self.operator(Method::DELETE, &format!("/compute/v2.1/servers/{id}"), &Value::Null);
+        }
+    }
+
+    pub(super) fn add_server(&self, number: usize) {
+        let new = sim_openstack::compute::NewServer {
+            name: node_name(number),
+            project_id: self.estate.project.clone(),
+            user_id: self.estate.user.clone(),
+            flavor_id: self.estate.flavor.clone(),
+            image_id: Some(self.estate.image.clone()),
+            networks: vec![self.estate.network.clone()],
+            security_groups: vec![self.estate.security_group.clone()],
+            zone: None,
+            metadata: BTreeMap::new(),
+        };
+        self.cloud.with(|cloud| sim_openstack::compute::boot(cloud.world(), new));
+    }
+
+    pub(super) fn server_action(&self, number: usize, action: &str) {
+        if let Some(id) = self.server_id(number) {
+            self.operator(
+                Method::POST,
+                &format!("/compute/v2.1/servers/{id}/action"),
+                &json!({action: null}),
+            );
+        }
+    }
+
+    /// The security group of somebody's tool comes onto the ports of all servers.
+    pub(super) fn guard_ports(&self) {
+        let body =
+            json!({"security_group": {"name": "somebody-elses-guard", "project_id": self.estate.project}});
+        let (code, answer) = self.operator(Method::POST, "/network/v2.0/security-groups", &body);
+        assert_eq!(code, 201, "{answer}");
+        let group = answer["security_group"]["id"].as_str().expect("an id").to_owned();
+        let ports: Vec<(String, Vec<String>)> = self.cloud.with(|cloud| {
+            let all =
+                cloud.state().network.ports.iter().filter(|port| port.device_owner.starts_with("compute:"));
+            all.map(|port| (port.id.clone(), port.security_groups.clone())).collect()
+        });
+        for (id, mut groups) in ports {
+            groups.push(group.clone());
+            let body = json!({"port": {"security_groups": groups}});
+            let (code, answer) = self.operator(Method::PUT, &format!("/network/v2.0/ports/{id}"), &body);
+            assert_eq!(code, 200, "{answer}");
+            self.guarded.lock().expect("one thread").push((id, group.clone()));
+        }
+    }
+
+    pub(super) fn quota(&self, exhausted: bool) {
+        let project = self.estate.project.clone();
+        self.cloud.with(|cloud| {
+            let count =
+                i64::try_from(cloud.state().load_balancer.load_balancers.count_of(&project)).unwrap_or(0);
+            let load_balancer = if exhausted { count } else { -1 };
+            let quota = LoadBalancerQuota { load_balancer, ..LoadBalancerQuota::default() };
+            cloud.edit(|state| state.load_balancer.quotas.insert(project.clone(), quota));
+        });
+    }
+
+    pub(super) fn meddle(&self, number: usize, meddling: Meddling) {
+        let name = balancer_name(number);
+        self.meddled.lock().expect("one thread").insert(service_name(number), self.cloud.now());
+        let lbaas = "/load-balancer/v2/lbaas";
+        let found = self.cloud.with(|cloud| Parts::of(cloud.state(), &name));
+        let Some(parts) = found else { return };
+        let delete = |path: String| self.operator(Method::DELETE, &path, &Value::Null).0;
+        match meddling {
+            Meddling::DeleteBalancer => {
+                delete(format!("{lbaas}/loadbalancers/{}?cascade=true", parts.balancer));
+            }
+            Meddling::BalancerError => self.cloud.with(|cloud| {
+                cloud.edit(|state| {
+                    state.load_balancer.load_balancers.update(&parts.balancer, |balancer| {
+                        if balancer.provisioning_status == "ACTIVE" {
+                            balancer.provisioning_status = "ERROR".to_owned();
+                        }
+                    })
+                });
+            }),
+            Meddling::DeleteListener => {
+                parts.listener.map(|id| delete(format!("{lbaas}/listeners/{id}")));
+            }
+            Meddling::DeletePool => {
+                parts.pool.map(|id| delete(format!("{lbaas}/pools/{id}")));
+            }
+            Meddling::DeleteMember => {
+                parts.member.map(|(pool, id)| delete(format!("{lbaas}/pools/{pool}/members/{id}")));
+            }
+            Meddling::AddMember => {
+                let member = json!({"member": {"address": "10.10.77.7", "protocol_port": 7}});
+                parts.pool.map(|pool| {
+                    self.operator(Method::POST, &format!("{lbaas}/pools/{pool}/members"), &member)
+                });
+            }
+            Meddling::DeleteMonitor => {
+                parts.monitor.map(|id| delete(format!("{lbaas}/healthmonitors/{id}")));
+            }
+            Meddling::DetachFloatingIp => {
+                let nowhere = json!({"floatingip": {"port_id": null}});
+                parts.floating_ip.map(|id| {
+                    self.operator(Method::PUT, &format!("/network/v2.0/floatingips/{id}"), &nowhere)
+                });
+            }
+            Meddling::DeleteFloatingIp => {
+                parts.floating_ip.map(|id| delete(format!("/network/v2.0/floatingips/{id}")));
+            }
+            Meddling::GuardPorts => self.guard_ports(),
+            Meddling::DeleteRule => {
+                let rule = self.cloud.with(|cloud| managed_rule(cloud.state()));
+                rule.map(|id| delete(format!("/network/v2.0/security-group-rules/{id}")));
+            }
+        }
+    }
+
+    /// What a person does when a load balancer never ends what it began: the operator of the cloud sets it to ERROR.
+    pub fn mend_stuck(&self) -> Vec<String> {
+        let now = self.cloud.now();
+        let mut since = self.pending.lock().expect("one thread");
+        self.cloud.with(|cloud| {
+            let all = cloud.state().load_balancer.load_balancers.iter();
+            let pending = all.filter(|balancer| balancer.provisioning_status.starts_with("PENDING"));
+            let pending: BTreeSet<String> = pending.map(|balancer| balancer.id.clone()).collect();
+            since.retain(|id, _since| pending.contains(id));
+            let is_stuck = |id: &String| now.duration_since(*since.entry(id.clone()).or_insert(now)) > STUCK;
+            let stuck: Vec<String> = pending.into_iter().filter(is_stuck).collect();
+            cloud.edit(|state| {
+                for id in &stuck {
+                    state.load_balancer.load_balancers.update(id, |balancer| {
+                        balancer.provisioning_status = "ERROR".to_owned();
+                    });
+                }
+            });
+            stuck
+        })
+    }
+
+    /// What a person does with a load balancer in ERROR that several Services share: nobody may make it anew under them, so the
+    /// operator of the cloud fails it over.
+    pub fn fail_over_shared(&self) -> Vec<String> {
+        let shared = |balancer: &&LoadBalancer| {
+            let users = balancer.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count();
+            users > 1 && balancer.provisioning_status == "ERROR"
+        };
+        self.cloud.with(|cloud| {
+            let all = cloud.state().load_balancer.load_balancers.iter();
+            let ids: Vec<String> = all.filter(shared).map(|balancer| balancer.id.clone()).collect();
+            cloud.edit(|state| {
+                let active = |status: &mut String| "ACTIVE".clone_into(status);
+                let octavia = &mut state.load_balancer;
+                for id in &ids {
+                    octavia.load_balancers.update(id, |one| active(&mut one.provisioning_status));
+                    let listeners = octavia.listeners.find_ids("loadbalancer_id", id);
+                    for listener in listeners {
+                        octavia.listeners.update(&listener, |one| active(&mut one.provisioning_status));
+                    }
+                    let pools: Vec<String> = octavia
+                        .pools
+                        .iter()
+                        .filter(|pool| pool.loadbalancer_id == *id)
+                        .map(|pool| pool.id.clone())
+                        .collect();
+                    for pool in pools {
+                        octavia.pools.update(&pool, |one| active(&mut one.provisioning_status));
+                        for member in octavia.members.find_ids("pool_id", &pool) {
+                            octavia.members.update(&member, |one| active(&mut one.provisioning_status));
+                        }
+                    }
+                }
+            });
+            ids
+        })
+    }
+}
+
+/// What of a Service's load balancer can be meddled with: the first of each.
+pub(super) struct Parts {
+    pub(super) balancer: String,
+    listener: Option<String>,
+    pool: Option<String>,
+    member: Option<(String, String)>,
+    monitor: Option<String>,
+    floating_ip: Option<String>,
+}
+
+impl Parts {
+    pub(super) fn of(state: &State, name: &str) -> Option<Self> {
+        let octavia = &state.load_balancer;
+        let balancer = octavia.load_balancers.iter().find(|balancer| balancer.name == name)?;
+        let listener = octavia.listeners.iter().find(|listener| listener.loadbalancer_id == balancer.id);
+        let pool = octavia.pools.iter().find(|pool| pool.loadbalancer_id == balancer.id);
+        let in_pool = |id: &str| pool.is_some_and(|pool| pool.id == id);
+        let member = octavia.members.iter().find(|member| in_pool(&member.pool_id));
+        let monitor = octavia.monitors.iter().find(|monitor| in_pool(&monitor.pool_id));
+        let floating = state
+            .network
+            .floating_ips
+            .iter()
+            .find(|floating| floating.port_id.as_deref() == Some(balancer.vip_port_id.as_str()));
+        Some(Self {
+            balancer: balancer.id.clone(),
+            listener: listener.map(|listener| listener.id.clone()),
+            pool: pool.map(|pool| pool.id.clone()),
+            member: member.map(|member| (member.pool_id.clone(), member.id.clone())),
+            monitor: monitor.map(|monitor| monitor.id.clone()),
+            floating_ip: floating.map(|floating| floating.id.clone()),
+        })
+    }
+}
+
+fn managed_rule(state: &State) -> Option<String> {
+    let ours: BTreeSet<&str> = state
+        .network
+        .security_groups
+        .iter()
+        .filter(|group| group.name.starts_with("lb-sg-"))
+        .map(|group| group.id.as_str())
+        .collect();
+    let rule = state
+        .network
+        .rules
+        .iter()
+        .find(|rule| ours.contains(rule.security_group_id.as_str()) && rule.direction == "ingress");
+    rule.map(|rule| rule.id.clone())
+}
