@@ -15,6 +15,7 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::clusterwide::has_resource;
 pub use self::clusterwide::{ClusterLook, look_at_cluster};
 pub use self::gather::{Gatherer, Known};
 pub use self::inputs::{

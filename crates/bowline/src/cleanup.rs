@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// The UID of its namespace kube-system, where several clusters had that name
     #[arg(long, value_name = "UID")]
     cluster_uid: Option<String>,
+    /// Remove also what bears OCCM's tags of this name and none of Bowline's. Other clusters of the same name have the same tags
+    #[arg(long)]
+    include_occm_tags: bool,
     /// List what would be removed, and end
     #[arg(long)]
     dry_run: bool,
@@ -88,8 +91,12 @@ async fn try_run(arguments: &Arguments) -> Result<u8, Ending> {
         Some(path) => users::of(path).await.map_err(Ending::failed)?,
         None => Vec::new(),
     };
-    let request =
-        Request { cluster: arguments.cluster.clone(), cluster_uid: arguments.cluster_uid.clone(), users };
+    let request = Request {
+        cluster: arguments.cluster.clone(),
+        cluster_uid: arguments.cluster_uid.clone(),
+        users,
+        occm_tags: arguments.include_occm_tags,
+    };
     let found = observe(&client).await.map_err(Ending::failed)?;
     let plan = CleanupPlan::of(&request, &found)
         .map_err(|several| Ending { code: USAGE, why: several.to_string() })?;

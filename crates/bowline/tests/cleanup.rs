@@ -72,6 +72,8 @@ async fn it_lists_asks_and_removes_what_the_tags_prove_and_tells_what_it_left() 
         code(&nothing) == Some(0) && String::from_utf8_lossy(&nothing.stdout).contains("Nothing of cluster")
     );
     ensure!(balancers(&cloud).await? == [NAMESAKE]);
+    let by_occm = cleanup(folder.path(), &["--cluster=kubernetes", "--include-occm-tags", "--yes"]).await?;
+    ensure!(code(&by_occm) == Some(0) && balancers(&cloud).await?.is_empty(), "{by_occm:?}");
     Ok(())
 }
 

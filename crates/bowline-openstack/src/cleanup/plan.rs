@@ -25,6 +25,9 @@ pub struct Request {
     pub cluster_uid: Option<String>,
     /// The Services of a cluster that lives: what they use stays.
     pub users: Vec<User>,
+    /// Whether what bears OCCM's tags of this cluster name, and of no cluster by its UID, counts as the cluster's. OCCM's tags are
+    /// the same for every cluster of that name.
+    pub occm_tags: bool,
 }
 
 /// A Service that lives.
@@ -199,14 +202,18 @@ impl CleanupPlan {
     /// A group bears the UID of its Service in its name; that the Service is the cluster's, a tag of its load balancer says.
     fn groups(&mut self, request: &Request, all: &[SecurityGroup], owned: &[&LoadBalancer]) {
         let services: BTreeSet<&str> = owned.iter().flat_map(|one| services_in(&one.tags)).collect();
+        let untagged = owned.iter().filter(|one| clusters_in(&one.tags).next().is_none());
+        let named: BTreeSet<String> = untagged.flat_map(|one| services_of(one)).collect();
         let live: BTreeSet<&str> = request.users.iter().map(|user| user.uid.as_str()).collect();
         let suffix = format!(" Service LoadBalancer in cluster {}", request.cluster);
         for group in all {
             let Some(rest) = group.name.strip_prefix(SECURITY_GROUP_PREFIX) else { continue };
-            let is_of = |uid: &&&str| rest.strip_prefix(**uid).is_some_and(|rest| rest.starts_with('-'));
-            let owner = services.iter().find(is_of).filter(|uid| !live.contains(**uid));
+            let is_of = |uid: &&str| rest.strip_prefix(*uid).is_some_and(|rest| rest.starts_with('-'));
             let service = group.description.strip_prefix("Security Group for ");
             let service = service.and_then(|text| text.strip_suffix(&suffix));
+            let is_live = live.iter().any(is_of);
+            let by_occm = request.occm_tags && service.is_some_and(|service| named.contains(service));
+            let is_owned = (services.iter().any(is_of) || by_occm) && !is_live;
             let thing = Thing {
                 kind: Kind::SecurityGroup,
                 id: group.id.to_string(),
@@ -214,12 +221,12 @@ impl CleanupPlan {
                 address: None,
                 services: service.map(str::to_owned).into_iter().collect(),
             };
-            match owner {
-                Some(_) => {
+            match service {
+                _ if is_owned => {
                     let seen = Seen::Group { id: group.id.clone(), name: group.name.clone() };
                     self.remove.push(Removal { thing, seen });
                 }
-                None if service.is_some() => {
+                Some(_) => {
                     self.leave(thing, "no tag: no load balancer of this cluster is tagged with its Service");
                 }
                 None => {}
@@ -267,14 +274,15 @@ fn why_not(
     floating: &[FloatingIp],
 ) -> Option<String> {
     let clusters: BTreeSet<&str> = clusters_in(&balancer.tags).collect();
-    let Some(uid) = uid.filter(|uid| clusters.contains(uid)) else {
-        return Some(match clusters.first() {
-            None => "no tag: nothing but its name says whose it is".to_owned(),
-            Some(other) => format!("it is tagged as of another cluster, with UID {other}"),
-        });
-    };
-    if let Some(other) = clusters.iter().find(|other| **other != uid) {
-        return Some(format!("it is shared with another cluster, with UID {other}"));
+    let by_occm = request.occm_tags && clusters.is_empty();
+    match uid.filter(|uid| clusters.contains(uid)) {
+        Some(uid) => {
+            if let Some(other) = clusters.iter().find(|other| **other != uid) {
+                return Some(format!("it is shared with another cluster, with UID {other}"));
+            }
+        }
+        None if by_occm => {}
+        None => return Some(not_tagged(request, balancer, clusters.first().copied())),
     }
     let ours = Some(request.cluster.as_str());
     if let Some(other) = service_tags(balancer).find(|tag| cluster_of(tag) != ours) {
@@ -303,6 +311,17 @@ fn why_not(
         .iter()
         .find(uses)
         .map(|user| format!("Service {} of the given cluster uses it", user.service))
+}
+
+/// Why a load balancer without the cluster's own tag stays.
+fn not_tagged(request: &Request, balancer: &LoadBalancer, other: Option<&str>) -> String {
+    match other {
+        Some(other) => format!("it is tagged as of another cluster, with UID {other}"),
+        None if names_cluster(&request.cluster, balancer) => {
+            "no tag of Bowline's: OCCM made it for a cluster of this name, which others may have had, too (--include-occm-tags)".to_owned()
+        }
+        None => "no tag: nothing but its name says whose it is".to_owned(),
+    }
 }
 
 /// Whether it has the name that Kubernetes' own provider gave it for one of the Services on it.

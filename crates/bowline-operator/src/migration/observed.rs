@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::evidence::{PreflightFacts, ShadowFacts};
+use super::mode::ManagerMode;
 use crate::flags::Component;
 
 pub use self::node::{KubeletEvidence, NodeFacts, Readiness};
@@ -171,5 +172,16 @@ impl Observed {
     #[must_use]
     pub fn service(&self, key: &str) -> Option<&ServiceFacts> {
         self.services.iter().find(|service| service.key() == key)
+    }
+
+    /// Whether our manager already runs with the version and the configuration that would be applied: applying again rolls out neither.
+    #[must_use]
+    pub fn runs_what_is_wanted(&self) -> bool {
+        self.wanted_config.is_some()
+            && self.ours.as_ref().is_some_and(|ours| {
+                ours.version == self.wanted_version
+                    && ours.mode == Some(ManagerMode::Full)
+                    && ours.live().all(|pod| pod.config == self.wanted_config)
+            })
     }
 }

@@ -13,6 +13,9 @@ use crate::flags::value_of;
 /// `--cluster-name` of a manager that is not told one.
 const DEFAULT_NAME: &str = "kubernetes";
 
+/// The check of the configuration itself.
+pub(super) const CONFIG_VALID: &str = "ConfigValid";
+
 /// One question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
@@ -54,8 +57,7 @@ impl Check {
 /// All checks. An upgrade of ours is asked only what can be new.
 pub(super) fn checks(case: &Case<'_>, kind: MigrationKind) -> Vec<Check> {
     let facts = &case.observed.preflight;
-    let config =
-        Check::new("ConfigValid", required(&facts.config, "the configuration has not been read yet"));
+    let config = Check::new(CONFIG_VALID, required(&facts.config, "the configuration has not been read yet"));
     let name = Check::new("ClusterNameMatches", cluster_name(case));
     let images = Check::new("ImagesPullable", facts.images.clone());
     if kind == MigrationKind::Upgrade {

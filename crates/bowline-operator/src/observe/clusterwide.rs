@@ -53,7 +53,16 @@ pub async fn look_at_cluster(client: &Client) -> Result<ClusterLook, kube::Error
     Ok(ClusterLook { facts, has_service_monitor, api_server })
 }
 
-async fn has_resource(client: &Client, api_version: &str, plural: &str) -> Result<bool, kube::Error> {
+/// Whether the API server has a kind.
+///
+/// # Errors
+///
+/// If it cannot be asked.
+pub(crate) async fn has_resource(
+    client: &Client,
+    api_version: &str,
+    plural: &str,
+) -> Result<bool, kube::Error> {
     match client.list_api_group_resources(api_version).await {
         Ok(found) => Ok(found.resources.iter().any(|resource| resource.name == plural)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
+use std::time::Duration;
 
 use bowline_kube::informer::{Change, Informer, InformerMetrics, InformerSpec, WatchSettings};
 use bowline_kube::queue::{KeyedQueue, Priority};
@@ -13,14 +14,18 @@ use kube::core::ApiResource;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::Key;
 use crate::api::{CloudControllerManager, OWNER_LABEL};
 use crate::apply::KINDS;
 use crate::migration::{NodeFacts, ServiceFacts};
-use crate::observe::{node_facts, service_facts};
+use crate::observe::{has_resource, node_facts, service_facts};
 use crate::openshift;
+
+/// How often a kind is looked for that is not there yet.
+const LOOK_FOR_KIND: Duration = Duration::from_secs(30);
 
 /// A resource as far as its changes matter; what the operator itself writes does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,33 +131,47 @@ impl Watches {
         follow(informer, self.queue.clone(), self.resources.clone(), select);
     }
 
-    /// What has our label, of every kind that is applied and that a cluster cannot be without.
+    /// What has our label, of every kind that is applied. A kind that a cluster can be without is followed when it is there.
     fn follow_owned(&self, base: &Base) {
-        for kind in KINDS.iter().filter(|kind| !kind.is_optional) {
+        for kind in KINDS {
             let resource = kind.resource();
-            let settings =
-                WatchSettings { label_selector: Some(OWNER_LABEL.to_owned()), ..WatchSettings::default() };
-            let informer = base.dynamic(&format!("owned-{}", kind.plural), settings, resource);
-            let mut changes = informer.subscribe();
-            let queue = self.queue.clone();
-            tokio::spawn(async move {
-                while let Some(change) = changes.next().await {
-                    let views = match &change {
-                        Change::Added { new } => [Some(new), None],
-                        Change::Updated { old, new } => [Some(old), Some(new)],
-                        Change::Deleted { old } => [Some(old), None],
-                    };
-                    let owners: BTreeSet<String> =
-                        views.into_iter().flatten().filter_map(|object| object.view.owner.clone()).collect();
-                    for owner in owners {
-                        let key =
-                            if owner == openshift::OWNER { Key::OpenShift } else { Key::Resource(owner) };
-                        queue.add(key, Priority::Background);
-                    }
+            let (base, queue) = (base.clone(), self.queue.clone());
+            if !kind.is_optional {
+                follow_kind(&base, queue, kind.plural, resource);
+                continue;
+            }
+            let cancel = base.cancel.clone();
+            tokio::spawn(cancel.run_until_cancelled_owned(async move {
+                let (version, plural) = (&resource.api_version, &resource.plural);
+                while !has_resource(&base.client, version, plural).await.unwrap_or(false) {
+                    sleep(LOOK_FOR_KIND).await;
                 }
-            });
+                follow_kind(&base, queue, kind.plural, resource);
+            }));
         }
     }
+}
+
+/// Looks at whose something of a kind is when it changes.
+fn follow_kind(base: &Base, queue: KeyedQueue<Key>, plural: &str, resource: ApiResource) {
+    let settings = WatchSettings { label_selector: Some(OWNER_LABEL.to_owned()), ..WatchSettings::default() };
+    let informer = base.dynamic(&format!("owned-{plural}"), settings, resource);
+    let mut changes = informer.subscribe();
+    tokio::spawn(async move {
+        while let Some(change) = changes.next().await {
+            let views = match &change {
+                Change::Added { new } => [Some(new), None],
+                Change::Updated { old, new } => [Some(old), Some(new)],
+                Change::Deleted { old } => [Some(old), None],
+            };
+            let owners: BTreeSet<String> =
+                views.into_iter().flatten().filter_map(|object| object.view.owner.clone()).collect();
+            for owner in owners {
+                let key = if owner == openshift::OWNER { Key::OpenShift } else { Key::Resource(owner) };
+                queue.add(key, Priority::Background);
+            }
+        }
+    });
 }
 
 /// ConfigMaps and Secrets of the namespaces in which managers run.
@@ -225,6 +244,7 @@ fn add_all(queue: &KeyedQueue<Key>, resources: &Informer<ResourceView>, namespac
 }
 
 /// What every informer needs.
+#[derive(Clone)]
 pub(crate) struct Base {
     pub(crate) client: Client,
     pub(crate) metrics: InformerMetrics,

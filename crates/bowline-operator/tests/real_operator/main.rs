@@ -14,3 +14,4 @@ mod plain;
 mod removal;
 mod stage;
 mod standby;
+mod telling;

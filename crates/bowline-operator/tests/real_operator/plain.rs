@@ -137,6 +137,13 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     stage.condition("main", "ActionRequired", "True", "ConfigInvalid").await?;
     stage.condition("main", "Available", "True", "AsExpected").await?;
     assert_eq!(deployed(&stage).await?.1, new_hash);
+    stage.api::<PodDisruptionBudget>().delete("main", &DeleteParams::default()).await?;
+    stage
+        .eventually("drift is repaired with the last good configuration", async || {
+            Ok(stage.api::<PodDisruptionBudget>().get_opt("main").await?.map(drop))
+        })
+        .await?;
+    assert_eq!(deployed(&stage).await?.1, new_hash);
     stage.api::<Secret>().delete("cloud-config", &DeleteParams::default()).await?;
     let message = stage.condition("main", "Degraded", "True", "ConfigMissing").await?;
     assert!(

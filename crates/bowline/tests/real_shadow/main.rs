@@ -9,6 +9,7 @@
 #[path = "../stage/cloud.rs"]
 #[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
 mod cloud;
+mod living;
 mod site;
 
 use anyhow::ensure;

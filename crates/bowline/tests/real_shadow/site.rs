@@ -1,5 +1,6 @@
 //! A cluster with one Node and one Service, a cloud, and the binary under the rights that are shipped.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use k8s_openapi::api::rbac::v1::Role;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::discovery::Scope;
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::cloud::Cloud;
@@ -64,6 +65,22 @@ impl Site {
 
     pub(crate) async fn service(&self) -> anyhow::Result<Service> {
         Ok(self.services.get("web").await?)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.cluster.folder()
+    }
+
+    /// The way in of somebody who may do everything.
+    pub(crate) async fn kubeconfig(&self) -> anyhow::Result<PathBuf> {
+        self.cluster.kubeconfig(&Identity::Admin).await
+    }
+
+    /// Gives the Service these annotations.
+    pub(crate) async fn annotate(&self, annotations: Value) -> anyhow::Result<()> {
+        let change = Patch::Merge(json!({ "metadata": { "annotations": annotations } }));
+        self.services.patch("web", &PatchParams::default(), &change).await?;
+        Ok(())
     }
 
     /// Starts the manager as one of the shipped ServiceAccounts.

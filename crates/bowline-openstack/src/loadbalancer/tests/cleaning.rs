@@ -119,6 +119,32 @@ async fn what_only_has_the_name_is_told_of_and_stays() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn occms_tags_count_only_when_asked_for_and_never_against_those_of_another_cluster() {
+    let mut stage = with_groups();
+    serve(&mut stage, &["old"]).await;
+    serve_in(&mut stage, "kubernetes", "cluster-2", &["shop"]).await;
+    serve_in(&mut stage, "harbour", "cluster-3", &["quay"]).await;
+    for name in ["kube_service_kubernetes_default_old", "kube_service_harbour_default_quay"] {
+        stage.edit_balancer(name, |one| one.tags.retain(|tag| !tag.starts_with("bowline-")));
+    }
+    let careful = Request { cluster_uid: Some("cluster-1".to_owned()), ..asked() };
+    let plan = planned(&stage, &careful).await;
+    assert!(plan.remove.is_empty(), "{plan:#?}");
+    assert!(why(&plan, "kube_service_kubernetes_default_old").contains("--include-occm-tags"));
+    let user = User { uid: "uid-of-old".to_owned(), ..User::default() };
+    let living = Request { occm_tags: true, users: vec![user], ..careful.clone() };
+    let plan = planned(&stage, &living).await;
+    assert!(why(&plan, "lb-sg-uid-of-old-default-old").starts_with("no tag"), "its Service lives");
+    let plan = planned(&stage, &Request { occm_tags: true, ..careful }).await;
+    let kinds: Vec<_> = plan.remove.iter().map(|removal| removal.thing.kind).collect();
+    assert_eq!(kinds, [Kind::FloatingIp, Kind::SecurityGroup, Kind::LoadBalancer], "{plan:#?}");
+    removed(&stage, &plan).await;
+    let [balancers, floating, groups] = left(&stage);
+    assert_eq!(balancers, ["kube_service_harbour_default_quay", "kube_service_kubernetes_default_shop"]);
+    assert_eq!((floating.len(), groups.len()), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_clusters_of_one_name_are_told_apart_by_uid_or_not_at_all() {
     let mut stage = Stage::new();
     serve(&mut stage, &["web"]).await;

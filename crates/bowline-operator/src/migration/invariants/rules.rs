@@ -123,8 +123,10 @@ fn configuration_that_can_be_read(case: &Case<'_>, decision: &Decision) -> Optio
     if let Some(config) = lost {
         return Some(format!("configuration {config} would be pruned while a pod mounts it"));
     }
+    // Where it cannot be read, the last good one is rendered; it may be applied again where it is what runs.
+    let rolls_out = decision.mode.acts() && !decision.hold && !case.observed.runs_what_is_wanted();
     match &case.observed.preflight.config {
-        Answer::Fail(why) if decision.mode.acts() && !decision.hold => {
+        Answer::Fail(why) if rolls_out => {
             Some(format!("a configuration would be rolled out that cannot be read: {why}"))
         }
         _ => None,

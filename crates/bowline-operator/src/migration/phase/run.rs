@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::admin::{api_server_flag, is_claimed, to_replace_nodes};
 use super::super::decision::Step;
 use super::super::evidence::Answer;
-use super::super::preflight::checks;
+use super::super::preflight::{self, Check, checks};
 use super::super::{fence, reason::Reason, snapshot};
 use super::{Draft, Outcome, View};
 use crate::api::{MigrationKind, Phase};
@@ -67,8 +67,9 @@ pub(super) fn steady(view: &View<'_>) -> Draft {
     if let Some(check) = bad {
         let message =
             format!("what was asked for is not rolled out, the last good one runs on: {}", check.message());
+        let hold = !is_repairable(view, &checks);
         let draft = Draft::new(Outcome::Stay(message.clone()), view.current());
-        return Draft { hold: true, warning: Some(message), checks, ..draft };
+        return Draft { hold, warning: Some(message), checks, ..draft };
     }
     let observed = view.case.observed;
     let is_rolled_out = observed
@@ -83,6 +84,13 @@ pub(super) fn steady(view: &View<'_>) -> Draft {
     let mut admin = to_replace_nodes(view.case);
     admin.extend(api_server_flag(view.case));
     Draft { steps: leftovers(view), admin, checks, ..Draft::new(outcome, ManagerMode::Full) }
+}
+
+/// Whether what runs can be kept as it was: only the configuration is wrong, and objects are rendered with the last good one.
+fn is_repairable(view: &View<'_>, checks: &[Check]) -> bool {
+    let is_of_config =
+        |check: &Check| !matches!(check.answer, Answer::Fail(_)) || check.name == preflight::CONFIG_VALID;
+    view.case.observed.runs_what_is_wanted() && checks.iter().all(is_of_config)
 }
 
 /// What the previous manager ran as, when it was kept for long enough (I11).

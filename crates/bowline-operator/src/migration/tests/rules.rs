@@ -120,7 +120,15 @@ fn i8_pods_can_always_read_what_they_mount() {
     assert_eq!(broken(&scene, |_| ()), [""; 0]);
     assert_eq!(broken(&scene, |decision| decision.keep_configs.clear()), ["I8"]);
     scene.observed.preflight.config = Answer::Fail("line 3".to_owned());
-    assert_eq!(broken(&scene, |decision| decision.mode = ManagerMode::Full), ["I8"]);
+    let full = |decision: &mut Decision| decision.mode = ManagerMode::Full;
+    assert_eq!(broken(&scene, full), ["I8"]);
+    // The last good one is what runs: it may be applied again, and nothing else may.
+    let ours = scene.observed.ours.as_mut().expect("steady");
+    scene.observed.wanted_config = ours.pods[0].config.clone();
+    assert!(scene.observed.wanted_config.is_some());
+    assert_eq!(broken(&scene, full), [""; 0]);
+    scene.observed.wanted_version = "2".to_owned();
+    assert_eq!(broken(&scene, full), ["I8"]);
 }
 
 #[test]
