@@ -35,8 +35,8 @@ use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 /// The name of the check in `/readyz?verbose`.
 const CHECK: &str = "permissions";
 
-/// How long a good answer is believed: roles change rarely, and by hand.
-const AGAIN_AFTER: Duration = Duration::from_secs(300);
+/// How long a good answer is believed: roles change rarely, and by hand, and a right that is taken away is missed where it is used.
+const AGAIN_AFTER: Duration = Duration::from_secs(3600);
 
 /// The same while something is missing: somebody is about to grant it.
 const AGAIN_WHILE_MISSING: Duration = Duration::from_secs(30);

@@ -33,6 +33,8 @@ pub struct Setting {
     pub listens: bool,
     /// How many replicas of the manager run.
     pub replicas: usize,
+    /// OpenStack's own manager leads at first, and is killed after this time.
+    pub predecessor: Option<Duration>,
     /// How much later than the right time the clock of each further replica is.
     pub skew: Duration,
     /// All has to be as it is wanted this long after the last fault.
@@ -60,6 +62,7 @@ impl Default for Setting {
             application_credential: false,
             listens: false,
             replicas: 2,
+            predecessor: None,
             skew: Duration::ZERO,
             // The longest pauses between tries are ten minutes, and what is found out by looking again is found out within as long.
             patience: Duration::from_secs(45 * 60),

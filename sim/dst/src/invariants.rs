@@ -229,6 +229,15 @@ impl Judge {
         self.check(calls <= most, Rule::S11, || format!("{calls} calls to Octavia where {most} are enough"));
     }
 
+    /// S9: what OCCM served is neither made again nor given another address, unless it broke.
+    pub fn inherited_stays(&self) {
+        if self.net.has_broken_balancers() {
+            return;
+        }
+        let changed = self.world.changed_since_occm();
+        self.check(changed.is_none(), Rule::S9, || changed.unwrap_or_default());
+    }
+
     /// L2.
     pub fn is_served(&self, number: usize) {
         let name = service_name(number);

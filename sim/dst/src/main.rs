@@ -6,10 +6,9 @@
     reason = "a command for developers: what cannot be is told at once"
 )]
 
-use std::io::Write as _;
+mod levels;
+
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -18,7 +17,8 @@ use dst::fault::{Kind, Place, Script, Source, Spot};
 use dst::report::Report;
 use dst::shrink::shrink;
 use dst::tally::Tally;
-use dst::{run, scenarios, swarm};
+use dst::{museum, run, scenarios, swarm};
+use levels::{Level, exhaustive, pair};
 
 /// Deterministic simulation of whole systems: everything from one seed
 #[derive(Parser)]
@@ -36,6 +36,9 @@ struct Arguments {
     /// Leave the exhaustive level out
     #[arg(long)]
     no_exhaustive: bool,
+    /// Leave the museum of bugs out
+    #[arg(long)]
+    no_museum: bool,
     /// So many pairs of faults, by chance, over the scenarios
     #[arg(long, default_value_t = 0)]
     pairs: u64,
@@ -136,16 +139,28 @@ fn whole(arguments: &Arguments) -> ExitCode {
         sum.checks,
         sum.virtual_seconds / 3600.0
     );
+    let all_found = arguments.no_museum || visit_museum(jobs);
     for failure in failures.iter().take(arguments.failures) {
         tell(failure);
     }
-    match failures.len() {
-        0 => ExitCode::SUCCESS,
-        many => {
-            println!("{many} runs broke an invariant");
-            ExitCode::FAILURE
-        }
+    if !failures.is_empty() {
+        println!("{} runs broke an invariant", failures.len());
     }
+    if failures.is_empty() && all_found { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whether each bug of the museum is found when it is built in.
+fn visit_museum(jobs: usize) -> bool {
+    println!(
+        "\nmuseum: bugs that others had, built in one at a time, and after how many seeds each is found"
+    );
+    let findings = museum::score(jobs);
+    for finding in &findings {
+        println!("  {finding}");
+    }
+    let found = findings.iter().filter(|finding| finding.is_right()).count();
+    println!("museum score: {found} of {}", findings.len());
+    found == findings.len()
 }
 
 /// A failure, shortened, with the command that repeats it.
@@ -179,113 +194,4 @@ fn read_fault(text: &str) -> Result<(Spot, Kind), String> {
     let place = Place::ALL.into_iter().find(|one| format!("{one:?}") == place).ok_or_else(wrong)?;
     let kind = Kind::ALL.into_iter().find(|one| format!("{one:?}") == kind).ok_or_else(wrong)?;
     Ok((Spot { place, number: number.parse().map_err(|_| wrong())? }, kind))
-}
-
-/// Every scenario with every single fault at every effect.
-fn exhaustive(jobs: usize) -> Vec<Case> {
-    let scenarios = scenarios::all();
-    let counts = Mutex::new(vec![(0, 0); scenarios.len()]);
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| {
-                while let Some((place, case)) = Some(next.fetch_add(1, Ordering::Relaxed))
-                    .and_then(|at| scenarios.get(at).map(|case| (at, case)))
-                {
-                    let report = run(case);
-                    let count = |place| report.counts.get(&place).copied().unwrap_or_default();
-                    counts.lock().unwrap()[place] = (count(Place::KubeEffect), count(Place::CloudEffect));
-                    if !report.is_sound() {
-                        println!("{}: broken without any fault\n{}", case.name, report.story());
-                    }
-                }
-            });
-        }
-    });
-    let mut cases = Vec::new();
-    for (case, (kube, cloud)) in scenarios.iter().zip(counts.into_inner().unwrap()) {
-        for (place, count) in [(Place::KubeEffect, kube), (Place::CloudEffect, cloud)] {
-            for number in 0..count {
-                for kind in Kind::ALL.into_iter().filter(|kind| kind.strikes(place)) {
-                    let name = format!("{} + {place:?} {number}: {kind}", case.name);
-                    let script = Script::from([(Spot { place, number }, kind)]);
-                    cases.push(Case { name, faults: Source::Script(script), ..case.clone() });
-                }
-            }
-        }
-    }
-    cases
-}
-
-/// Two faults at effects of a scenario.
-fn pair(scenarios: &[Case], number: u64) -> Case {
-    use rand::{RngExt, SeedableRng};
-    let mut dice = rand::rngs::Xoshiro256PlusPlus::seed_from_u64(number);
-    let case = scenarios[dice.random_range(0..scenarios.len())].clone();
-    let mut script = Script::new();
-    while script.len() < 2 {
-        let place = [Place::KubeEffect, Place::CloudEffect][dice.random_range(0..2)];
-        let spot = Spot { place, number: dice.random_range(0..12) };
-        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.strikes(place)).collect();
-        script.insert(spot, kinds[dice.random_range(0..kinds.len())]);
-    }
-    let name = format!("{} + pair {number}", case.name);
-    Case { name, faults: Source::Script(script), ..case }
-}
-
-/// Many runs on all cores.
-struct Level {
-    name: &'static str,
-    jobs: usize,
-    deadline: Option<Instant>,
-    most: usize,
-}
-
-impl Level {
-    fn run(&self, count: u64, case: impl Fn(u64) -> Case + Sync) -> (Tally, Vec<Report>) {
-        let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
-        let sum = Mutex::new(Tally::default());
-        let failures = Mutex::new(Vec::new());
-        let began = Instant::now();
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs {
-                scope.spawn(|| {
-                    let mut mine = Tally::default();
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                        if number >= count || late || failures.lock().unwrap().len() >= self.most {
-                            break;
-                        }
-                        let report = run(&case(number));
-                        mine.add(&report);
-                        if !report.is_sound() {
-                            println!("broken: {}", report.case.name);
-                            failures.lock().unwrap().push(report);
-                        }
-                        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                        if done % 1000 == 0 {
-                            println!(
-                                "{}: {done} of {count}, {:.0} a second",
-                                self.name,
-                                done as f64 / began.elapsed().as_secs_f64()
-                            );
-                            std::io::stdout().flush().unwrap();
-                        }
-                    }
-                    sum.lock().unwrap().merge(mine);
-                });
-            }
-        });
-        let (sum, failures) = (sum.into_inner().unwrap(), failures.into_inner().unwrap());
-        let seconds = began.elapsed().as_secs_f64();
-        println!(
-            "{}: {} runs in {seconds:.0} s, {:.1} a second; {} broken",
-            self.name,
-            sum.runs,
-            sum.runs as f64 / seconds,
-            failures.len()
-        );
-        (sum, failures)
-    }
 }

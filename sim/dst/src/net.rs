@@ -147,6 +147,13 @@ impl Net {
         !self.lock().faults.struck().is_empty()
     }
 
+    /// Whether a change of a load balancer ended in ERROR, or never.
+    #[must_use]
+    pub fn has_broken_balancers(&self) -> bool {
+        let broken = |kind: &Kind| matches!(kind, Kind::BalancerError | Kind::BalancerStuck);
+        self.lock().faults.struck().values().any(broken)
+    }
+
     /// Faults from now on.
     pub fn start_faults(&self) {
         self.lock().faults.start();

@@ -17,7 +17,7 @@ use crate::kube_link::KubeLink;
 use crate::net::Net;
 use crate::replica::{Birth, start};
 use crate::report::Report;
-use crate::world::World;
+use crate::world::{TURN, World};
 
 /// The pause between two looks whether it is.
 const LOOK: Duration = Duration::from_secs(10);
@@ -45,6 +45,7 @@ async fn live(case: &Case) -> Report {
     if case.faults_begin.is_some() {
         net.stop_faults();
     }
+    let predecessor = case.setting.predecessor.map(|until| tokio::spawn(precede(Arc::clone(&judge), until)));
     let registries: Registries = Arc::default();
     for slot in 0..case.setting.replicas {
         let judge = Arc::clone(&judge);
@@ -60,6 +61,7 @@ async fn live(case: &Case) -> Report {
     };
     looks.abort();
     prompt.abort();
+    predecessor.inspect(tokio::task::JoinHandle::abort);
     let said = if case.setting.listens { all_said(&judge, &registries) } else { String::new() };
     let report = Report::of(case.clone(), net.findings(), said, judge.checks(), rested);
     // Nothing of a process may outlive its run.
@@ -150,11 +152,23 @@ async fn at_rest(case: &Case, judge: &Judge) {
         judge.net.violated(Rule::L1, format!("not any more: {}", wrong.join("; ")));
     }
     judge.calls_are_few();
+    judge.inherited_stays();
     judge.foreign_is_untouched("in the end");
     let silent = judge.silent_waits();
     if !silent.is_empty() {
         judge.net.violated(Rule::L3, format!("{silent:?} wait and do not say for what"));
     }
+}
+
+/// OpenStack's own manager leads, and is killed.
+async fn precede(judge: Arc<Judge>, until: Duration) {
+    let end = Instant::now() + until;
+    while Instant::now() < end {
+        judge.world.occm_turn();
+        sleep(TURN).await;
+    }
+    judge.world.occm_ends();
+    judge.net.tell("occm", "is killed", "");
 }
 
 /// A place in which one process after the other lives.

@@ -12,6 +12,9 @@ const CREATED: u64 = 4;
 /// When the thing happens that the scenario is about.
 const THEN: u64 = 60;
 
+/// What changes behind our back is noticed, and mended, within this time after a first look: faults strike that, too.
+const NOTICED: Duration = Duration::from_secs(240);
+
 /// What changes behind our back before the first look at what we made is seen when all is read again: after six hours.
 const PATIENCE: Duration = Duration::from_secs(8 * 3600);
 
@@ -29,6 +32,7 @@ pub fn all() -> Vec<Case> {
     cases.extend(groups());
     cases.extend(routes());
     cases.extend(processes());
+    cases.extend(take_overs());
     cases
 }
 
@@ -52,7 +56,8 @@ fn case(name: String, setting: Setting, then: Vec<Action>) -> Case {
         let at = if place == 0 { CREATED } else { THEN * place as u64 };
         actions.push(timed(at, action));
     }
-    Case { name, setting, actions, ..Case::default() }
+    let last = actions.iter().map(|timed| timed.at).max().unwrap_or_default();
+    Case { name, setting, actions, faults_end: Some(last + NOTICED), ..Case::default() }
 }
 
 fn named(provider: Provider, what: &str) -> String {
@@ -61,6 +66,10 @@ fn named(provider: Provider, what: &str) -> String {
 
 fn web() -> ServiceSpec {
     ServiceSpec::default()
+}
+
+fn edit_ports() -> Action {
+    Action::Edit(1, Edit::Ports(vec![("TCP", 80), ("TCP", 443)]))
 }
 
 fn noted(key: &'static str, value: &str) -> ServiceSpec {
@@ -213,7 +222,7 @@ fn routes() -> Vec<Case> {
 fn processes() -> Vec<Case> {
     let setting = || Setting { replicas: 2, ..setting(Provider::Ovn) };
     let create = || Action::Create(1, web());
-    let edit = || Action::Edit(1, Edit::Ports(vec![("TCP", 80), ("TCP", 443)]));
+    let edit = edit_ports;
     let stories = vec![
         ("leader killed", vec![create(), Action::KillLeader, edit()]),
         ("leader asked to end", vec![create(), Action::StopLeader, edit()]),
@@ -230,4 +239,25 @@ fn processes() -> Vec<Case> {
         ("watches expired", vec![create(), Action::ExpireWatches, edit()]),
     ];
     stories.into_iter().map(|(name, then)| case(name.to_owned(), setting(), then)).collect()
+}
+
+/// OCCM has served until now, and is killed: before, while and after it makes a load balancer, or removes one.
+fn take_overs() -> Vec<Case> {
+    let create = || Action::Create(1, web());
+    let mut cases = Vec::new();
+    for provider in [Provider::Ovn, Provider::Amphora] {
+        for (name, until, then) in [
+            ("taken over at rest", 50, vec![create()]),
+            ("taken over at rest, then edited", 50, vec![create(), edit_ports()]),
+            ("taken over at rest, then deleted", 50, vec![create(), Action::Delete(1)]),
+            ("taken over in the middle of a creation", 6, vec![create()]),
+            ("taken over before the address is told", 26, vec![create()]),
+            ("taken over in the middle of a removal", 62, vec![create(), Action::Delete(1)]),
+        ] {
+            let predecessor = Some(Duration::from_secs(until));
+            let setting = Setting { predecessor, ..setting(provider) };
+            cases.push(case(named(provider, name), setting, then));
+        }
+    }
+    cases
 }

@@ -1,8 +1,9 @@
 //! A cluster and a cloud, both simulated, and what is done to them: by people and kubelets (`people`), by the cloud's operator and
-//! others (`operator`). Nothing of Bowline is here.
+//! others (`operator`), by OpenStack's own manager, which may have run before (`occm`). Nothing of Bowline is here.
 
 mod excuses;
 mod foreign;
+mod occm;
 mod operator;
 mod people;
 
@@ -27,6 +28,7 @@ use crate::replica::CloudConf;
 
 pub use self::excuses::Excused;
 use self::foreign::Foreign;
+pub use self::occm::TURN;
 
 /// When every run begins.
 const START: &str = "2026-11-15T08:00:00Z";
@@ -71,6 +73,10 @@ pub struct World {
     pending: Mutex<BTreeMap<String, Timestamp>>,
     /// Ports with a security group of somebody else's.
     guarded: Mutex<Vec<(String, String)>>,
+    /// The Services whose load balancer or address may become another: people wanted it, or somebody changed it behind our back.
+    moved: Mutex<BTreeSet<String>>,
+    /// What OpenStack's own manager had published when it ended: Service, load balancer and addresses.
+    inherited: Mutex<Vec<occm::Inherited>>,
 }
 
 impl World {
@@ -115,6 +121,8 @@ impl World {
             meddled: Mutex::default(),
             pending: Mutex::default(),
             guarded: Mutex::default(),
+            moved: Mutex::default(),
+            inherited: Mutex::default(),
         };
         world.write_conf(CANARIES[0]);
         world.foreign = world.plant_foreign();
@@ -160,6 +168,7 @@ impl World {
     /// Does what an action says.
     pub fn perform(&self, action: &Action, net: &Net) {
         self.note_kept(action);
+        self.note_moved(action);
         match action {
             Action::Join(number) => self.register(*number),
             Action::ServerGone(number) => {

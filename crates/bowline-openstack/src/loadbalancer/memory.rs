@@ -42,6 +42,10 @@ const NEW_PORT: Duration = Duration::from_secs(600);
 /// at once, took longer than a call may take, and went on when nobody listened any more. To ask again before would make two.
 const IN_DOUBT: Duration = Duration::from_secs(180);
 
+/// How soon after a change of ours a load balancer is active again if the change was simply made. One that took longer may have
+/// been given up, and set right by hand: what hangs on it is read.
+const SOON: Duration = Duration::from_secs(120);
+
 /// How long the floating IPs of a port that were read stand for a look at a load balancer that Octavia is at work on: as long as
 /// the members of some thousand load balancers take to be changed.
 const AT_WORK: Duration = Duration::from_secs(300);
@@ -96,8 +100,8 @@ struct Entry {
 struct Known<T> {
     what: T,
     changed: Option<String>,
-    /// The time is that at which the load balancer is first seen active: our change ends then.
-    adopt: bool,
+    /// Our change was accepted then, and ends when the load balancer is first seen active: the time that it has then is the one.
+    adopt: Option<Instant>,
 }
 
 /// What is known of the floating IPs of a port.
@@ -189,8 +193,8 @@ impl Memory {
         }
         let changed = time_of(balancer)?;
         let entry = inner.entries.entry(balancer.id.clone()).or_default();
-        let tree = entry.tree.as_mut().and_then(|known| known.at(changed)).cloned();
-        let body = entry.body.as_mut().and_then(|known| known.at(changed)).cloned();
+        let tree = entry.tree.as_mut().and_then(|known| known.at(changed, now)).cloned();
+        let body = entry.body.as_mut().and_then(|known| known.at(changed, now)).cloned();
         let fingerprint = wanted.fingerprint(balancer)?;
         let as_made = body.as_ref().is_some_and(|body| !wanted.serial && same(body, &wanted.new_balancer()));
         if as_made || entry.fingerprint.as_ref() == Some(&fingerprint) || noted == Some(fingerprint.as_str())
@@ -201,7 +205,7 @@ impl Memory {
             let told = !wanted.serial && wanted.draining().next().is_none();
             if tree.is_none() && body.is_none() && told {
                 let what = Arc::new(wanted.new_balancer());
-                let known = Known { what, changed: Some(changed.to_owned()), adopt: false };
+                let known = Known { what, changed: Some(changed.to_owned()), adopt: None };
                 inner.keep_body(&balancer.id, known);
             }
             return Some(Children::AsWanted);
@@ -210,18 +214,22 @@ impl Memory {
     }
 
     /// What hangs on a load balancer, if it is known.
-    pub(super) fn tree(&self, balancer: &LoadBalancer) -> Option<Tree> {
+    pub(super) fn tree(&self, balancer: &LoadBalancer, now: Instant) -> Option<Tree> {
         let mut inner = self.lock();
         let known = inner.entries.get_mut(&balancer.id)?.tree.as_mut()?;
-        known.at(time_of(balancer)?).map(|tree| (**tree).clone())
+        known.at(time_of(balancer)?, now).map(|tree| (**tree).clone())
     }
 
     /// The members of the pools of a load balancer, by the names of the pools, if they are known.
-    pub(super) fn members_of(&self, balancer: &LoadBalancer) -> HashMap<String, Vec<BatchMember>> {
+    pub(super) fn members_of(
+        &self,
+        balancer: &LoadBalancer,
+        now: Instant,
+    ) -> HashMap<String, Vec<BatchMember>> {
         let mut inner = self.lock();
         let Some(changed) = time_of(balancer) else { return HashMap::new() };
         let entry = inner.entries.get_mut(&balancer.id);
-        let body = entry.and_then(|entry| entry.body.as_mut()?.at(changed).cloned());
+        let body = entry.and_then(|entry| entry.body.as_mut()?.at(changed, now).cloned());
         let listeners = body.iter().flat_map(|body| &body.listeners);
         let pools = listeners.filter_map(|listener| listener.default_pool.as_ref());
         pools.map(|pool| (pool.name.clone(), pool.members.clone())).collect()
@@ -232,7 +240,7 @@ impl Memory {
         let mut inner = self.lock();
         inner.unlearn(&balancer.id);
         let changed = time_of(balancer).map(ToOwned::to_owned);
-        inner.keep_tree(&balancer.id, Known { what: Arc::new(tree.clone()), changed, adopt: false });
+        inner.keep_tree(&balancer.id, Known { what: Arc::new(tree.clone()), changed, adopt: None });
         if let Some(entry) = inner.entries.get_mut(&balancer.id) {
             entry.checked_at = Some(now);
             entry.unproven = false;
@@ -309,12 +317,12 @@ impl Memory {
         if let Some(Known { what, .. }) = tree
             && let Some(what) = tree::after((*what).clone(), action, answer)
         {
-            inner.keep_tree(id, Known { what: Arc::new(what), changed: None, adopt: true });
+            inner.keep_tree(id, Known { what: Arc::new(what), changed: None, adopt: Some(now) });
         } else if matches!(action, Action::UpdateBalancer(_))
             && let Some(Known { what, .. }) = body
         {
             // What hangs on it is not touched.
-            inner.keep_body(id, Known { what, changed: None, adopt: true });
+            inner.keep_body(id, Known { what, changed: None, adopt: Some(now) });
         }
     }
 
@@ -343,7 +351,7 @@ impl Memory {
         inner.names.insert(new.name.clone(), balancer.id.clone());
         if !new.listeners.is_empty() {
             let what = Arc::new(new.clone());
-            inner.keep_body(&balancer.id, Known { what, changed: None, adopt: true });
+            inner.keep_body(&balancer.id, Known { what, changed: None, adopt: Some(now) });
         }
         if let Some(port) = balancer.vip_port_id.clone().filter(|_port| new.vip_port_id.is_none()) {
             inner.ports.insert(port, Floating::None(now));
@@ -459,8 +467,8 @@ impl Memory {
 
 impl<T> Known<T> {
     /// What it is, if the load balancer's last change was then.
-    fn at(&mut self, changed: &str) -> Option<&T> {
-        if std::mem::take(&mut self.adopt) {
+    fn at(&mut self, changed: &str, now: Instant) -> Option<&T> {
+        if self.adopt.take().is_some_and(|accepted| now.duration_since(accepted) < SOON) {
             self.changed = Some(changed.to_owned());
         }
         (self.changed.as_deref() == Some(changed)).then_some(&self.what)

@@ -214,7 +214,7 @@ impl Balancers {
         if removal.cascade && removal.tagged && alone {
             return Some(Children::AsWanted);
         }
-        self.memory.tree(balancer).map(Children::Known)
+        self.memory.tree(balancer, Instant::now()).map(Children::Known)
     }
 
     /// Reads what hangs on the load balancers of which it is not known.

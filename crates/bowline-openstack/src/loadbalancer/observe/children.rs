@@ -12,6 +12,7 @@ use openstack_client::load_balancer::{
     PoolQuery,
 };
 use openstack_client::{HealthMonitorId, ListenerId, LoadBalancerId, MemberId, PoolId};
+use tokio::time::Instant;
 
 use super::find::PAGE_SIZE;
 use super::{FEW, together};
@@ -86,7 +87,7 @@ impl Balancers {
             return Err(Trouble::Unknown(Doubt::new(why)));
         }
         let Listed { listeners, pools, mut monitors } = listed;
-        let known = self.memory.members_of(balancer);
+        let known = self.memory.members_of(balancer, Instant::now());
         let mut found = Vec::with_capacity(pools.len());
         for pool in pools {
             let monitor = pool.healthmonitor_id.as_ref().and_then(|id| monitors.remove(id));
