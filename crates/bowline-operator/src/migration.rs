@@ -35,7 +35,7 @@ pub use self::invariants::{Violation, check};
 pub use self::mode::ManagerMode;
 pub use self::observed::{
     ClusterFacts, KubeletEvidence, LeaseFacts, ManagerWorkload, MirrorPod, NodeFacts, Observed, OurWorkload,
-    PodFacts, Readiness, ServiceFacts, Unread, WorkloadKind, WorkloadRef,
+    PodFacts, Readiness, ServiceFacts, StaticPodFacts, Unread, WorkloadKind, WorkloadRef,
 };
 pub use self::plan::decide;
 pub use self::preflight::Check;

@@ -32,4 +32,4 @@ pub use self::object::{Object, ObjectError};
 pub use self::openshift::{MANAGED_NAMESPACE, OpenShiftInputs, openshift};
 pub use self::plain::plain;
 pub use self::pod::CONFIG_HASH;
-pub use self::static_pod::{FOLDER, KUBECONFIG, MANIFESTS, StaticPod, static_pod};
+pub use self::static_pod::{FOLDER, KUBECONFIG, MANIFESTS, NODE_FOLDER, StaticPod, static_pod};

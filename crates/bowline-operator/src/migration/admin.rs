@@ -2,10 +2,11 @@
 
 use super::decision::Case;
 use super::distribution::{Made, made};
-use super::observed::{KubeletEvidence, NodeFacts, WorkloadKind};
+use super::observed::{KubeletEvidence, NodeFacts, StaticPodFacts, WorkloadKind};
 use super::writers::{Who, Writer, in_tree_is_possible, others, provider_inside};
-use crate::api::AdminStep;
+use crate::api::{AdminStep, Form};
 use crate::flags::{Action, Change, Component, steps, value_of};
+use crate::render::{MANIFESTS, NODE_FOLDER};
 
 /// The most nodes that are listed one by one.
 const MOST: usize = 50;
@@ -42,6 +43,86 @@ fn static_pod(case: &Case<'_>, name: &str) -> AdminStep {
             "mv /etc/kubernetes/manifests/*cloud-controller-manager*.yaml /root/  # then: kubectl -n {} get pod {name}",
             case.spec.namespace
         )],
+        done: false,
+    }
+}
+
+/// Where the static pods of our manager have to be put, or put anew, if that is what it runs as; and from where taken away, if not.
+pub(super) fn static_pods(case: &Case<'_>) -> Vec<AdminStep> {
+    if case.spec.form != Form::StaticPod {
+        let left = case.observed.static_pods.iter().filter(|one| one.pod.may_run());
+        return left.take(MOST).map(to_take_away).collect();
+    }
+    let nodes = case.observed.nodes.iter().filter(|node| node.control_plane).take(MOST);
+    let mut all: Vec<AdminStep> = nodes.map(|node| to_place(case, &node.name)).collect();
+    // Before the first node has registered, or where the control plane is none of the cluster's nodes.
+    if all.is_empty() && case.observed.static_pods.is_empty() {
+        all.push(to_place(case, "CONTROL-PLANE-NODE"));
+    }
+    if all.iter().any(|step| !step.done) {
+        all.insert(0, to_render(case));
+    }
+    all
+}
+
+fn to_render(case: &Case<'_>) -> AdminStep {
+    let name = case.name;
+    let is_inline = case.spec.cloud_config.as_ref().is_none_or(|config| config.inline.is_some());
+    let config = if is_inline { "" } else { " --cloud-config cloud.conf" };
+    AdminStep {
+        on: "kubectl".to_owned(),
+        what: "write the manifest of the static pod, and the files that it reads, into a folder".to_owned(),
+        commands: vec![
+            format!("kubectl get cloudcontrollermanager {name} -o yaml > {name}.yaml"),
+            format!("bowline operator render --config {name}.yaml{config} --out {name}"),
+        ],
+        done: false,
+    }
+}
+
+fn to_place(case: &Case<'_>, node: &str) -> AdminStep {
+    let observed = case.observed;
+    let there = observed.static_pods.iter().find(|one| one.pod.node.as_deref() == Some(node));
+    let what = match there {
+        None => "put the files, and then the manifest, where the kubelet looks for them".to_owned(),
+        Some(one) if one.version != observed.wanted_version => {
+            format!(
+                "its static pod is of version {}, wanted is {}: put the manifest there anew",
+                one.version, observed.wanted_version
+            )
+        }
+        Some(one) if one.pod.config != observed.wanted_config => {
+            "its static pod has another configuration: put cloud.conf and the manifest there anew".to_owned()
+        }
+        Some(one) if !one.pod.ready => format!("its static pod {} is not ready; see its log", one.pod.name),
+        Some(_) => "its static pod runs as it should".to_owned(),
+    };
+    let done = there.is_some_and(|one| {
+        one.version == observed.wanted_version && one.pod.config == observed.wanted_config && one.pod.ready
+    });
+    let (name, folder) = (case.name, NODE_FOLDER);
+    let commands = if done {
+        Vec::new()
+    } else {
+        vec![
+            format!("scp -r {name}/{folder}/etc {node}:/"),
+            format!("scp {name}/{folder}/*.yaml {node}:{MANIFESTS}/"),
+        ]
+    };
+    AdminStep { on: format!("node {node}"), what, commands, done }
+}
+
+fn to_take_away(one: &StaticPodFacts) -> AdminStep {
+    let node = one.pod.node.as_deref().unwrap_or_default();
+    // A kubelet adds its node's name to that of the pod.
+    let file = one.pod.name.strip_suffix(&format!("-{node}")).unwrap_or(&one.pod.name);
+    AdminStep {
+        on: format!("node {node}"),
+        what: format!(
+            "take the manifest of static pod {} away: our manager runs otherwise now",
+            one.pod.name
+        ),
+        commands: vec![format!("rm {MANIFESTS}/{file}.yaml")],
         done: false,
     }
 }

@@ -12,7 +12,7 @@ use super::mode::ManagerMode;
 use crate::flags::Component;
 
 pub use self::node::{KubeletEvidence, NodeFacts, Readiness};
-pub use self::workload::{ManagerWorkload, OurWorkload, PodFacts, WorkloadKind, WorkloadRef};
+pub use self::workload::{ManagerWorkload, OurWorkload, PodFacts, StaticPodFacts, WorkloadKind, WorkloadRef};
 
 /// What is known of the cluster at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,6 +33,8 @@ pub struct Observed {
     pub managers: Vec<ManagerWorkload>,
     /// Ours, if it is there.
     pub ours: Option<OurWorkload>,
+    /// Static pods of ours, as kubelets show them.
+    pub static_pods: Vec<StaticPodFacts>,
     /// What our manager says it would do, or held back.
     pub shadow: Option<ShadowFacts>,
     /// Answers to the questions of the preflight that needed a look outside.

@@ -7,7 +7,7 @@ use super::evidence::{Answer, ShadowFacts, ShadowFinding, WouldDo};
 use super::mode::ManagerMode;
 use super::reason::Reason;
 use super::writers::{heeds_lease, lease_of, others};
-use crate::api::{Manager, MigrationKind, PlatformName};
+use crate::api::{Form, Manager, MigrationKind, PlatformName};
 use crate::flags::value_of;
 
 /// `--cluster-name` of a manager that is not told one.
@@ -64,6 +64,7 @@ pub(super) fn checks(case: &Case<'_>, kind: MigrationKind) -> Vec<Check> {
         return vec![name, config, images];
     }
     vec![
+        Check::new("FormFits", form(case, kind)),
         Check::new("CloudReachable", cloud(case)),
         Check::new("NodesResolvable", nodes(case)),
         name,
@@ -75,6 +76,20 @@ pub(super) fn checks(case: &Case<'_>, kind: MigrationKind) -> Vec<Check> {
         Check::new("LeaseShared", lease_shared(case)),
         Check::new("HandOverClean", hand_over(case, kind)),
     ]
+}
+
+/// A hand-over tells our manager, step by step, how much it may do. What kubelets have from a file cannot be told.
+fn form(case: &Case<'_>, kind: MigrationKind) -> Answer {
+    if case.spec.form != Form::StaticPod {
+        return Answer::Pass("the operator can start and stop it".to_owned());
+    }
+    if kind == MigrationKind::Fresh {
+        return Answer::Pass("nobody has to hand over, so a person may start it".to_owned());
+    }
+    Answer::Fail(
+        "static pods cannot take over step by step; use form Deployment or DaemonSet, and StaticPod when the phase is Steady"
+            .to_owned(),
+    )
 }
 
 fn required(answer: &Answer, otherwise: &str) -> Answer {

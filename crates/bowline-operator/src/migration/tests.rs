@@ -9,4 +9,5 @@ mod phases;
 mod removal;
 mod rules;
 mod scene;
+mod static_pods;
 mod steps;

@@ -69,6 +69,12 @@ fn waiting(case: &Case<'_>) -> String {
     let tainted =
         case.observed.nodes.iter().filter(|node| node.uninitialized && node.tainted_at.is_none()).count();
     let mut text = format!("our manager is being stopped: {pods} pods are left");
+    if case.observed.static_pods.iter().any(|one| one.pod.may_run()) {
+        text.push_str(&format!(
+            "; take the manifests of static pods away from {} of their nodes",
+            crate::render::MANIFESTS
+        ));
+    }
     if tainted > 0 {
         text.push_str(&format!(
             "; {tainted} nodes wait to be initialised, and will until another manager runs"

@@ -17,11 +17,14 @@ use tokio::time::Instant;
 
 use super::workload::{
     KNOWN_MANAGERS, manager_of_daemon_set, manager_of_deployment, managers_of_pods, our_daemon_set,
-    our_deployment, our_last_pods,
+    our_deployment, our_last_pods, our_static_pods, static_pods,
 };
 use super::{ClusterLook, Unchanged, lease_facts, mirror_pod, shadow_facts};
-use crate::api::{CloudControllerManager, OWNER_LABEL};
-use crate::migration::{LeaseFacts, ManagerWorkload, NodeFacts, Observed, OurWorkload, ServiceFacts, Unread};
+use crate::api::{CloudControllerManager, Form, OWNER_LABEL};
+use crate::migration::{
+    LeaseFacts, ManagerWorkload, NodeFacts, Observed, OurWorkload, ServiceFacts, StaticPodFacts, Unread,
+};
+use crate::rollout::Rollout;
 
 /// The mirror pods of a control plane, as kubeadm and others label them.
 const CONTROL_PLANE_PODS: &str = "tier=control-plane,component in (kube-controller-manager,kube-apiserver)";
@@ -127,8 +130,9 @@ impl Gatherer {
         observed.managers = taken("managers of others", managers, &mut observed.unread);
         let leases = self.leases(known.resource, &observed.managers).await;
         observed.leases = taken("leases of managers", leases, &mut observed.unread);
-        match self.ours(known).await {
-            Ok(ours) => observed.ours = ours,
+        let nodes = observed.nodes.iter().filter(|node| node.control_plane).count();
+        match self.ours(known, nodes).await {
+            Ok((ours, static_pods)) => (observed.ours, observed.static_pods) = (ours, static_pods),
             Err(error) => observed.unread.push(unread("our manager", &error)),
         }
         match self.configs(known).await {
@@ -207,8 +211,13 @@ impl Gatherer {
         Ok(managers)
     }
 
-    /// Our manager; while there is none, what only looks for us.
-    async fn ours(&self, known: Known<'_>) -> Result<Option<OurWorkload>, kube::Error> {
+    /// Our manager; while there is none, what only looks for us. And its static pods. Static pods are the manager when that is what
+    /// is wanted and they run everywhere; until then, what runs otherwise is.
+    async fn ours(
+        &self,
+        known: Known<'_>,
+        control_plane: usize,
+    ) -> Result<(Option<OurWorkload>, Vec<StaticPodFacts>), kube::Error> {
         let (name, namespace) = (known.resource.name_any(), known.resource.spec.namespace.as_str());
         let selector = format!("{OWNER_LABEL}={name}");
         let pods = self.pods(Some(namespace), &format!("app.kubernetes.io/instance={name}")).await?;
@@ -218,11 +227,18 @@ impl Gatherer {
         let deployment = deployments.iter().find(|each| called(&each.name_any()));
         let daemon_set = daemon_sets.iter().find(|each| called(&each.name_any()));
         let shadow = deployments.iter().find(|each| each.name_any() == known.shadow);
-        let ours = deployment.and_then(|each| our_deployment(each, &pods, known.config_prefix));
+        let static_pods = static_pods(&name, &pods);
+        let placed = our_static_pods(namespace, &name, &static_pods, control_plane);
+        let is_wanted = known.resource.spec.form == Form::StaticPod;
+        let everywhere = |placed: &&OurWorkload| is_wanted && placed.rollout == Rollout::Complete;
+        let ours = placed.as_ref().filter(everywhere).cloned();
+        let ours =
+            ours.or_else(|| deployment.and_then(|each| our_deployment(each, &pods, known.config_prefix)));
         let ours =
             ours.or_else(|| daemon_set.and_then(|each| our_daemon_set(each, &pods, known.config_prefix)));
+        let ours = ours.or(placed);
         let ours = ours.or_else(|| shadow.and_then(|each| our_deployment(each, &pods, known.config_prefix)));
-        Ok(ours.or_else(|| our_last_pods(&pods, known.config_prefix)))
+        Ok((ours.or_else(|| our_last_pods(&pods, known.config_prefix)), static_pods))
     }
 
     /// The report, and the names of the versioned configurations.

@@ -48,11 +48,15 @@ fn mounted(spec: &PodSpec, prefix: &str) -> Option<String> {
     names.into_iter().find(|name| !prefix.is_empty() && name.starts_with(prefix))
 }
 
+/// Whether a pod is the mirror of one that its kubelet has from a file.
+pub(super) fn is_mirror(pod: &Pod) -> bool {
+    pod.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(MIRROR))
+}
+
 /// What is known of a mirror pod of the control plane; `None` for other pods.
 #[must_use]
 pub fn mirror_pod(pod: &Pod) -> Option<MirrorPod> {
-    pod.metadata.annotations.as_ref()?.get(MIRROR)?;
-    let spec = pod.spec.as_ref()?;
+    let spec = pod.spec.as_ref().filter(|_spec| is_mirror(pod))?;
     let (component, container) = spec.containers.iter().find_map(|container| {
         let component = [Component::ControllerManager, Component::ApiServer]
             .into_iter()

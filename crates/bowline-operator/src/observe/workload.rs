@@ -7,8 +7,11 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
-use super::pod::{pod_facts, words};
-use crate::migration::{ManagerMode, ManagerWorkload, OurWorkload, PodFacts, WorkloadKind, WorkloadRef};
+use super::pod::{is_mirror, pod_facts, words};
+use crate::migration::{
+    ManagerMode, ManagerWorkload, OurWorkload, PodFacts, StaticPodFacts, WorkloadKind, WorkloadRef,
+};
+use crate::render::{CONFIG_HASH, RenderedConfig, config_name};
 use crate::rollout::{Rollout, daemon_set_rollout, deployment_rollout};
 
 /// The labels by which managers of others are known, as their manifests and charts have them.
@@ -166,6 +169,45 @@ pub(super) fn our_last_pods(pods: &[Pod], config_prefix: &str) -> Option<OurWork
     })
 }
 
+/// The static pods of a resource. They are rendered for all that a manager does.
+pub(super) fn static_pods(name: &str, pods: &[Pod]) -> Vec<StaticPodFacts> {
+    let facts = |pod: &Pod| {
+        let hash = pod.metadata.annotations.as_ref().and_then(|all| all.get(CONFIG_HASH)).cloned();
+        let config = hash.map(|hash| config_name(name, &RenderedConfig { text: String::new(), hash }));
+        let template = PodTemplateSpec { metadata: None, spec: pod.spec.clone() };
+        StaticPodFacts {
+            pod: PodFacts { mode: Some(ManagerMode::Full), config, ..pod_facts(pod, "") },
+            version: version_of(&pod.metadata, &template),
+        }
+    };
+    pods.iter().filter(|pod| is_mirror(pod)).map(facts).collect()
+}
+
+/// Our manager, if it is static pods: of one version, on so many control-plane nodes.
+pub(super) fn our_static_pods(
+    namespace: &str,
+    name: &str,
+    all: &[StaticPodFacts],
+    nodes: usize,
+) -> Option<OurWorkload> {
+    let version = all.first()?.version.clone();
+    let ready = all.iter().filter(|one| one.version == version && one.pod.ready && !one.pod.deleting).count();
+    Some(OurWorkload {
+        workload: WorkloadRef {
+            kind: WorkloadKind::Pod,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            uid: String::new(),
+        },
+        mode: Some(ManagerMode::Full),
+        desired: i32::try_from(nodes).unwrap_or(i32::MAX),
+        rollout: if ready >= nodes.max(1) { Rollout::Complete } else { Rollout::Progressing },
+        pods: all.iter().map(|one| one.pod.clone()).collect(),
+        version,
+        kind: None,
+    })
+}
+
 /// Our manager, if it is a Deployment.
 #[must_use]
 pub fn our_deployment(deployment: &Deployment, pods: &[Pod], config_prefix: &str) -> Option<OurWorkload> {
@@ -236,6 +278,7 @@ fn of_selector<'a>(
     pods.iter().filter(move |pod| {
         let labels = pod.metadata.labels.clone().unwrap_or_default();
         pod.metadata.namespace == metadata.namespace
+            && !is_mirror(pod)
             && !wanted.is_empty()
             && wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
     })

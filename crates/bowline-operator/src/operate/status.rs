@@ -112,14 +112,13 @@ impl Found<'_> {
     fn available(&self) -> [String; 3] {
         let spec = &self.resource.spec;
         let Some(Workload { ready, desired, .. }) = self.workload else {
-            return match spec.form {
-                Form::StaticPod => texts(
-                    "Unknown",
-                    "StaticPods",
-                    "The manager runs as static pods, which the operator does not see; `bowline operator render` writes them",
-                ),
-                _ => texts("False", "NotInstalled", "No manager is installed yet"),
+            let message = match spec.form {
+                Form::StaticPod => {
+                    "No static pod of the manager is seen yet: see status.migration.steps, or `bowline migrate status`"
+                }
+                Form::Deployment | Form::DaemonSet => "No manager is installed yet",
             };
+            return texts("False", "NotInstalled", message);
         };
         if *ready > 0 {
             return texts("True", REASON_AS_EXPECTED, format!("{ready} of {desired} pods are ready"));

@@ -1,6 +1,8 @@
 //! The static pod: a manifest for the kubelets of control-plane nodes, and the files that it expects there. A kubelet runs it
 //! without the API server, so it refers to nothing that is in the API.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -14,6 +16,7 @@ use super::pod::{ManagerPod, base, proxy, some};
 use super::program::{Credentials, program, variable};
 use super::volumes::{self, Mounted};
 use crate::api::CloudControllerManagerSpec;
+use crate::operate::VERSION;
 
 /// Where kubelets look for static pods.
 pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
@@ -21,6 +24,9 @@ pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
 pub const KUBECONFIG: &str = "/etc/kubernetes/cloud-controller-manager.conf";
 /// The folder of the files that the pod reads.
 pub const FOLDER: &str = "/etc/kubernetes/cloud-controller-manager";
+
+/// The folder, of those that are rendered, with what belongs on nodes.
+pub const NODE_FOLDER: &str = "nodes";
 
 /// A static pod and its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,15 +74,17 @@ pub fn static_pod(
     if let Some(context) = &mut pod.security_context {
         context.fs_group = None;
     }
-    let metadata = ObjectMeta { annotations: annotations(facts), ..names.metadata(names.workload()) };
+    let metadata =
+        ObjectMeta { annotations: Some(annotations(spec, facts)), ..names.metadata(names.workload()) };
     let pod = Pod { metadata, spec: Some(proxy(spec).applied_to(&pod)), status: None };
     Ok(StaticPod { pod: Object::namespaced(&pod)?, files })
 }
 
 /// A new configuration is another manifest, so that the kubelet starts the pod anew.
-fn annotations(facts: &ClusterFacts) -> Option<std::collections::BTreeMap<String, String>> {
-    let hash = facts.config.as_ref()?.hash.clone();
-    Some([(super::pod::CONFIG_HASH.to_owned(), hash)].into())
+fn annotations(spec: &CloudControllerManagerSpec, facts: &ClusterFacts) -> BTreeMap<String, String> {
+    let version = spec.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")).to_owned();
+    let hash = facts.config.as_ref().map(|config| (super::pod::CONFIG_HASH.to_owned(), config.hash.clone()));
+    [(VERSION.to_owned(), version)].into_iter().chain(hash).collect()
 }
 
 fn from_host(

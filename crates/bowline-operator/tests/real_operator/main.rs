@@ -14,4 +14,5 @@ mod plain;
 mod removal;
 mod stage;
 mod standby;
+mod static_pods;
 mod telling;

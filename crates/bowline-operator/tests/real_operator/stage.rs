@@ -15,7 +15,7 @@ use bowline_testkit::apiserver::{Cluster, Identity};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
@@ -31,6 +31,8 @@ pub(crate) const OPERATOR_NAMESPACE: &str = install::NAMESPACE;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// For how long managers hold their Lease.
 const LEASE_SECONDS: u32 = 3;
+/// What kubelets mark the mirrors of static pods with.
+pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A cluster in which an operator can work.
@@ -172,7 +174,7 @@ impl Stage {
         Api::namespaced(self.client.clone(), NAMESPACE)
     }
 
-    /// Makes a resource. `spec` wins over what all tests have.
+    /// Makes a resource. `spec` wins over what all tests have, and takes away what is null in it.
     pub(crate) async fn ask(&self, name: &str, spec: Value) -> anyhow::Result<()> {
         let mut all = json!({
             "platform": "OpenStack", "clusterName": "test", "namespace": NAMESPACE, "replicas": 2,
@@ -181,6 +183,7 @@ impl Stage {
         for (key, value) in spec.as_object().context("an object")? {
             all[key] = value.clone();
         }
+        all.as_object_mut().context("an object")?.retain(|_key, value| !value.is_null());
         let resource = json!({ "apiVersion": "bowline.dev/v1alpha1", "kind": "CloudControllerManager",
             "metadata": { "name": name }, "spec": all });
         // As a person would write it, and not only what our types can say.
@@ -298,6 +301,11 @@ async fn play_once(client: &Client) -> anyhow::Result<()> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
     let found = deployments.list(&ListParams::default()).await?.items;
     for pod in pods.list(&ListParams::default()).await?.items {
+        // What a kubelet has from a file stays, and leads if nobody else does.
+        if pod.annotations().contains_key(MIRROR) {
+            lead(client, &format!("{}_x", pod.name_any())).await?;
+            continue;
+        }
         let is_wanted = found.iter().any(|each| pod.labels().get("of") == Some(&revision(each)));
         if !is_wanted {
             pods.delete(&pod.name_any(), &DeleteParams::default().grace_period(0)).await?;
@@ -365,10 +373,12 @@ async fn roll_out(
 /// What our manager says: there is nothing to do.
 async fn report(client: &Client, name: &str, mode: &str, holder: &str) -> anyhow::Result<()> {
     let now = Timestamp::now();
+    let nodes: Api<Node> = Api::all(client.clone());
+    let present = nodes.list(&ListParams::default()).await?.items.len();
     let report = json!({
         "format": 1, "mode": mode, "leader": mode == "AdoptOnly", "version": "1.0.0", "clusterName": "test", "startedAt": now,
         "observedAt": now, "holder": holder, "loadBalancers": { "state": "Available" }, "instances": { "state": "Available" },
-        "services": { "total": 0 }, "findings": [], "nodes": {},
+        "services": { "total": 0 }, "findings": [], "nodes": { "present": present },
     });
     let name = format!("{name}-shadow-report");
     let stored = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name },

@@ -7,12 +7,10 @@ use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::render::{MANIFESTS, Object, StaticPod};
+use crate::render::{MANIFESTS, NODE_FOLDER, Object, StaticPod};
 
 /// The first line of our files, by which they are known again.
 const MARK: &str = "# Rendered by `bowline operator render`.";
-/// The folder of what goes to the nodes.
-const NODE_FOLDER: &str = "nodes";
 
 /// A file that cannot be written.
 #[derive(Debug, thiserror::Error)]

@@ -160,3 +160,12 @@ impl OurWorkload {
         self.live().any(|pod| pod.name == name || pod.node.as_deref() == Some(name))
     }
 }
+
+/// A static pod of ours. Somebody put its manifest on a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StaticPodFacts {
+    /// The pod. Its configuration has the name that a versioned one with the same content would have.
+    pub pod: PodFacts,
+    /// The version that it was rendered for.
+    pub version: String,
+}

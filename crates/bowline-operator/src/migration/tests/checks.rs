@@ -36,7 +36,7 @@ fn finding(service: &str, would: WouldDo) -> ShadowFinding {
 fn when_all_is_well_nothing_holds_up() {
     let scene = scene();
     let all = checks(&scene.case(), MigrationKind::OtherManager);
-    assert_eq!(all.len(), 10);
+    assert_eq!(all.len(), 11);
     let open: Vec<_> = all.iter().filter(|check| check.holds_up()).collect();
     assert!(open.is_empty(), "{open:?}");
 }
@@ -203,5 +203,5 @@ fn every_check_is_a_condition() {
     assert_eq!(found.message, "the issuer is not trusted");
     let upgradeable = decision.conditions.iter().find(|condition| condition.type_ == "Upgradeable").unwrap();
     assert_eq!((upgradeable.status.as_str(), upgradeable.reason.as_str()), ("False", "PreflightFailed"));
-    assert_eq!(decision.conditions.len(), 12);
+    assert_eq!(decision.conditions.len(), 13);
 }

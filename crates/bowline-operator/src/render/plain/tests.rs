@@ -61,6 +61,7 @@ fn every_form_and_the_shadow_have_their_objects() {
     insta::assert_snapshot!("daemon-set", yaml(&rendered(&spec, ManagerMode::Full, &facts())));
     spec.form = Form::StaticPod;
     insta::assert_snapshot!("static-pod-objects", yaml(&rendered(&spec, ManagerMode::Full, &facts())));
+    spec.version = Some("1.2.3".to_owned());
     let StaticPod { pod, files } = static_pod(&spec, NAME, ManagerMode::Full, &facts()).unwrap();
     let files: String = files.iter().map(|(path, text)| format!("# {path}: {text:?}\n")).collect();
     insta::assert_snapshot!("static-pod", files + &yaml(&[pod]));
