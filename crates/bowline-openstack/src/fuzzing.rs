@@ -7,18 +7,31 @@ mod annotations;
 mod choices;
 mod order;
 mod ours;
+mod performed;
 mod plan;
 mod provider_id;
 pub(crate) mod scene;
-#[cfg(test)]
 pub(crate) mod seeds;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "a model for tests, which use more of it; what cannot be is told at once"
+    )
+)]
+pub(crate) mod world;
 
 pub use self::annotations::annotations;
 pub use self::choices::Choices;
+pub use self::performed::performed;
 pub use self::plan::plan;
 pub use self::provider_id::provider_id;
+pub use self::seeds::bytes;
 
 /// What holds, or what does not, with what was seen.
 pub type Held = Result<(), String>;

@@ -1,6 +1,7 @@
 //! The way of the processes to the API server: faults, notes and judgement, as the server's interceptor.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sim_kube::{ApiError, Delivery, EventInfo, Interceptor, Reply, RequestInfo, Verdict, WatchInfo};
@@ -17,19 +18,23 @@ const SLOW: Duration = Duration::from_secs(7);
 /// Sits in the API server.
 pub struct KubeLink {
     judge: Arc<Judge>,
-    /// What was decided before a request took effect, for after it: the server does the two without a pause in between.
-    chosen: std::sync::Mutex<Option<Kind>>,
+    /// What was decided before a request took effect, for after it.
+    chosen: Mutex<BTreeMap<String, Kind>>,
 }
 
 impl KubeLink {
     /// In front of the world's API server.
     #[must_use]
     pub fn new(judge: Arc<Judge>) -> Self {
-        Self { judge, chosen: std::sync::Mutex::default() }
+        Self { judge, chosen: Mutex::default() }
     }
 
-    fn choose(&self, kind: Option<Kind>) {
-        *self.chosen.lock().expect("one thread") = kind;
+    fn choose(&self, request: &RequestInfo, kind: Option<Kind>) {
+        let mut chosen = self.chosen.lock().expect("one thread");
+        match kind {
+            Some(kind) => chosen.insert(key(request), kind),
+            None => chosen.remove(&key(request)),
+        };
     }
 
     fn verdict(&self, request: &RequestInfo, process: &str, kind: Kind) -> Verdict {
@@ -67,6 +72,11 @@ fn is_effect(request: &RequestInfo) -> bool {
         && !request.resource.ends_with("reviews")
 }
 
+/// Which request it is: others come between one that is slow and its end.
+fn key(request: &RequestInfo) -> String {
+    format!("{} {} {}", request.user_agent, step(request), request.name)
+}
+
 fn step(request: &RequestInfo) -> String {
     let slash = if request.subresource.is_empty() { "" } else { "/" };
     format!("{} {}{slash}{}", request.verb, request.resource, request.subresource)
@@ -76,7 +86,7 @@ impl Interceptor for KubeLink {
     fn before(&self, request: &RequestInfo) -> Verdict {
         let process = process(&request.user_agent);
         let net = &self.judge.net;
-        self.choose(None);
+        self.choose(request, None);
         if !net.lives(process) || net.paused_until(process).is_some() {
             return Verdict::Break;
         }
@@ -87,7 +97,7 @@ impl Interceptor for KubeLink {
             (false, false) => Place::KubeRead,
         };
         let kind = net.strike(place);
-        self.choose(kind);
+        self.choose(request, kind);
         let verdict = kind.map_or(Verdict::Pass, |kind| self.verdict(request, process, kind));
         let goes_on = matches!(verdict, Verdict::Pass | Verdict::AtVersion(_) | Verdict::Delay(_));
         if !goes_on {
@@ -105,7 +115,7 @@ impl Interceptor for KubeLink {
 
     fn after(&self, request: &RequestInfo, code: u16) -> Reply {
         let process = process(&request.user_agent);
-        let kind = self.chosen.lock().expect("one thread").take();
+        let kind = self.chosen.lock().expect("one thread").remove(&key(request));
         let net = &self.judge.net;
         let done = (200..300).contains(&code);
         let what = format!("{} {}", step(request), request.name);

@@ -5,11 +5,45 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use bowline_openstack::fuzzing;
 use dst::case::Case;
 use dst::fault::{Kind, Place, Script, Source, Spot};
 use dst::report::Report;
 use dst::tally::Tally;
 use dst::{run, scenarios};
+
+/// The planner alone: plans for made-up wishes and clouds are judged, and performed until nothing is left to do.
+pub(crate) fn plans(count: u64, jobs: usize) -> bool {
+    let (next, broken) = (AtomicU64::new(0), AtomicU64::new(0));
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                while let Some(seed) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < count)
+                {
+                    if let Err(why) = plan(seed) {
+                        broken.fetch_add(1, Ordering::Relaxed);
+                        println!("broken: BOWLINE_SEED={seed} cargo test -p bowline-openstack plan: {why}");
+                    }
+                }
+            });
+        }
+    });
+    let (seconds, broken) = (began.elapsed().as_secs_f64(), broken.into_inner());
+    println!(
+        "planner: {count} seeds in {seconds:.0} s, {:.0} a second; {broken} broken",
+        count as f64 / seconds
+    );
+    broken == 0
+}
+
+fn plan(seed: u64) -> Result<(), String> {
+    let held = std::panic::catch_unwind(|| {
+        let bytes = fuzzing::bytes(seed);
+        fuzzing::plan(&bytes).and_then(|()| fuzzing::performed(&bytes))
+    });
+    held.unwrap_or_else(|_panic| Err("it panics".to_owned()))
+}
 
 /// Every scenario with every single fault at every effect.
 pub(crate) fn exhaustive(jobs: usize) -> Vec<Case> {

@@ -18,12 +18,15 @@ use dst::report::Report;
 use dst::shrink::shrink;
 use dst::tally::Tally;
 use dst::{museum, run, scenarios, swarm};
-use levels::{Level, exhaustive, pair};
+use levels::{Level, exhaustive, pair, plans};
 
 /// Deterministic simulation of whole systems: everything from one seed
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask dst")]
 struct Arguments {
+    /// How many made-up wishes and clouds for the planner alone
+    #[arg(long, default_value_t = 200_000)]
+    plans: u64,
     /// How many seeds of the swarm
     #[arg(long, default_value_t = 20_000)]
     seeds: u64,
@@ -109,6 +112,7 @@ fn replay(case: &Case) -> ExitCode {
 /// Every level, one after the other.
 fn whole(arguments: &Arguments) -> ExitCode {
     let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, Into::into));
+    let plans_hold = plans(arguments.plans, jobs);
     let mut sum = Tally::default();
     let mut failures = Vec::new();
     if !arguments.no_exhaustive {
@@ -146,7 +150,7 @@ fn whole(arguments: &Arguments) -> ExitCode {
     if !failures.is_empty() {
         println!("{} runs broke an invariant", failures.len());
     }
-    if failures.is_empty() && all_found { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failures.is_empty() && all_found && plans_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Whether each bug of the museum is found when it is built in.

@@ -168,6 +168,7 @@ async fn precede(judge: Arc<Judge>, until: Duration) {
         sleep(TURN).await;
     }
     judge.world.occm_ends();
+    judge.takes_note();
     judge.net.tell("occm", "is killed", "");
 }
 

@@ -121,6 +121,11 @@ fn edits(provider: Provider) -> Vec<Case> {
             noted("enable-health-monitor", "true"),
             annotate("enable-health-monitor", "false"),
         ),
+        (
+            "edit, monitor values",
+            noted("enable-health-monitor", "true"),
+            annotate("health-monitor-delay", "20"),
+        ),
         ("edit, local on", noted("enable-health-monitor", "true"), Edit::Local(true)),
         ("edit, to cluster IP", web(), Edit::IsBalanced(false)),
     ];

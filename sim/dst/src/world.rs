@@ -170,6 +170,8 @@ impl World {
         self.note_kept(action);
         self.note_moved(action);
         match action {
+            // Where somebody has deleted the server meanwhile, there is no kubelet.
+            Action::Join(number) if !self.has_living_server(*number) => {}
             Action::Join(number) => self.register(*number),
             Action::ServerGone(number) => {
                 self.remove_server(*number);

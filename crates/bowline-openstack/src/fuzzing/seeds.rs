@@ -2,13 +2,15 @@
 //!
 //! `BOWLINE_SEED=17` runs one seed, `BOWLINE_SEEDS=100000` so many.
 
+#[cfg(test)]
 use std::time::Instant;
 
 /// Bytes enough for the decisions of one input.
 const LENGTH: usize = 700;
 
 /// Bytes that follow from a seed (SplitMix64).
-pub(crate) fn bytes(seed: u64) -> Vec<u8> {
+#[must_use]
+pub fn bytes(seed: u64) -> Vec<u8> {
     let mut state = seed;
     let words = std::iter::repeat_with(|| {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -19,6 +21,7 @@ pub(crate) fn bytes(seed: u64) -> Vec<u8> {
     words.flat_map(u64::to_le_bytes).take(LENGTH).collect()
 }
 
+#[cfg(test)]
 fn asked(name: &str) -> Option<u64> {
     std::env::var(name)
         .ok()
@@ -26,6 +29,7 @@ fn asked(name: &str) -> Option<u64> {
 }
 
 /// Runs `entry` on the bytes of each seed, or of the one that is asked for.
+#[cfg(test)]
 pub(crate) fn run(what: &str, seeds: u64, entry: impl Fn(&[u8]) -> Result<(), String>) {
     let seeds = match asked("BOWLINE_SEED") {
         Some(seed) => seed..seed + 1,
@@ -48,8 +52,10 @@ pub(crate) fn run(what: &str, seeds: u64, entry: impl Fn(&[u8]) -> Result<(), St
 }
 
 /// Tells the seed when something panics.
+#[cfg(test)]
 struct Told(u64);
 
+#[cfg(test)]
 impl Drop for Told {
     fn drop(&mut self) {
         eprintln!("BOWLINE_SEED={} repeats it", self.0);

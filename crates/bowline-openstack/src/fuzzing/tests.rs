@@ -56,6 +56,6 @@ fn every_plan_keeps_to_what_is_ours_and_does_not_depend_on_the_order_of_things()
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_others_give_others() {
-    assert_eq!(seeds::bytes(7), seeds::bytes(7));
-    assert_ne!(seeds::bytes(7), seeds::bytes(8));
+    assert_eq!(bytes(7), bytes(7));
+    assert_ne!(bytes(7), bytes(8));
 }

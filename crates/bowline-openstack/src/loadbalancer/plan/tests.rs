@@ -5,7 +5,6 @@ mod cases;
 mod converge;
 mod golden;
 mod recorded;
-mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +12,13 @@ use bowline_cloud::{IpMode, ServiceView};
 use openstack_client::load_balancer::{Algorithm, BatchMember, MonitorType, Protocol, SessionPersistence};
 use serde_json::json;
 
-use self::world::World;
 use super::*;
 use crate::config;
+use crate::fuzzing::world::{self, World, line};
 use crate::loadbalancer::found::FoundBy;
 use crate::loadbalancer::intent::{MonitorValues, Publication, Removal, Timeouts};
 use crate::loadbalancer::names::Names;
 use crate::loadbalancer::ownership::Ownership;
-use crate::loadbalancer::step::Action;
 use crate::loadbalancer::wanted::{
     FloatingPlace, ListenerKey, Vip, WantedAddress, WantedBalancer, WantedListener, WantedMonitor, WantedPool,
 };
@@ -145,27 +143,4 @@ fn told(plan: &LoadBalancerPlan) -> Vec<String> {
         }
         Plan::Elsewhere => vec!["elsewhere".to_owned()],
     }
-}
-
-fn line(planned: &Planned<CloudStep>) -> String {
-    let sent = match &planned.step.action {
-        Action::CreateBalancer(new) => json!({ "tags": new.tags, "listeners": new.listeners.len() }),
-        Action::DeleteBalancer { cascade, .. } => json!({ "cascade": cascade }),
-        Action::UpdateBalancer(change) => json!(change),
-        Action::UpdateListener(_, change) => json!(change),
-        Action::UpdatePool(_, change) => json!(change),
-        Action::UpdateMonitor(_, change) => json!(change),
-        Action::CreateMonitor(new) => json!(new),
-        Action::SetMembers { members, change, .. } => {
-            let subnets = members.iter().map(|member| member.subnet_id.as_ref().map(ToString::to_string));
-            json!({ "subnets": subnets.collect::<Vec<_>>(), "before": change.before, "removed": change.removed })
-        }
-        Action::DeleteMember { change, .. } => json!({ "before": change.before, "removed": change.removed }),
-        Action::CreateFloatingIp { new, subnets } => {
-            json!({ "new": new, "subnets": subnets.iter().map(ToString::to_string).collect::<Vec<_>>() })
-        }
-        _ => json!(null),
-    };
-    let sent = if sent.is_null() { String::new() } else { format!(" {sent}") };
-    format!("{}{sent}\n    because {}", planned.step, planned.reason)
 }

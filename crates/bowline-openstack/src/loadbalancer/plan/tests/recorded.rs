@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bowline_cloud::{NodeSet, NodeView, Pairs};
 use serde_json::Value;
 
-use super::world::from;
 use super::*;
+use crate::fuzzing::world::from;
 use crate::loadbalancer::found::{FoundFloating, FoundPool, Tree};
 use crate::loadbalancer::intent::tests::recorded::wishes;
 use crate::loadbalancer::wanted::{MemberSubnets, Resolved, Rules};

@@ -3,46 +3,52 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
 use openstack_client::Change;
 use openstack_client::load_balancer::{
-    BatchMember, HealthMonitor, HealthMonitorCreate, Listener, ListenerCreate, ListenerUpdate,
-    LoadBalancerCreate, Member, PoolCreate, Protocol,
+    BatchMember, HealthMonitor, HealthMonitorCreate, Listener, ListenerCreate, ListenerUpdate, LoadBalancer,
+    LoadBalancerCreate, Member, PoolCreate, Protocol, ProvisioningStatus,
 };
 use openstack_client::network::FloatingIp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::*;
-use crate::loadbalancer::found::{FoundFloating, FoundPool, Tree};
+use super::scene::VIP_PORT;
+use crate::loadbalancer::found::{Children, Found, FoundBalancer, FoundBy, FoundFloating, FoundPool, Tree};
 use crate::loadbalancer::group::FoundGroup;
+use crate::loadbalancer::intent::Removal;
+use crate::loadbalancer::names::Names;
+use crate::loadbalancer::plan::{ensure, remove};
+use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::wanted::{Wanted, WantedAddress};
 
-const VIP_PORT: &str = "vip-port";
+type LoadBalancerPlan = Plan<CloudStep, LoadBalancerStatus>;
 
 /// The cloud, as far as it has to do with one Service.
 #[derive(Debug, Clone)]
-pub(super) struct World {
-    pub(super) balancer: Option<LoadBalancer>,
-    pub(super) by: FoundBy,
-    pub(super) tree: Tree,
-    pub(super) floating: Vec<FloatingIp>,
-    pub(super) recover: bool,
-    pub(super) gone: bool,
-    pub(super) known_address: Option<IpAddr>,
-    pub(super) group: Option<FoundGroup>,
-    pub(super) twins: Vec<FoundBalancer>,
-    pub(super) vip: &'static str,
+pub(crate) struct World {
+    pub(crate) balancer: Option<LoadBalancer>,
+    pub(crate) by: FoundBy,
+    pub(crate) tree: Tree,
+    pub(crate) floating: Vec<FloatingIp>,
+    pub(crate) recover: bool,
+    pub(crate) gone: bool,
+    pub(crate) known_address: Option<IpAddr>,
+    pub(crate) group: Option<FoundGroup>,
+    pub(crate) twins: Vec<FoundBalancer>,
+    pub(crate) vip: &'static str,
     /// What changed the cloud, in order.
-    pub(super) done: Vec<String>,
-    pub(super) version: u64,
-    pub(super) made: BTreeMap<&'static str, usize>,
+    pub(crate) done: Vec<String>,
+    pub(crate) version: u64,
+    pub(crate) made: BTreeMap<&'static str, usize>,
 }
 
-pub(super) fn from<T: DeserializeOwned>(value: Value) -> T {
+pub(crate) fn from<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
 impl World {
-    pub(super) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self {
             balancer: None,
             by: FoundBy::Name,
@@ -61,7 +67,7 @@ impl World {
     }
 
     /// What was found, as the whole of a cloud.
-    pub(super) fn found_as(found: &Found) -> Self {
+    pub(crate) fn found_as(found: &Found) -> Self {
         let there = found
             .balancer
             .clone()
@@ -103,7 +109,7 @@ impl World {
     }
 
     /// All that a Service wants, made at once, and nothing else.
-    pub(super) fn of(wanted: &Wanted) -> Self {
+    pub(crate) fn of(wanted: &Wanted) -> Self {
         let mut world = Self::empty();
         world.create_balancer(&wanted.new_balancer());
         world.finish();
@@ -113,7 +119,7 @@ impl World {
         world
     }
 
-    pub(super) fn float(&mut self, address: &str, port: Option<&str>, description: &str) {
+    pub(crate) fn float(&mut self, address: &str, port: Option<&str>, description: &str) {
         let id = self.next("fip");
         self.floating.push(from(json!({
             "id": id, "floating_ip_address": address, "floating_network_id": "public", "port_id": port,
@@ -127,26 +133,26 @@ impl World {
         format!("{kind}-{count}")
     }
 
-    pub(super) fn lb(&mut self) -> &mut LoadBalancer {
+    pub(crate) fn lb(&mut self) -> &mut LoadBalancer {
         self.balancer.as_mut().unwrap()
     }
 
-    pub(super) fn listener(&mut self, port: u16) -> &mut Listener {
+    pub(crate) fn listener(&mut self, port: u16) -> &mut Listener {
         self.tree.listeners.iter_mut().find(|listener| listener.protocol_port == port).unwrap()
     }
 
-    pub(super) fn pool(&mut self, at: usize) -> &mut FoundPool {
+    pub(crate) fn pool(&mut self, at: usize) -> &mut FoundPool {
         &mut self.tree.pools[at]
     }
 
     /// A listener of somebody, without a pool.
-    pub(super) fn foreign_listener(&mut self, protocol: &str, port: u16, tags: &[&str]) {
+    pub(crate) fn foreign_listener(&mut self, protocol: &str, port: u16, tags: &[&str]) {
         let new = json!({ "id": format!("foreign-{port}"), "protocol": protocol, "protocol_port": port, "tags": tags });
         self.tree.listeners.push(from(new));
     }
 
     /// What the Service's owner sees of it.
-    pub(super) fn found(&self, wanted: &WantedAddress, names: &Names) -> Found {
+    pub(crate) fn found(&self, wanted: &WantedAddress, names: &Names) -> Found {
         let asked = match wanted {
             WantedAddress::Floating { asked, .. } => *asked,
             WantedAddress::Own { .. } => None,
@@ -176,17 +182,17 @@ impl World {
         }
     }
 
-    pub(super) fn ensure(&self, wanted: &Wanted) -> LoadBalancerPlan {
+    pub(crate) fn ensure(&self, wanted: &Wanted) -> LoadBalancerPlan {
         ensure(wanted, &self.found(&wanted.address, &wanted.names))
     }
 
-    pub(super) fn remove(&self, removal: &Removal) -> LoadBalancerPlan {
+    pub(crate) fn remove(&self, removal: &Removal) -> LoadBalancerPlan {
         let address = WantedAddress::Own { keep_floating_ip: false };
         remove(removal, &self.found(&address, &removal.names))
     }
 
     /// Octavia ends what it is at work on.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let Some(balancer) = &mut self.balancer else { panic!("nothing is at work") };
         match balancer.provisioning_status {
             ProvisioningStatus::PendingDelete => {
@@ -204,7 +210,7 @@ impl World {
     }
 
     /// Performs plans until there is nothing to do, or until a person must do something.
-    pub(super) fn run(&mut self, plan: impl Fn(&Self) -> LoadBalancerPlan) -> LoadBalancerPlan {
+    pub(crate) fn run(&mut self, plan: impl Fn(&Self) -> LoadBalancerPlan) -> LoadBalancerPlan {
         for _round in 0..300 {
             match plan(self) {
                 Plan::Act(steps) => self.perform(&steps[0]),
@@ -215,11 +221,11 @@ impl World {
         panic!("no end after {:#?}", self.done);
     }
 
-    pub(super) fn settle(&mut self, wanted: &Wanted) -> LoadBalancerPlan {
+    pub(crate) fn settle(&mut self, wanted: &Wanted) -> LoadBalancerPlan {
         self.run(|world| world.ensure(wanted))
     }
 
-    pub(super) fn perform(&mut self, planned: &Planned<CloudStep>) {
+    pub(crate) fn perform(&mut self, planned: &Planned<CloudStep>) {
         self.done.push(line(planned));
         if let Some(at) = self
             .twins
@@ -530,4 +536,28 @@ fn update_listener(listener: &mut Listener, change: ListenerUpdate) {
     listener.timeout_member_connect = change.timeout_member_connect.or(listener.timeout_member_connect);
     listener.timeout_member_data = change.timeout_member_data.or(listener.timeout_member_data);
     listener.timeout_tcp_inspect = change.timeout_tcp_inspect.or(listener.timeout_tcp_inspect);
+}
+
+/// A step as text, with what it sends.
+pub(crate) fn line(planned: &Planned<CloudStep>) -> String {
+    let sent = match &planned.step.action {
+        Action::CreateBalancer(new) => json!({ "tags": new.tags, "listeners": new.listeners.len() }),
+        Action::DeleteBalancer { cascade, .. } => json!({ "cascade": cascade }),
+        Action::UpdateBalancer(change) => json!(change),
+        Action::UpdateListener(_, change) => json!(change),
+        Action::UpdatePool(_, change) => json!(change),
+        Action::UpdateMonitor(_, change) => json!(change),
+        Action::CreateMonitor(new) => json!(new),
+        Action::SetMembers { members, change, .. } => {
+            let subnets = members.iter().map(|member| member.subnet_id.as_ref().map(ToString::to_string));
+            json!({ "subnets": subnets.collect::<Vec<_>>(), "before": change.before, "removed": change.removed })
+        }
+        Action::DeleteMember { change, .. } => json!({ "before": change.before, "removed": change.removed }),
+        Action::CreateFloatingIp { new, subnets } => {
+            json!({ "new": new, "subnets": subnets.iter().map(ToString::to_string).collect::<Vec<_>>() })
+        }
+        _ => json!(null),
+    };
+    let sent = if sent.is_null() { String::new() } else { format!(" {sent}") };
+    format!("{}{sent}\n    because {}", planned.step, planned.reason)
 }
