@@ -14,15 +14,12 @@ pub(crate) mod scene;
 pub(crate) mod seeds;
 #[cfg(test)]
 mod tests;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        clippy::unwrap_used,
-        clippy::indexing_slicing,
-        clippy::panic,
-        reason = "a model for tests, which use more of it; what cannot be is told at once"
-    )
+#[cfg_attr(not(test), expect(dead_code, reason = "tests use more of it"))]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a model for tests: what cannot be is told at once"
 )]
 pub(crate) mod world;
 

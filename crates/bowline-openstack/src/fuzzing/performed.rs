@@ -18,7 +18,7 @@ fn end_of(world: &mut World, plan: impl Fn(&World) -> LoadBalancerPlan) -> Resul
     for _round in 0..MOST_ROUNDS {
         let next = plan(world);
         match &next {
-            Plan::Act(steps) => world.perform(&steps[0]),
+            Plan::Act(steps) => world.perform(steps.first().ok_or("a plan to act without a step")?),
             // A load balancer that Octavia is not at work on stays as it is.
             Plan::Wait(_) if !is_at_work(world) => return Ok(next),
             Plan::Wait(_) => world.finish(),
@@ -26,7 +26,7 @@ fn end_of(world: &mut World, plan: impl Fn(&World) -> LoadBalancerPlan) -> Resul
         }
     }
     let tail = world.done.len().saturating_sub(12);
-    Err(format!("no end after {:#?}", &world.done[tail..]))
+    Err(format!("no end after {:#?}", world.done.get(tail..)))
 }
 
 fn is_at_work(world: &World) -> bool {
