@@ -8,7 +8,8 @@ use serde_json::Value;
 use sim_openstack::State;
 use sim_openstack::load_balancer::{LoadBalancer, Pool};
 
-use super::{Judge, has_finalizer, is_tainted, owned, text};
+use super::Judge;
+use super::seen::{has_finalizer, is_tainted, owned, text};
 use crate::case::{Provider, Setting};
 use crate::world::{EXCLUDED, Excused, annotation};
 
