@@ -10,7 +10,7 @@ use crate::kubernetes;
 use crate::run::{cargo, run};
 
 /// No scenario begins later than this after the cloud is up: a slow machine runs fewer of them.
-const MINUTES: &str = "14";
+const MINUTES: &str = "9";
 
 /// How the runner says that this machine cannot run the cloud, and that it did not start.
 const WITHOUT_CLOUD: [i32; 2] = [3, 4];
