@@ -89,7 +89,7 @@ pub(super) fn steady(view: &View<'_>) -> Draft {
     if let Some(check) = bad {
         let message =
             format!("what was asked for is not rolled out, the last good one runs on: {}", check.message());
-        let hold = !is_repairable(view, &checks);
+        let hold = is_otherwise(view) || !is_repairable(view, &checks);
         let draft = Draft::new(Outcome::Stay(message.clone()), view.current());
         return Draft { hold, warning: Some(message), checks, ..draft };
     }

@@ -1,6 +1,6 @@
 //! Static pods: a person puts them there, and the operator says where, and sees it.
 
-use super::super::{ManagerMode, OurWorkload, StaticPodFacts, WorkloadKind};
+use super::super::{Answer, ManagerMode, OurWorkload, StaticPodFacts, WorkloadKind};
 use super::scene::{Scene, pod};
 use crate::api::{AdminStep, Form, MigrationKind, Phase};
 
@@ -74,6 +74,10 @@ fn what_runs_as_a_deployment_runs_on_until_the_static_pods_do() {
     let mut scene = wanted(Upgrade, Phase::Steady, ManagerMode::Full);
     let decision = scene.decide();
     assert!(decision.hold, "nothing takes it away");
+    scene.observed.ours.as_mut().unwrap().pods[0].config = Some("config-1".to_owned());
+    scene.observed.preflight.config = Answer::Fail("line 3".to_owned());
+    assert!(scene.decide().hold, "nor while its configuration is wrong");
+    scene.observed.preflight.config = Answer::Pass("read".to_owned());
     assert_eq!(open(&decision.status.steps).len(), 4);
     place(&mut scene, &["a", "b"]);
     assert!(scene.decide().hold);
