@@ -7,11 +7,12 @@ use super::decision::{Case, Decision, Note, NoteType, Step};
 use super::detect::Detected;
 use super::evidence::Answer;
 use super::mode::ManagerMode;
+use super::observed::{OurWorkload, WorkloadKind};
 use super::phase::{Draft, Outcome};
 use super::preflight::Check;
 use super::reason::Reason;
 use super::{admin, plan, snapshot};
-use crate::api::{MigrationKind, MigrationStatus, Phase, PhaseChange, Snapshot};
+use crate::api::{Form, MigrationKind, MigrationStatus, Phase, PhaseChange, Snapshot};
 use crate::rollout::Condition;
 
 /// How many phases are remembered.
@@ -65,11 +66,21 @@ pub(super) fn decision(
         keep_configs: used_configs(case),
         message: because,
         mode: draft.mode,
-        hold: draft.hold,
+        hold: draft.hold || is_otherwise(case, draft.mode),
         steps: draft.steps,
         violations: Vec::new(),
         status,
     }
+}
+
+/// Whether our manager shall be static pods and still is something else, which has to run on until they are there. To apply would take
+/// it away.
+fn is_otherwise(case: &Case<'_>, mode: ManagerMode) -> bool {
+    let is_workload = |ours: &OurWorkload| {
+        matches!(ours.workload.kind, WorkloadKind::Deployment | WorkloadKind::DaemonSet)
+            && ours.mode.is_some_and(ManagerMode::acts)
+    };
+    case.spec.form == Form::StaticPod && mode.acts() && case.observed.ours.as_ref().is_some_and(is_workload)
 }
 
 fn since(before: &MigrationStatus, next: Phase, reason: Option<Reason>, now: Timestamp) -> Timestamp {

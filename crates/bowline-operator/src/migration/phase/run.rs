@@ -9,7 +9,7 @@ use super::super::preflight::{self, Check, checks};
 use super::super::{fence, reason::Reason, snapshot};
 use super::{Draft, Outcome, View};
 use crate::api::{Form, MigrationKind, Phase};
-use crate::migration::{ManagerMode, OurWorkload, WorkloadKind};
+use crate::migration::ManagerMode;
 
 pub(super) fn full(view: &View<'_>) -> Draft {
     let admin = static_pods(view.case);
@@ -18,11 +18,7 @@ pub(super) fn full(view: &View<'_>) -> Draft {
         let message = format!(
             "{open} steps are to be done by you, for static pods: see status.migration.steps, or `bowline migrate status`"
         );
-        return Draft {
-            admin,
-            hold: is_otherwise(view),
-            ..Draft::new(Outcome::Stay(message), ManagerMode::Full)
-        };
+        return Draft { admin, ..Draft::new(Outcome::Stay(message), ManagerMode::Full) };
     }
     let Some(message) = not_full(view) else {
         return Draft::new(Outcome::Go(Phase::Verify, "all controllers run".to_owned()), ManagerMode::Full);
@@ -33,16 +29,6 @@ pub(super) fn full(view: &View<'_>) -> Draft {
     // What worked before is better than what does not come up. A first manager and a new version have nothing else to offer.
     let mode = if is_back { ManagerMode::ServiceOnly } else { ManagerMode::Full };
     Draft::new(outcome, mode)
-}
-
-/// Whether our manager shall be static pods and is something else, which runs on until they are there.
-fn is_otherwise(view: &View<'_>) -> bool {
-    let ours = view.case.observed.ours.as_ref();
-    let is_workload = |ours: &OurWorkload| {
-        matches!(ours.workload.kind, WorkloadKind::Deployment | WorkloadKind::DaemonSet)
-            && ours.mode == Some(ManagerMode::Full)
-    };
-    view.case.spec.form == Form::StaticPod && ours.is_some_and(is_workload)
 }
 
 fn not_full(view: &View<'_>) -> Option<String> {
@@ -89,7 +75,7 @@ pub(super) fn steady(view: &View<'_>) -> Draft {
     if let Some(check) = bad {
         let message =
             format!("what was asked for is not rolled out, the last good one runs on: {}", check.message());
-        let hold = is_otherwise(view) || !is_repairable(view, &checks);
+        let hold = !is_repairable(view, &checks);
         let draft = Draft::new(Outcome::Stay(message.clone()), view.current());
         return Draft { hold, warning: Some(message), checks, ..draft };
     }
@@ -109,8 +95,7 @@ pub(super) fn steady(view: &View<'_>) -> Draft {
     if pods.iter().any(|step| !step.done) {
         admin.extend(pods);
     }
-    let hold = is_otherwise(view);
-    Draft { steps: leftovers(view), admin, checks, hold, ..Draft::new(outcome, ManagerMode::Full) }
+    Draft { steps: leftovers(view), admin, checks, ..Draft::new(outcome, ManagerMode::Full) }
 }
 
 /// Whether what runs can be kept as it was: only the configuration is wrong, and objects are rendered with the last good one.

@@ -98,3 +98,10 @@ fn a_hand_over_needs_a_manager_that_can_be_told_how_much_it_may_do() {
     assert_eq!(reason, "PreflightFailed");
     assert!(message.contains("form Deployment or DaemonSet"), "{message}");
 }
+
+#[test]
+fn a_form_that_is_changed_in_the_middle_of_a_hand_over_stops_nothing() {
+    let scene = wanted(OtherManager, Phase::ServiceOnly, ManagerMode::ServiceOnly);
+    let decision = scene.decide();
+    assert!(decision.hold && decision.violations.is_empty(), "{}", decision.message);
+}
