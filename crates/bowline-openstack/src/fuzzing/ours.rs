@@ -172,22 +172,25 @@ impl<'a> Judge<'a> {
     fn whole(&self, step: &CloudStep) -> Held {
         let Some(there) = self.there() else { return holds(false, step, "nothing") };
         let on_it = self.is_owner() || self.tags().iter().any(|tag| self.is_own_tag(tag));
-        let listeners = self.tree().map(|tree| tree.listeners.as_slice()).unwrap_or_default();
-        let mut others = self
-            .tags()
-            .iter()
-            .chain(listeners.iter().filter(|one| !self.is_ours(one)).flat_map(|one| &one.tags));
-        let shared = others.any(|tag| self.is_tag_of_other(tag));
         let made = self.is_owner() || there.balancer.name.starts_with("kube_service_");
-        holds(on_it && made && !shared && !self.is_of_other_cluster(), step, "a load balancer of others")
+        holds(on_it && made && !self.is_shared() && !self.is_of_other_cluster(), step, "a load balancer of others")
     }
 
+    /// Whether another Service is on it, by a tag of it or of a listener.
+    fn is_shared(&self) -> bool {
+        let listeners = self.tree().map(|tree| tree.listeners.as_slice()).unwrap_or_default();
+        let on_listeners = listeners.iter().filter(|one| !self.is_ours(one)).flat_map(|one| &one.tags);
+        self.tags().iter().chain(on_listeners).any(|tag| self.is_tag_of_other(tag))
+    }
+
+    /// Tags of others stay. The UID of another Service on a load balancer of our name that nobody shares is no other's: it is that of
+    /// an earlier Service of the name.
     fn keeps_tags(&self, new: &[String]) -> bool {
         let moved = |tag: &str| self.is_former() && new.contains(&tag.replace("_before_", "_held_"));
-        let foreign = self
-            .tags()
-            .iter()
-            .filter(|tag| !tag.is_empty() && !self.is_own_tag(tag) && *tag != "bowline-service:s1");
+        let earlier = |tag: &str| tag == "bowline-service:s2" && self.is_owner() && !self.is_shared();
+        let foreign = self.tags().iter().filter(|tag| {
+            !tag.is_empty() && !self.is_own_tag(tag) && *tag != "bowline-service:s1" && !earlier(tag)
+        });
         foreign.into_iter().all(|tag| new.contains(tag) || moved(tag))
     }
 

@@ -44,7 +44,7 @@ impl Ownership {
     /// nothing: they are who shares it, or a namesake from before.
     #[must_use]
     pub fn is_of_others(&self, tags: &[String]) -> bool {
-        !self.is_of_service(tags) && tags.iter().any(|tag| tag.starts_with(SERVICE))
+        !self.is_of_service(tags) && tags.iter().any(|tag| is_of_a_service(tag))
     }
 
     /// Whether tags prove that a load balancer of this name was made for this very Service, of this cluster, and that no other
@@ -54,7 +54,7 @@ impl Ownership {
         let known = self.cluster.is_some() && !self.service.is_empty();
         let ours = self.service_tag();
         let other = |tag: &String| {
-            (tag.starts_with(SERVICE) && *tag != ours)
+            (is_of_a_service(tag) && *tag != ours)
                 || (tag.starts_with(LOAD_BALANCER_PREFIX) && tag != name)
         };
         known && self.tags().all(|tag| tags.contains(&tag)) && !tags.iter().any(other)
@@ -73,6 +73,12 @@ impl Ownership {
 /// The UIDs of the clusters that say by a tag that something is theirs.
 pub fn clusters_in(tags: &[String]) -> impl Iterator<Item = &str> {
     tags.iter().filter_map(|tag| tag.strip_prefix(CLUSTER))
+}
+
+/// Whether a tag says which Service something is for.
+#[must_use]
+pub fn is_of_a_service(tag: &str) -> bool {
+    tag.starts_with(SERVICE)
 }
 
 /// The UIDs of the Services that say so.

@@ -11,6 +11,7 @@ use super::{LoadBalancerPlan, address, refuse};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, RECREATE_ON_ERROR};
 use crate::loadbalancer::found::{Found, FoundBalancer};
 use crate::loadbalancer::intent::Publication;
+use crate::loadbalancer::ownership::is_of_a_service;
 use crate::loadbalancer::step::{Action, CloudStep, Seen};
 use crate::loadbalancer::wanted::Wanted;
 
@@ -71,17 +72,25 @@ pub(super) fn twins(found: &Found) -> impl Iterator<Item = Planned<CloudStep>> {
     })
 }
 
-/// The tag of the Service comes before its listeners, so that nobody else takes its place. Other tags stay.
+/// The tags of the Service come before its listeners, so that nobody else takes its place. Other tags stay, but those of an earlier
+/// Service of its name, which went and left its load balancer.
 pub(super) fn join(wanted: &Wanted, claim: &Claim<'_>) -> Option<Planned<CloudStep>> {
-    if !wanted.balancer.tagged || claim.is_tagged() {
+    let there = &claim.there.balancer.tags;
+    // Of a name that was cut nobody knows whose it is.
+    let inherits = claim.owner && !wanted.names.is_cut() && wanted.ownership.is_of_others(there);
+    if !wanted.balancer.tagged || (claim.is_tagged() && !inherits) {
         return None;
     }
-    let old: Vec<String> = claim.there.balancer.tags.iter().filter(|tag| !tag.is_empty()).cloned().collect();
-    let missing = wanted.tags().into_iter().filter(|tag| !old.contains(tag));
-    let tags = old.iter().cloned().chain(missing).collect();
+    let is_stale = |tag: &String| inherits && claim.sharers().is_empty() && is_of_a_service(tag);
+    let kept = there.iter().filter(|tag| !tag.is_empty() && !is_stale(tag));
+    let missing = wanted.tags().into_iter().filter(|tag| !there.contains(tag));
+    let tags = kept.cloned().chain(missing).collect();
     let change = LoadBalancerUpdate { tags: Some(tags), ..LoadBalancerUpdate::default() };
-    let reason =
-        if claim.owner { "the Service's tag is missing" } else { "the Service joins a shared load balancer" };
+    let reason = match (inherits, claim.owner) {
+        (true, _) => "it was made for an earlier Service of this name",
+        (false, true) => "the Service's tag is missing",
+        (false, false) => "the Service joins a shared load balancer",
+    };
     Some(claim.step(Action::UpdateBalancer(change), reason))
 }
 
