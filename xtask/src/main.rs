@@ -10,6 +10,7 @@ mod generated;
 mod kubernetes;
 mod lint;
 mod openstack_client;
+mod real_tests;
 mod run;
 mod sample;
 mod soak;
@@ -59,6 +60,8 @@ enum Task {
     Deny,
     /// Make sure that kube-apiserver and etcd are there for the tests, building them with Go if need be
     Kubernetes,
+    /// Build and run the tests on a real API server and with real clients, several at once
+    Real,
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
     /// Run whole systems in simulated worlds, by the thousand, with faults: `cargo xtask dst --help`
@@ -116,6 +119,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Gen { check: false } => generated::write(),
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
+        Task::Real => real_tests::run(),
         Task::OpenstackClient => openstack_client::ensure(),
         Task::Dst { arguments } => dst::dst(arguments),
         Task::E2e { arguments } => e2e::e2e(arguments),

@@ -1,18 +1,10 @@
 //! What has to pass, in order: the cheap and the likely to fail first.
 //!
-//! One after the other: the Go build and cargo each use all cores already.
+//! One after the other: the Go build and cargo each use all cores already. Only the tests on the real thing, which mostly wait, share them.
 
 use crate::run::{cargo, run};
 use crate::steps::{Step, run_all, step};
-use crate::{deny, dst, e2e, generated, kubernetes, lint, openstack_client, sample};
-
-/// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
-/// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
-const REAL_TIER: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
-    bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
-    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
-    migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
-    sim-openstack/real-openstack-cli";
+use crate::{deny, dst, e2e, generated, kubernetes, lint, openstack_client, real_tests, sample};
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {
@@ -25,7 +17,7 @@ pub(crate) fn everything() -> anyhow::Result<()> {
         step("whole systems in simulated worlds", dst::always),
         step("Kubernetes binaries", kubernetes::ensure),
         step("the openstack client", openstack_client::ensure),
-        step("tests on the real thing", real_tests),
+        step("tests on the real thing", real_tests::run),
         step("the sample", || sample::sample(true)),
         step("scenarios on a real OpenStack", e2e::always),
     ])
@@ -42,9 +34,4 @@ fn quick_steps() -> [Step; 3] {
         step("generated files", generated::check),
         step("quick tests", || run(&mut cargo(&["test", "--workspace", "--locked"]))),
     ]
-}
-
-/// Their targets are named `real_*`, so that the quick tests are not run a second time.
-fn real_tests() -> anyhow::Result<()> {
-    run(&mut cargo(&["test", "--workspace", "--locked", "--features", REAL_TIER, "--test", "real_*"]))
 }

@@ -1,0 +1,166 @@
+//! The tests on the real thing, several programs at once: most of their time they wait for servers and processes.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::run::{cargo, elapsed};
+
+/// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
+/// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
+const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
+    bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
+    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
+    migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
+    sim-openstack/real-openstack-cli";
+
+/// So many at once: on two cores more do not end sooner.
+const AT_ONCE: usize = 3;
+/// Those that take minutes, the longest first: begun last, each would be waited for alone.
+const LONG: [&str; 6] =
+    ["real_perturbed", "real_occm", "real_services", "real_openstack_cli", "real_operator", "real_migration"];
+const LOOK: Duration = Duration::from_millis(200);
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// A program of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Program {
+    name: String,
+    file: PathBuf,
+    /// Where cargo would run it.
+    folder: PathBuf,
+}
+
+struct Running {
+    program: Program,
+    child: Child,
+    log: PathBuf,
+    since: Instant,
+}
+
+/// Builds them and runs them all. Their targets are named `real_*`, so that the quick tests are not run a second time.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let mut waiting: VecDeque<Program> = build()?.into();
+    let (mut running, mut failed) = (Vec::new(), Vec::new());
+    let mut told = Instant::now();
+    while !(waiting.is_empty() && running.is_empty()) {
+        while running.len() < AT_ONCE
+            && let Some(program) = waiting.pop_front()
+        {
+            running.push(start(program)?);
+        }
+        std::thread::sleep(LOOK);
+        let mut still = Vec::new();
+        for mut one in running {
+            match one.child.try_wait()? {
+                Some(status) => failed.extend(tell(&one, status.success())?),
+                None => still.push(one),
+            }
+        }
+        running = still;
+        if told.elapsed() >= HEARTBEAT {
+            told = Instant::now();
+            let names: Vec<&str> = running.iter().map(|one| one.program.name.as_str()).collect();
+            println!("      running: {}; {} more to come", names.join(", "), waiting.len());
+        }
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}; what they said is above", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// Builds the programs, with cargo's own progress.
+fn build() -> anyhow::Result<Vec<Program>> {
+    let mut command = cargo(&["test", "--workspace", "--locked", "--features", FEATURES, "--test", "real_*"]);
+    command.args(["--no-run", "--message-format", "json-render-diagnostics"]);
+    println!("      $ cargo test --workspace --locked --features … --test 'real_*' --no-run");
+    let output = command.stderr(Stdio::inherit()).output().context("run cargo")?;
+    if !output.status.success() {
+        bail!("the tests on the real thing do not build; what cargo said is above");
+    }
+    let mut programs = String::from_utf8(output.stdout)?
+        .lines()
+        .filter_map(|line| program(line).transpose())
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
+    Ok(programs)
+}
+
+/// The program of tests that a message of cargo is about, if it is.
+fn program(message: &str) -> anyhow::Result<Option<Program>> {
+    let message: Value = serde_json::from_str(message).context("a message of cargo")?;
+    let is_test = message["target"]["kind"] == serde_json::json!(["test"]);
+    let Some(file) = message["executable"].as_str().filter(|_file| is_test) else { return Ok(None) };
+    let manifest = Path::new(message["manifest_path"].as_str().context("a target without a manifest")?);
+    Ok(Some(Program {
+        name: message["target"]["name"].as_str().context("a target without a name")?.to_owned(),
+        file: file.into(),
+        folder: manifest.parent().context("a manifest in no folder")?.to_owned(),
+    }))
+}
+
+fn start(program: Program) -> anyhow::Result<Running> {
+    let log = program.file.with_extension("log");
+    let output = File::create(&log).with_context(|| format!("write {}", log.display()))?;
+    let child = Command::new(&program.file)
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        .spawn()
+        .with_context(|| format!("start {}", program.name))?;
+    Ok(Running { program, child, log, since: Instant::now() })
+}
+
+/// What came of one: its last word, and if it failed everything; its name in that case.
+fn tell(one: &Running, passed: bool) -> anyhow::Result<Option<String>> {
+    let (name, took) = (&one.program.name, elapsed(one.since.elapsed()));
+    let said = String::from_utf8_lossy(&fs::read(&one.log)?).into_owned();
+    if passed {
+        println!("      {name}: {} in {took}", verdict(&said));
+        return Ok(None);
+    }
+    println!("{said}\n      {name}: FAILED after {took}");
+    Ok(Some(name.clone()))
+}
+
+/// The counts of the last line about results.
+fn verdict(said: &str) -> &str {
+    let last = said.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "));
+    last.and_then(|counts| counts.split(';').next()).unwrap_or("no result")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_read_from_what_cargo_says_of_tests_and_of_nothing_else() {
+        let message = |kind: &str, executable: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{{"kind":["{kind}"],"name":"real_a"}},
+                "executable":{executable}}}"#
+            )
+            .replace('\n', "")
+        };
+        let found = program(&message("test", r#""/t/real_a-1""#)).unwrap();
+        let wanted = Program { name: "real_a".into(), file: "/t/real_a-1".into(), folder: "/w/a".into() };
+        assert_eq!(found, Some(wanted));
+        assert_eq!(program(&message("bin", r#""/t/bowline""#)).unwrap(), None);
+        assert_eq!(program(&message("test", "null")).unwrap(), None);
+        assert_eq!(program(r#"{"reason":"build-finished","success":true}"#).unwrap(), None);
+    }
+
+    #[test]
+    fn the_verdict_is_how_many_passed() {
+        let said = "running 2 tests\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; finished in 1.00s\n\n";
+        assert_eq!((verdict(said), verdict("killed")), ("2 passed", "no result"));
+    }
+}
