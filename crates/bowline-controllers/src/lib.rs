@@ -15,6 +15,8 @@ pub mod lifecycle;
 mod memory_api;
 pub mod metrics;
 pub mod node;
+#[cfg(test)]
+mod plan_properties;
 pub mod rails;
 pub mod registry;
 pub mod route;

@@ -83,7 +83,11 @@ pub fn plan(observed: &Observed, range: &ClusterRange) -> RoutePlan {
         plan: RoutePlan::default(),
     };
     let is_foreign = |target: &String| observed.foreign.contains(target);
-    for route in observed.routes.iter().filter(|route| !route.target_node.as_ref().is_some_and(is_foreign)) {
+    let mut routes: Vec<&Route> =
+        observed.routes.iter().filter(|route| !route.target_node.as_ref().is_some_and(is_foreign)).collect();
+    // The order in which the cloud lists them says nothing.
+    routes.sort_by_key(|route| (&route.name, &route.target_node, route.next_hop));
+    for route in routes {
         if range.contains(&route.destination) {
             planner.judge_ours(route);
         } else {
