@@ -19,8 +19,8 @@ const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-
     migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
     sim-openstack/real-openstack-cli";
 
-/// So many at once: on two cores more do not end sooner.
-const AT_ONCE: usize = 3;
+/// So many at once: each has tests at once of its own, and deadlines that a machine with nothing left to give would miss.
+const AT_ONCE: usize = 2;
 /// Those that take minutes, the longest first: begun last, each would be waited for alone.
 const LONG: [&str; 6] =
     ["real_perturbed", "real_occm", "real_services", "real_openstack_cli", "real_operator", "real_migration"];
