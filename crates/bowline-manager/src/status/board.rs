@@ -15,6 +15,7 @@ use super::gather;
 use super::live::MOST_STREAMS;
 use super::notebook::Notebook;
 use super::overview::Overview;
+use super::page;
 use super::query::Query;
 use crate::budget::SharedBudget;
 use crate::options::Options;
@@ -119,6 +120,12 @@ impl StatusPage {
     #[must_use]
     pub fn overview(&self, query: &Query) -> Overview {
         gather::overview(&self.0, query)
+    }
+
+    /// The page itself for this query.
+    #[must_use]
+    pub fn html(&self, query: &Query) -> String {
+        page::page(&self.overview(query), query)
     }
 
     /// These are the Nodes and Services.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::StatusPage;
 use super::live;
-use super::page::{SCRIPT, STYLE, page};
+use super::page::{SCRIPT, STYLE};
 use super::query::Query;
 use crate::serving::digest::sha384;
 
@@ -32,7 +32,7 @@ impl StatusPage {
     /// The paths and what they answer; streams end with `shutdown`.
     pub(crate) fn routes(&self, shutdown: &CancellationToken) -> [(&'static str, MethodRouter); 3] {
         let shown = self.clone();
-        let html = async move |Parameters(pairs): Parameters<Pairs>| shown.html(&Query::from_pairs(pairs));
+        let html = async move |Parameters(pairs): Parameters<Pairs>| shown.answer(&Query::from_pairs(pairs));
         let shown = self.clone();
         let json = async move |Parameters(pairs): Parameters<Pairs>| shown.json(&Query::from_pairs(pairs));
         let (shown, shutdown) = (self.clone(), shutdown.clone());
@@ -42,9 +42,8 @@ impl StatusPage {
         [(PAGE, get(html)), (LIVE, get(live)), (JSON, get(json))]
     }
 
-    fn html(&self, query: &Query) -> Response {
-        let body = page(&self.overview(query), query);
-        let mut response = reply(StatusCode::OK, "text/html; charset=utf-8", body);
+    fn answer(&self, query: &Query) -> Response {
+        let mut response = reply(StatusCode::OK, "text/html; charset=utf-8", self.html(query));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_SECURITY_POLICY, POLICY.clone());
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
