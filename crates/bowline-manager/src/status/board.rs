@@ -128,6 +128,12 @@ impl StatusPage {
         page::page(&self.overview(query), query)
     }
 
+    /// How many more may watch live.
+    #[cfg(test)]
+    pub(crate) fn free_places(&self) -> usize {
+        self.0.streams.available_permits()
+    }
+
     /// These are the Nodes and Services.
     pub(crate) fn sees(&self, nodes: Informer<Arc<NodeView>>, services: Informer<Arc<ServiceView>>) {
         self.0.change(|parts| {

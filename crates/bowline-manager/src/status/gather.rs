@@ -9,10 +9,11 @@ mod services;
 use bowline_kube::lease::Leadership;
 
 use super::board::Board;
-use super::overview::{CheckRow, LeaderRow, Listing, Overview, Problem, ReplicaRow};
+use super::overview::{CheckRow, CheckState, LeaderRow, Listing, Overview, Problem, ReplicaRow};
 use super::query::Query;
 use crate::serving::CheckOutcome;
 use crate::serving::health::Endpoint;
+use crate::supervise::NOT_STARTED;
 
 pub(super) use balancer::drawn;
 
@@ -83,9 +84,12 @@ fn leader(board: &Board) -> LeaderRow {
 fn checks(board: &Board) -> Vec<CheckRow> {
     let outcomes = board.health.outcomes(Endpoint::Readyz);
     let row = |(name, outcome)| match outcome {
-        CheckOutcome::Healthy => CheckRow { name, well: true, why: None },
+        CheckOutcome::Healthy => CheckRow { name, state: CheckState::Works, why: None },
+        CheckOutcome::Degraded(why) if why.starts_with(NOT_STARTED) => {
+            CheckRow { name, state: CheckState::Off, why: Some(why) }
+        }
         CheckOutcome::Degraded(why) | CheckOutcome::Failed(why) => {
-            CheckRow { name, well: false, why: Some(why) }
+            CheckRow { name, state: CheckState::Look, why: Some(why) }
         }
     };
     outcomes.into_iter().map(row).collect()
@@ -118,7 +122,9 @@ fn problems(board: &Board, checks: &[CheckRow], cloud: &[super::overview::CloudR
             ),
         );
     }
-    for check in checks.iter().filter(|check| !check.well && check.name.starts_with("informer-")) {
+    for check in
+        checks.iter().filter(|check| check.state == CheckState::Look && check.name.starts_with("informer-"))
+    {
         let why = check.why.clone().unwrap_or_default();
         tell("The API server cannot be read", format!("{}: {why}", check.name));
     }

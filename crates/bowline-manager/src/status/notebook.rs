@@ -179,7 +179,9 @@ fn words(standing: &Standing, known: bool) -> Option<(Tone, String)> {
         Standing::Waits { reason } => (Tone::Fine, format!("waits for the cloud: {reason}")),
         Standing::Acts { steps, more } => {
             let first = steps.first().map(|step| format!(", first: {}", step.text)).unwrap_or_default();
-            (Tone::Fine, format!("planned {} steps{first}", steps.len() + more))
+            let count = steps.len() + more;
+            let noun = if count == 1 { "step" } else { "steps" };
+            (Tone::Fine, format!("planned {count} {noun}{first}"))
         }
         Standing::Refused { problems } => (Tone::Warning, format!("refused: {}", problems.join("; "))),
         Standing::Unknown { why } => (Tone::Warning, format!("the cloud does not say what is there: {why}")),

@@ -114,7 +114,9 @@ pub struct ServiceCounts {
     pub settled: usize,
     /// At work, or waiting for the cloud.
     pub moving: usize,
-    /// Refused, failing, unknown or held back.
+    /// Held back: by a person who paused them, or by a safety rail.
+    pub held: usize,
+    /// Refused, failing or unknown.
     pub troubled: usize,
 }
 
@@ -331,9 +333,21 @@ pub struct CheckRow {
     /// Its name.
     pub name: String,
     /// Whether it works.
-    pub well: bool,
+    pub state: CheckState,
     /// Why not.
     pub why: Option<String>,
+}
+
+/// Whether a part of the process works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckState {
+    /// It works.
+    Works,
+    /// It is not wanted here.
+    Off,
+    /// Somebody should look.
+    Look,
 }
 
 /// Something that happened.

@@ -21,6 +21,9 @@ const TAB: (&str, u32) = ("Tab", 9);
 /// What the page says.
 const TEXT: &str = "document.querySelector('#services').innerText";
 
+/// How many Services are settled.
+const SETTLED: &str = "document.querySelectorAll('.service .badge.good').length";
+
 fn pictures() -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
@@ -74,13 +77,17 @@ async fn the_page_is_read_updated_live_and_drawn_in_light_dark_and_small() -> Re
         .await?;
     assert_eq!(browser.value("window.marked").await?, 1, "the page was not loaded again");
 
-    // More of everything, for the pictures.
+    // The one for the README.
     shown.stage.apply("mail", &[25])?;
+    shown.stage.register([4])?;
+    browser.until(&format!("{SETTLED} === 2 && document.querySelectorAll('.member').length === 12")).await?;
+    browser.look(1200, 1000, "light").await?;
+    browser.picture(&pictures.join("readme.png"), false).await?;
+
+    // And one that means harm.
     shown.stage.apply("shop", &[443])?;
     shown.stage.annotate("shop", PAUSED, "<b onclick=alert(1)>until the sale is over</b>")?;
-    shown.stage.register([4])?;
-    let many = "document.querySelectorAll('.service').length === 3 && document.querySelectorAll('.service .badge.good').length === 2";
-    browser.until(many).await?;
+    browser.until(&format!("document.querySelectorAll('.service').length === 3 && {SETTLED} === 2")).await?;
     assert_eq!(
         browser.value("document.querySelectorAll('#services b').length").await?,
         0,
@@ -124,7 +131,7 @@ async fn the_page_can_be_used_with_the_keyboard_alone() -> Result<()> {
     for name in ["web", "mail", "shop", "chat"] {
         shown.stage.apply(name, &[80])?;
     }
-    browser.until("document.querySelectorAll('.service .badge.good').length === 4").await?;
+    browser.until(&format!("{SETTLED} === 4")).await?;
     browser.go(&shown.url).await?;
     browser.until("document.getElementById('connection').textContent === 'Live'").await?;
     browser.press(TAB.0, TAB.1).await?;

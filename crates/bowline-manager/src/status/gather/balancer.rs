@@ -43,9 +43,15 @@ fn listener(frontend: &Frontend) -> ListenerBox {
         title: format!("{} {}", frontend.protocol, frontend.port),
         name: frontend.name.clone(),
         status: words(&frontend.status),
-        allowed: frontend.allowed.iter().take(MOST_MEMBERS).cloned().collect(),
+        allowed: allowed(&frontend.allowed),
         pools: frontend.pools.iter().take(MOST_POOLS).map(pool).collect(),
     }
+}
+
+/// Who may connect; nothing if everybody may.
+fn allowed(ranges: &[String]) -> Vec<String> {
+    let all = ranges.iter().any(|range| range == "0.0.0.0/0" || range == "::/0");
+    if all { Vec::new() } else { ranges.iter().take(MOST_MEMBERS).cloned().collect() }
 }
 
 fn pool(pool: &Pool) -> PoolBox {
@@ -72,6 +78,18 @@ fn member(member: &Member) -> MemberBox {
 
 fn endpoint(address: &str, port: u16) -> String {
     if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+}
+
+/// What is shown of a load balancer: what the cloud showed, and what is asked for where it has not shown that yet.
+pub(super) fn shown(kept: Option<BalancerBox>, asked_for: impl FnOnce() -> BalancerBox) -> BalancerBox {
+    match kept {
+        None => asked_for(),
+        Some(kept) if !kept.listeners.is_empty() => kept,
+        Some(kept) => {
+            let asked_for = asked_for();
+            BalancerBox { listeners: asked_for.listeners, more: asked_for.more, ..kept }
+        }
+    }
 }
 
 /// What the Service asks for: drawn when nothing is known of its load balancer.

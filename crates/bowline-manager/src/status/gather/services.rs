@@ -17,6 +17,7 @@ use crate::status::query::Query;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     None,
+    Held,
     Moving,
     Trouble,
 }
@@ -43,6 +44,7 @@ pub(super) fn listing(board: &Board, query: &Query) -> (Listing<ServiceRow>, Ser
     let counts = ServiceCounts {
         settled: count(Need::None),
         moving: count(Need::Moving),
+        held: count(Need::Held),
         troubled: count(Need::Trouble),
     };
     let total = ours.len();
@@ -72,6 +74,7 @@ fn seen(notes: &Notes, view: Arc<ServiceView>) -> Option<Seen<'_>> {
     let need = match stood.map(|stood| &stood.standing) {
         Some(Standing::Settled | Standing::Elsewhere) => Need::None,
         Some(Standing::Waits { .. } | Standing::Acts { .. }) => Need::Moving,
+        Some(Standing::Held { .. }) => Need::Held,
         Some(_) => Need::Trouble,
         None if view.status.ingress.is_empty() || view.deleted_at.is_some() => Need::Moving,
         None => Need::None,
@@ -101,7 +104,7 @@ where
         since: seen.stood.map(|stood| stood.since),
         says: says(seen),
         leaving: view.deleted_at.is_some(),
-        balancer: kept.unwrap_or_else(|| balancer::asked_for(view, behind())),
+        balancer: balancer::shown(kept, || balancer::asked_for(view, behind())),
         plan,
     }
 }

@@ -96,9 +96,10 @@ fn status(html: &mut Html, words: &str) {
     }
     let bad = ["ERROR", "OFFLINE", "DEGRADED"].iter().any(|word| words.contains(word));
     let busy = words.contains("PENDING") || words.contains("draining");
-    let (class, sign) = match (bad, busy) {
-        (true, _) => ("status bad", "▲"),
-        (false, true) => ("status busy", "↻"),
+    // What is being built is not online yet, and needs nobody.
+    let (class, sign) = match (busy, bad) {
+        (true, _) => ("status busy", "↻"),
+        (false, true) => ("status bad", "▲"),
         (false, false) => ("status good", "✓"),
     };
     html.element("span", &[("class", class)], |html| {

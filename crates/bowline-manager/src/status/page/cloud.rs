@@ -46,10 +46,10 @@ fn service(html: &mut Html, row: &CloudRow) {
     });
     html.element("p", &[("class", "cloud-budget")], |html| match (row.per_second, row.left) {
         (Some(per_second), Some(left)) => {
-            let label = format!("budget: {left} of {} left", row.burst);
+            let label = format!("{left} of {} calls left", row.burst);
             let (max, value) = (row.burst.to_string(), left.to_string());
             let meter = [("min", "0"), ("max", max.as_str()), ("value", &value), ("aria-label", &label)];
-            html.empty("meter", &meter).text(&format!("{label}, {per_second} more a second"));
+            html.empty("meter", &meter).text(&format!("{label}, +{per_second}/s"));
         }
         _ => {
             html.text("no limit on calls");

@@ -102,11 +102,11 @@ pub(super) fn foot(html: &mut Html, overview: &Overview) {
     });
 }
 
-/// A bowline, drawn.
+/// A loop of rope, drawn.
 const KNOT: &str = concat!(
     r#"<svg class="knot" viewBox="0 0 40 40" width="40" height="40" aria-hidden="true" focusable="false">"#,
-    r#"<g fill="none" stroke="currentColor" stroke-width="3.4" stroke-linecap="round">"#,
-    r#"<path d="M20 2v13"/><ellipse cx="20" cy="19" rx="9" ry="5"/>"#,
-    r#"<path d="M14.500 22.500c-5 2-7.500 5-6.500 9 1 4 6.500 6 12 6s11-2 12-6c1-4-1.500-7-6.500-9"/>"#,
-    r#"<path d="M24.500 8c3 2.500 3.500 7 1.500 11.500"/></g></svg>"#
+    r#"<rect class="knot-ground" width="40" height="40" rx="10"/>"#,
+    r#"<g fill="none" class="knot-rope" stroke-width="3.6" stroke-linecap="round">"#,
+    r#"<path d="M13 7l10.500 12.500c5 6 2.500 13-3.500 13s-8.500-7-3.500-13l3-3.600"/><path d="M22.500 12.300l4.500-5.300"/>"#,
+    r#"</g></svg>"#
 );

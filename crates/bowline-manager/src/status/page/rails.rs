@@ -1,6 +1,6 @@
 //! Safety rails and breakers, and the parts of the process.
 
-use super::super::overview::Overview;
+use super::super::overview::{CheckState, Overview};
 use super::{Part, badge};
 
 pub(super) fn rails(overview: &Overview) -> Part {
@@ -11,14 +11,13 @@ pub(super) fn rails(overview: &Overview) -> Part {
             html.element("li", &[], |html| {
                 html.element("div", &[("class", "rail-head")], |html| {
                     html.leaf("strong", &[], rail.name);
-                    html.leaf("span", &[("class", "faint")], rail.id);
                     match rail.holds {
                         true => badge(html, "bad", "‖", "Holds"),
                         false => badge(html, "good", "✓", "Clear"),
                     }
                 });
                 html.leaf("p", &[], &rail.says);
-                html.leaf("p", &[("class", "faint")], &rail.guards);
+                html.leaf("p", &[("class", "faint")], &format!("{}: {}", rail.id, rail.guards));
             });
         }
     });
@@ -26,9 +25,10 @@ pub(super) fn rails(overview: &Overview) -> Part {
     html.element("ul", &[("class", "checks")], |html| {
         for check in &overview.checks {
             html.element("li", &[], |html| {
-                match check.well {
-                    true => badge(html, "good", "✓", "Works"),
-                    false => badge(html, "bad", "▲", "Look"),
+                match check.state {
+                    CheckState::Works => badge(html, "good", "✓", "Works"),
+                    CheckState::Off => badge(html, "fine", "○", "Off"),
+                    CheckState::Look => badge(html, "bad", "▲", "Look"),
                 }
                 html.leaf("span", &[("class", "check-name")], &check.name);
                 if let Some(why) = &check.why {

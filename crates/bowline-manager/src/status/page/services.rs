@@ -75,7 +75,7 @@ fn standing(html: &mut Html, row: &ServiceRow) {
         Some(Standing::Refused { .. }) => ("bad", "✕", "Refused"),
         Some(Standing::Unknown { .. }) => ("bad", "?", "Unknown"),
         Some(Standing::Failed { .. }) => ("bad", "▲", "Failing"),
-        Some(Standing::Held { .. }) => ("bad", "‖", "Held"),
+        Some(Standing::Held { .. }) => ("busy", "‖", "Held"),
     };
     badge(html, tone, sign, word);
 }

@@ -33,7 +33,7 @@ pub(super) fn summary(overview: &Overview) -> Part {
     });
     part.content.element("ul", &[("class", "tiles"), ("aria-label", "At a glance")], |html| {
         let services = overview.service_counts;
-        let all = services.settled + services.moving + services.troubled;
+        let all = services.settled + services.moving + services.held + services.troubled;
         tile(
             html,
             "#services",
@@ -62,12 +62,18 @@ pub(super) fn summary(overview: &Overview) -> Part {
 }
 
 fn of_services(services: ServiceCounts, all: usize) -> Said {
-    match (services.troubled, services.moving) {
-        (0, 0) if all == 0 => ("fine", "none yet".to_owned()),
-        (0, 0) => ("good", "all as they ask".to_owned()),
-        (0, moving) => ("busy", format!("{moving} being worked on")),
-        (troubled, 0) => ("bad", format!("{troubled} in trouble")),
-        (troubled, moving) => ("bad", format!("{troubled} in trouble, {moving} worked on")),
+    let ServiceCounts { settled: _, moving, held, troubled } = services;
+    let counted = [(troubled, "in trouble"), (moving, "being worked on"), (held, "held")];
+    let words: Vec<String> = counted
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    match (troubled, words.is_empty()) {
+        (0, true) if all == 0 => ("fine", "none yet".to_owned()),
+        (0, true) => ("good", "all as they ask".to_owned()),
+        (0, false) => ("busy", words.join(", ")),
+        (_, _) => ("bad", words.join(", ")),
     }
 }
 
