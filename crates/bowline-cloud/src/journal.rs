@@ -16,6 +16,12 @@ use crate::{AnyStep, EventKind, LoadBalancerStatus, ServiceKey};
 /// Not more steps of one plan are noted: the first ones tell what it is about.
 pub const MOST_STEPS: usize = 12;
 
+/// Not more problems of one refusal.
+const MOST_PROBLEMS: usize = 6;
+
+/// The longest text of a step or a problem, in bytes: many of them are kept.
+const LONGEST_STEP: usize = 320;
+
 /// The longest text that is noted whole, in bytes.
 pub const LONGEST_TEXT: usize = 1024;
 
@@ -188,9 +194,9 @@ impl StepNote {
         Self {
             verb,
             kind: facts.kind,
-            target: cut(&facts.target),
-            text: cut(&planned.step.to_string()),
-            reason: cut(&planned.reason),
+            target: cut_to(&facts.target, LONGEST_STEP),
+            text: cut_to(&planned.step.to_string(), LONGEST_STEP),
+            reason: cut_to(&planned.reason, LONGEST_STEP),
         }
     }
 }
@@ -203,9 +209,14 @@ impl Standing {
             Plan::Settled(_) => Self::Settled,
             Plan::Elsewhere => Self::Elsewhere,
             Plan::Wait(wait) => Self::Waits { reason: cut(&wait.reason) },
-            Plan::Refuse(refusal) => {
-                Self::Refused { problems: refusal.problems.iter().take(MOST_STEPS).map(|p| cut(p)).collect() }
-            }
+            Plan::Refuse(refusal) => Self::Refused {
+                problems: refusal
+                    .problems
+                    .iter()
+                    .take(MOST_PROBLEMS)
+                    .map(|problem| cut_to(problem, LONGEST_STEP))
+                    .collect(),
+            },
             Plan::Act(steps) => Self::Acts {
                 steps: steps.iter().take(MOST_STEPS).map(StepNote::of).collect(),
                 more: steps.len().saturating_sub(MOST_STEPS),
@@ -228,7 +239,11 @@ pub struct HeldNote {
 /// The beginning of a text, as long as notes may be.
 #[must_use]
 pub fn cut(text: &str) -> String {
-    let mut end = text.len().min(LONGEST_TEXT);
+    cut_to(text, LONGEST_TEXT)
+}
+
+fn cut_to(text: &str, most: usize) -> String {
+    let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

@@ -267,3 +267,58 @@ fn no_answer(error: &ExchangeError) -> Error {
 pub(crate) fn system_clock() -> WallClock {
     Arc::new(Timestamp::now)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, sync::Mutex, time::Duration};
+
+    use http::{Response, StatusCode};
+    use tokio::time::timeout;
+    use tower::service_fn;
+
+    use super::*;
+    use crate::Timeouts;
+
+    /// The path, the status, and the request id.
+    type OneCall = (String, Option<u16>, Option<String>);
+
+    /// What was told.
+    #[derive(Default)]
+    struct Told(Mutex<Vec<OneCall>>);
+
+    impl Witness for Told {
+        fn sent(&self, sent: Sent<'_>) {
+            self.0.lock().unwrap().push((sent.path.to_owned(), sent.status, sent.request_id));
+        }
+    }
+
+    fn line(path: &str) -> RequestLine {
+        RequestLine { service: Service::Compute, method: Method::GET, path: path.to_owned() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_witness_is_told_of_answers_and_of_calls_that_were_given_up() {
+        let answer = service_fn(|request: Request<Body>| async move {
+            if request.uri().path() == "/never" {
+                std::future::pending::<()>().await;
+            }
+            let response =
+                Response::builder().status(StatusCode::NOT_FOUND).header("x-openstack-request-id", "req-1");
+            Ok::<_, Infallible>(response.body(Body::default()).unwrap())
+        });
+        let told = Arc::new(Told::default());
+        let transport = Transport::new(answer, Timeouts::default());
+        let wire = Wire { transport, user_agent: None, clock: system_clock(), witness: told.clone() };
+        let send = async |path: &str| {
+            let uri = Ok(format!("http://cloud{path}?name=secret").parse().unwrap());
+            wire.send(&line(path), uri, HeaderMap::new(), None).await
+        };
+        assert_eq!(send("/servers/1").await.unwrap().status, StatusCode::NOT_FOUND);
+        assert!(timeout(Duration::from_secs(1), send("/never")).await.is_err());
+        let expected = [
+            ("/servers/1".to_owned(), Some(404), Some("req-1".to_owned())),
+            ("/never".to_owned(), None, None),
+        ];
+        assert_eq!(*told.0.lock().unwrap(), expected);
+    }
+}

@@ -140,13 +140,13 @@ async fn of_many_services_and_nodes_one_page_is_shown_and_the_rest_is_counted() 
         stage.apply(&format!("web-{number:03}"), &[80])?;
     }
     let shown = until(&stage, "all are settled", |shown| shown.service_counts.settled == 70).await;
-    assert_eq!((shown.services.rows.len(), shown.services.pages, shown.nodes.pages), (50, 2, 2));
+    assert_eq!((shown.services.rows.len(), shown.services.pages, shown.nodes.pages), (25, 3, 2));
     let query = Query { service: "web-01".to_owned(), node: "node-60".to_owned(), ..Query::default() };
     let filtered = stage.page.overview(&query);
     assert_eq!((filtered.services.matching, filtered.services.total), (10, 70));
     assert_eq!(filtered.nodes.rows[0].name, "node-60");
     let last = stage.page.overview(&Query { service_page: 99, ..Query::default() });
-    assert_eq!((last.services.page, last.services.rows.len()), (2, 20));
+    assert_eq!((last.services.page, last.services.rows.len()), (3, 20));
     let html = stage.page.html(&Query::default());
     assert!(html.len() < 600_000, "{} bytes", html.len());
     stage.end().await

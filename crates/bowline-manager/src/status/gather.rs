@@ -17,8 +17,11 @@ use crate::supervise::NOT_STARTED;
 
 pub(super) use balancer::drawn;
 
-/// How many rows a page has.
-const PER_PAGE: usize = 50;
+/// How many Nodes a page has.
+const NODES_PER_PAGE: usize = 50;
+
+/// How many Services a page has: each is drawn with all that belongs to it.
+const SERVICES_PER_PAGE: usize = 25;
 
 /// How many calls the page shows.
 const MOST_CALLS_SHOWN: usize = 60;
@@ -131,17 +134,17 @@ fn problems(board: &Board, checks: &[CheckRow], cloud: &[super::overview::CloudR
     problems
 }
 
-/// One page of what matches.
+/// One page of what matches: which, and how long it is.
 fn listing<S, T>(
     all: impl Iterator<Item = S>,
     total: usize,
     known: bool,
-    page: usize,
+    (page, per_page): (usize, usize),
     row: impl Fn(&S) -> T,
 ) -> Listing<T> {
     let matching: Vec<S> = all.collect();
-    let pages = matching.len().div_ceil(PER_PAGE).max(1);
+    let pages = matching.len().div_ceil(per_page).max(1);
     let page = page.clamp(1, pages);
-    let rows = matching.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE).map(row).collect();
+    let rows = matching.iter().skip((page - 1) * per_page).take(per_page).map(row).collect();
     Listing { rows, matching: matching.len(), total, page, pages, known }
 }

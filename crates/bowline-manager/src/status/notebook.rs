@@ -21,10 +21,10 @@ pub(super) const MOST_MOMENTS: usize = 300;
 pub(super) const MOST_CALLS: usize = 300;
 
 /// Of how many Services the last plan is kept with its steps.
-pub(super) const MOST_PLANS: usize = 200;
+pub(super) const MOST_PLANS: usize = 100;
 
 /// Of how many Services the load balancer is kept as the cloud showed it; the others are drawn as they are asked for.
-pub(super) const MOST_BALANCERS: usize = 200;
+pub(super) const MOST_BALANCERS: usize = 100;
 
 /// Of how many Services is kept how they stand. More have none, and are shown by what they say themselves.
 pub(super) const MOST_SERVICES: usize = 20_000;

@@ -1,6 +1,12 @@
 //! The status page in headless Chromium, over a whole manager on both simulators, in real time. Its pictures are kept in
 //! `target/browser`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests: a lock that is poisoned or an answer of another form is a failed test"
+)]
+
 mod chromium;
 
 use std::path::{Path, PathBuf};
@@ -78,7 +84,7 @@ async fn the_page_is_read_updated_live_and_drawn_in_light_dark_and_small() -> Re
     assert_eq!(browser.value("window.marked").await?, 1, "the page was not loaded again");
 
     // The one for the README.
-    shown.stage.apply("mail", &[25])?;
+    shown.stage.apply("wiki", &[443])?;
     shown.stage.register([4])?;
     browser.until(&format!("{SETTLED} === 2 && document.querySelectorAll('.member').length === 12")).await?;
     browser.look(1200, 1000, "light").await?;

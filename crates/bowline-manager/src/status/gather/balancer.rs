@@ -9,13 +9,13 @@ use bowline_controllers::service::nodes::is_eligible;
 use crate::status::overview::{BalancerBox, ListenerBox, MemberBox, PoolBox};
 
 /// How many listeners of one load balancer are kept.
-const MOST_LISTENERS: usize = 16;
+const MOST_LISTENERS: usize = 8;
 
 /// How many pools of one listener are kept.
-const MOST_POOLS: usize = 4;
+const MOST_POOLS: usize = 2;
 
 /// How many members of one pool are kept. Those that are not well come first.
-const MOST_MEMBERS: usize = 12;
+const MOST_MEMBERS: usize = 8;
 
 /// What the cloud showed. `before` is what it showed last: while it is at work it does not show the parts again.
 pub(in crate::status) fn drawn(picture: &BalancerPicture, before: Option<BalancerBox>) -> BalancerBox {
@@ -27,7 +27,7 @@ pub(in crate::status) fn drawn(picture: &BalancerPicture, before: Option<Balance
     let source = match picture.detail {
         Detail::Read => "as the cloud shows it",
         Detail::AsWanted => "as asked for, and not changed since",
-        Detail::Busy => "the cloud is at work on it",
+        Detail::Busy => "the cloud is at work on it, this is what is asked for",
     };
     let (name, id) = (Some(picture.name.clone()), Some(picture.id.clone()));
     BalancerBox { source, name, id, status: words(&picture.status), listeners, more }

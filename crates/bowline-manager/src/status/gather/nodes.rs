@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_cloud::NodeView;
 use bowline_controllers::node::plan::UNINITIALIZED_TAINT;
 
-use super::listing as paged;
+use super::{NODES_PER_PAGE, listing as paged};
 use crate::status::board::Board;
 use crate::status::overview::{Listing, NodeCounts, NodeRow};
 use crate::status::query::Query;
@@ -28,7 +28,10 @@ pub(super) fn listing_of(
     let mut sorted: Vec<&Arc<NodeView>> = nodes.iter().filter(|node| matches(node, &query.node)).collect();
     // Those that wait or are not ready first: with thousands, nobody looks for them.
     sorted.sort_by_key(|node| (waits(node).next().is_none(), node.ready == Some(true), node.name.clone()));
-    (paged(sorted.into_iter(), nodes.len(), known, query.node_page, |node| row(node)), counts)
+    (
+        paged(sorted.into_iter(), nodes.len(), known, (query.node_page, NODES_PER_PAGE), |node| row(node)),
+        counts,
+    )
 }
 
 pub(super) fn listing(board: &Board, query: &Query) -> (Listing<NodeRow>, NodeCounts) {
@@ -77,5 +80,42 @@ fn row(node: &NodeView) -> NodeRow {
         taints: other.map(|taint| format!("{}:{}", taint.key, taint.effect)).collect(),
         place: (!place.is_empty()).then(|| place.join(", ")),
         leaving: node.deleted_at.is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_cloud::{AddressKind, NodeAddress, Taint};
+
+    use super::*;
+
+    fn node(number: usize) -> Arc<NodeView> {
+        let waits = number == 4_321;
+        let taint = || Taint { key: UNINITIALIZED_TAINT.into(), value: None, effect: "NoSchedule".into() };
+        Arc::new(NodeView {
+            name: format!("node-{number}").into(),
+            provider_id: (!waits).then(|| format!("test:///{number}").into()),
+            taints: if waits { vec![taint()] } else { Vec::new() },
+            addresses: vec![NodeAddress::new(
+                AddressKind::InternalIP,
+                format!("10.0.{}.{}", number / 256, number % 256),
+            )],
+            ready: Some(number != 17),
+            ..NodeView::default()
+        })
+    }
+
+    #[test]
+    fn of_five_thousand_nodes_fifty_are_shown_and_those_that_wait_or_are_not_ready_come_first() {
+        let nodes: Vec<_> = (0..5_000).map(node).collect();
+        let (list, counts) = listing_of(&nodes, true, &Query::default());
+        assert_eq!((list.rows.len(), list.total, list.pages), (50, 5_000, 100));
+        assert_eq!((counts.ready, counts.waiting), (4_999, 1));
+        assert_eq!((list.rows[0].name.as_str(), list.rows[1].name.as_str()), ("node-4321", "node-17"));
+        assert!(list.rows[0].waits[0].contains("uninitialized"), "{:?}", list.rows[0]);
+        for filter in ["test:///77", "10.0.1.9", "node-4999"] {
+            let (found, _) = listing_of(&nodes, true, &Query { node: filter.to_owned(), ..Query::default() });
+            assert!((1..=200).contains(&found.matching), "{filter}: {}", found.matching);
+        }
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bowline_cloud::{ConditionStatus, ServiceView, Standing};
 use bowline_controllers::service::desire::purpose;
+use bowline_kube::informer::{Informer, Snapshot};
 
-use super::balancer;
-use super::listing as paged;
+use super::{SERVICES_PER_PAGE, balancer, listing as paged};
 use crate::status::board::Board;
 use crate::status::notebook::{Notes, Stood};
 use crate::status::overview::{Listing, ServiceCounts, ServiceRow};
@@ -56,15 +56,15 @@ pub(super) fn listing(board: &Board, query: &Query) -> (Listing<ServiceRow>, Ser
             &b.view.name,
         ))
     });
-    let nodes = parts.nodes.as_ref().map(bowline_kube::informer::Informer::snapshot);
+    let nodes = parts.nodes.as_ref().map(Informer::snapshot);
     let row = |seen: &Seen<'_>| {
         let behind = || {
-            let objects = nodes.as_ref().map(|nodes| nodes.objects()).unwrap_or_default();
+            let objects = nodes.as_ref().map(Snapshot::objects).unwrap_or_default();
             objects.iter().map(|object| &object.view)
         };
         row(&notes, seen, behind)
     };
-    (paged(sorted.into_iter(), total, known, query.service_page, row), counts)
+    (paged(sorted.into_iter(), total, known, (query.service_page, SERVICES_PER_PAGE), row), counts)
 }
 
 /// A Service that has a load balancer of ours, or wants one.

@@ -26,7 +26,7 @@ pub(super) fn balancer(html: &mut Html, balancer: &BalancerBox, addresses: &[Str
             });
         });
         html.element("figcaption", &[], |html| {
-            html.leaf("span", &[], &format!("Load balancer {}", balancer.source));
+            html.leaf("span", &[], &format!("Load balancer: {}", balancer.source));
             if let Some(name) = &balancer.name {
                 html.leaf("code", &[], name);
             }

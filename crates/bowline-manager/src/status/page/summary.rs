@@ -13,7 +13,7 @@ pub(super) fn problems(overview: &Overview) -> Part {
         part.content.element("div", &[("class", "problem"), ("role", "alert")], |html| {
             html.leaf("span", &[("aria-hidden", "true"), ("class", "sign")], "▲");
             html.element("p", &[], |html| {
-                html.leaf("strong", &[], &problem.what).text(". ").text(&problem.text);
+                html.leaf("strong", &[], &problem.what).text(": ").text(&problem.text);
             });
         });
     }
