@@ -21,11 +21,13 @@ pub mod extra;
 pub mod fence;
 pub mod finalizers;
 pub mod instances;
+pub mod journal;
 pub mod loadbalancer;
 pub mod node;
 pub mod notes;
 pub mod pairs;
 pub mod pause;
+pub mod picture;
 pub mod plan;
 pub mod routes;
 pub mod secrets;
@@ -51,6 +53,7 @@ pub use extra::{Answer, ExtraController, Watched, Watches};
 pub use fence::{Fence, Fenced, Pause, Unfenced};
 pub use finalizers::Finalizers;
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
+pub use journal::{CallNote, EventNote, HeldNote, Journal, Note, Scribe, ServiceNote, Standing, StepNote};
 pub use loadbalancer::{
     AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose, Reconcile,
     Reconciled,
@@ -59,6 +62,7 @@ pub use node::{AddressKind, ConditionView, NodeAddress, NodeSet, NodeView, Taint
 pub use notes::Notes;
 pub use pairs::Pairs;
 pub use pause::{PAUSED, pause_said};
+pub use picture::BalancerPicture;
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
 pub use routes::{Route, RouteChange, Routes};
 pub use secrets::{SecretData, SecretError, SecretReader, SecretReference};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub struct CloudControllerManager {
     clouds: BTreeMap<String, CloudFactory>,
     flags: Vec<Flag>,
     node_ipam: bool,
+    open_status_page: Option<SocketAddr>,
 }
 
 impl CloudControllerManager {
@@ -39,6 +41,7 @@ impl CloudControllerManager {
             clouds: BTreeMap::new(),
             flags: Vec::new(),
             node_ipam: false,
+            open_status_page: None,
         }
     }
 
@@ -85,6 +88,15 @@ impl CloudControllerManager {
         self
     }
 
+    /// Serves the status page, and nothing else, at `http://ADDRESS/bowline` to whoever looks: over plain HTTP and without
+    /// authorization. Only for loopback; with another address, [`run`](Self::run) refuses to start. Port 0 is any that is free; the
+    /// log tells which.
+    #[must_use]
+    pub fn open_status_page(mut self, address: SocketAddr) -> Self {
+        self.open_status_page = Some(address);
+        self
+    }
+
     /// Runs with the command line of this process, until its end.
     #[must_use]
     pub fn run(self) -> ExitCode {
@@ -128,9 +140,19 @@ impl CloudControllerManager {
             Ok(runtime) => runtime,
             Err(error) => return complain(&error),
         };
-        let Self { name, command: _, version, clouds, flags: own_flags, node_ipam } = self;
+        let Self { name, command: _, version, clouds, flags: own_flags, node_ipam, open_status_page } = self;
         let own_flags = own_flags.iter().map(|flag| flag.name).collect();
-        let setup = Setup { name, version, flags, own_flags, options, clouds, node_ipam, log_level };
+        let setup = Setup {
+            name,
+            version,
+            flags,
+            own_flags,
+            options,
+            clouds,
+            node_ipam,
+            log_level,
+            open_status_page,
+        };
         let exit = runtime.block_on(process::run(setup));
         runtime.shutdown_timeout(RUNTIME_END);
         exit

@@ -17,6 +17,9 @@ use crate::serving::CheckOutcome;
 /// The pause before a controller, or the cloud, is started again.
 pub(crate) const PAUSE: Backoff = Backoff { base: Duration::from_secs(1), max: Duration::from_secs(60) };
 
+/// How the reason of a controller begins that has no use here: nobody has to look.
+pub(crate) const NOT_STARTED: &str = "not started: ";
+
 /// A controller that ran this long has recovered: its next failure counts as the first.
 const RECOVERED_AFTER: Duration = Duration::from_secs(300);
 
@@ -46,7 +49,7 @@ impl ControllerState {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Running => CheckOutcome::Healthy,
             State::Starting => CheckOutcome::Degraded("starting".to_owned()),
-            State::NotWanted(why) => CheckOutcome::Degraded(format!("not started: {why}")),
+            State::NotWanted(why) => CheckOutcome::Degraded(format!("{NOT_STARTED}{why}")),
             State::Down(why) => CheckOutcome::Degraded(why.clone()),
         }
     }

@@ -8,10 +8,11 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
+use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use crate::{
-    Error, ErrorClass, Outcome, Service, Transport,
+    Error, ErrorClass, Outcome, Sent, Service, Transport, Witness,
     client::WallClock,
     error::{RequestLine, classify},
     transport::{Answer, Body, ExchangeError},
@@ -161,6 +162,7 @@ pub(crate) struct Wire {
     pub(crate) transport: Transport,
     pub(crate) user_agent: Option<HeaderValue>,
     pub(crate) clock: WallClock,
+    pub(crate) witness: Arc<dyn Witness>,
 }
 
 impl fmt::Debug for Wire {
@@ -194,8 +196,11 @@ impl Wire {
         if let Some(agent) = &self.user_agent {
             request.headers_mut().insert(header::USER_AGENT, agent.clone());
         }
-        let answer =
-            self.transport.exchange(request).await.map_err(|error| no_answer(&error).at(line.clone()))?;
+        let mut awaited =
+            Awaited { witness: self.witness.as_ref(), line, begun: Instant::now(), answered: None };
+        let exchanged = self.transport.exchange(request).await;
+        let answer = exchanged.map_err(|error| no_answer(&error).at(line.clone()))?;
+        awaited.answered = Some((answer.status.as_u16(), classify::request_id(&answer.headers)));
         tracing::debug!(
             service = %line.service,
             method = %line.method,
@@ -220,6 +225,26 @@ impl Wire {
     }
 }
 
+/// A request on its way. The witness is told when it is dropped, so that one whose caller gave up is told of as well.
+struct Awaited<'a> {
+    witness: &'a dyn Witness,
+    line: &'a RequestLine,
+    begun: Instant,
+    answered: Option<(u16, Option<String>)>,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        let (status, request_id) = match self.answered.take() {
+            Some((status, request_id)) => (Some(status), request_id),
+            None => (None, None),
+        };
+        let RequestLine { service, method, path } = self.line;
+        let (service, method, took) = (*service, method.as_str(), self.begun.elapsed());
+        self.witness.sent(Sent { service, method, path, status, took, request_id });
+    }
+}
+
 /// Whether a body holds the secret, as it is or as JSON writes it.
 fn repeats(body: &[u8], secret: &SecretString) -> bool {
     let secret = secret.expose_secret();
@@ -241,4 +266,59 @@ fn no_answer(error: &ExchangeError) -> Error {
 /// The wall clock of this machine.
 pub(crate) fn system_clock() -> WallClock {
     Arc::new(Timestamp::now)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, sync::Mutex, time::Duration};
+
+    use http::{Response, StatusCode};
+    use tokio::time::timeout;
+    use tower::service_fn;
+
+    use super::*;
+    use crate::Timeouts;
+
+    /// The path, the status, and the request id.
+    type OneCall = (String, Option<u16>, Option<String>);
+
+    /// What was told.
+    #[derive(Default)]
+    struct Told(Mutex<Vec<OneCall>>);
+
+    impl Witness for Told {
+        fn sent(&self, sent: Sent<'_>) {
+            self.0.lock().unwrap().push((sent.path.to_owned(), sent.status, sent.request_id));
+        }
+    }
+
+    fn line(path: &str) -> RequestLine {
+        RequestLine { service: Service::Compute, method: Method::GET, path: path.to_owned() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_witness_is_told_of_answers_and_of_calls_that_were_given_up() {
+        let answer = service_fn(|request: Request<Body>| async move {
+            if request.uri().path() == "/never" {
+                std::future::pending::<()>().await;
+            }
+            let response =
+                Response::builder().status(StatusCode::NOT_FOUND).header("x-openstack-request-id", "req-1");
+            Ok::<_, Infallible>(response.body(Body::default()).unwrap())
+        });
+        let told = Arc::new(Told::default());
+        let transport = Transport::new(answer, Timeouts::default());
+        let wire = Wire { transport, user_agent: None, clock: system_clock(), witness: told.clone() };
+        let send = async |path: &str| {
+            let uri = Ok(format!("http://cloud{path}?name=secret").parse().unwrap());
+            wire.send(&line(path), uri, HeaderMap::new(), None).await
+        };
+        assert_eq!(send("/servers/1").await.unwrap().status, StatusCode::NOT_FOUND);
+        assert!(timeout(Duration::from_secs(1), send("/never")).await.is_err());
+        let expected = [
+            ("/servers/1".to_owned(), Some(404), Some("req-1".to_owned())),
+            ("/never".to_owned(), None, None),
+        ];
+        assert_eq!(*told.0.lock().unwrap(), expected);
+    }
 }

@@ -238,3 +238,34 @@ async fn recording_never_blocks_and_drops_beyond_the_buffer() {
     }
     assert_eq!(metrics.count("c", "buffer-full"), 7);
 }
+
+#[derive(Default)]
+struct Kept(std::sync::Mutex<Vec<Note>>);
+
+impl bowline_cloud::Scribe for Kept {
+    fn keep(&self, note: Note) {
+        self.0.lock().unwrap().push(note);
+    }
+}
+
+#[test]
+fn an_event_is_noted_with_what_it_is_about_as_people_write_it() {
+    let mut service = ObjectReference { namespace: Some("shop".into()), ..node("web") };
+    service.kind = Some("Service".into());
+    let of_a_node = ObjectReference { namespace: Some("default".into()), ..node("n1") };
+    for (object, about) in [(service, "Service shop/web"), (of_a_node, "Node n1"), (node("n2"), "Node n2")] {
+        let noted = noted(&object, EventKind::Warning, "Failed", "no quota");
+        assert_eq!(noted.about, about);
+        assert_eq!((noted.reason.as_str(), noted.message.as_str()), ("Failed", "no quota"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorder_with_a_journal_notes_each_event_once() {
+    let kept = std::sync::Arc::new(Kept::default());
+    let (client, _log) = scripted_api::client(|_| Answer::Silence);
+    let recorder = EventRecorder::new(client, "test", "", Clock::system(), EventMetrics::default())
+        .noting_in(Journal::new(kept.clone()));
+    recorder.event(&node("n1"), EventKind::Normal, "Synced", "done");
+    assert_eq!(kept.0.lock().unwrap().len(), 1);
+}

@@ -8,3 +8,4 @@ mod fixture;
 mod herd;
 mod lifecycle;
 mod pages;
+mod status;
