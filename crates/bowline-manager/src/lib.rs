@@ -31,4 +31,4 @@ pub mod signals;
 mod supervise;
 mod workforce;
 
-pub use manager::CloudControllerManager;
+pub use manager::{CloudControllerManager, Surroundings};
