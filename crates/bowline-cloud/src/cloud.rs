@@ -16,6 +16,7 @@ use crate::budget::{CallBudget, Unlimited};
 use crate::events::{EventSink, NoEvents};
 use crate::extra::ExtraController;
 use crate::instances::Instances;
+use crate::journal::Journal;
 use crate::loadbalancer::AnyLoadBalancers;
 use crate::routes::Routes;
 use crate::secrets::SecretReader;
@@ -94,6 +95,8 @@ pub struct CloudContext {
     pub budget: Arc<dyn CallBudget>,
     /// For events on Nodes and Services.
     pub events: Arc<dyn EventSink>,
+    /// Where calls are noted, for the status page.
+    pub journal: Journal,
     stop: Shared<BoxFuture<'static, ()>>,
 }
 
@@ -106,6 +109,7 @@ impl CloudContext {
             cluster_uid: None,
             budget: Arc::new(Unlimited),
             events: Arc::new(NoEvents),
+            journal: Journal::default(),
             stop: pending().boxed().shared(),
         }
     }
@@ -128,6 +132,13 @@ impl CloudContext {
     #[must_use]
     pub fn with_events(mut self, events: Arc<dyn EventSink>) -> Self {
         self.events = events;
+        self
+    }
+
+    /// With this journal.
+    #[must_use]
+    pub fn with_journal(mut self, journal: Journal) -> Self {
+        self.journal = journal;
         self
     }
 

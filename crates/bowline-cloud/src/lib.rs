@@ -21,6 +21,7 @@ pub mod extra;
 pub mod fence;
 pub mod finalizers;
 pub mod instances;
+pub mod journal;
 pub mod loadbalancer;
 pub mod node;
 pub mod notes;
@@ -51,6 +52,7 @@ pub use extra::{Answer, ExtraController, Watched, Watches};
 pub use fence::{Fence, Fenced, Pause, Unfenced};
 pub use finalizers::Finalizers;
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
+pub use journal::{CallNote, EventNote, HeldNote, Journal, Note, Scribe, ServiceNote, Standing, StepNote};
 pub use loadbalancer::{
     AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose, Reconcile,
     Reconciled,

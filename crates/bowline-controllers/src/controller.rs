@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bowline_cloud::{Cloud, Fence, NodeView, ServiceView};
+use bowline_cloud::journal;
+use bowline_cloud::{Cloud, Fence, HeldNote, Journal, NodeView, Note, ServiceView};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::informer::Informer;
@@ -60,4 +61,13 @@ pub struct ControllerContext {
     pub queues: QueueMetrics,
     /// Its own metrics.
     pub metrics: ControllerMetrics,
+    /// Where it is noted what happens, for the status page.
+    pub journal: Journal,
+}
+
+impl ControllerContext {
+    /// Notes that a safety rail held something back.
+    pub(crate) fn note_held(&self, rail: &'static str, about: impl FnOnce() -> String, why: &str) {
+        self.journal.note(|| Note::Held(HeldNote { rail, about: about(), why: journal::cut(why) }));
+    }
 }

@@ -4,7 +4,7 @@
 //! `patch` what is written to it; these are pure.
 //! `noted` knows which annotations are our own writing. `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
 //! `write` writes to its Service, `refused` comes back to what only a person can mend, `concluded` tells the provider how it ended,
-//! `adopt` is adopt-only mode, `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
+//! `record` notes it for the status page, `adopt` is adopt-only mode, `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
 //! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
 mod adopt;
@@ -21,6 +21,7 @@ mod message;
 pub mod nodes;
 mod noted;
 pub mod patch;
+mod record;
 mod refused;
 mod rounds;
 mod waiting;

@@ -127,6 +127,7 @@ fn context(client: &Client, cancel: &CancellationToken) -> ControllerContext {
         clock,
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
+        journal: bowline_cloud::Journal::default(),
     }
 }
 

@@ -6,6 +6,7 @@
 mod budget;
 mod clients;
 mod current;
+mod journal;
 mod live;
 mod metrics;
 mod offer;
@@ -29,6 +30,7 @@ use self::budget::SharedBudget;
 use self::clients::Clients;
 pub use self::clients::{Connect, over_the_network};
 use self::current::Current;
+use self::journal::SharedJournal;
 use self::live::{LiveInstances, LiveLoadBalancers, LiveRoutes};
 use self::metrics::ConfigMetrics;
 use self::reconciles::ReconcileMetrics;
@@ -102,6 +104,7 @@ impl OpenStackCloud {
             user_agent: user_agent(&version, &extra)?,
             metrics: ApiMetrics::default(),
             budget: Arc::new(SharedBudget::default()),
+            journal: Arc::new(SharedJournal::default()),
             clock,
         });
         let reloader = Reloader::start(source, clients.clone()).await;

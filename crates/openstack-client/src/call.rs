@@ -8,10 +8,11 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
+use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use crate::{
-    Error, ErrorClass, Outcome, Service, Transport,
+    Error, ErrorClass, Outcome, Sent, Service, Transport, Witness,
     client::WallClock,
     error::{RequestLine, classify},
     transport::{Answer, Body, ExchangeError},
@@ -161,6 +162,7 @@ pub(crate) struct Wire {
     pub(crate) transport: Transport,
     pub(crate) user_agent: Option<HeaderValue>,
     pub(crate) clock: WallClock,
+    pub(crate) witness: Arc<dyn Witness>,
 }
 
 impl fmt::Debug for Wire {
@@ -194,8 +196,11 @@ impl Wire {
         if let Some(agent) = &self.user_agent {
             request.headers_mut().insert(header::USER_AGENT, agent.clone());
         }
-        let answer =
-            self.transport.exchange(request).await.map_err(|error| no_answer(&error).at(line.clone()))?;
+        let mut awaited =
+            Awaited { witness: self.witness.as_ref(), line, begun: Instant::now(), answered: None };
+        let exchanged = self.transport.exchange(request).await;
+        let answer = exchanged.map_err(|error| no_answer(&error).at(line.clone()))?;
+        awaited.answered = Some((answer.status.as_u16(), classify::request_id(&answer.headers)));
         tracing::debug!(
             service = %line.service,
             method = %line.method,
@@ -217,6 +222,26 @@ impl Wire {
             &answer.body
         };
         classify::classify(service, answer.status, &answer.headers, body, self.now())
+    }
+}
+
+/// A request on its way. The witness is told when it is dropped, so that one whose caller gave up is told of as well.
+struct Awaited<'a> {
+    witness: &'a dyn Witness,
+    line: &'a RequestLine,
+    begun: Instant,
+    answered: Option<(u16, Option<String>)>,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        let (status, request_id) = match self.answered.take() {
+            Some((status, request_id)) => (Some(status), request_id),
+            None => (None, None),
+        };
+        let RequestLine { service, method, path } = self.line;
+        let (service, method, took) = (*service, method.as_str(), self.begun.elapsed());
+        self.witness.sent(Sent { service, method, path, status, took, request_id });
     }
 }
 

@@ -50,7 +50,8 @@ impl Client {
     #[must_use]
     pub fn new(transport: Transport, settings: Settings) -> Self {
         let user_agent = HeaderValue::try_from(&settings.user_agent).ok();
-        let wire = Arc::new(Wire { transport, user_agent, clock: Arc::clone(&settings.clock) });
+        let (clock, witness) = (Arc::clone(&settings.clock), Arc::clone(&settings.witness));
+        let wire = Arc::new(Wire { transport, user_agent, clock, witness });
         let session =
             Session::new(Arc::clone(&wire), Arc::clone(&settings.budget), settings.credentials.clone());
         let (endpoints, region) = (Mutex::default(), OnceLock::new());

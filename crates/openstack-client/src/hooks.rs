@@ -1,4 +1,4 @@
-//! What is asked before a call: the budget that all callers share, and the fence that stops writes.
+//! What is asked before a call: the budget that all callers share, and the fence that stops writes. And who is told after it.
 
 use std::{fmt, time::Duration};
 
@@ -55,4 +55,35 @@ impl<F: Fn() -> Result<(), Closed> + Send + Sync> WriteFence for F {
     fn check(&self) -> Result<(), Closed> {
         self()
     }
+}
+
+/// A request that was sent, as far as it may be shown: neither query nor headers nor body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent<'a> {
+    /// To whom.
+    pub service: Service,
+    /// `GET`, `POST`, …
+    pub method: &'a str,
+    /// The path, with the ids in it.
+    pub path: &'a str,
+    /// The status of the answer; none if there was no answer.
+    pub status: Option<u16>,
+    /// From sending it to the end of the answer.
+    pub took: Duration,
+    /// The id by which the service's own log knows it.
+    pub request_id: Option<String>,
+}
+
+/// Is told of every request, also of those for tokens. Must not block.
+pub trait Witness: Send + Sync {
+    /// A request was answered, or was not.
+    fn sent(&self, sent: Sent<'_>);
+}
+
+/// Does not care.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Witness for Nobody {
+    fn sent(&self, _sent: Sent<'_>) {}
 }

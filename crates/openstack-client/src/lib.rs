@@ -51,7 +51,7 @@ pub use self::{
     client::{Client, Settings, WallClock},
     environment::ConnectionVariables,
     error::{Error, ErrorClass, Outcome},
-    hooks::{Budget, Closed, Priority, Unlimited, WriteFence},
+    hooks::{Budget, Closed, Nobody, Priority, Sent, Unlimited, Witness, WriteFence},
     ids::*,
     metrics::ApiMetrics,
     paging::{Listed, PageLimits, Pages},

@@ -82,6 +82,7 @@ async fn run(server: &Server, rack: &Arc<Rack>, fence: Arc<dyn Fence>, meanwhile
         clock: Clock::system(),
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
+        journal: bowline_cloud::Journal::default(),
     };
     let extra = Extra::new(rack.clone());
     let stop = async {

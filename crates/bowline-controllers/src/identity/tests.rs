@@ -242,6 +242,7 @@ impl World {
             clock,
             queues: QueueMetrics::register(&mut registry),
             metrics: ControllerMetrics::register(&mut registry),
+            journal: bowline_cloud::Journal::default(),
         };
         let ask = async {
             loop {

@@ -65,6 +65,7 @@ async fn run_with(
         clock: Clock::system(),
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
+        journal: bowline_cloud::Journal::default(),
     };
     let controller = IpamController::new(options);
     let stop = async {

@@ -243,6 +243,7 @@ impl Pass<'_> {
                 told += 1;
                 let message = format!("Not deleting node {}: {why}", node.name);
                 warn!(node = %node.name, rail, why, "the node's machine seems gone, but it is not deleted");
+                self.context.note_held(rail, || format!("Node {}", node.name), &why);
                 let about = node_reference(&node);
                 self.context.events.event(&about, EventKind::Warning, "NodeDeletionHeld", &message);
             }

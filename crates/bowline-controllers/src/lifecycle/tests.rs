@@ -182,6 +182,7 @@ impl World {
             clock,
             queues,
             metrics,
+            journal: bowline_cloud::Journal::default(),
         };
         let stop = async {
             tokio::select! { () = meanwhile => {}, () = cancel.cancelled() => {} }

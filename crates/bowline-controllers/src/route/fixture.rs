@@ -200,6 +200,7 @@ impl Bench {
             clock,
             queues: QueueMetrics::register(&mut Registry::default()),
             metrics: self.metrics.clone(),
+            journal: bowline_cloud::Journal::default(),
         };
         let name =
             ControllerName::new("node-route-controller", "route", "route-controller", "route_controller");

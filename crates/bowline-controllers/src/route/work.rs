@@ -201,6 +201,8 @@ impl Work {
             Verdict::Hold { after, is_new } => {
                 if is_new {
                     self.context.metrics.held_back("second-look");
+                    let why = format!("{count} of {} routes would be taken away", plan.ours);
+                    self.context.note_held("second-look", || "Routes".to_owned(), &why);
                     self.tell_held(count, plan.ours, node.as_deref(), observed);
                 }
                 Some(after)
@@ -225,6 +227,7 @@ impl Work {
             return;
         }
         self.context.metrics.held_back("pause");
+        self.context.note_held("pause", || "Routes".to_owned(), &paused.to_string());
         let count = plan.changes.len();
         warn!(count, %paused, "routes are not changed");
         let waits = |node: &&Arc<NodeView>| {

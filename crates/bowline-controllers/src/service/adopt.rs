@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use bowline_cloud::{AnyStep, LoadBalancerStatus, Plan};
+use bowline_cloud::journal::cut;
+use bowline_cloud::{AnyStep, LoadBalancerStatus, Plan, Standing};
 use bowline_kube::queue::Outcome;
 use tracing::warn;
 
@@ -49,8 +50,10 @@ impl Work {
         if is_new {
             warn!(service = %job.key, %held, "held back by --adopt-only");
             self.context.metrics.held_back("adopt-only");
+            self.context.note_held("adopt-only", || format!("Service {}", job.key), &text);
             self.tell(job.service(), &message::not_adopted(held));
         }
+        self.stands(job, || Standing::Held { rail: "adopt-only", why: cut(&text) });
         self.say(job, condition::not_adopted(&text)).await;
         // A wait for us is none for the cloud.
         job.memory().since = None;

@@ -4,9 +4,10 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use bowline_cloud::journal::cut;
 use bowline_cloud::{
     AnyObserved, AnyStep, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Notes, Plan, Planned, Retry,
-    ServiceCondition, Wait,
+    ServiceCondition, Standing, Wait,
 };
 use bowline_kube::queue::{Outcome, Priority};
 use bowline_kube::write::Guard;
@@ -44,9 +45,13 @@ impl Work {
         self.look_again_when_drained(job);
         let observed = match observed.known() {
             Ok(observed) => observed,
-            Err(doubt) => return self.retry(job, doubt.class, doubt.retry_after, &doubt, true).await,
+            Err(doubt) => {
+                self.stands(job, || Standing::Unknown { why: cut(&doubt.to_string()) });
+                return self.retry(job, doubt.class, doubt.retry_after, &doubt, true).await;
+            }
         };
         let plan = self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now());
+        self.stands(job, || Standing::of(&plan));
         // Of one that is not there yet nothing can be noted.
         if observed.is_some() || matches!(plan, Plan::Settled(_)) {
             let wanted = self.balancers.notes(&job.request, observed.as_ref());
@@ -123,7 +128,10 @@ impl Work {
                 warn!(service = %job.key, %step, "a step had no effect and is planned again; slowing down");
                 Outcome::Failed
             }
-            Err(error) => self.retry(job, error.class(), error.asked_to_wait(), &error, false).await,
+            Err(error) => {
+                self.stands(job, || Standing::Failed { why: cut(&error.to_string()) });
+                self.retry(job, error.class(), error.asked_to_wait(), &error, false).await
+            }
         }
     }
 
@@ -162,6 +170,7 @@ impl Work {
                 if is_new {
                     warn!(service = %job.key, %what, "held back until a second look says the same (SR-7)");
                     self.context.metrics.held_back("second-look");
+                    self.note_held(&job.key, "second-look", &what);
                     self.tell(job.service(), &message::held(&what));
                 }
                 return Some((Outcome::RetryAfter(after), None));
@@ -172,6 +181,7 @@ impl Work {
         let exhausted = judged.err()?;
         warn!(service = %job.key, %exhausted, "held back (SR-10)");
         self.context.metrics.held_back("create-budget");
+        self.note_held(&job.key, "create-budget", &exhausted.to_string());
         self.tell(job.service(), &message::too_many_creates(&exhausted));
         let said = condition::too_many_creates(&exhausted.to_string());
         Some((Outcome::RetryAfter(exhausted.wait.max(WAITS.0)), Some(said)))
@@ -247,6 +257,7 @@ impl Work {
         }
         self.concluded(job, false);
         self.memories.forget(&job.key);
+        self.note_gone(&job.key);
         // A namesake may have waited for this.
         if job.task == Task::RemoveOrphan { Outcome::Requeue } else { Outcome::Done }
     }
@@ -283,10 +294,13 @@ impl Work {
     }
 
     fn wait_for_pause(&self, job: &Job, paused: &Paused) -> Outcome {
+        let why = || cut(&paused.to_string());
         if !std::mem::replace(&mut job.memory().cluster_pause_told, true) {
             self.context.metrics.held_back("pause");
+            self.context.note_held("pause", || format!("Service {}", job.key), &why());
             self.tell(job.service(), &message::cluster_paused(paused));
         }
+        self.stands(job, || Standing::Held { rail: "pause", why: why() });
         self.wait_for_fence(job)
     }
 

@@ -79,6 +79,7 @@ async fn run_to_the_end(
         clock,
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
+        journal: bowline_cloud::Journal::default(),
     };
     cloud.state().metrics = Some(context.metrics.clone());
     let events = context.events.clone();

@@ -6,8 +6,10 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use bowline_cloud::journal::cut;
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Notes, Purpose, ServiceView,
+    Standing,
 };
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
@@ -238,18 +240,24 @@ impl Work {
             self.memories.forget(key);
             return Outcome::Requeue;
         }
+        let said = pause_of(service).unwrap_or_default();
+        self.note_standing(key, || Standing::Held {
+            rail: "pause",
+            why: cut(&format!("by its annotation: {said}")),
+        });
         memory.since = None;
         if memory.known.is_some() {
             memory.known = Some(service.clone());
         }
         if !std::mem::replace(&mut memory.paused_told, true) {
-            self.tell(service, &message::paused(pause_of(service).unwrap_or_default()));
+            self.tell(service, &message::paused(said));
         }
         Outcome::Done
     }
 
     fn nothing_to_do(&self, key: &ObjectKey) -> Outcome {
         self.memories.forget(key);
+        self.note_gone(key);
         Outcome::Done
     }
 

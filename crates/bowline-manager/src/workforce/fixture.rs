@@ -80,6 +80,7 @@ pub(crate) fn context() -> (ControllerContext, Arc<Registry>) {
         clock: tools.clock,
         queues: tools.metrics.queues,
         metrics: tools.metrics.controllers,
+        journal: bowline_cloud::Journal::default(),
     };
     (context, registry)
 }

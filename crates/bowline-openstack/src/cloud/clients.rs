@@ -6,6 +6,7 @@ use bowline_cloud::async_trait;
 use openstack_client::{ApiMetrics, Client, ProjectId, Transport, TransportError, WallClock};
 
 use super::budget::SharedBudget;
+use super::journal::SharedJournal;
 use crate::config::{Configuration, Connection, NoProject, ProjectOf, project_of};
 
 /// Makes the way to a cloud.
@@ -23,6 +24,7 @@ pub(super) struct Clients {
     pub(super) user_agent: String,
     pub(super) metrics: ApiMetrics,
     pub(super) budget: Arc<SharedBudget>,
+    pub(super) journal: Arc<SharedJournal>,
     pub(super) clock: Option<WallClock>,
 }
 
@@ -34,7 +36,8 @@ impl Clients {
             .settings()
             .user_agent(self.user_agent.clone())
             .metrics(self.metrics.clone())
-            .budget(self.budget.clone());
+            .budget(self.budget.clone())
+            .witness(self.journal.clone());
         let settings = match &self.clock {
             Some(clock) => settings.clock(clock.clone()),
             None => settings,

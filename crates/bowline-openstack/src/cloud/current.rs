@@ -79,6 +79,7 @@ impl Current {
     /// Works for the framework from now on. Only the first context counts.
     pub(super) fn work_in(&self, context: &CloudContext) {
         self.clients.budget.give(context.budget.clone());
+        self.clients.journal.give(context.journal.clone());
         if self.context.set(context.clone()).is_ok() {
             self.renew(&mut self.held());
         }

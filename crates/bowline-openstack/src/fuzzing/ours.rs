@@ -173,7 +173,11 @@ impl<'a> Judge<'a> {
         let Some(there) = self.there() else { return holds(false, step, "nothing") };
         let on_it = self.is_owner() || self.tags().iter().any(|tag| self.is_own_tag(tag));
         let made = self.is_owner() || there.balancer.name.starts_with("kube_service_");
-        holds(on_it && made && !self.is_shared() && !self.is_of_other_cluster(), step, "a load balancer of others")
+        holds(
+            on_it && made && !self.is_shared() && !self.is_of_other_cluster(),
+            step,
+            "a load balancer of others",
+        )
     }
 
     /// Whether another Service is on it, by a tag of it or of a listener.

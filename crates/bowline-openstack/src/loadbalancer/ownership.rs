@@ -54,8 +54,7 @@ impl Ownership {
         let known = self.cluster.is_some() && !self.service.is_empty();
         let ours = self.service_tag();
         let other = |tag: &String| {
-            (is_of_a_service(tag) && *tag != ours)
-                || (tag.starts_with(LOAD_BALANCER_PREFIX) && tag != name)
+            (is_of_a_service(tag) && *tag != ours) || (tag.starts_with(LOAD_BALANCER_PREFIX) && tag != name)
         };
         known && self.tags().all(|tag| tags.contains(&tag)) && !tags.iter().any(other)
     }

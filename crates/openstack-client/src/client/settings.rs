@@ -4,7 +4,9 @@ use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
 
-use crate::{ApiMetrics, Budget, Credentials, Interface, PageLimits, Unlimited, call::system_clock};
+use crate::{
+    ApiMetrics, Budget, Credentials, Interface, Nobody, PageLimits, Unlimited, Witness, call::system_clock,
+};
 
 /// Tells the time of day. Waiting uses tokio's clock; this one only reads dates that services write.
 pub type WallClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -18,6 +20,7 @@ pub struct Settings {
     pub(super) user_agent: String,
     pub(super) metrics: ApiMetrics,
     pub(super) budget: Arc<dyn Budget>,
+    pub(super) witness: Arc<dyn Witness>,
     pub(super) clock: WallClock,
     pub(super) pages: PageLimits,
 }
@@ -33,6 +36,7 @@ impl Settings {
             user_agent: concat!("openstack-client/", env!("CARGO_PKG_VERSION")).to_owned(),
             metrics: ApiMetrics::default(),
             budget: Arc::new(Unlimited),
+            witness: Arc::new(Nobody),
             clock: system_clock(),
             pages: PageLimits::default(),
         }
@@ -70,6 +74,13 @@ impl Settings {
     #[must_use]
     pub fn budget(mut self, budget: Arc<dyn Budget>) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// Who is told of each request.
+    #[must_use]
+    pub fn witness(mut self, witness: Arc<dyn Witness>) -> Self {
+        self.witness = witness;
         self
     }
 

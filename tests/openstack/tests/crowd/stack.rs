@@ -112,6 +112,7 @@ impl Stack {
                 clock: clock.clone(),
                 queues: queues.clone(),
                 metrics: metrics.clone(),
+                journal: bowline_cloud::Journal::default(),
             };
             stack.tasks.spawn(supervised(controller, context, stack.cancel.clone()));
         }

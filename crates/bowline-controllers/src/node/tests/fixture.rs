@@ -139,6 +139,7 @@ impl Run {
             clock,
             queues: QueueMetrics::register(&mut registry),
             metrics: metrics.clone(),
+            journal: bowline_cloud::Journal::default(),
         };
         let stop = async {
             meanwhile.await;

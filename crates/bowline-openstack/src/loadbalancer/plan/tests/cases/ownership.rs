@@ -50,8 +50,7 @@ pub(in super::super) fn ownership() -> Vec<Case> {
                 vec![TAG.to_owned(), "bowline-cluster:c1".to_owned(), "bowline-service:s0".to_owned()];
         }),
         case("of an earlier Service of its name, shared with another", |_, world| {
-            world.lb().tags =
-                vec![TAG.to_owned(), OTHER_TAG.to_owned(), "bowline-service:s0".to_owned()];
+            world.lb().tags = vec![TAG.to_owned(), OTHER_TAG.to_owned(), "bowline-service:s0".to_owned()];
         }),
         case("several Services on its own load balancer", |_, world| {
             world.lb().tags.push(OTHER_TAG.to_owned());

@@ -1,0 +1,35 @@
+//! Notes in the journal how each Service stands, for the status page. It decides nothing, and without a journal it does nothing.
+
+use bowline_cloud::journal::cut;
+use bowline_cloud::{Note, ServiceKey, ServiceNote, Standing};
+use bowline_kube::informer::ObjectKey;
+
+use super::work::{Job, Work};
+
+impl Work {
+    /// Notes how a Service stands after a look at it.
+    pub(super) fn stands(&self, job: &Job, standing: impl FnOnce() -> Standing) {
+        self.note_standing(&job.key, standing);
+    }
+
+    pub(super) fn note_standing(&self, key: &ObjectKey, standing: impl FnOnce() -> Standing) {
+        let note = || Note::Service(ServiceNote { service: service_key(key), standing: standing() });
+        self.context.journal.note(note);
+    }
+
+    /// Notes that a rail holds a Service, and counts it.
+    pub(super) fn note_held(&self, key: &ObjectKey, rail: &'static str, why: &str) {
+        self.context.note_held(rail, || format!("Service {key}"), why);
+        self.note_standing(key, || Standing::Held { rail, why: cut(why) });
+    }
+
+    /// Notes that nothing is to be done for a Service any more.
+    pub(super) fn note_gone(&self, key: &ObjectKey) {
+        self.context.journal.note(|| Note::ServiceGone(service_key(key)));
+    }
+}
+
+fn service_key(key: &ObjectKey) -> ServiceKey {
+    let namespace = key.namespace().unwrap_or_default().to_owned();
+    ServiceKey { namespace, name: key.name().to_owned() }
+}
