@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::picture::BalancerPicture;
 use crate::plan::{Plan, Planned, Verb};
 use crate::{AnyStep, EventKind, LoadBalancerStatus, ServiceKey};
 
@@ -65,6 +66,8 @@ pub enum Note {
     Call(CallNote),
     /// It was decided what to do for a Service.
     Service(ServiceNote),
+    /// What was seen of the load balancer of a Service.
+    Balancer(ServiceKey, Box<BalancerPicture>),
     /// A Service is none of ours any more, or gone.
     ServiceGone(ServiceKey),
     /// A safety rail held something back.

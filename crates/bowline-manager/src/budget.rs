@@ -119,6 +119,50 @@ impl SharedBudget {
     }
 }
 
+/// What is left of the budget of one service of the cloud.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BudgetStanding {
+    /// Which service.
+    pub service: &'static str,
+    /// Calls a second; `None` is no limit.
+    pub per_second: Option<f64>,
+    /// Calls at once.
+    pub burst: u32,
+    /// How many could be made at once now; `None` is no limit.
+    pub left: Option<u32>,
+    /// For how long the service asked to be left alone.
+    pub paused_for: Option<Duration>,
+}
+
+impl SharedBudget {
+    /// What is left for each service that was called.
+    #[must_use]
+    pub fn standings(&self) -> Vec<BudgetStanding> {
+        let services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, elapsed) = (Instant::now(), self.started.elapsed());
+        let standing = |(service, state): (&&'static str, &Arc<Service>)| {
+            let mut state = state.lock();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a burst is a u32, so a whole number that fits"
+            )]
+            let left = state.bucket.remaining(elapsed).map(|left| left.max(0.0) as u32);
+            BudgetStanding {
+                service,
+                per_second: (self.per_second > 0.0).then_some(self.per_second),
+                burst: self.burst,
+                left,
+                paused_for: state
+                    .paused_until
+                    .and_then(|until| until.checked_duration_since(now))
+                    .filter(|d| !d.is_zero()),
+            }
+        };
+        services.iter().map(standing).collect()
+    }
+}
+
 #[async_trait]
 impl CallBudget for SharedBudget {
     async fn acquire(&self, name: &'static str, urgency: Urgency) {

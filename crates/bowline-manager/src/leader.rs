@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::shadow::Mode;
-use bowline_cloud::{CloudContext, Fence, Unfenced};
+use bowline_cloud::{CloudContext, Fence, Note, Unfenced};
 use bowline_controllers::controller::Controller;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::lease::{Elector, LeaseConfig, LeaseConfigError, Lost, News, announce, lease_reference};
@@ -144,6 +144,7 @@ impl Leader<'_> {
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
             .with_budget(self.budget.clone())
             .with_events(Arc::new(CloudEvents(recorder)))
+            .with_journal(self.tools.status.journal())
             .with_cluster_uid(self.until(held, cluster_uid(&root)).await?)
             .with_stop(workforce.stopping());
         self.until(held, workforce.initialize_cloud(&context)).await?;
@@ -173,6 +174,7 @@ impl Leader<'_> {
         held.locks.push(Lock::compete(config, elector));
         let held = &*held;
         let Some(lock) = held.locks.last() else { return pending().await };
+        self.tools.status.competes(name, lock.leadership());
         let health = lock.health();
         self.tools
             .health
@@ -180,6 +182,10 @@ impl Leader<'_> {
         let led = self.until(held, lock.leading()).await?;
         led.map_err(|why| Ending::Lost { lease: name.to_owned(), why })?;
         held.announce(lock, News::BecameLeader);
+        self.tools
+            .status
+            .journal()
+            .note(|| Note::Leader(format!("{} leads, by the Lease {name}", self.identity)));
         Ok(Arc::new(lock.fence()))
     }
 
@@ -265,8 +271,9 @@ impl Leader<'_> {
     }
 
     fn recorder(&self, client: Client) -> EventRecorder {
-        let Tools { host, clock, metrics, .. } = &self.tools;
+        let Tools { host, clock, metrics, status, .. } = &self.tools;
         EventRecorder::new(client, COMPONENT, host, clock.clone(), metrics.events.clone())
+            .noting_in(status.journal())
     }
 }
 

@@ -28,6 +28,7 @@ mod right_to_act;
 pub mod serving;
 mod shadow;
 pub mod signals;
+pub mod status;
 mod supervise;
 mod workforce;
 

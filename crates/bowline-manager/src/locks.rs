@@ -78,6 +78,12 @@ impl Lock {
         self.health.clone()
     }
 
+    /// Who leads, and every change of it.
+    #[must_use]
+    pub fn leadership(&self) -> watch::Receiver<Leadership> {
+        self.leadership.clone()
+    }
+
     /// Waits until this process leads.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,7 @@ pub struct CloudControllerManager {
     clouds: BTreeMap<String, CloudFactory>,
     flags: Vec<Flag>,
     node_ipam: bool,
+    open_status_page: Option<SocketAddr>,
 }
 
 impl CloudControllerManager {
@@ -40,6 +42,7 @@ impl CloudControllerManager {
             clouds: BTreeMap::new(),
             flags: Vec::new(),
             node_ipam: false,
+            open_status_page: None,
         }
     }
 
@@ -83,6 +86,15 @@ impl CloudControllerManager {
     #[must_use]
     pub fn node_ipam(mut self) -> Self {
         self.node_ipam = true;
+        self
+    }
+
+    /// Serves the status page, and nothing else, at `http://ADDRESS/bowline` to whoever looks: over plain HTTP and without
+    /// authorization. Only for loopback; with another address, [`run`](Self::run) refuses to start. Port 0 is any that is free; the
+    /// log tells which.
+    #[must_use]
+    pub fn open_status_page(mut self, address: SocketAddr) -> Self {
+        self.open_status_page = Some(address);
         self
     }
 
@@ -164,11 +176,29 @@ struct Ready {
 impl Ready {
     async fn run(self, around: Surroundings) -> Exit {
         let Self { manager, flags, options } = self;
-        let CloudControllerManager { name, command: _, version, clouds, flags: own_flags, node_ipam } =
-            manager;
+        let CloudControllerManager {
+            name,
+            command: _,
+            version,
+            clouds,
+            flags: own_flags,
+            node_ipam,
+            open_status_page,
+        } = manager;
         let own_flags = own_flags.iter().map(|flag| flag.name).collect();
         let Surroundings { signals, log_level } = around;
-        let setup = Setup { name, version, flags, own_flags, options, clouds, node_ipam, log_level, signals };
+        let setup = Setup {
+            name,
+            version,
+            flags,
+            own_flags,
+            options,
+            clouds,
+            node_ipam,
+            log_level,
+            signals,
+            open_status_page,
+        };
         process::run(setup).await
     }
 }

@@ -21,6 +21,7 @@ use crate::serving::{
     self, AccessReviewer, AuthConfigLookup, Authenticator, Authorizer, BuildInfo, Endpoints, HealthRegistry,
     LogLevelControl, MetricsPage, RunningServer, ServerParts, ServingTimings, TokenReviewer,
 };
+use crate::status::StatusPage;
 
 /// What upstream gives its clients for reviews: requests a second, and burst.
 const REVIEW_BUDGET: (f64, u32) = (200.0, 400);
@@ -41,6 +42,8 @@ pub(crate) struct Pages<'a> {
     pub(crate) budget: Arc<SharedBudget>,
     /// The configuration in force.
     pub(crate) configz: Value,
+    /// The status page.
+    pub(crate) status: StatusPage,
 }
 
 /// The serving port, if there is one.
@@ -90,7 +93,7 @@ pub(crate) async fn serve(
     let parts = ServerParts {
         authenticator: Arc::new(authenticator),
         authorizer: Arc::new(Authorizer::new(&options.authorization, access, metrics.serving.clone())),
-        endpoints: endpoints(pages, options),
+        endpoints: endpoints(pages, options, &stop),
         health: health.clone(),
         metrics: metrics.serving.clone(),
         timings: ServingTimings::default(),
@@ -124,8 +127,8 @@ async fn reviews(
     Ok(Some(Arc::new(KubeReviews::new(client))))
 }
 
-fn endpoints(pages: Pages<'_>, options: &Options) -> Endpoints {
-    let Pages { name, build, flags, registry, log_level, budget, configz } = pages;
+fn endpoints(pages: Pages<'_>, options: &Options, stop: &CancellationToken) -> Endpoints {
+    let Pages { name, build, flags, registry, log_level, budget, configz, status } = pages;
     Endpoints {
         component: name.to_owned(),
         build,
@@ -133,6 +136,7 @@ fn endpoints(pages: Pages<'_>, options: &Options) -> Endpoints {
         configz: Arc::new(move || configz.clone()),
         flagz: Arc::new(move || flags.listing()),
         log_level: options.profiling.then(|| level_control(log_level)),
+        status_page: Some((status, stop.clone())),
     }
 }
 

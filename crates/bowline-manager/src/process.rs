@@ -3,6 +3,7 @@
 //! Reads like a list on purpose. What each step does is in the module it calls.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use bowline_controllers::identity::{CloudIdentity, WatchedCloud};
 use bowline_controllers::registry::ControllerName;
 use bowline_kube::client::{ClientFactory, ConfigError, load_config};
 use bowline_kube::clock::Clock;
+use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
@@ -33,6 +35,8 @@ use crate::pages;
 use crate::serving::{AuthnError, BuildInfo, HealthRegistry, ServingError};
 use crate::shadow::Shadow;
 use crate::signals::Signals;
+use crate::status::open::{self, OpenError};
+use crate::status::{self, About, StatusPage};
 use crate::workforce::Tools;
 
 /// How long serving may drain at the end.
@@ -58,6 +62,8 @@ pub(crate) struct Setup {
     pub(crate) log_level: LogLevel,
     /// When to end.
     pub(crate) signals: Signals,
+    /// Where the status page is served to whoever looks, if anywhere. Loopback only.
+    pub(crate) open_status_page: Option<SocketAddr>,
 }
 
 /// Why the process could not start.
@@ -122,6 +128,9 @@ pub(crate) enum StartError {
     /// The serving port cannot be had.
     #[error(transparent)]
     Serving(#[from] ServingError),
+    /// The status page cannot be served to whoever looks.
+    #[error(transparent)]
+    OpenStatusPage(#[from] OpenError),
 }
 
 impl StartError {
@@ -151,7 +160,18 @@ pub(crate) async fn run(setup: Setup) -> Exit {
 }
 
 async fn try_run(setup: Setup) -> Result<Exit, StartError> {
-    let Setup { name, version, flags, own_flags, options, clouds, node_ipam, log_level, signals } = setup;
+    let Setup {
+        name,
+        version,
+        flags,
+        own_flags,
+        options,
+        clouds,
+        node_ipam,
+        log_level,
+        signals,
+        open_status_page,
+    } = setup;
     info!(name, version, "starting");
     for warning in &options.warnings {
         warn!("{warning}");
@@ -183,6 +203,23 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     let budget = SharedBudget::new(options.cloud.api_qps, options.cloud.api_burst, metrics.budget.clone());
     let budget = Arc::new(budget);
     let health = Arc::new(HealthRegistry::new());
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let identity = format!("{host}_{}", Uuid::new_v4());
+    let status = StatusPage::new(status::Surroundings {
+        about: About {
+            component: name.clone(),
+            version: version.clone(),
+            identity: identity.clone(),
+            cloud: cloud.name().to_owned(),
+            cluster: options.cloud.cluster_name.clone(),
+        },
+        options: &options,
+        clock: clock.clone(),
+        health: health.clone(),
+        budget: budget.clone(),
+        metrics: metrics.controllers.clone(),
+        identity: cloud_identity.clone(),
+    });
     let pages = pages::Pages {
         name: &name,
         build,
@@ -191,14 +228,18 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
         log_level,
         budget: budget.clone(),
         configz: configz(&options, migration.as_ref()),
+        status: status.clone(),
     };
     let server = tokio::select! {
         server = pages::serve(pages, &options, &metrics, &health) => server?,
         signal = signals.received() => return Ok(Exit::Signal(signal)),
     };
 
-    let host = gethostname::gethostname().to_string_lossy().into_owned();
-    let identity = format!("{host}_{}", Uuid::new_v4());
+    let closing = CancellationToken::new();
+    let open_page = match open_status_page {
+        Some(address) => Some(open::serve(&status, address, closing.clone()).await?),
+        None => None,
+    };
     let tools = Tools {
         cloud,
         cloud_identity,
@@ -210,6 +251,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
         write_deadline: options.client.timeout,
         start_interval: options.controller_start_interval,
         seed: rand::random(),
+        status,
     };
     let exit = if options.shadow.mode == Some(Mode::Shadow) {
         Shadow { options: &options, tools, signals, budget, identity, version }.run().await
@@ -220,6 +262,12 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
     };
     if tokio::time::timeout(SERVING_END, server.end()).await.is_err() {
         info!("connections to the serving port were cut");
+    }
+    closing.cancel();
+    if let Some(open_page) = open_page
+        && tokio::time::timeout(SERVING_END, open_page.ended()).await.is_err()
+    {
+        info!("connections to the open status page were cut");
     }
     info!(?exit, "ended");
     Ok(exit)

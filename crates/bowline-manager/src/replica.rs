@@ -20,7 +20,11 @@ use crate::options::Options;
 use crate::process::{enabled_controllers, punctual};
 use crate::serving::{BuildInfo, HealthRegistry};
 use crate::signals::Signals;
+use crate::status::{self, About, StatusPage};
 use crate::workforce::Tools;
+
+/// What it says where others say their version.
+const VERSION: &str = "in-memory";
 
 /// What a replica is made from.
 pub struct Surroundings {
@@ -63,9 +67,25 @@ impl Replica {
         let cloud_identity = CloudIdentity::default();
         let cloud: Arc<dyn Cloud> =
             Arc::new(WatchedCloud::new(punctual(cloud, &options), cloud_identity.clone()));
-        let (metrics, registry) = Metrics::register(cloud.as_ref(), &BuildInfo::of("in-memory"));
+        let (metrics, registry) = Metrics::register(cloud.as_ref(), &BuildInfo::of(VERSION));
         let budget =
             SharedBudget::new(options.cloud.api_qps, options.cloud.api_burst, metrics.budget.clone());
+        let (budget, health) = (Arc::new(budget), Arc::new(HealthRegistry::new()));
+        let status = StatusPage::new(status::Surroundings {
+            about: About {
+                component: "cloud-controller-manager".to_owned(),
+                version: VERSION.to_owned(),
+                identity: identity.clone(),
+                cloud: cloud.name().to_owned(),
+                cluster: options.cloud.cluster_name.clone(),
+            },
+            options: &options,
+            clock: clock.clone(),
+            health: health.clone(),
+            budget: budget.clone(),
+            metrics: metrics.controllers.clone(),
+            identity: cloud_identity.clone(),
+        });
         let own_accounts = options.use_service_account_credentials;
         let clients = Clients::new(clients.with_metrics(metrics.rest.clone()), own_accounts, clock.clone())
             .map_err(|error| NoReplica(error.to_string()))?;
@@ -74,20 +94,27 @@ impl Replica {
             cloud_identity,
             clients,
             metrics,
-            health: Arc::new(HealthRegistry::new()),
+            health,
             clock,
             host: identity.clone(),
             write_deadline: options.client.timeout,
             start_interval: options.controller_start_interval,
             seed,
+            status,
         };
-        Ok(Self { options, tools, budget: Arc::new(budget), registry, identity })
+        Ok(Self { options, tools, budget, registry, identity })
     }
 
     /// Everything it counts.
     #[must_use]
     pub fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry)
+    }
+
+    /// What people see of it: to be served by the program around it.
+    #[must_use]
+    pub fn status_page(&self) -> StatusPage {
+        self.tools.status.clone()
     }
 
     /// Competes, leads and works until `signals` says to end, or its lease is lost.
@@ -100,7 +127,7 @@ impl Replica {
                 return failed.exit();
             }
         };
-        let version = "in-memory".to_owned();
+        let version = VERSION.to_owned();
         let migration = None;
         Leader { options: &options, tools, signals, controllers, migration, budget, identity, version }
             .run()

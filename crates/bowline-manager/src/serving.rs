@@ -7,7 +7,7 @@ pub mod authn;
 pub mod authz;
 pub mod certs;
 pub mod config;
-mod digest;
+pub(crate) mod digest;
 pub mod health;
 pub mod http;
 pub mod identity;

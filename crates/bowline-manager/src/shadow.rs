@@ -63,6 +63,7 @@ impl Shadow<'_> {
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
             .with_budget(self.budget.clone())
             .with_cluster_uid(cluster_uid(&root).await)
+            .with_journal(self.tools.status.journal())
             .with_stop(workforce.stopping());
         workforce.initialize_cloud(&context).await;
         std::future::pending().await

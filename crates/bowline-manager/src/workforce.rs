@@ -29,6 +29,7 @@ use crate::clients::{ClientError, Clients};
 use crate::metrics::Metrics;
 use crate::pause;
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
+use crate::status::StatusPage;
 use crate::supervise::{ControllerState, PAUSE, supervise};
 
 /// Events that were recorded are written within this at the end, or lost.
@@ -60,6 +61,8 @@ pub(crate) struct Tools {
     pub(crate) start_interval: Duration,
     /// Where the election's pauses come from: no two replicas shall have the same ones.
     pub(crate) seed: u64,
+    /// What people see of all this.
+    pub(crate) status: StatusPage,
 }
 
 /// The running parts. Clones share them.
@@ -90,6 +93,7 @@ impl Workforce {
         let (services, service_task) = service_informer().metrics(metrics).build(client, Api::all);
         report(&tools.health, &nodes);
         report(&tools.health, &services);
+        tools.status.sees(nodes.clone(), services.clone());
         // The informers outlive the controllers: work that is being finished may still look things up.
         let broken = CancellationToken::new();
         informers.spawn(guard(node_task.run(cut.clone()), cut.clone(), broken.clone()));
@@ -135,6 +139,7 @@ impl Workforce {
         lease: Option<ObjectReference>,
     ) {
         pause::show(&self.tools.health, fence.clone());
+        self.tools.status.asks(fence.clone());
         let telling = pause::tell(fence, self.tools.metrics.controllers.clone(), events, lease);
         self.controllers.spawn(self.stop.clone().run_until_cancelled_owned(telling));
     }
@@ -223,13 +228,15 @@ impl Workforce {
             clock: self.tools.clock.clone(),
             queues: self.tools.metrics.queues.clone(),
             metrics: self.tools.metrics.controllers.clone(),
+            journal: self.tools.status.journal(),
         }
     }
 
     /// A recorder whose last events are waited for at the end.
     fn recorder(&self, client: Client, component: &str) -> EventRecorder {
         let (host, clock) = (&self.tools.host, self.tools.clock.clone());
-        let recorder = EventRecorder::new(client, component, host, clock, self.tools.metrics.events.clone());
+        let recorder = EventRecorder::new(client, component, host, clock, self.tools.metrics.events.clone())
+            .noting_in(self.tools.status.journal());
         self.recorders.lock().unwrap_or_else(PoisonError::into_inner).push(recorder.clone());
         recorder
     }

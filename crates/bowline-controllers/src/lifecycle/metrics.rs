@@ -28,6 +28,12 @@ pub struct RailLabels {
 pub(super) const RAILS: [&str; 6] = ["claim", "evidence", "grace", "budget", "breaker", "pause"];
 
 impl NodeDeletionMetrics {
+    /// How many Nodes a rail held back at the last look.
+    #[must_use]
+    pub fn held_by(&self, rail: &'static str) -> i64 {
+        self.held.get_or_create(&RailLabels { rail }).get()
+    }
+
     /// Shows the metrics in a registry.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(

@@ -51,6 +51,7 @@ impl Work {
             }
         };
         let plan = self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now());
+        self.seen(job, observed.as_ref());
         self.stands(job, || Standing::of(&plan));
         // Of one that is not there yet nothing can be noted.
         if observed.is_some() || matches!(plan, Plan::Settled(_)) {

@@ -1,10 +1,13 @@
 //! Notes in the journal how each Service stands, for the status page. It decides nothing, and without a journal it does nothing.
 
 use bowline_cloud::journal::cut;
-use bowline_cloud::{Note, ServiceKey, ServiceNote, Standing};
+use bowline_cloud::{AnyObserved, Note, ServiceKey, ServiceNote, Standing};
 use bowline_kube::informer::ObjectKey;
 
 use super::work::{Job, Work};
+
+/// Load balancers of more members are not drawn.
+const MOST_DRAWN: usize = 1_000;
 
 impl Work {
     /// Notes how a Service stands after a look at it.
@@ -15,6 +18,17 @@ impl Work {
     pub(super) fn note_standing(&self, key: &ObjectKey, standing: impl FnOnce() -> Standing) {
         let note = || Note::Service(ServiceNote { service: service_key(key), standing: standing() });
         self.context.journal.note(note);
+    }
+
+    /// Notes what was seen in the cloud, unless it is so much that drawing it would cost more than looking did.
+    pub(super) fn seen(&self, job: &Job, observed: Option<&AnyObserved>) {
+        let members = job.request.nodes.nodes.len().saturating_mul(job.service().ports.len());
+        if !self.context.journal.is_kept() || members > MOST_DRAWN {
+            return;
+        }
+        if let Some(picture) = self.balancers.picture(&job.request, observed) {
+            self.context.journal.note(|| Note::Balancer(service_key(&job.key), Box::new(picture)));
+        }
     }
 
     /// Notes that a rail holds a Service, and counts it.

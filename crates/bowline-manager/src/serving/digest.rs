@@ -3,7 +3,7 @@
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_256_GCM_SHA384;
 
 /// A digest usable as a map key.
-pub(super) type Digest = Vec<u8>;
+pub(crate) type Digest = Vec<u8>;
 
 /// The digest of `parts`, each with its length in front so that no two different lists collide.
 pub(super) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
@@ -12,10 +12,15 @@ pub(super) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
         text.extend_from_slice(&(part.len() as u64).to_be_bytes());
         text.extend_from_slice(part);
     }
+    sha384(&text)
+}
+
+/// The plain digest of a text.
+pub(crate) fn sha384(text: &[u8]) -> Digest {
     match TLS13_AES_256_GCM_SHA384.tls13() {
-        Some(suite) => suite.common.hash_provider.hash(&text).as_ref().to_vec(),
+        Some(suite) => suite.common.hash_provider.hash(text).as_ref().to_vec(),
         // Cannot happen: the suite is a TLS 1.3 one. The text itself is an equally unique key.
-        None => text,
+        None => text.to_vec(),
     }
 }
 

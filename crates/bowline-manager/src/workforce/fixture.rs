@@ -45,18 +45,26 @@ pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
     // Nobody listens there: whoever connects fails, which is none of these tests' business.
     let config = kube::Config::new(http::Uri::from_static("http://127.0.0.1:9"));
     let factory = ClientFactory::new(config, "test", "0", 20.0, 30);
-    let clock = Clock::system();
+    let (clock, health, cloud_identity) =
+        (Clock::system(), Arc::new(HealthRegistry::new()), CloudIdentity::default());
+    let status = crate::status::fixture::page(
+        clock.clone(),
+        health.clone(),
+        metrics.controllers.clone(),
+        cloud_identity.clone(),
+    );
     let tools = Tools {
         cloud,
-        cloud_identity: CloudIdentity::default(),
+        cloud_identity,
         clients: Clients::new(factory, false, clock.clone()).expect("a client"),
         metrics,
-        health: Arc::new(HealthRegistry::new()),
+        health,
         clock,
         host: "test".to_owned(),
         write_deadline: Duration::from_secs(1),
         start_interval: Duration::ZERO,
         seed: 1,
+        status,
     };
     (tools, registry)
 }

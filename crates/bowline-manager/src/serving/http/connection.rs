@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Body;
-use http::Request;
+use axum::body::{Body, BodyDataStream};
+use axum::response::Response;
+use bytes::Bytes;
+use futures::Stream;
+use http::{Request, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -21,6 +24,7 @@ use tracing::debug;
 
 use super::filters::Chain;
 use crate::serving::config::ServingTimings;
+use crate::status::EVENT_STREAM;
 
 /// Limit of a request head.
 const MAX_HEAD_BYTES: usize = 1 << 20;
@@ -61,8 +65,10 @@ impl Connections {
                 (Arc::clone(&chain), Arc::clone(&certificates), seen.start_request());
             async move {
                 let response = chain.handle(&certificates, request.map(Body::new)).await;
-                drop(running);
-                Ok::<_, std::convert::Infallible>(response)
+                Ok::<_, std::convert::Infallible>(match is_stream(&response) {
+                    true => response.map(|body| Body::from_stream(While(body.into_data_stream(), running))),
+                    false => response,
+                })
             }
         });
         let http = self.http(http2);
@@ -173,6 +179,23 @@ impl Activity {
                 None => sleep_until(now + head.min(idle)).await,
             }
         }
+    }
+}
+
+/// Whether an answer goes on after it has begun: then it counts as a request that runs.
+fn is_stream(response: &Response) -> bool {
+    let content_type = response.headers().get(header::CONTENT_TYPE);
+    content_type.is_some_and(|found| found.as_bytes() == EVENT_STREAM.as_bytes())
+}
+
+/// A stream that keeps its request running.
+struct While(BodyDataStream, #[expect(dead_code, reason = "held to the end of the stream")] Running);
+
+impl Stream for While {
+    type Item = Result<Bytes, axum::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Pin::new(&mut self.0).poll_next(cx)
     }
 }
 

@@ -14,12 +14,14 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::statusz::{flagz, statusz};
 use super::{json as json_reply, plain, reply};
 use crate::serving::health::{Endpoint, HealthQuery, HealthRegistry, HealthResponse};
 use crate::serving::identity::User;
 use crate::serving::process_metrics::BuildInfo;
+use crate::status::StatusPage;
 
 /// The content type of metrics pages.
 pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -91,6 +93,8 @@ pub struct Endpoints {
     pub flagz: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
     /// `/debug/flags/v`, present when profiling is on.
     pub log_level: Option<LogLevelControl>,
+    /// `/bowline` and what belongs to it; its streams end with the token.
+    pub status_page: Option<(StatusPage, CancellationToken)>,
 }
 
 impl Endpoints {
@@ -109,6 +113,9 @@ impl Endpoints {
         pages.push(("/flagz", get(async move || plain(StatusCode::OK, flagz(&component, flags())))));
         if let Some(control) = self.log_level {
             pages.push(("/debug/flags/v", level_route(control)));
+        }
+        if let Some((page, shutdown)) = self.status_page {
+            pages.extend(page.routes(&shutdown));
         }
         let mut paths: Vec<&'static str> = pages.iter().map(|(path, _)| *path).collect();
         paths.extend(["/", "/statusz"]);

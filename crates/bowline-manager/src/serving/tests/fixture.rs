@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Ask, ClientCert, Reply, send};
 use crate::serving::reviews::{AccessRequest, AccessVerdict, ReviewError};
 use crate::serving::*;
+use crate::status::StatusPage;
 
 /// `good` belongs to jane, `admin` to an administrator, `down` cannot be reviewed; all else is not accepted.
 #[derive(Default)]
@@ -138,6 +139,8 @@ pub(super) struct Fixture {
     pub(super) timings: ServingTimings,
     pub(super) health: Arc<HealthRegistry>,
     pub(super) metrics: MetricsPage,
+    pub(super) status_page: Option<StatusPage>,
+    pub(super) shutdown: CancellationToken,
 }
 
 impl Default for Fixture {
@@ -157,6 +160,8 @@ impl Default for Fixture {
             timings: ServingTimings::default(),
             health: Arc::new(health),
             metrics: MetricsPage::of(Arc::new(Registry::default())),
+            status_page: None,
+            shutdown: CancellationToken::new(),
         }
     }
 }
@@ -203,6 +208,7 @@ impl Fixture {
                         Ok(())
                     }),
                 }),
+                status_page: self.status_page.map(|page| (page, self.shutdown.clone())),
             },
             health: self.health,
             metrics,
@@ -212,9 +218,9 @@ impl Fixture {
     }
 
     pub(super) async fn start(self) -> TestServer {
+        let shutdown = self.shutdown.clone();
         let (config, parts) = self.parts().await;
         let loopback_token = parts.authenticator.loopback_token().to_owned();
-        let shutdown = CancellationToken::new();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let server = start(&config, parts, Some(listener), shutdown.clone()).await.unwrap().unwrap();
         TestServer { address: server.address, server, shutdown, loopback_token }

@@ -1,0 +1,161 @@
+//! Whom the page asks for the present: the parts of the process, as they come into being. It keeps handles and no copies.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use bowline_cloud::{Fence, Journal, NodeView, ServiceView};
+use bowline_controllers::identity::CloudIdentity;
+use bowline_controllers::metrics::ControllerMetrics;
+use bowline_kube::clock::Clock;
+use bowline_kube::informer::Informer;
+use bowline_kube::lease::Leadership;
+use jiff::Timestamp;
+use tokio::sync::{Semaphore, watch};
+
+use super::gather;
+use super::live::MOST_STREAMS;
+use super::notebook::Notebook;
+use super::overview::Overview;
+use super::query::Query;
+use crate::budget::SharedBudget;
+use crate::options::Options;
+use crate::serving::HealthRegistry;
+
+/// Which process the page is about.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// The name of the binary.
+    pub component: String,
+    /// Its version.
+    pub version: String,
+    /// Who it is to the other replicas.
+    pub identity: String,
+    /// The provider.
+    pub cloud: String,
+    /// `--cluster-name`.
+    pub cluster: String,
+}
+
+/// The status page of one process. Clones share it.
+#[derive(Clone)]
+pub struct StatusPage(pub(super) Arc<Board>);
+
+/// All that it is drawn from.
+pub(super) struct Board {
+    pub(super) about: About,
+    pub(super) clock: Clock,
+    pub(super) started_at: Timestamp,
+    pub(super) notebook: Arc<Notebook>,
+    pub(super) health: Arc<HealthRegistry>,
+    pub(super) budget: Arc<SharedBudget>,
+    pub(super) metrics: ControllerMetrics,
+    pub(super) identity: CloudIdentity,
+    pub(super) limits: Limits,
+    /// One for each that watches live.
+    pub(super) streams: Arc<Semaphore>,
+    parts: RwLock<Parts>,
+}
+
+/// What comes into being later.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) nodes: Option<Informer<Arc<NodeView>>>,
+    pub(super) services: Option<Informer<Arc<ServiceView>>>,
+    pub(super) fence: Option<Arc<dyn Fence>>,
+    pub(super) lease: Option<(String, watch::Receiver<Leadership>)>,
+}
+
+/// The limits of the rails, as the flags have them.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    pub(super) deletion_percent: u8,
+    pub(super) deletion_window: std::time::Duration,
+    pub(super) breaker_percent: u8,
+    pub(super) adopt_only: bool,
+}
+
+/// What a page is made from at the start.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) about: About,
+    pub(crate) options: &'a Options,
+    pub(crate) clock: Clock,
+    pub(crate) health: Arc<HealthRegistry>,
+    pub(crate) budget: Arc<SharedBudget>,
+    pub(crate) metrics: ControllerMetrics,
+    pub(crate) identity: CloudIdentity,
+}
+
+impl StatusPage {
+    pub(crate) fn new(around: Surroundings<'_>) -> Self {
+        let Surroundings { about, options, clock, health, budget, metrics, identity } = around;
+        let rails = &options.rails;
+        let limits = Limits {
+            deletion_percent: rails.node_deletion_limit_percent,
+            deletion_window: rails.node_deletion_window,
+            breaker_percent: rails.node_deletion_breaker_percent,
+            adopt_only: options.shadow.mode == Some(bowline_cloud::shadow::Mode::AdoptOnly),
+        };
+        Self(Arc::new(Board {
+            about,
+            started_at: clock.now(),
+            notebook: Arc::new(Notebook::new(clock.clone())),
+            clock,
+            health,
+            budget,
+            metrics,
+            identity,
+            limits,
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            parts: RwLock::default(),
+        }))
+    }
+
+    /// Where all parts of the process note what happens.
+    #[must_use]
+    pub fn journal(&self) -> Journal {
+        Journal::new(self.0.notebook.clone())
+    }
+
+    /// All that the page shows for this query.
+    #[must_use]
+    pub fn overview(&self, query: &Query) -> Overview {
+        gather::overview(&self.0, query)
+    }
+
+    /// These are the Nodes and Services.
+    pub(crate) fn sees(&self, nodes: Informer<Arc<NodeView>>, services: Informer<Arc<ServiceView>>) {
+        self.0.change(|parts| {
+            parts.nodes = Some(nodes);
+            parts.services = Some(services);
+        });
+    }
+
+    /// This fence knows of pauses.
+    pub(crate) fn asks(&self, fence: Arc<dyn Fence>) {
+        self.0.change(|parts| parts.fence = Some(fence));
+    }
+
+    /// The process competes for this Lease. Only the first counts: the second one is that of a migration.
+    pub(crate) fn competes(&self, lease: &str, leadership: watch::Receiver<Leadership>) {
+        self.0.change(|parts| {
+            parts.lease.get_or_insert_with(|| (lease.to_owned(), leadership));
+        });
+    }
+}
+
+impl Board {
+    fn change(&self, change: impl FnOnce(&mut Parts)) {
+        change(&mut self.parts.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(super) fn parts(&self) -> RwLockReadGuard<'_, Parts> {
+        self.parts.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes when something is there to show that was not before, as far as that is known without looking at all of it.
+    pub(super) fn version(&self) -> (u64, u64, u64) {
+        let parts = self.parts();
+        let nodes = parts.nodes.as_ref().map_or(0, Informer::epoch);
+        let services = parts.services.as_ref().map_or(0, Informer::epoch);
+        (self.notebook.version(), nodes, services)
+    }
+}

@@ -1,0 +1,230 @@
+//! Keeps the notes of the journal: so many of each kind and no more. Pure inside, with time handed in; a lock around it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bowline_cloud::{CallNote, EventKind, Note, Scribe, ServiceKey, ServiceNote, Standing, StepNote};
+use bowline_kube::clock::Clock;
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::gather::drawn;
+use super::overview::{BalancerBox, CallRow, Moment, PlanRow, PlannedStep, Tone};
+use super::rates::Rates;
+
+/// How many moments the timeline keeps.
+pub(super) const MOST_MOMENTS: usize = 300;
+
+/// How many calls are kept one by one; the rest is counted.
+pub(super) const MOST_CALLS: usize = 300;
+
+/// Of how many Services the last plan is kept with its steps.
+pub(super) const MOST_PLANS: usize = 200;
+
+/// Of how many Services the load balancer is kept as the cloud showed it; the others are drawn as they are asked for.
+pub(super) const MOST_BALANCERS: usize = 200;
+
+/// Of how many Services is kept how they stand. More have none, and are shown by what they say themselves.
+pub(super) const MOST_SERVICES: usize = 20_000;
+
+/// How many services of a cloud are counted.
+const MOST_CLOUD_SERVICES: usize = 16;
+
+/// How a Service stands, and since when.
+#[derive(Debug, Clone)]
+pub(super) struct Stood {
+    pub(super) since: Timestamp,
+    pub(super) standing: Standing,
+}
+
+/// All notes.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub(super) moments: VecDeque<Moment>,
+    pub(super) calls: VecDeque<CallRow>,
+    pub(super) rates: BTreeMap<&'static str, Rates>,
+    pub(super) services: BTreeMap<ServiceKey, Stood>,
+    pub(super) plans: VecDeque<(ServiceKey, PlanRow)>,
+    pub(super) balancers: VecDeque<(ServiceKey, BalancerBox)>,
+}
+
+/// Adds to a ring.
+fn push<T>(ring: &mut VecDeque<T>, entry: T, most: usize) {
+    while ring.len() >= most {
+        ring.pop_front();
+    }
+    ring.push_back(entry);
+}
+
+impl Notes {
+    /// Takes a note down.
+    pub(super) fn add(&mut self, note: Note, at: Timestamp, elapsed: Duration) {
+        match note {
+            Note::Event(event) => {
+                let tone = if event.kind == EventKind::Warning { Tone::Warning } else { Tone::Fine };
+                let text = format!("{}: {}", event.reason, event.message);
+                self.moment(Moment { at, kind: "event", tone, about: event.about, text });
+            }
+            Note::Call(call) => self.call(call, at, elapsed),
+            Note::Service(note) => self.service(note, at),
+            Note::Balancer(service, picture) => {
+                let place = self.balancers.iter().position(|(of, _)| *of == service);
+                let before = place.and_then(|place| self.balancers.remove(place)).map(|(_, before)| before);
+                push(&mut self.balancers, (service, drawn(&picture, before)), MOST_BALANCERS);
+            }
+            Note::ServiceGone(service) => {
+                self.balancers.retain(|(of, _)| *of != service);
+                self.services.remove(&service);
+                self.plans.retain(|(of, _)| *of != service);
+            }
+            Note::Held(held) => {
+                let text = format!("held back by {}: {}", held.rail, held.why);
+                self.moment(Moment { at, kind: "rail", tone: Tone::Warning, about: held.about, text });
+            }
+            Note::Leader(text) => {
+                let about = "Leader".to_owned();
+                self.moment(Moment { at, kind: "leader", tone: Tone::Fine, about, text });
+            }
+            _ => {}
+        }
+    }
+
+    fn moment(&mut self, moment: Moment) {
+        push(&mut self.moments, moment, MOST_MOMENTS);
+    }
+
+    fn call(&mut self, call: CallNote, at: Timestamp, elapsed: Duration) {
+        let failed = call.status.is_none_or(|status| status >= 500 || status == 429 || status == 401);
+        if self.rates.contains_key(call.service) || self.rates.len() < MOST_CLOUD_SERVICES {
+            self.rates.entry(call.service).or_default().count(failed, elapsed);
+        }
+        let CallNote { service, method, path, status, took, request_id } = call;
+        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        push(
+            &mut self.calls,
+            CallRow { at, service, method, path, status, millis, request_id, failed },
+            MOST_CALLS,
+        );
+    }
+
+    fn service(&mut self, note: ServiceNote, at: Timestamp) {
+        let ServiceNote { service, standing } = note;
+        match &standing {
+            Standing::Acts { steps, more } => self.planned(&service, steps, *more, at),
+            Standing::Settled | Standing::Elsewhere => self.plan_is_done(&service, at),
+            _ => {}
+        }
+        let before = self.services.get(&service);
+        let same_kind = before.is_some_and(|before| {
+            std::mem::discriminant(&before.standing) == std::mem::discriminant(&standing)
+        });
+        if !same_kind && let Some((tone, text)) = words(&standing, before.is_some()) {
+            let about = format!("Service {service}");
+            self.moment(Moment { at, kind: "plan", tone, about, text });
+        }
+        let since = self.services.get(&service).filter(|_| same_kind).map_or(at, |before| before.since);
+        if self.services.contains_key(&service) || self.services.len() < MOST_SERVICES {
+            // The steps are kept with the plans, of which there are fewer.
+            let standing = match standing {
+                Standing::Acts { steps, more } => Standing::Acts {
+                    more: more + steps.len().saturating_sub(1),
+                    steps: steps.into_iter().take(1).collect(),
+                },
+                other => other,
+            };
+            self.services.insert(service, Stood { since, standing });
+        }
+    }
+
+    /// A plan with steps: what of the one before is not in it any more was done. Between two settlements it is one plan.
+    fn planned(&mut self, service: &ServiceKey, steps: &[StepNote], more: usize, at: Timestamp) {
+        let place = self.plans.iter().position(|(of, _)| of == service);
+        let before = place.and_then(|place| self.plans.remove(place)).map(|(_, plan)| plan);
+        let mut plan = match before {
+            Some(plan) if plan.done_at.is_none() => plan,
+            _ => PlanRow { at, done_at: None, steps: Vec::new(), more: 0 },
+        };
+        for known in &mut plan.steps {
+            known.done = !steps.iter().any(|step| step.text == known.step.text);
+        }
+        for step in steps {
+            let is_known = plan.steps.iter().any(|known| known.step.text == step.text);
+            if !is_known && plan.steps.len() < bowline_cloud::journal::MOST_STEPS * 2 {
+                plan.steps.push(PlannedStep { step: step.clone(), done: false });
+            }
+        }
+        plan.more = more;
+        push(&mut self.plans, (service.clone(), plan), MOST_PLANS);
+    }
+
+    fn plan_is_done(&mut self, service: &ServiceKey, at: Timestamp) {
+        if let Some((_, plan)) = self.plans.iter_mut().find(|(of, _)| of == service)
+            && plan.done_at.is_none()
+        {
+            plan.done_at = Some(at);
+            plan.more = 0;
+            plan.steps.iter_mut().for_each(|step| step.done = true);
+        }
+    }
+}
+
+/// What the timeline says of a Service that stands otherwise than before. One that is seen for the first time and is as it should be
+/// is no news: after a restart all of them are.
+fn words(standing: &Standing, known: bool) -> Option<(Tone, String)> {
+    Some(match standing {
+        Standing::Settled if known => (Tone::Good, "settled: all is as the Service asks".to_owned()),
+        Standing::Settled | Standing::Elsewhere => return None,
+        Standing::Waits { reason } => (Tone::Fine, format!("waits for the cloud: {reason}")),
+        Standing::Acts { steps, more } => {
+            let first = steps.first().map(|step| format!(", first: {}", step.text)).unwrap_or_default();
+            (Tone::Fine, format!("planned {} steps{first}", steps.len() + more))
+        }
+        Standing::Refused { problems } => (Tone::Warning, format!("refused: {}", problems.join("; "))),
+        Standing::Unknown { why } => (Tone::Warning, format!("the cloud does not say what is there: {why}")),
+        Standing::Failed { why } => (Tone::Warning, format!("failed, will be tried again: {why}")),
+        Standing::Held { rail, why } => (Tone::Warning, format!("held by {rail}: {why}")),
+    })
+}
+
+/// The notes behind a lock, and a number that grows with each.
+#[derive(Debug)]
+pub(super) struct Notebook {
+    notes: Mutex<Notes>,
+    version: AtomicU64,
+    clock: Clock,
+    started: Instant,
+}
+
+impl Notebook {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { notes: Mutex::default(), version: AtomicU64::new(0), clock, started: Instant::now() }
+    }
+
+    /// Grows with each note.
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// What the rates count from.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Never held over an await.
+    pub(super) fn read(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Scribe for Notebook {
+    fn keep(&self, note: Note) {
+        let (at, elapsed) = (self.clock.now(), self.elapsed());
+        self.read().add(note, at, elapsed);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests;
