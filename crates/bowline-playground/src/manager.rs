@@ -1,5 +1,6 @@
 //! The cloud-controller-manager inside of the playground: the same as `bowline ccm` runs, with its command line.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use bowline_manager::exit::{Exit, StopSignal};
@@ -15,7 +16,7 @@ pub(crate) const AGENT: &str = "openstack-cloud-controller-manager";
 pub(crate) type Make = fn() -> CloudControllerManager;
 
 /// What every manager of a playground is told. Its servers are in memory: they need no sparing.
-const FLAGS: [&str; 7] = [
+const FLAGS: [&str; 8] = [
     "--cloud-provider=openstack",
     "--secure-port=0",
     "--configure-cloud-routes=false",
@@ -23,6 +24,7 @@ const FLAGS: [&str; 7] = [
     "--kube-api-burst=4000",
     "--cloud-api-qps=500",
     "--cloud-api-burst=1000",
+    "--load-balancer-poll-period=300ms",
 ];
 
 /// How a manager is started.
@@ -31,6 +33,7 @@ pub(crate) struct Recipe {
     make: Make,
     flags: Vec<String>,
     log_level: LogLevel,
+    page: Option<SocketAddr>,
 }
 
 impl Recipe {
@@ -46,7 +49,12 @@ impl Recipe {
             [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", conf.display())];
         let flags =
             FLAGS.iter().map(|&flag| flag.to_owned()).chain(places).chain(more.iter().cloned()).collect();
-        Self { make, flags, log_level }
+        Self { make, flags, log_level, page: None }
+    }
+
+    /// The same with its status page for whoever looks.
+    pub(crate) fn with_page(self, page: Option<SocketAddr>) -> Self {
+        Self { page, ..self }
     }
 
     /// The command line.
@@ -56,7 +64,11 @@ impl Recipe {
 
     /// Starts it.
     pub(crate) fn start(&self) -> Manager {
-        let (manager, flags) = ((self.make)(), self.flags.clone());
+        let manager = match self.page {
+            Some(page) => (self.make)().open_status_page(page),
+            None => (self.make)(),
+        };
+        let flags = self.flags.clone();
         let signals = Signals::default();
         let around = Surroundings { signals: signals.clone(), log_level: self.log_level.clone() };
         let task = tokio::spawn(async move { manager.run_inside(&flags, around).await });

@@ -31,6 +31,11 @@ impl Listen {
         Self { first: 0, must: false, ..self }
     }
 
+    /// Whether nobody but this machine can come.
+    pub(crate) fn is_loopback(self) -> bool {
+        self.ip.is_loopback()
+    }
+
     /// Listens on one of the ports, counted from 0. Tells if it is another one than the known.
     pub(crate) async fn bind(self, number: u16) -> anyhow::Result<(TcpListener, Option<String>)> {
         let port = if self.first == 0 { 0 } else { self.first.saturating_add(number) };
