@@ -117,9 +117,9 @@ impl State {
             stage.cloud.balancers().first().map(|balancer| balancer.id.clone()).unwrap_or_default();
         match deed {
             Deed::BrownOut(service) => {
-                stage
-                    .cloud
-                    .fail(outage(Fault::html(StatusCode::SERVICE_UNAVAILABLE)).on(service).chance(0.8));
+                stage.cloud.fail(
+                    outage(Fault::html(StatusCode::SERVICE_UNAVAILABLE)).on(service).method(Method::GET),
+                );
             }
             Deed::Throttle(service) => stage.cloud.fail(outage(Fault::too_many_requests(1)).on(service)),
             Deed::LostReplies(service) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 /// The commands for the files in a folder; with the address of the status page, if there is one.
 pub(crate) fn next_steps(kubeconfig: &Path, clouds_yaml: &Path, log: &Path, page: Option<&str>) -> String {
     let (kubeconfig, clouds_yaml) = (kubeconfig.display(), clouds_yaml.display());
-    let page = page.map(|page| format!("\n  {page}\n")).unwrap_or_default();
+    let page = page.map(|page| format!("\n  {page}    # the status page, live\n")).unwrap_or_default();
     format!(
         "\
 Look around, from another terminal:

@@ -213,7 +213,7 @@ impl Scenario {
         house.terminal.write(&format!("  What happens: {}", self.happens));
         house.terminal.write(&format!("  A naive manager {}", self.naive));
         let flags = FLAGS.iter().chain(self.flags).map(|&flag| flag.to_owned()).collect();
-        let setting = Setting { nodes: self.nodes, few_take_traffic: false, flags };
+        let setting = Setting { nodes: self.nodes, few_take_traffic: false, flags, has_page: false };
         let house = House { listen: house.listen.anywhere(), ..house.clone() };
         let mut stage = Stage::build(&house, folder, &setting).await?;
         let played = self.play_on(&mut stage, folder).await;

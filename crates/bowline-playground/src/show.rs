@@ -103,7 +103,7 @@ fn setting(size: &Size, has_chaos: bool) -> Setting {
         // What somebody does to a load balancer behind the manager's back is put right while they look.
         flags.push("--load-balancer-repair-period=10s".to_owned());
     }
-    Setting { nodes: size.nodes, few_take_traffic: size.nodes > FEW_TAKE_TRAFFIC, flags }
+    Setting { nodes: size.nodes, few_take_traffic: size.nodes > FEW_TAKE_TRAFFIC, flags, has_page: true }
 }
 
 async fn show(stage: &mut Stage, size: &Size, arguments: &Arguments, folder: &Folder) -> anyhow::Result<()> {
@@ -114,7 +114,8 @@ async fn show(stage: &mut Stage, size: &Size, arguments: &Arguments, folder: &Fo
     let files = ["kubeconfig", "clouds.yaml", LOG].map(|name| folder.file(name));
     let [kubeconfig, clouds_yaml, log] = &files;
     stage.terminal().write("");
-    stage.terminal().write(&next_steps(kubeconfig, clouds_yaml, log, None));
+    let page = stage.page.map(|page| format!("http://{page}/bowline"));
+    stage.terminal().write(&next_steps(kubeconfig, clouds_yaml, log, page.as_deref()));
     stage.terminal().write("");
     match arguments.chaos {
         Some(seed) => chaos::play(stage, seed, arguments.once).await?,
@@ -152,11 +153,14 @@ async fn arrive(stage: &Stage, size: &Size) -> anyhow::Result<()> {
     let all = stage.terminal().elapsed();
     let (asked, writes) = (stage.cloud.asked(), stage.cluster.gate.writes());
     let text = format!(
-        "{} nodes initialised in {:.2} s, {} Services with an address in {:.2} s more; cloud calls {} ({} reads, {} \
+        "{} nodes initialised in {:.2} s, {} with an address in {:.2} s more; cloud calls {} ({} reads, {} \
          writes); API writes {}, events {}",
         size.nodes,
         (nodes_ready - began).as_secs_f64(),
-        size.services,
+        match size.services {
+            1 => "1 Service".to_owned(),
+            more => format!("{more} Services"),
+        },
         (all - nodes_ready).as_secs_f64(),
         asked.reads + asked.writes,
         asked.reads,

@@ -1,6 +1,7 @@
 //! Everything together: a cloud, a cluster with its kubelets, the manager between them, and who tells of it. What is played on it
 //! is elsewhere.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,8 @@ pub(crate) struct Setting {
     pub(crate) few_take_traffic: bool,
     /// More flags for the manager.
     pub(crate) flags: Vec<String>,
+    /// The manager's status page is served.
+    pub(crate) has_page: bool,
 }
 
 /// A playground.
@@ -63,6 +66,8 @@ pub(crate) struct Stage {
     pub(crate) kubelets: Kubelets,
     /// What is told of it.
     pub(crate) news: News,
+    /// Where the status page is.
+    pub(crate) page: Option<SocketAddr>,
     recipe: Recipe,
     manager: Option<Manager>,
 }
@@ -80,12 +85,18 @@ impl Stage {
         let kubeconfig = folder.write("kubeconfig", &cluster.kubeconfig())?;
         let conf = folder.write("cloud.conf", &cloud.conf(MEMBER.password))?;
         folder.write("clouds.yaml", &cloud.clouds_yaml())?;
-        let recipe = Recipe::new(house.make, &kubeconfig, &conf, &setting.flags, house.log_level.clone());
+        let page = match setting.has_page && house.listen.is_loopback() {
+            // Free now, and for the moment until the manager takes it.
+            true => Some(house.listen.bind(2).await?.0.local_addr()?),
+            false => None,
+        };
+        let recipe = Recipe::new(house.make, &kubeconfig, &conf, &setting.flags, house.log_level.clone())
+            .with_page(page);
         let news = News::start(cluster.kube.clone(), Some(Arc::clone(&cloud)), house.terminal.clone(), "");
         let kubelets =
             Kubelets::start(cluster.kube.clone(), Arc::clone(&cloud), "", setting.few_take_traffic);
         let manager = Some(recipe.start());
-        Ok(Self { house: house.clone(), cloud, cluster, kubelets, news, recipe, manager })
+        Ok(Self { house: house.clone(), cloud, cluster, kubelets, news, page, recipe, manager })
     }
 
     /// Where things are told.

@@ -9,7 +9,8 @@ use sim_openstack::Service;
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
-    /// A service of the cloud answers mostly 503 for a while.
+    /// A service of the cloud answers reads with 503 for a while. Not changes: of those it would be in doubt for minutes whether they
+    /// were made, and the manager waits that long.
     BrownOut(Service),
     /// It answers 429 for a while.
     Throttle(Service),
@@ -42,7 +43,9 @@ const CLOUD: [Service; 3] = [Service::Compute, Service::Network, Service::LoadBa
 impl fmt::Display for Deed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BrownOut(service) => write!(out, "{} answers mostly 503 for 3 s", service.project_name()),
+            Self::BrownOut(service) => {
+                write!(out, "{} answers every question with 503 for 3 s", service.project_name())
+            }
             Self::Throttle(service) => {
                 write!(out, "{} answers 429, Retry-After: 1, for 3 s", service.project_name())
             }
