@@ -33,7 +33,8 @@ const ROUNDS_ONCE: usize = 8;
 /// How long an outage takes.
 const OUTAGE: Duration = Duration::from_secs(3);
 
-/// The pause after all is well again.
+/// The pause after all is well again. Octavia tells times of change in seconds: what is done within the same second as the last
+/// repair would leave no trace.
 const REST: Duration = Duration::from_secs(2);
 
 /// Nothing may take longer.
@@ -52,9 +53,7 @@ pub(crate) async fn play(stage: &mut Stage, seed: u64, once: bool) -> anyhow::Re
         round += 1;
         let (deed, meanwhile) = deeds.next_two();
         state.round(stage, round, deed, meanwhile).await?;
-        if !once {
-            sleep(REST).await;
-        }
+        sleep(REST).await;
     }
     Ok(())
 }
