@@ -13,7 +13,7 @@ use crate::chaos;
 use crate::cluster::INGRESS;
 use crate::command::Arguments;
 use crate::folder::Folder;
-use crate::next_steps::next_steps;
+use crate::next_steps::{Files, next_steps};
 use crate::stage::{House, LOG, Setting, Stage};
 use crate::terminal::{Terminal, Tone, bar};
 
@@ -111,11 +111,14 @@ async fn show(stage: &mut Stage, size: &Size, arguments: &Arguments, folder: &Fo
     arrive(stage, size).await?;
     stage.news.quiet(false);
     stage.cloud.take_time(leisurely());
-    let files = ["kubeconfig", "clouds.yaml", LOG].map(|name| folder.file(name));
-    let [kubeconfig, clouds_yaml, log] = &files;
+    let files = Files {
+        kubeconfig: folder.file("kubeconfig"),
+        clouds_yaml: folder.file("clouds.yaml"),
+        log: folder.file(LOG),
+    };
     stage.terminal().write("");
     let page = stage.page.map(|page| format!("http://{page}/bowline"));
-    stage.terminal().write(&next_steps(kubeconfig, clouds_yaml, log, page.as_deref()));
+    stage.terminal().write(&next_steps(&files, size.nodes, page.as_deref()));
     stage.terminal().write("");
     match arguments.chaos {
         Some(seed) => chaos::play(stage, seed, arguments.once).await?,

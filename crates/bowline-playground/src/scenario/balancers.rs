@@ -42,7 +42,9 @@ pub(super) async fn edited(stage: &mut Stage) -> anyhow::Result<String> {
     let whole = || stage.cloud.members(&balancer.id).len() == 3;
     let first = stage.until("the member is back", whole).await?;
     // Octavia tells times of change in seconds: what is done within the same second as the repair would leave no trace.
-    stage.stays(Duration::from_secs(2), "it stays so", || stage.cloud.members(&balancer.id).len() == 3).await?;
+    stage
+        .stays(Duration::from_secs(2), "it stays so", || stage.cloud.members(&balancer.id).len() == 3)
+        .await?;
     stage.tell("now the listener goes");
     stage.cloud.delete_listener(&balancer.id);
     let whole = || stage.cloud.listeners(&balancer.id) == 1 && stage.cloud.members(&balancer.id).len() == 3;
