@@ -105,7 +105,15 @@ impl Deeds {
         let at = self.below(self.left.len());
         let deed = self.left.swap_remove(at);
         // Where nobody asks for anything, nothing can go wrong with it.
-        let needs_work = matches!(deed, Deed::BrownOut(_) | Deed::Throttle(_) | Deed::LostReplies(_));
+        let needs_work = matches!(
+            deed,
+            Deed::BrownOut(_)
+                | Deed::Throttle(_)
+                | Deed::LostReplies(_)
+                | Deed::WatchesBroken
+                | Deed::WatchesExpired
+                | Deed::ManagerRestarted
+        );
         (deed, if needs_work { Meanwhile::Creates } else { meanwhile })
     }
 

@@ -15,7 +15,8 @@ const AT_ONCE: usize = 4;
 fn a_newcomer_sees_nodes_and_an_address_and_ctrl_c_ends_all_of_it() -> anyhow::Result<()> {
     let mut playground = Playground::start(&[])?;
     let served = playground.line("the Kubernetes API is on http://")?;
-    let address = served.split("http://").nth(1).and_then(|rest| rest.split(',').next()).context("an address")?;
+    let address =
+        served.split("http://").nth(1).and_then(|rest| rest.split(',').next()).context("an address")?;
     playground.line("default/web has the address 172.24.")?;
     for node in ["node-1", "node-2", "node-3"] {
         ensure!(playground.all().contains(&format!("{node} joins, tainted")), "{}", playground.all());
@@ -48,7 +49,10 @@ fn with_once_it_ends_by_itself_and_leaves_its_files_in_the_folder_that_was_named
         ensure!(!std::fs::read_to_string(place.join(file))?.is_empty(), "{file} is empty");
     }
     ensure!(playground.all().contains("3 nodes initialised"), "{}", playground.all());
-    ensure!(std::fs::read_to_string(place.join("ccm.log"))?.contains("starting"), "the manager's log is there");
+    ensure!(
+        std::fs::read_to_string(place.join("ccm.log"))?.contains("starting"),
+        "the manager's log is there"
+    );
     Ok(())
 }
 
@@ -62,7 +66,8 @@ fn many_nodes_cost_few_cloud_calls() -> anyhow::Result<()> {
         let rest = summary.split(before).nth(1).with_context(|| summary.clone())?;
         Ok(rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default().parse()?)
     };
-    let (calls, reads) = (number("cloud calls ")?, number(&format!("cloud calls {} (", number("cloud calls ")?))?);
+    let (calls, reads) =
+        (number("cloud calls ")?, number(&format!("cloud calls {} (", number("cloud calls ")?))?);
     ensure!(reads < 60, "one snapshot for all nodes, not one look for each: {summary}");
     ensure!((60..60 + 30 * 6).contains(&calls), "at least two changes for each Service: {summary}");
     Ok(())

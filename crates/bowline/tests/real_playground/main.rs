@@ -75,7 +75,8 @@ async fn kubectl_and_the_openstack_client_work_on_it_as_it_says() -> anyhow::Res
     let address = address(&service).context("an address")?;
     playground.line(&format!("default/shop has the address {address}"))?;
     let balancers = cloud.rows("loadbalancer list").await?;
-    let shop = balancers.iter().find(|row| row["name"] == BALANCER).with_context(|| format!("{balancers:?}"))?;
+    let shop =
+        balancers.iter().find(|row| row["name"] == BALANCER).with_context(|| format!("{balancers:?}"))?;
     ensure!(shop["provisioning_status"] == "ACTIVE", "{shop}");
 
     kubectl.annotate("shop", "loadbalancer.openstack.org/connection-limit=500").await?;
