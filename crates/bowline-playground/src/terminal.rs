@@ -137,7 +137,7 @@ fn line(elapsed: Duration, tone: Tone, subject: &str, text: &str, has_colour: bo
 
 /// A bar of `width` characters that is full as far as `done` is of `all`.
 pub(crate) fn bar(done: usize, all: usize, width: usize) -> String {
-    let full = if all == 0 { width } else { done.min(all) * width / all };
+    let full = (done.min(all) * width).checked_div(all).unwrap_or(width);
     format!("[{}{}]", "#".repeat(full), "-".repeat(width - full))
 }
 
