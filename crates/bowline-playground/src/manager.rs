@@ -15,8 +15,9 @@ pub(crate) const AGENT: &str = "openstack-cloud-controller-manager";
 /// Makes the manager.
 pub(crate) type Make = fn() -> CloudControllerManager;
 
-/// What every manager of a playground is told. Its servers are in memory: they need no sparing.
-const FLAGS: [&str; 8] = [
+/// What every manager of a playground is told. Its servers are in memory: they need no sparing. And nobody waits for minutes until a
+/// Node may go that has just joined.
+const FLAGS: [&str; 9] = [
     "--cloud-provider=openstack",
     "--secure-port=0",
     "--configure-cloud-routes=false",
@@ -25,6 +26,7 @@ const FLAGS: [&str; 8] = [
     "--cloud-api-qps=500",
     "--cloud-api-burst=1000",
     "--load-balancer-poll-period=300ms",
+    "--new-node-grace-period=5s",
 ];
 
 /// How a manager is started.

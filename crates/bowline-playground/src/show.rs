@@ -13,9 +13,10 @@ use crate::chaos;
 use crate::cluster::INGRESS;
 use crate::command::Arguments;
 use crate::folder::Folder;
+use crate::news::Standing;
 use crate::next_steps::{Files, next_steps};
 use crate::stage::{House, LOG, Setting, Stage};
-use crate::terminal::{Terminal, Tone, bar};
+use crate::terminal::{Tone, bar};
 
 /// From so many on, each of them is no longer told.
 const MANY: usize = 20;
@@ -28,6 +29,9 @@ const STATUS: Duration = Duration::from_millis(150);
 
 /// How often a line tells how far it is, where there is no status line.
 const PROGRESS: Duration = Duration::from_secs(2);
+
+/// So long nothing happens before that is told.
+const CALM: Duration = Duration::from_secs(1);
 
 /// What is waited for each node and Service, beside the patience for all.
 const EACH: Duration = Duration::from_millis(100);
@@ -101,7 +105,7 @@ fn setting(size: &Size, has_chaos: bool) -> Setting {
         flags.extend(chaos::FLAGS.iter().map(|&flag| flag.to_owned()));
     } else if !size.is_large() {
         // What somebody does to a load balancer behind the manager's back is put right while they look.
-        flags.push("--load-balancer-repair-period=10s".to_owned());
+        flags.extend(["--load-balancer-repair-period=10s", "--node-monitor-period=1s"].map(str::to_owned));
     }
     Setting { nodes: size.nodes, few_take_traffic: size.nodes > FEW_TAKE_TRAFFIC, flags, has_page: true }
 }
@@ -213,23 +217,25 @@ fn draw(stage: &Stage, size: &Size) {
 
 /// Stays, and keeps the status line; where there is none, tells how things stand when they have changed and are calm again.
 async fn stay(stage: &mut Stage) -> anyhow::Result<()> {
-    let (mut shown, mut calm) = (stage.standing(), true);
+    let (mut seen, mut since, mut told) = (changes(stage), Instant::now(), changes(stage));
     let mut ticks = interval(STATUS);
     loop {
         tokio::select! {
             ended = stage.manager_ended() => bail!("the manager ended by itself: {ended}"),
             _ = ticks.tick() => {}
         }
-        let now = stage.standing();
-        stage.terminal().status(&now);
-        let is_calm = now == shown;
-        if is_calm && !calm && !stage.terminal().is_live() {
-            tell_standing(stage.terminal(), &now);
+        stage.terminal().status(&stage.standing());
+        let now = changes(stage);
+        if now != seen {
+            (seen, since) = (now, Instant::now());
+        } else if now != told && since.elapsed() >= CALM && !stage.terminal().is_live() {
+            told = now;
+            stage.terminal().tell(Tone::Plain, "status", &stage.standing());
         }
-        (shown, calm) = (now, is_calm);
     }
 }
 
-fn tell_standing(terminal: &Terminal, standing: &str) {
-    terminal.tell(Tone::Plain, "status", standing);
+/// What changes when something happens, and not when the manager only looks.
+fn changes(stage: &Stage) -> (Standing, u64, u64) {
+    (stage.news.now(), stage.cloud.asked().writes, stage.cluster.gate.writes().objects)
 }
