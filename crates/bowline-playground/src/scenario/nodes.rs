@@ -14,6 +14,10 @@ use crate::stage::Stage;
 /// So long nothing may happen: several times what the manager needs to look.
 const WATCHED: Duration = Duration::from_secs(4);
 
+/// What the rails say.
+const BREAKER: &str = "seem gone at once";
+const BUDGET: &str = "may be deleted within";
+
 /// A person says by it that a Node may go.
 const RELEASE: &str = "bowline.dev/allow-node-deletion";
 
@@ -24,11 +28,8 @@ pub(super) async fn empty_cloud(stage: &mut Stage) -> anyhow::Result<String> {
     let gone = Rule::new(Fault::not_found_lie()).on(Service::Compute).method(Method::GET);
     stage.cloud.fail(gone.path("/v2.1/servers/{id}"));
     stage.kubelets.cut_off(true);
-    let held = || stage.cluster.events("NodeDeletionHeld");
-    stage.until("the manager says that it holds deletions back", || !held().is_empty()).await?;
+    stage.until("the breaker opens", || held_by(stage, BREAKER) > 0).await?;
     stage.stays(WATCHED, "all Nodes are there", || stage.cluster.node_uids() == before).await?;
-    let said = held().into_iter().find(|said| said.contains("seem gone at once"));
-    ensure!(said.is_some(), "the breaker did not open: {:?}", held());
     stage.tell("Nova is well again, and the kubelets are heard");
     stage.cloud.mend();
     stage.kubelets.cut_off(false);
@@ -60,8 +61,7 @@ pub(super) async fn half_gone(stage: &mut Stage) -> anyhow::Result<String> {
     for name in &lost {
         stage.cloud.delete_server(name);
     }
-    let held = || stage.cluster.events("NodeDeletionHeld").len();
-    stage.until("the manager says that it holds deletions back", || held() >= lost.len()).await?;
+    stage.until("the breaker holds the four back", || held_by(stage, BREAKER) >= lost.len()).await?;
     stage.stays(WATCHED, "all Nodes are there", || stage.cluster.node_uids() == before).await?;
     stage.tell("a person has looked, and says of the four Nodes that they may go");
     for name in &lost {
@@ -86,8 +86,7 @@ pub(super) async fn mass_disappearance(stage: &mut Stage) -> anyhow::Result<Stri
     }
     let left = || stage.cluster.node_uids().len();
     stage.until("the first two Nodes are gone", || left() == before - 2).await?;
-    let held = || stage.cluster.events("NodeDeletionHeld").len();
-    stage.until("the manager says that it holds the others back", || held() >= 4).await?;
+    stage.until("the budget holds the others back", || held_by(stage, BUDGET) >= 4).await?;
     stage.stays(WATCHED, "the other four are there", || left() == before - 2).await?;
     Ok("deleted two of them, which is a tenth of the nodes, and holds the other four back: for ten minutes, or until a \
         person says otherwise"
@@ -152,6 +151,11 @@ pub(super) async fn foreign_node(stage: &mut Stage) -> anyhow::Result<String> {
     let untouched = node(stage, name).is_some_and(|node| node.spec.is_some_and(|spec| spec.taints.is_none()));
     ensure!(untouched, "the bare-metal Node was tainted");
     Ok("saw that the Node is somebody else's, and left it alone".to_owned())
+}
+
+/// How many Nodes a rail holds back, by its words.
+fn held_by(stage: &Stage, words: &str) -> usize {
+    stage.cluster.events("NodeDeletionHeld").iter().filter(|said| said.contains(words)).count()
 }
 
 fn node(stage: &Stage, name: &str) -> Option<Node> {
