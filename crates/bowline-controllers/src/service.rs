@@ -80,6 +80,8 @@ pub struct ServiceOptions {
     pub creates: CreateLimit,
     /// Every how long a load balancer is compared with its Service although nothing changed; `None` for never.
     pub repair_every: Option<Duration>,
+    /// How often what is being built is asked for, once for all; `None` leaves it to the cloud.
+    pub poll_every: Option<Duration>,
     /// The pauses between looks at a Service that is refused: what is wrong may be mended in the cloud.
     pub look_again: Backoff,
     /// A wait for the cloud becomes an event and a condition when it lasts this long.
@@ -103,6 +105,7 @@ impl Default for ServiceOptions {
             second_look_after: Duration::from_secs(5),
             creates: CreateLimit::default(),
             repair_every: Some(Duration::from_secs(12 * 3600)),
+            poll_every: None,
             look_again: refused::LOOK_AGAIN,
             tell_of_wait_after: Duration::from_secs(30),
             adopt_only: false,
@@ -183,7 +186,7 @@ impl Work {
                 tokio::join!(
                     self.feed_services(services),
                     self.feed_nodes(nodes),
-                    self.waiting.poll(self.balancers.as_ref(), &self.queue),
+                    self.waiting.poll(self.balancers.as_ref(), &self.queue, self.options.poll_every),
                     self.held.resume_after(self.context.fence.as_ref(), &self.queue)
                 )
             };

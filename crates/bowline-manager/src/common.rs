@@ -86,6 +86,7 @@ fn service_options(options: &Options) -> ServiceOptions {
         cluster_name: options.cloud.cluster_name.as_str().into(),
         workers: workers(options.service.concurrent_syncs, own.workers),
         repair_every: options.rails.load_balancer_repair_period,
+        poll_every: options.service.poll_period,
         second_look_after: options.rails.second_look_delay,
         adopt_only: options.shadow.mode == Some(Mode::AdoptOnly),
         creates: CreateLimit {

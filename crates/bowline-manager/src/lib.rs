@@ -32,4 +32,4 @@ pub mod status;
 mod supervise;
 mod workforce;
 
-pub use manager::CloudControllerManager;
+pub use manager::{CloudControllerManager, Surroundings};

@@ -97,7 +97,19 @@ impl LogLevel {
 ///
 /// If logging was set up before.
 pub fn init(options: &LoggingOptions) -> Result<LogLevel, LoggingError> {
-    let (dispatch, level) = subscriber(options, io::stderr)?;
+    init_with(options, io::stderr)
+}
+
+/// The same to somewhere else, such as a file.
+///
+/// # Errors
+///
+/// If logging was set up before.
+pub fn init_with<W>(options: &LoggingOptions, writer: W) -> Result<LogLevel, LoggingError>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let (dispatch, level) = subscriber(options, writer)?;
     // What is installed first also decides, for good, what records of the `log` crate are let in: everything, since
     // the verbosity may grow later. The filter sees them too.
     level.handle.reload(EnvFilter::new("trace"))?;

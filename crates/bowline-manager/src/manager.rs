@@ -12,9 +12,10 @@ use futures::FutureExt;
 
 use crate::exit::Exit;
 use crate::flags::{Flag, FlagTable, Parsed, help, parse};
-use crate::logging;
+use crate::logging::{self, LogLevel};
 use crate::options::Options;
 use crate::process::{self, Setup};
+use crate::signals::Signals;
 
 /// How long threads that block may take at the very end.
 const RUNTIME_END: Duration = Duration::from_millis(200);
@@ -106,33 +107,12 @@ impl CloudControllerManager {
 
     /// Runs with this command line.
     #[must_use]
-    pub fn run_with(mut self, arguments: &[String]) -> Exit {
-        let table = match FlagTable::common().with(&self.flags) {
-            Ok(table) => table,
-            Err(error) => return complain(&error),
+    pub fn run_with(self, arguments: &[String]) -> Exit {
+        let ready = match self.read(arguments) {
+            Ok(ready) => ready,
+            Err(exit) => return exit,
         };
-        let parsed = match parse(&table, arguments) {
-            Ok(parsed) => parsed,
-            Err(error) => return complain(&error),
-        };
-        if parsed.bool("help") {
-            print!("Usage: {} [flags]\n\n{}", self.command, help(&table));
-            return Exit::Success;
-        }
-        if let Some(answer) = parsed.version().answer(&self.name, &self.version) {
-            println!("{answer}");
-            return Exit::Success;
-        }
-        self.version = parsed.version().reported(&self.version).to_owned();
-        let options = match Options::from_parsed(&parsed) {
-            Ok(options) => options,
-            Err(error) => return complain(&error),
-        };
-        self.start(parsed, options)
-    }
-
-    fn start(self, flags: Parsed, options: Options) -> Exit {
-        let log_level = match logging::init(&options.logging) {
+        let log_level = match logging::init(&ready.options.logging) {
             Ok(log_level) => log_level,
             Err(error) => return complain(&error),
         };
@@ -140,8 +120,73 @@ impl CloudControllerManager {
             Ok(runtime) => runtime,
             Err(error) => return complain(&error),
         };
-        let Self { name, command: _, version, clouds, flags: own_flags, node_ipam, open_status_page } = self;
+        let exit = runtime.block_on(async {
+            match Signals::listen() {
+                Ok(signals) => ready.run(Surroundings { signals, log_level }).await,
+                Err(error) => complain(&format!("cannot listen for signals: {error}")),
+            }
+        });
+        runtime.shutdown_timeout(RUNTIME_END);
+        exit
+    }
+
+    /// The same inside of another program, on its runtime: ends when the program's signals say so, and logs where it logs. The
+    /// logging flags of the command line have no effect.
+    pub async fn run_inside(self, arguments: &[String], around: Surroundings) -> Exit {
+        match self.read(arguments) {
+            Ok(ready) => ready.run(around).await,
+            Err(exit) => exit,
+        }
+    }
+
+    /// Reads the command line; an exit if there is nothing to run.
+    fn read(mut self, arguments: &[String]) -> Result<Ready, Exit> {
+        let table = FlagTable::common().with(&self.flags).map_err(|error| complain(&error))?;
+        let parsed = parse(&table, arguments).map_err(|error| complain(&error))?;
+        if parsed.bool("help") {
+            print!("Usage: {} [flags]\n\n{}", self.command, help(&table));
+            return Err(Exit::Success);
+        }
+        if let Some(answer) = parsed.version().answer(&self.name, &self.version) {
+            println!("{answer}");
+            return Err(Exit::Success);
+        }
+        self.version = parsed.version().reported(&self.version).to_owned();
+        let options = Options::from_parsed(&parsed).map_err(|error| complain(&error))?;
+        Ok(Ready { manager: self, flags: parsed, options })
+    }
+}
+
+/// What a manager takes from the program that it runs in.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// When to end.
+    pub signals: Signals,
+    /// The log of the process, whose verbosity the debugging paths change.
+    pub log_level: LogLevel,
+}
+
+/// A manager with a command line that can be run.
+struct Ready {
+    manager: CloudControllerManager,
+    flags: Parsed,
+    options: Options,
+}
+
+impl Ready {
+    async fn run(self, around: Surroundings) -> Exit {
+        let Self { manager, flags, options } = self;
+        let CloudControllerManager {
+            name,
+            command: _,
+            version,
+            clouds,
+            flags: own_flags,
+            node_ipam,
+            open_status_page,
+        } = manager;
         let own_flags = own_flags.iter().map(|flag| flag.name).collect();
+        let Surroundings { signals, log_level } = around;
         let setup = Setup {
             name,
             version,
@@ -151,11 +196,10 @@ impl CloudControllerManager {
             clouds,
             node_ipam,
             log_level,
+            signals,
             open_status_page,
         };
-        let exit = runtime.block_on(process::run(setup));
-        runtime.shutdown_timeout(RUNTIME_END);
-        exit
+        process::run(setup).await
     }
 }
 

@@ -120,7 +120,7 @@ impl Options {
             authorization_kubeconfig: check.path("authorization-kubeconfig"),
             profiling: parsed.bool("profiling"),
             node: generic::node(&mut check),
-            service: ServiceOptions { concurrent_syncs: check.workers("concurrent-service-syncs") },
+            service: generic::service(&mut check),
             ipam: ipam::ipam(&mut check, cloud.cluster_cidrs.clone()),
             cloud,
             rails: generic::rails(&mut check),

@@ -60,6 +60,8 @@ pub(crate) struct Setup {
     pub(crate) node_ipam: bool,
     /// Changes the log level.
     pub(crate) log_level: LogLevel,
+    /// When to end.
+    pub(crate) signals: Signals,
     /// Where the status page is served to whoever looks, if anywhere. Loopback only.
     pub(crate) open_status_page: Option<SocketAddr>,
 }
@@ -129,9 +131,6 @@ pub(crate) enum StartError {
     /// The status page cannot be served to whoever looks.
     #[error(transparent)]
     OpenStatusPage(#[from] OpenError),
-    /// The system refuses signal handlers.
-    #[error("cannot listen for signals: {0}")]
-    Signals(std::io::Error),
 }
 
 impl StartError {
@@ -161,13 +160,22 @@ pub(crate) async fn run(setup: Setup) -> Exit {
 }
 
 async fn try_run(setup: Setup) -> Result<Exit, StartError> {
-    let Setup { name, version, flags, own_flags, options, clouds, node_ipam, log_level, open_status_page } =
-        setup;
+    let Setup {
+        name,
+        version,
+        flags,
+        own_flags,
+        options,
+        clouds,
+        node_ipam,
+        log_level,
+        signals,
+        open_status_page,
+    } = setup;
     info!(name, version, "starting");
     for warning in &options.warnings {
         warn!("{warning}");
     }
-    let signals = Signals::listen().map_err(StartError::Signals)?;
     let config = load_config(options.client.kubeconfig.as_deref(), options.client.master.as_deref()).await?;
     let own_flags = own_flags.into_iter().map(|name| (name.to_owned(), flags.texts(name))).collect();
     let cloud_identity = CloudIdentity::default();

@@ -21,14 +21,17 @@ const USER_AGENT: Flag = Flag::new(
 
 /// Runs it, started by the words `command`, to its end.
 pub(crate) fn run(command: &str, arguments: &[String]) -> ExitCode {
+    manager().command(command).run_with(arguments).into()
+}
+
+/// The manager with all clouds that we know.
+pub(crate) fn manager() -> CloudControllerManager {
     let version = env!("CARGO_PKG_VERSION");
-    CloudControllerManager::new(OPENSTACK, version)
-        .command(command)
-        .flags([USER_AGENT])
-        .async_cloud(NAME, move |config| async move {
+    CloudControllerManager::new(OPENSTACK, version).flags([USER_AGENT]).async_cloud(
+        NAME,
+        move |config| async move {
             let cloud = OpenStackCloud::from_config(&config, Surroundings::of_process(version)).await?;
             Ok(Arc::new(cloud) as Arc<dyn Cloud>)
-        })
-        .run_with(arguments)
-        .into()
+        },
+    )
 }

@@ -36,6 +36,8 @@ enum Command {
     Migrate(bowline_operator::command::migrate::Command),
     /// Removes what a cluster that is no more left in the cloud, by the tags on it.
     Cleanup(cleanup::Arguments),
+    /// Shows a small cluster on a small cloud, both in memory, with the real manager between them.
+    Playground(bowline_playground::Arguments),
     /// Serves a Kubernetes API or an OpenStack that exists in memory only.
     #[command(subcommand)]
     Sim(Sim),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Operator(command) => bowline_operator::command::execute(command),
         Command::Migrate(command) => bowline_operator::command::migrate::execute(command),
         Command::Cleanup(arguments) => clean_up(arguments),
+        Command::Playground(arguments) => play(arguments),
         Command::Sim(sim) => simulate(sim),
     }
 }
@@ -73,6 +76,11 @@ fn text(argument: OsString) -> String {
 #[tokio::main]
 async fn clean_up(arguments: cleanup::Arguments) -> ExitCode {
     cleanup::run(arguments).await
+}
+
+#[tokio::main]
+async fn play(arguments: bowline_playground::Arguments) -> ExitCode {
+    bowline_playground::run(arguments, ccm::manager).await
 }
 
 #[tokio::main]

@@ -148,13 +148,13 @@ impl Cloud {
         let (parts, body) = request.into_parts();
         let target = target(&self.world.config, &parts);
         let Some(Target { service, path }) = target else {
-            let entry = self.entry(None, &parts.method, parts.uri.path().to_owned());
+            let entry = self.entry(None, &parts, parts.uri.path().to_owned());
             self.log.add(LogEntry { status: 404, ..entry });
             return Outcome::Reply(nobody_here().into_http());
         };
         let query = parts.uri.query().unwrap_or_default();
         let target = if query.is_empty() { path.clone() } else { format!("{path}?{query}") };
-        let entry = self.entry(Some(service), &parts.method, target);
+        let entry = self.entry(Some(service), &parts, target);
         let request = read(parts.method, path, query, parts.headers, &body);
         let injected = self.faults.choose(service, &request, self.world.now);
         let fault = injected.as_ref().map(|fault| format!("{fault:?}"));
@@ -172,10 +172,12 @@ impl Cloud {
         }
     }
 
-    fn entry(&mut self, service: Option<Service>, method: &Method, target: String) -> LogEntry {
+    fn entry(&mut self, service: Option<Service>, asked: &http::request::Parts, target: String) -> LogEntry {
         let request_id = self.world.ids.request();
-        let (at, method) = (self.world.now, method.clone());
-        LogEntry { at, service, method, target, status: 0, request_id, fault: None }
+        let (at, method) = (self.world.now, asked.method.clone());
+        let header = asked.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+        let agent = crate::log::agent(header.unwrap_or_default());
+        LogEntry { at, service, method, target, status: 0, request_id, fault: None, agent }
     }
 
     fn answer(

@@ -33,7 +33,7 @@ pub use faults::{Chaos, Fault, FaultBody, Faults, Rule, RuleId};
 pub use http::{ApiRequest, ApiResponse, Body, Call, Caller, Query, Refusal, Reply};
 pub use http::{ReplyLost, SimBody, SimService, serve};
 pub use ids::IdGenerator;
-pub use log::{LogEntry, RequestLog};
+pub use log::{Asked, LogEntry, RequestLog};
 pub use schedule::{Effect, Schedule};
 pub use seed::{ADMIN, Account, Estate, EstateSize, MEMBER, clouds_yaml, seed};
 pub use table::{OrderKey, Row, Table};

@@ -10,6 +10,9 @@ use crate::config::Service;
 /// How many single requests are remembered; counts are kept of all.
 const ENTRIES_MAX: usize = 10_000;
 
+/// How many programs are told apart in the counts; those that come later are counted together, under no name.
+const AGENTS_MAX: usize = 64;
+
 /// One request that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
@@ -27,6 +30,17 @@ pub struct LogEntry {
     pub request_id: String,
     /// What fault was injected, if any.
     pub fault: Option<String>,
+    /// The program that asked, without its version: the first product of `User-Agent`.
+    pub agent: String,
+}
+
+/// How often a program asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Requests that change nothing: GET, HEAD and logins.
+    pub reads: u64,
+    /// All others.
+    pub writes: u64,
 }
 
 /// What was asked so far.
@@ -34,6 +48,7 @@ pub struct LogEntry {
 pub struct RequestLog {
     entries: VecDeque<LogEntry>,
     counts: BTreeMap<(Option<Service>, String, String), u64>,
+    agents: BTreeMap<String, Asked>,
     total: u64,
 }
 
@@ -44,10 +59,27 @@ impl RequestLog {
         let key = (entry.service, entry.method.to_string(), pattern(path));
         *self.counts.entry(key).or_default() += 1;
         self.total += 1;
+        self.count_agent(&entry);
         if self.entries.len() == ENTRIES_MAX {
             self.entries.pop_front();
         }
         self.entries.push_back(entry);
+    }
+
+    fn count_agent(&mut self, entry: &LogEntry) {
+        let is_known = self.agents.contains_key(&entry.agent) || self.agents.len() < AGENTS_MAX;
+        let agent = if is_known { entry.agent.clone() } else { String::new() };
+        let asked = self.agents.entry(agent).or_default();
+        match changes(entry.service, entry.method.as_str()) {
+            true => asked.writes += 1,
+            false => asked.reads += 1,
+        }
+    }
+
+    /// How often a program asked, by the first product of its `User-Agent`, without the version.
+    #[must_use]
+    pub fn asked_by(&self, agent: &str) -> Asked {
+        self.agents.get(agent).copied().unwrap_or_default()
     }
 
     /// The latest requests, oldest first.
@@ -78,16 +110,25 @@ impl RequestLog {
     /// How many requests changed something: all but GET and HEAD, without logins.
     #[must_use]
     pub fn mutating(&self) -> u64 {
-        let changes = |(service, method, _): &(Option<Service>, String, String)| {
-            !matches!(method.as_str(), "GET" | "HEAD") && *service != Some(Service::Identity)
-        };
-        self.counts.iter().filter(|(key, _)| changes(key)).map(|(_, count)| count).sum()
+        let of_changes = self.counts.iter().filter(|((service, method, _), _)| changes(*service, method));
+        of_changes.map(|(_, count)| count).sum()
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
+}
+
+/// Whether a request changes something: a login does not.
+fn changes(service: Option<Service>, method: &str) -> bool {
+    !matches!(method, "GET" | "HEAD") && service != Some(Service::Identity)
+}
+
+/// The program of a `User-Agent`: its first product, without the version.
+pub(crate) fn agent(header: &str) -> String {
+    let product = header.split_whitespace().next().unwrap_or_default();
+    product.split('/').next().unwrap_or_default().to_owned()
 }
 
 /// A path with its identifiers replaced: `/v2.0/ports/{id}`.
@@ -116,7 +157,36 @@ fn is_identifier(segment: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::pattern;
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_the_program_that_asks() {
+        let mut log = RequestLog::default();
+        let mut ask = |service, method, header: &str| {
+            log.add(LogEntry {
+                at: Timestamp::UNIX_EPOCH,
+                service: Some(service),
+                method,
+                target: "/".to_owned(),
+                status: 200,
+                request_id: String::new(),
+                fault: None,
+                agent: agent(header),
+            });
+        };
+        let manager = "openstack-cloud-controller-manager/0.1.0 bowline/0.1.0";
+        ask(Service::Identity, Method::POST, manager);
+        ask(Service::Compute, Method::GET, manager);
+        ask(Service::LoadBalancer, Method::POST, manager);
+        ask(Service::Compute, Method::DELETE, "openstacksdk/4.0.0 keystoneauth1/5");
+        assert_eq!(log.asked_by("openstack-cloud-controller-manager"), Asked { reads: 2, writes: 1 });
+        assert_eq!(log.asked_by("openstacksdk"), Asked { reads: 0, writes: 1 });
+        assert_eq!(log.asked_by("nobody"), Asked::default());
+        for number in 0..2 * AGENTS_MAX {
+            ask(Service::Compute, Method::GET, &format!("agent-{number}"));
+        }
+        assert!(log.agents.len() <= AGENTS_MAX + 1);
+    }
 
     #[test]
     fn identifiers_and_tags_are_replaced_in_patterns() {

@@ -38,9 +38,14 @@ impl Waiting {
     }
 
     /// Asks the cloud again and again, once for all who wait, and lets those run that are worth another look. Ends never.
-    pub(super) async fn poll(&self, cloud: &dyn AnyLoadBalancers, queue: &KeyedQueue<ObjectKey>) {
+    pub(super) async fn poll(
+        &self,
+        cloud: &dyn AnyLoadBalancers,
+        queue: &KeyedQueue<ObjectKey>,
+        period: Option<Duration>,
+    ) {
         loop {
-            sleep(cloud.poll_period()).await;
+            sleep(period.unwrap_or_else(|| cloud.poll_period())).await;
             let waiting = self.all();
             if waiting.is_empty() {
                 self.begun.notified().await;

@@ -272,6 +272,8 @@ pub(super) const COMMON: &[Flag] = &[
         "How long one change of the cloud provider may take; after it, the cloud is looked at again before the next try."),
     Flag::new(Bowline, "load-balancer-repair-period", Duration, "12h",
         "How often a load balancer is compared with its Service although nothing changed; 0 for never."),
+    Flag::new(Bowline, "load-balancer-poll-period", Duration, "0s",
+        "How often load balancers that are being built are asked for, once for all of them; 0 leaves it to the cloud provider."),
 
     Flag::new(Global, "help", Bool, "false", "Print the flags and exit.").short('h'),
     Flag::new(Global, "version", Version, "false",

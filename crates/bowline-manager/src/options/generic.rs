@@ -111,6 +111,8 @@ impl NodeOptions {
 pub struct ServiceOptions {
     /// Services worked on at the same time.
     pub concurrent_syncs: u32,
+    /// How often what is being built is asked for; `None` leaves it to the cloud.
+    pub poll_period: Option<Duration>,
 }
 
 /// The limits of the safety rails.
@@ -157,6 +159,14 @@ pub(super) fn rails(check: &mut Check<'_>) -> RailOptions {
         create_limit: check.int("create-limit", 1..=1_000),
         create_limit_window: check.period("create-limit-window"),
         load_balancer_repair_period: (!repair.is_zero()).then_some(repair),
+    }
+}
+
+pub(super) fn service(check: &mut Check<'_>) -> ServiceOptions {
+    let poll = check.duration("load-balancer-poll-period");
+    ServiceOptions {
+        concurrent_syncs: check.workers("concurrent-service-syncs"),
+        poll_period: (!poll.is_zero()).then_some(poll),
     }
 }
 

@@ -81,7 +81,7 @@ fn without_flags_everything_is_as_upstream_has_it() {
                 status_update_frequency: seconds(300),
                 concurrent_lifecycle_syncs: 1,
             },
-            service: ServiceOptions { concurrent_syncs: 1 },
+            service: ServiceOptions { concurrent_syncs: 1, poll_period: None },
             ipam: IpamOptions {
                 allocate_node_cidrs: false,
                 allocator_type: "RangeAllocator".into(),

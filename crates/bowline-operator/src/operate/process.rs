@@ -301,6 +301,7 @@ async fn serve(
             configz: Arc::new(|| serde_json::json!({})),
             flagz: Arc::new(Vec::new),
             log_level: None,
+            status_page: None,
         },
         health: health.clone(),
         metrics: metrics.serving.clone(),

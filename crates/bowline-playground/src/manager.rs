@@ -1,0 +1,102 @@
+//! The cloud-controller-manager inside of the playground: the same as `bowline ccm` runs, with its command line.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use bowline_manager::exit::{Exit, StopSignal};
+use bowline_manager::logging::LogLevel;
+use bowline_manager::signals::Signals;
+use bowline_manager::{CloudControllerManager, Surroundings};
+use tokio::task::JoinHandle;
+
+/// The program that the manager calls itself in requests.
+pub(crate) const AGENT: &str = "openstack-cloud-controller-manager";
+
+/// Makes the manager.
+pub(crate) type Make = fn() -> CloudControllerManager;
+
+/// What every manager of a playground is told. Its servers are in memory: they need no sparing. And nobody waits for minutes until a
+/// Node may go that has just joined.
+const FLAGS: [&str; 9] = [
+    "--cloud-provider=openstack",
+    "--secure-port=0",
+    "--configure-cloud-routes=false",
+    "--kube-api-qps=2000",
+    "--kube-api-burst=4000",
+    "--cloud-api-qps=500",
+    "--cloud-api-burst=1000",
+    "--load-balancer-poll-period=300ms",
+    "--new-node-grace-period=5s",
+];
+
+/// How a manager is started.
+#[derive(Clone)]
+pub(crate) struct Recipe {
+    make: Make,
+    flags: Vec<String>,
+    log_level: LogLevel,
+    page: Option<SocketAddr>,
+}
+
+impl Recipe {
+    /// A manager between these two, with more flags.
+    pub(crate) fn new(
+        make: Make,
+        kubeconfig: &Path,
+        conf: &Path,
+        more: &[String],
+        log_level: LogLevel,
+    ) -> Self {
+        let places =
+            [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", conf.display())];
+        let flags =
+            FLAGS.iter().map(|&flag| flag.to_owned()).chain(places).chain(more.iter().cloned()).collect();
+        Self { make, flags, log_level, page: None }
+    }
+
+    /// The same with its status page for whoever looks.
+    pub(crate) fn with_page(self, page: Option<SocketAddr>) -> Self {
+        Self { page, ..self }
+    }
+
+    /// The command line.
+    pub(crate) fn words(&self) -> String {
+        format!("bowline ccm {}", self.flags.join(" "))
+    }
+
+    /// Starts it.
+    pub(crate) fn start(&self) -> Manager {
+        let manager = match self.page {
+            Some(page) => (self.make)().open_status_page(page),
+            None => (self.make)(),
+        };
+        let flags = self.flags.clone();
+        let signals = Signals::default();
+        let around = Surroundings { signals: signals.clone(), log_level: self.log_level.clone() };
+        let task = tokio::spawn(async move { manager.run_inside(&flags, around).await });
+        Manager { signals, task }
+    }
+}
+
+/// A manager that runs.
+pub(crate) struct Manager {
+    signals: Signals,
+    task: JoinHandle<Exit>,
+}
+
+impl Manager {
+    /// Asks it to end, as a kubelet would, and waits for that.
+    pub(crate) async fn end(self) {
+        self.signals.note(StopSignal::Terminate);
+        // One that panicked has ended too; its log says why.
+        self.task.await.ok();
+    }
+
+    /// Waits until it ends although nobody asked.
+    pub(crate) async fn ended(&mut self) -> String {
+        match (&mut self.task).await {
+            Ok(exit) => format!("{exit:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+}
