@@ -26,6 +26,7 @@ pub mod node;
 pub mod notes;
 pub mod pairs;
 pub mod pause;
+pub mod picture;
 pub mod plan;
 pub mod routes;
 pub mod secrets;
@@ -59,6 +60,7 @@ pub use node::{AddressKind, ConditionView, NodeAddress, NodeSet, NodeView, Taint
 pub use notes::Notes;
 pub use pairs::Pairs;
 pub use pause::{PAUSED, pause_said};
+pub use picture::BalancerPicture;
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
 pub use routes::{Route, RouteChange, Routes};
 pub use secrets::{SecretData, SecretError, SecretReader, SecretReference};

@@ -12,6 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::picture::BalancerPicture;
 use crate::plan::{Plan, Planned, Step, StepFacts};
 use crate::{
     CloudError, ErrorClass, Evidence, Fence, LoadBalancerStatus, NodeSet, Notes, ServiceKey, ServiceView,
@@ -104,6 +105,16 @@ pub trait LoadBalancers: Send + Sync + 'static {
         None
     }
 
+    /// What was observed, as a picture for people; `None` if there is no load balancer, or the provider draws none. Pure. Nothing is
+    /// decided by it.
+    fn picture(
+        &self,
+        _request: &LoadBalancerRequest,
+        _observed: Option<&Self::Observed>,
+    ) -> Option<BalancerPicture> {
+        None
+    }
+
     /// Performs one step and makes no choice. Every mutating call asks `fence` first.
     async fn execute(&self, step: &Self::Step, fence: &dyn Fence) -> Result<(), CloudError>;
 
@@ -192,6 +203,14 @@ pub trait AnyLoadBalancers: Send + Sync {
         request: &LoadBalancerRequest,
         observed: Option<&AnyObserved>,
     ) -> Option<LoadBalancerStatus>;
+    /// As [`LoadBalancers::picture`]. One that stands around another and does not say it has none to show.
+    fn picture(
+        &self,
+        _request: &LoadBalancerRequest,
+        _observed: Option<&AnyObserved>,
+    ) -> Option<BalancerPicture> {
+        None
+    }
     /// As [`LoadBalancers::execute`].
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError>;
     /// As [`LoadBalancers::poll`].
@@ -255,6 +274,18 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
         match observed.map(|any| any.0.downcast_ref::<T::Observed>()) {
             None => LoadBalancers::outlook(self, request, None),
             Some(Some(inside)) => LoadBalancers::outlook(self, request, Some(inside)),
+            Some(None) => None,
+        }
+    }
+
+    fn picture(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<BalancerPicture> {
+        match observed.map(|any| any.0.downcast_ref::<T::Observed>()) {
+            None => LoadBalancers::picture(self, request, None),
+            Some(Some(inside)) => LoadBalancers::picture(self, request, Some(inside)),
             Some(None) => None,
         }
     }

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
-    Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus,
-    NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey, ServiceView, Watched, Watches,
+    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, Cloud, CloudContext,
+    CloudError, Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest,
+    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey,
+    ServiceView, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -217,6 +218,14 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
         observed: Option<&AnyObserved>,
     ) -> Option<LoadBalancerStatus> {
         self.inner.outlook(request, observed)
+    }
+
+    fn picture(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<BalancerPicture> {
+        self.inner.picture(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

@@ -3,7 +3,7 @@
 //! [`annotations`] is the table of what a Service may say, [`admission`] the policy that is made of it, [`features`] what the
 //! cloud can do, [`intent`] makes a typed wish of Service, configuration and features, [`names`] and [`ownership`] know what things are called and whose they are. [`found`] is
 //! what is there, [`wanted`] what shall be there, [`step`] what can be done about it, [`plan`] decides, [`notes`] is what is written
-//! on the Service. All of these are pure. [`Balancers`] is the shell around them: it looks at the cloud and performs steps.
+//! on the Service, [`picture`] what is shown to people. All of these are pure. [`Balancers`] is the shell around them: it looks at the cloud and performs steps.
 
 pub mod admission;
 pub mod annotations;
@@ -18,6 +18,7 @@ pub mod names;
 pub mod notes;
 mod observe;
 pub mod ownership;
+pub mod picture;
 pub mod plan;
 mod resolve;
 pub mod step;

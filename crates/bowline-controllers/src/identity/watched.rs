@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
-    Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances, LoadBalancerRequest,
-    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey,
-    ServiceView, Watched, Watches,
+    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, Cloud, CloudContext,
+    CloudError, Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances,
+    LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes,
+    ServiceKey, ServiceView, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -194,6 +194,14 @@ impl AnyLoadBalancers for Balancers {
         observed: Option<&AnyObserved>,
     ) -> Option<LoadBalancerStatus> {
         self.0.inside.outlook(request, observed)
+    }
+
+    fn picture(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<BalancerPicture> {
+        self.0.inside.picture(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

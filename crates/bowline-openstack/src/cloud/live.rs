@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, CloudError, Doubt, Evidence, Fence, Instance,
-    Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Refusal, Route,
-    RouteChange, Routes, ServiceKey, ServiceView, async_trait,
+    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, CloudError, Doubt, Evidence,
+    Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled,
+    Refusal, Route, RouteChange, Routes, ServiceKey, ServiceView, async_trait,
 };
 use jiff::Timestamp;
 
@@ -124,6 +124,14 @@ impl AnyLoadBalancers for LiveLoadBalancers {
         observed: Option<&AnyObserved>,
     ) -> Option<LoadBalancerStatus> {
         self.inside()?.outlook(request, observed)
+    }
+
+    fn picture(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<BalancerPicture> {
+        self.inside()?.picture(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

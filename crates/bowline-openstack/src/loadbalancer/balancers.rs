@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
-    CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Notes,
-    Plan, Purpose, Refusal, ServiceKey, ServiceView, Text, async_trait,
+    BalancerPicture, CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus,
+    LoadBalancers, Notes, Plan, Purpose, Refusal, ServiceKey, ServiceView, Text, async_trait,
 };
 use jiff::Timestamp;
 use openstack_client::identity::Version;
@@ -25,6 +25,7 @@ use super::memory::Memory;
 use super::names::Names;
 use super::notes;
 use super::observe::SharedList;
+use super::picture;
 use super::plan;
 use super::resolve::Resolver;
 use super::step::CloudStep;
@@ -196,6 +197,15 @@ impl LoadBalancers for Balancers {
         match observed? {
             Observed::Ensure { wanted, found } => plan::outlook(wanted, found),
             Observed::Refused(_) | Observed::Remove { .. } => None,
+        }
+    }
+
+    fn picture(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Option<BalancerPicture> {
+        let names = Names::of(&request.cluster, &request.service);
+        match observed? {
+            Observed::Ensure { wanted, found } => picture::picture(&names, Some(wanted), found),
+            Observed::Remove { found, .. } => picture::picture(&names, None, found),
+            Observed::Refused(_) => None,
         }
     }
 

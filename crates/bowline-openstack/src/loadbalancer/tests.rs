@@ -11,6 +11,7 @@ mod grouping;
 mod moving;
 mod noting;
 mod performing;
+mod picturing;
 mod reading;
 mod resolving;
 mod sharing;

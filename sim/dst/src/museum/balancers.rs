@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, AnyStep, CloudError, Evidence, Fence, LoadBalancerRequest,
-    LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose, Reconciled, Refusal, ServiceKey, ServiceView,
-    Verb, Wait,
+    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, CloudError, Evidence, Fence,
+    LoadBalancerRequest, LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose, Reconciled, Refusal,
+    ServiceKey, ServiceView, Verb, Wait,
 };
 use bytes::Bytes;
 use http::{Method, Request};
@@ -267,6 +267,14 @@ impl AnyLoadBalancers for Balancers {
         observed: Option<&AnyObserved>,
     ) -> Option<LoadBalancerStatus> {
         self.inner.outlook(request, observed)
+    }
+
+    fn picture(
+        &self,
+        request: &LoadBalancerRequest,
+        observed: Option<&AnyObserved>,
+    ) -> Option<BalancerPicture> {
+        self.inner.picture(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
