@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::ending::Ending;
 use crate::output::say;
-use crate::{config, drift, explain, pages, plan, resync, status};
+use crate::{adopt, breaker, bundle, config, doctor, drift, explain, pages, plan, resync, status};
 
 /// A command for people.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -17,8 +17,17 @@ pub enum Command {
     Plan(plan::Arguments),
     /// Shows what in the cloud differs from what the cluster wants. Nothing is written.
     Drift(drift::Arguments),
+    /// Looks for what is wrong with cluster, manager and cloud; each finding has its remedy. Nothing is written.
+    Doctor(doctor::Arguments),
     /// Makes the manager look again at a Service now.
     Resync(resync::Arguments),
+    /// Makes a Service use a load balancer that is there, after it has shown what the manager does then.
+    Adopt(adopt::Arguments),
+    /// Tells of the breaker that keeps Nodes when many look gone at once, and lets Nodes go that are gone indeed.
+    #[command(subcommand)]
+    Breaker(breaker::Command),
+    /// Collects what somebody needs who shall help, without anything secret.
+    SupportBundle(bundle::Arguments),
     /// Checks configuration files.
     #[command(subcommand)]
     Config(config::Command),
@@ -55,7 +64,18 @@ async fn try_execute(
         Command::Explain(arguments) => say(output, arguments.output.format, &explain::run(&arguments).await?),
         Command::Plan(arguments) => say(output, arguments.output.format, &plan::run(&arguments).await?),
         Command::Drift(arguments) => say(output, arguments.output.format, &drift::run(&arguments).await?),
+        Command::Doctor(arguments) => say(output, arguments.output.format, &doctor::run(&arguments).await?),
         Command::Resync(arguments) => say(output, arguments.output.format, &resync::run(&arguments).await?),
+        Command::Adopt(arguments) => say(output, arguments.output.format, &adopt::run(&arguments).await?),
+        Command::Breaker(breaker::Command::Status(arguments)) => {
+            say(output, arguments.output.format, &breaker::status(&arguments).await?)
+        }
+        Command::Breaker(breaker::Command::Reset(arguments)) => {
+            say(output, arguments.output.format, &breaker::reset(&arguments).await?)
+        }
+        Command::SupportBundle(arguments) => {
+            say(output, arguments.output.format, &bundle::run(&arguments).await?)
+        }
         Command::Config(config::Command::Check(arguments)) => {
             say(output, arguments.output.format, &config::run(&arguments).await?)
         }

@@ -126,7 +126,9 @@ fn sort_in(checked: &mut Checked, file: &str, error: &LoadError) {
         LoadError::Problems(problems) => checked.errors.extend(problems.0.iter().map(Line::of)),
         LoadError::Several(errors) => errors.iter().for_each(|error| sort_in(checked, file, error)),
         // Here is no cluster: that is no fault of the file.
-        LoadError::NoSecretReader(what) => checked.warnings.push(whole(file, format!("{what} is not looked at here"))),
+        LoadError::NoSecretReader(what) => {
+            checked.warnings.push(whole(file, format!("{what} is not looked at here")))
+        }
         other => checked.errors.push(whole(file, other.to_string())),
     }
 }
@@ -182,7 +184,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_cannot_be_used_is_an_error_with_its_line_and_no_secret_is_shown() {
-        let checked = check("[Global]\npassword = s3cret\n[LoadBalancer]\nmonitor-delay = often\n", false).await;
+        let checked =
+            check("[Global]\npassword = s3cret\n[LoadBalancer]\nmonitor-delay = often\n", false).await;
         assert_eq!((checked.code(), checked.errors[0].line), (FOUND, Some(4)), "{checked:?}");
         let nothing = check("[Global]\nusername = u\npassword = s3cret\n", false).await;
         assert!(!nothing.errors.is_empty() && !nothing.text().contains("s3cret"), "{}", nothing.text());

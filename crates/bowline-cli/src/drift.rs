@@ -102,7 +102,8 @@ pub async fn run(arguments: &Arguments) -> Result<Drift, Ending> {
 /// What differs, of all that there is.
 pub(crate) async fn look(session: &Session, cloud: &CloudAccess, sight: &Sight) -> Result<Drift, Ending> {
     let previews = sight.previews(session, cloud, &sight.services).await?;
-    let mut drift = Drift { notes: [session.notes.clone(), cloud.notes.clone()].concat(), ..Drift::default() };
+    let mut drift =
+        Drift { notes: [session.notes.clone(), cloud.notes.clone()].concat(), ..Drift::default() };
     for preview in previews {
         sort_in(&mut drift, preview);
     }
@@ -111,7 +112,9 @@ pub(crate) async fn look(session: &Session, cloud: &CloudAccess, sight: &Sight) 
         Err(why) => drift.not_looked_at.push(format!("what no Service uses: {why}")),
     }
     match sight::machines(cloud, &sight.nodes).await {
-        Ok(machines) => drift.nodes = machines.iter().filter_map(|(node, machine)| lost(node, machine)).collect(),
+        Ok(machines) => {
+            drift.nodes = machines.iter().filter_map(|(node, machine)| lost(node, machine)).collect()
+        }
         Err(why) => drift.not_looked_at.push(format!("the servers of Nodes: {why}")),
     }
     Ok(drift)
@@ -147,7 +150,12 @@ async fn orphans(session: &Session, cloud: &CloudAccess, sight: &Sight) -> Resul
     let request = Request {
         cluster: session.cluster_name.to_string(),
         cluster_uid: session.cluster_uid.clone(),
-        users: sight.services.iter().filter(|service| purpose(service, false).is_some()).map(|one| user(one)).collect(),
+        users: sight
+            .services
+            .iter()
+            .filter(|service| purpose(service, false).is_some())
+            .map(|one| user(one))
+            .collect(),
         occm_tags: false,
     };
     let plan = CleanupPlan::of(&request, &found).map_err(|several| several.to_string())?;
@@ -183,7 +191,10 @@ impl Report for Drift {
             }
         }
         for Orphan { kind, id, name, services } in &self.orphans {
-            text.push_str(&format!("no Service uses {kind} {name} ({id}), made for {}\n", services.join(", ")));
+            text.push_str(&format!(
+                "no Service uses {kind} {name} ({id}), made for {}\n",
+                services.join(", ")
+            ));
         }
         for LostNode { node, proof, .. } in &self.nodes {
             text.push_str(&format!("the server of Node {node} is gone: {proof}\n"));

@@ -4,12 +4,12 @@
 //! and says it through [`output`]. No command but `resync`, `adopt` and `breaker reset` writes anything, and those write one annotation.
 //! Plans are the provider's own, made for the same requests as the service controller's: there is no second planner.
 
-// pub mod adopt;
-// pub mod breaker;
-// pub mod bundle;
+pub mod adopt;
+pub mod breaker;
+pub mod bundle;
 pub mod command;
 pub mod config;
-// pub mod doctor;
+pub mod doctor;
 pub mod drift;
 pub mod ending;
 pub mod explain;

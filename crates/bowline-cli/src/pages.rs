@@ -28,7 +28,11 @@ pub struct Man {
 /// # Errors
 ///
 /// [`Ending`] if nobody takes it.
-pub fn completion(arguments: &Completion, command: &mut clap::Command, output: &mut dyn Write) -> Result<u8, Ending> {
+pub fn completion(
+    arguments: &Completion,
+    command: &mut clap::Command,
+    output: &mut dyn Write,
+) -> Result<u8, Ending> {
     let mut text = Vec::new();
     let name = command.get_name().to_owned();
     clap_complete::generate(arguments.shell, command, name, &mut text);

@@ -2,11 +2,12 @@
 
 use bowline_cloud::shadow::{Finding, PlannedStep, ServiceCounts, Verdict};
 use bowline_controllers::service::desire::purpose;
+use bowline_controllers::shadow::preview::Preview;
 use serde::Serialize;
 
 use crate::ending::{EXIT_CODES, Ending, FINE, FOUND, NOT_LOOKED};
 use crate::output::{Output, Report};
-use crate::session::{Access, Session};
+use crate::session::{Access, CloudAccess, Session};
 use crate::sight::Sight;
 use crate::target::ServiceTarget;
 
@@ -78,12 +79,17 @@ pub async fn run(arguments: &Arguments) -> Result<Plans, Ending> {
         }
     }
     let previews = sight.previews(&session, &cloud, &chosen).await?;
+    Ok(of(&session, &cloud, previews))
+}
+
+/// The answer, of what would be done.
+pub(crate) fn of(session: &Session, cloud: &CloudAccess, previews: Vec<Preview>) -> Plans {
     let mut counts = ServiceCounts::default();
     let services: Vec<Finding> = previews.into_iter().map(|preview| preview.finding).collect();
     services.iter().for_each(|finding| counts.add(finding.verdict, finding.held));
     let notes = [session.notes.clone(), cloud.notes.clone()].concat();
     let cluster_name = session.cluster_name.to_string();
-    Ok(Plans { cluster_name, cloud_config: cloud.from.clone(), counts, services, notes })
+    Plans { cluster_name, cloud_config: cloud.from.clone(), counts, services, notes }
 }
 
 /// The exit code of verdicts: what nobody can say counts most.

@@ -87,7 +87,8 @@ pub async fn run(arguments: &Arguments) -> Result<Resynced, Ending> {
 
 impl Report for Resynced {
     fn text(&self) -> String {
-        let mut text: String = self.asked.iter().map(|key| format!("{key}: the manager looks at it\n")).collect();
+        let mut text: String =
+            self.asked.iter().map(|key| format!("{key}: the manager looks at it\n")).collect();
         text.extend(self.paused.iter().map(|key| format!("{key}: paused, nothing is changed for it\n")));
         text.extend(self.failed.iter().map(|key| format!("failed: {key}\n")));
         text.extend(self.nobody_works.iter().map(|why| format!("nobody works now: {why}\n")));

@@ -34,6 +34,9 @@ mod tests {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let text = table(&["NAME", "STATE"], &[row(["a", "ok"]), row(["longer-name", ""])]);
         assert_eq!(text, "NAME         STATE\na            ok\nlonger-name\n");
-        assert_eq!((or_dash(None), or_dash(Some("")), or_dash(Some("x"))), ("-".into(), "-".into(), "x".into()));
+        assert_eq!(
+            (or_dash(None), or_dash(Some("")), or_dash(Some("x"))),
+            ("-".into(), "-".into(), "x".into())
+        );
     }
 }

@@ -49,7 +49,10 @@ pub fn for_service(known: &Known<'_>) -> Vec<String> {
         Verdict::Settled | Verdict::Deletes | Verdict::Readdresses | Verdict::Creates | Verdict::Changes => {}
     }
     if matches!(known.condition, Some("NotAdopted")) {
-        advice.push("the manager runs with --adopt-only and holds this back; end that mode, or accept what it shows".to_owned());
+        advice.push(
+            "the manager runs with --adopt-only and holds this back; end that mode, or accept what it shows"
+                .to_owned(),
+        );
     }
     if matches!(known.condition, Some("CreateHeld")) {
         advice.push("something is made again and again and not found again: look for leftovers with kubectl bowline drift".to_owned());
@@ -127,7 +130,10 @@ mod tests {
 
     #[test]
     fn each_trouble_has_its_advice() {
-        assert!(of(|k| k.verdict = Verdict::Paused).contains("kubectl annotate -n shop service web bowline.dev/paused-"));
+        assert!(
+            of(|k| k.verdict = Verdict::Paused)
+                .contains("kubectl annotate -n shop service web bowline.dev/paused-")
+        );
         assert!(of(|k| k.verdict = Verdict::Refused).contains("correct what is refused"));
         assert!(of(|k| k.verdict = Verdict::Unknown).contains("doctor"));
         assert!(of(|k| k.verdict = Verdict::Waits).contains("wait"));

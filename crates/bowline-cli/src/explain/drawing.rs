@@ -32,7 +32,8 @@ pub fn draw(picture: &BalancerPicture) -> String {
     }
     match picture.detail {
         Detail::Read => {}
-        Detail::AsWanted => text.push_str("  what hangs on it was not read, for nothing has changed: this is what is wanted\n"),
+        Detail::AsWanted => text
+            .push_str("  what hangs on it was not read, for nothing has changed: this is what is wanted\n"),
         Detail::Busy => text.push_str("  what hangs on it was not read, for the cloud is at work on it\n"),
     }
     picture.frontends.iter().for_each(|frontend| text.push_str(&draw_frontend(frontend)));
@@ -44,8 +45,8 @@ pub fn draw(picture: &BalancerPicture) -> String {
 }
 
 fn draw_frontend(frontend: &Frontend) -> String {
-    let mut text =
-        format!("  {}/{} {}\n", frontend.protocol, frontend.port, health(&frontend.status)).replace(" \n", "\n");
+    let mut text = format!("  {}/{} {}\n", frontend.protocol, frontend.port, health(&frontend.status))
+        .replace(" \n", "\n");
     if !frontend.allowed.is_empty() && frontend.allowed.iter().all(|range| range != "0.0.0.0/0") {
         text.push_str(&format!("    only from {}\n", frontend.allowed.join(", ")));
     }
@@ -57,9 +58,11 @@ fn draw_frontend(frontend: &Frontend) -> String {
 }
 
 fn draw_pool(pool: &Pool) -> String {
-    let monitor = pool.monitor.as_deref().map_or("not monitored".to_owned(), |kind| format!("monitored by {kind}"));
+    let monitor =
+        pool.monitor.as_deref().map_or("not monitored".to_owned(), |kind| format!("monitored by {kind}"));
     let health = health(&pool.status);
-    let mut text = format!("    pool {} {}, {monitor} {health}\n", pool.protocol, pool.algorithm).replace(" \n", "\n");
+    let mut text =
+        format!("    pool {} {}, {monitor} {health}\n", pool.protocol, pool.algorithm).replace(" \n", "\n");
     if pool.members.is_empty() {
         text.push_str("      no members: nothing answers\n");
     }
@@ -73,7 +76,8 @@ fn draw_member(member: &Member) -> String {
         _ => "",
     };
     let name = if member.name.is_empty() { "(no name)" } else { member.name.as_str() };
-    format!("      {name} {}:{}{weight} {}\n", member.address, member.port, health(&member.status)).replace(" \n", "\n")
+    format!("      {name} {}:{}{weight} {}\n", member.address, member.port, health(&member.status))
+        .replace(" \n", "\n")
 }
 
 #[cfg(test)]

@@ -120,7 +120,11 @@ impl ServerSight {
         match self.state {
             ServerState::Present => {
                 let id = self.provider_id.as_deref().unwrap_or_default();
-                format!("{id} {} {}", self.power.unwrap_or_default(), self.flavor.as_deref().unwrap_or_default())
+                format!(
+                    "{id} {} {}",
+                    self.power.unwrap_or_default(),
+                    self.flavor.as_deref().unwrap_or_default()
+                )
             }
             ServerState::Gone => format!("gone: {why}"),
             ServerState::Foreign => format!("none of ours: {why}"),
@@ -152,9 +156,10 @@ pub async fn explain(session: &Session, name: &str) -> Result<NodeExplained, End
     let leader = leader::read(session).await?;
     let server = match session.cloud().await {
         Ok(cloud) => match sight::machines(&cloud, std::slice::from_ref(&node)).await {
-            Ok(machines) => machines
-                .first()
-                .map_or_else(|| ServerSight::unknown("no answer".to_owned()), |(_node, machine)| ServerSight::of(machine)),
+            Ok(machines) => machines.first().map_or_else(
+                || ServerSight::unknown("no answer".to_owned()),
+                |(_node, machine)| ServerSight::of(machine),
+            ),
             Err(why) => ServerSight::unknown(why),
         },
         Err(ending) => ServerSight::unknown(ending.why),

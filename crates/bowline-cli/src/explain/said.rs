@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn request_ids_are_found_wherever_they_stand_each_once() {
-        let texts = ["502 (request id req-1); then 503 (request id req-2)", "again (request id req-1)", "none"];
+        let texts =
+            ["502 (request id req-1); then 503 (request id req-2)", "again (request id req-1)", "none"];
         assert_eq!(request_ids(texts.into_iter()), ["req-1", "req-2"]);
         assert!(request_ids(["cut (request id "].into_iter()).is_empty());
     }

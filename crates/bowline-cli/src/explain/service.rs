@@ -88,7 +88,8 @@ pub async fn explain(session: &Session, namespace: &str, name: &str) -> Result<S
     let leader = leader::read(session).await?;
     let condition = said::condition(&object);
     let told = said::told(&events);
-    let texts = condition.iter().map(|one| one.message.as_str()).chain(told.iter().map(|one| one.message.as_str()));
+    let texts =
+        condition.iter().map(|one| one.message.as_str()).chain(told.iter().map(|one| one.message.as_str()));
     let mut request_ids = said::request_ids(texts);
     let mut notes = session.notes.clone();
     let nodes = session.cluster.nodes().await?;
@@ -143,7 +144,8 @@ pub async fn explain(session: &Session, namespace: &str, name: &str) -> Result<S
 
 fn wanted(view: &ServiceView, nodes: usize) -> WantedService {
     let port = |port: &bowline_cloud::ServicePort| {
-        let node_port = port.node_port.map_or_else(|| "no node port".to_owned(), |port| format!("node port {port}"));
+        let node_port =
+            port.node_port.map_or_else(|| "no node port".to_owned(), |port| format!("node port {port}"));
         format!("{}/{} -> {node_port}", port.protocol.as_str(), port.port)
     };
     let means = |key: &str| {
@@ -173,7 +175,9 @@ fn wanted(view: &ServiceView, nodes: usize) -> WantedService {
 
 fn not_ours(view: &ServiceView) -> String {
     match &view.load_balancer_class {
-        Some(class) => format!("its loadBalancerClass is {class}: another controller makes its load balancer"),
+        Some(class) => {
+            format!("its loadBalancerClass is {class}: another controller makes its load balancer")
+        }
         None => format!("its type is {}: it wants no load balancer", view.kind.as_str()),
     }
 }
@@ -195,7 +199,10 @@ impl ServiceExplained {
             Want::Removed => "its load balancer shall go".to_owned(),
             Want::NotOurs => self.message.clone(),
         };
-        text.push_str(&format!("  {said}; reached at {}\n", self.wanted.address.as_deref().unwrap_or("no address yet")));
+        text.push_str(&format!(
+            "  {said}; reached at {}\n",
+            self.wanted.address.as_deref().unwrap_or("no address yet")
+        ));
         self.wanted.ports.iter().for_each(|port| text.push_str(&format!("  {port}\n")));
         text.push_str(&format!("  {} Nodes get its traffic\n", self.wanted.nodes));
         for (key, value) in &self.wanted.annotations {

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{
-    AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, Instances,
-};
+use bowline_cloud::{AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, Instances};
 use bowline_openstack::cloud::{OpenStackCloud, Surroundings};
 use openstack_client::Client;
 use zeroize::Zeroizing;
@@ -87,8 +85,8 @@ impl CloudAccess {
         let around = Surroundings::of_process(env!("CARGO_PKG_VERSION"));
         let cloud = OpenStackCloud::from_config(&config, around).await;
         let cloud = cloud.map_err(|error| Ending::not_looked(format!("{from}: {error}")))?;
-        let context = CloudContext::new(session.cluster_name.clone())
-            .with_cluster_uid(session.cluster_uid.clone());
+        let context =
+            CloudContext::new(session.cluster_name.clone()).with_cluster_uid(session.cluster_uid.clone());
         let problem = cloud.initialize(&context).await.err().map(|error| error.to_string());
         let mut notes = Vec::new();
         if credentials_only {
@@ -224,6 +222,10 @@ mod tests {
     fn every_key_that_variables_fill_is_one_of_cloud_conf() {
         let all: String = VARIABLES.iter().map(|(key, _)| format!("{key} = internal\n")).collect();
         let decoded = decode(&[Source::new("env", format!("[Global]\n{all}"))]).unwrap();
-        assert!(decoded.warnings.iter().all(|warning| !warning.what.contains("has no key")), "{:?}", decoded.warnings);
+        assert!(
+            decoded.warnings.iter().all(|warning| !warning.what.contains("has no key")),
+            "{:?}",
+            decoded.warnings
+        );
     }
 }

@@ -7,9 +7,7 @@ use bowline_cloud::{NodeView, ServiceView};
 use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
 use bowline_kube::client::{ClientFactory, load_as_kubectl};
 use http::Request;
-use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
-};
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, Secret, Service};
 use k8s_openapi::serde::de::DeserializeOwned;
@@ -210,6 +208,17 @@ impl Cluster {
         self.client.request_text(request).await.map_err(|error| error.to_string())
     }
 
+    /// The last lines of a pod's log.
+    ///
+    /// # Errors
+    ///
+    /// What came back instead.
+    pub async fn log(&self, namespace: &str, pod: &str, lines: usize) -> Result<String, String> {
+        let path = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}");
+        let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
+        self.client.request_text(request).await.map_err(|error| error.to_string())
+    }
+
     /// Something that the API server says at a path.
     ///
     /// # Errors
@@ -263,7 +272,8 @@ fn groups_of(user: &str) -> Vec<String> {
 /// When an event was last seen.
 #[must_use]
 pub fn last_seen(event: &Event) -> Option<jiff::Timestamp> {
-    let series = event.series.as_ref().and_then(|series| series.last_observed_time.as_ref()).map(|time| time.0);
+    let series =
+        event.series.as_ref().and_then(|series| series.last_observed_time.as_ref()).map(|time| time.0);
     let last = event.last_timestamp.as_ref().map(|time| time.0);
     let made = event.event_time.as_ref().map(|time| time.0);
     [series, last, made].into_iter().flatten().max()

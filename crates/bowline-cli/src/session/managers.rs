@@ -100,7 +100,8 @@ fn words(container: &Container) -> impl Iterator<Item = &str> {
 fn program_of(container: &Container) -> Option<Program> {
     let image = container.image.as_deref().unwrap_or_default();
     // Without a command it is what the image runs by itself.
-    let image = Some(image.rsplit('/').next().unwrap_or_default().split([':', '@']).next().unwrap_or_default());
+    let image =
+        Some(image.rsplit('/').next().unwrap_or_default().split([':', '@']).next().unwrap_or_default());
     let named = |word: &str| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
     let programs: Vec<String> = words(container)
         .take(3)
@@ -110,7 +111,9 @@ fn program_of(container: &Container) -> Option<Program> {
         .chain(image.map(str::to_owned))
         .collect();
     let runs = |name: &str| programs.iter().any(|program| program == name);
-    if runs("bowline") && words(container).any(|word| word == "ccm" || word == "openstack-cloud-controller-manager") {
+    if runs("bowline")
+        && words(container).any(|word| word == "ccm" || word == "openstack-cloud-controller-manager")
+    {
         Some(Program::Bowline)
     } else if runs("openstack-cloud-controller-manager") {
         Some(Program::OpenStack)
@@ -201,19 +204,31 @@ mod tests {
         assert_eq!(manager.flags["cluster-name"], "prod-1");
         assert_eq!(manager.flags["paused"], "true");
         let place = manager.config.as_ref().unwrap();
-        assert_eq!((place.name.as_str(), place.secret, place.key.as_str()), ("cloud-config", true, "openstack"));
+        assert_eq!(
+            (place.name.as_str(), place.secret, place.key.as_str()),
+            ("cloud-config", true, "openstack")
+        );
     }
 
     #[test]
     fn other_programs_are_told_apart() {
         let of = |command: &[&str], image: &str| {
-            find(&[pod(json!({"name": "c", "image": image, "command": command}))]).first().map(|one| one.program)
+            find(&[pod(json!({"name": "c", "image": image, "command": command}))])
+                .first()
+                .map(|one| one.program)
         };
         assert_eq!(of(&["/bin/openstack-cloud-controller-manager"], "x"), Some(Program::OpenStack));
         assert_eq!(of(&["/bin/sh", "-c", "ls"], "x"), None);
         assert_eq!(of(&["/hcloud-cloud-controller-manager"], "x"), Some(Program::Other));
-        assert_eq!(of(&[], "registry.k8s.io/provider-os/openstack-cloud-controller-manager:v1.34.0"), Some(Program::OpenStack));
-        assert_eq!(of(&["/bowline", "operator", "run"], "r.example/bowline:v1"), None, "the operator is no manager");
+        assert_eq!(
+            of(&[], "registry.k8s.io/provider-os/openstack-cloud-controller-manager:v1.34.0"),
+            Some(Program::OpenStack)
+        );
+        assert_eq!(
+            of(&["/bowline", "operator", "run"], "r.example/bowline:v1"),
+            None,
+            "the operator is no manager"
+        );
         assert_eq!(of(&["kube-proxy"], "registry.k8s.io/kube-proxy"), None);
     }
 }

@@ -77,7 +77,10 @@ impl Leader {
         let said = match (&self.problem, &self.holder) {
             (Some(why), _) => format!("nobody works: {why}"),
             (None, Some(holder)) => {
-                format!("{holder} leads, renewed {} seconds ago", self.renewed_seconds_ago.unwrap_or_default())
+                format!(
+                    "{holder} leads, renewed {} seconds ago",
+                    self.renewed_seconds_ago.unwrap_or_default()
+                )
             }
             (None, None) => "nobody works".to_owned(),
         };

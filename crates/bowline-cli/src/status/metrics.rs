@@ -28,7 +28,10 @@ mod tests {
     #[test]
     fn a_metric_is_read_with_its_labels_and_not_one_that_only_begins_alike() {
         let scrape = "# HELP x y\nheld{rail=\"breaker\"} 3\nheld{rail=\"grace\"} 0\nheld_total 7\nopen 1\n";
-        assert_eq!(values(scrape, "held"), [("rail=\"breaker\"".to_owned(), 3.0), ("rail=\"grace\"".to_owned(), 0.0)]);
+        assert_eq!(
+            values(scrape, "held"),
+            [("rail=\"breaker\"".to_owned(), 3.0), ("rail=\"grace\"".to_owned(), 0.0)]
+        );
         assert_eq!(values(scrape, "open"), [(String::new(), 1.0)]);
         assert!(values(scrape, "ope").is_empty());
         assert_eq!(label("rail=\"breaker\",x=\"y\"", "x"), Some("y"));

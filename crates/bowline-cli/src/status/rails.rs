@@ -30,8 +30,8 @@ pub struct Rails {
     pub held_nodes: Option<BTreeMap<String, u64>>,
     /// Plans for Services that a rail held back since the start of the manager, by rail.
     pub held_plans: Option<BTreeMap<String, u64>>,
-    /// Calls to the cloud that may be made at once now.
-    pub calls_left: Option<u64>,
+    /// Calls that may be made at once now, by the service of the cloud.
+    pub calls_left: Option<BTreeMap<String, u64>>,
     /// Where this is from.
     pub from: String,
     /// Why not more is known.
@@ -44,7 +44,9 @@ pub async fn read(session: &Session, leader: &Leader) -> Rails {
         Some(manager) => {
             let port = manager.flags.get("secure-port").and_then(|port| port.parse().ok()).unwrap_or(PORT);
             let page = session.cluster.page(&manager.namespace, &manager.pod, port, "/metrics").await;
-            page.map_err(|why| format!("the metrics of pod {} cannot be read through the API server: {why}", manager.pod))
+            page.map_err(|why| {
+                format!("the metrics of pod {} cannot be read through the API server: {why}", manager.pod)
+            })
         }
         None => Err("the pod of the leader is not known, so its metrics cannot be read".to_owned()),
     };
@@ -52,7 +54,11 @@ pub async fn read(session: &Session, leader: &Leader) -> Rails {
         Ok(scrape) => of_metrics(&scrape),
         Err(why) => match session.cluster.node_events().await {
             Ok(events) => Rails { problem: Some(why), ..of_events(&events, session.now) },
-            Err(ending) => Rails { problem: Some(format!("{why}; {ending}")), from: "nothing".into(), ..Rails::default() },
+            Err(ending) => Rails {
+                problem: Some(format!("{why}; {ending}")),
+                from: "nothing".into(),
+                ..Rails::default()
+            },
         },
     }
 }
@@ -67,22 +73,26 @@ fn leading<'a>(managers: &'a [Manager], leader: &Leader) -> Option<&'a Manager> 
 /// What a scrape says. Pure.
 #[must_use]
 pub fn of_metrics(scrape: &str) -> Rails {
-    let by_rail = |name: &str| -> BTreeMap<String, u64> {
+    let by = |name: &str, key: &str| -> BTreeMap<String, u64> {
         let rows = values(scrape, name).into_iter();
-        rows.filter_map(|(labels, value)| Some((label(&labels, "rail")?.to_owned(), whole(value)))).collect()
+        rows.filter_map(|(labels, value)| Some((label(&labels, key)?.to_owned(), whole(value)))).collect()
     };
     let first = |name: &str| values(scrape, name).first().map(|(_labels, value)| *value);
     Rails {
         breaker_open: first("bowline_node_deletion_breaker_open").map(|value| value > 0.0),
-        held_nodes: Some(by_rail("bowline_node_deletions_held")),
-        held_plans: Some(by_rail("bowline_rail_held_back_total")),
-        calls_left: first("bowline_cloud_budget_remaining_calls").map(whole),
+        held_nodes: Some(by("bowline_node_deletions_held", "rail")),
+        held_plans: Some(by("bowline_rail_held_back_total", "rail")),
+        calls_left: Some(by("bowline_cloud_budget_remaining_calls", "service")),
         from: "the metrics of the leader".to_owned(),
         problem: None,
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a counter is neither negative nor that large")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a counter is neither negative nor that large"
+)]
 fn whole(value: f64) -> u64 {
     value.max(0.0) as u64
 }
@@ -95,13 +105,17 @@ pub fn of_events(events: &[Event], now: jiff::Timestamp) -> Rails {
         age.is_some_and(|age| age <= OLDEST_SECONDS)
     };
     let held = events.iter().filter(|event| event.reason.as_deref() == Some("NodeDeletionHeld"));
-    let by_breaker = held.filter(fresh).filter(|event| event.message.as_deref().is_some_and(|text| text.contains(BREAKER_WORDS)));
-    let nodes: std::collections::BTreeSet<_> = by_breaker.map(|event| event.involved_object.name.clone()).collect();
+    let by_breaker = held
+        .filter(fresh)
+        .filter(|event| event.message.as_deref().is_some_and(|text| text.contains(BREAKER_WORDS)));
+    let nodes: std::collections::BTreeSet<_> =
+        by_breaker.map(|event| event.involved_object.name.clone()).collect();
     Rails {
         // That nothing was told is no proof that it is closed: each Node is told once only.
         breaker_open: (!nodes.is_empty()).then_some(true),
-        held_nodes: (!nodes.is_empty())
-            .then(|| BTreeMap::from([("breaker".to_owned(), u64::try_from(nodes.len()).unwrap_or(u64::MAX))])),
+        held_nodes: (!nodes.is_empty()).then(|| {
+            BTreeMap::from([("breaker".to_owned(), u64::try_from(nodes.len()).unwrap_or(u64::MAX))])
+        }),
         from: "the events of Nodes".to_owned(),
         ..Rails::default()
     }
@@ -117,16 +131,24 @@ impl Rails {
             None => "not known",
         };
         let count = |held: &Option<BTreeMap<String, u64>>| -> String {
-            let rows = held.iter().flatten().filter(|(_rail, count)| **count > 0);
+            let Some(held) = held else { return "not known".to_owned() };
+            let rows = held.iter().filter(|(_rail, count)| **count > 0);
             let rows: Vec<_> = rows.map(|(rail, count)| format!("{count} by {rail}")).collect();
             if rows.is_empty() { "none".to_owned() } else { rows.join(", ") }
         };
         let problem = self.problem.as_deref().map(|why| format!("\n  ({why})")).unwrap_or_default();
-        let held = if self.held_nodes.is_some() { count(&self.held_nodes) } else { "not known".to_owned() };
-        let plans = if self.held_plans.is_some() { count(&self.held_plans) } else { "not known".to_owned() };
+        let (held, plans) = (count(&self.held_nodes), count(&self.held_plans));
+        let left = self.calls_left.as_ref().map_or_else(
+            || "not known".to_owned(),
+            |left| {
+                left.iter()
+                    .map(|(service, calls)| format!("{service} {calls}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            },
+        );
         format!(
-            "Node deletion breaker: {breaker}; Nodes held: {held}; plans held: {plans}; calls left: {} (from {}){problem}",
-            self.calls_left.map_or_else(|| "not known".to_owned(), |left| left.to_string()),
+            "Node deletion breaker: {breaker}; Nodes held: {held}; plans held: {plans}; calls left: {left} (from {}){problem}",
             self.from
         )
     }
@@ -159,7 +181,10 @@ mod tests {
             .unwrap()
         };
         let now = "2026-11-16T10:00:00Z".parse().unwrap();
-        let open = event("2026-11-16T09:59:00Z", "Not deleting node a: 4 of 5 nodes seem gone at once, so none is deleted; check");
+        let open = event(
+            "2026-11-16T09:59:00Z",
+            "Not deleting node a: 4 of 5 nodes seem gone at once, so none is deleted; check",
+        );
         assert_eq!(of_events(&[open.clone()], now).breaker_open, Some(true));
         let old = event("2026-11-16T08:00:00Z", "4 of 5 nodes seem gone at once, so none is deleted");
         let other = event("2026-11-16T09:59:00Z", "too new");

@@ -66,7 +66,7 @@ pub async fn load_config(kubeconfig: Option<&Path>, master: Option<&str>) -> Res
 ///
 /// [`ConfigError`], which says what was tried and what to do.
 pub fn load_as_kubectl(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, ConfigError> {
-    let (mut config, written) = match super::kubeconfig::read_as_kubectl(kubeconfig, context) {
+    let (mut config, written) = match kubeconfig::read_as_kubectl(kubeconfig, context) {
         Ok(read) => (read.config, read.proxy_url),
         Err(why) => match Config::incluster() {
             Ok(config) if kubeconfig.is_none() && context.is_none() => (config, None),
