@@ -1,6 +1,7 @@
 //! A cluster and a cloud, a manager's traces in the cluster, and a hand that does the manager's work for one Service.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use bowline_cli::session::{Access, Session};
@@ -18,6 +19,9 @@ use crate::cloud::Cloud;
 
 /// What the cluster is called in the cloud.
 pub(crate) const CLUSTER: &str = "prod-1";
+
+/// So long a busy machine may take.
+const DEADLINE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Parser)]
 #[command(name = "bowline")]
@@ -90,7 +94,7 @@ impl Stage {
         self.seed(json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
             "metadata": {"name": "cloud-controller-manager", "namespace": "kube-system"},
-            "spec": {"holderIdentity": "ccm-1_x", "leaseDurationSeconds": 15, "renewTime": renewed, "acquireTime": renewed},
+            "spec": {"holderIdentity": "ccm-1_x", "leaseDurationSeconds": 3600, "renewTime": renewed, "acquireTime": renewed},
         }))
     }
 
@@ -159,7 +163,8 @@ impl Stage {
         let cloud = session.cloud().await.map_err(failed)?;
         let balancers = cloud.load_balancers().map_err(anyhow::Error::msg)?;
         let nodes = session.cluster.nodes().await.map_err(failed)?;
-        for _round in 0..100 {
+        let deadline = tokio::time::Instant::now() + DEADLINE;
+        while tokio::time::Instant::now() < deadline {
             let (view, _object) = session.cluster.service("default", name).await.map_err(failed)?;
             let request =
                 preview::request(balancers.as_ref(), &session.cluster_name, &view, &nodes, session.now);
@@ -175,7 +180,7 @@ impl Stage {
                         .await
                         .map_err(|error| anyhow::anyhow!("{error}"))?;
                 }
-                Plan::Wait(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+                Plan::Wait(_) => tokio::time::sleep(Duration::from_millis(20)).await,
                 Plan::Settled(status) => {
                     let notes = balancers.notes(&request, observed.as_ref());
                     let noted: serde_json::Map<String, Value> =

@@ -38,6 +38,9 @@ async fn a_load_balancer_is_adopted_after_it_was_shown_and_never_one_of_another_
 {
     let stage = Stage::start(1).await?;
     stage.service("web")?;
+    let own = format!("kube_service_{CLUSTER}_default_web");
+    stage.cloud.make_balancer(&own, &[]).await?;
+    stage.cloud.make_balancer(&own, &[]).await?;
     stage.cloud.make_balancer("by-terraform", &[]).await?;
     stage.cloud.make_balancer("theirs", &["bowline-cluster:another"]).await?;
     let contents = stage.cloud.contents().await?;
@@ -46,11 +49,12 @@ async fn a_load_balancer_is_adopted_after_it_was_shown_and_never_one_of_another_
         let found = all.iter().find(|one| one["name"] == name).context("not there")?;
         Ok(found["id"].as_str().context("no id")?.to_owned())
     };
-    let (free, theirs) = (id("by-terraform")?, id("theirs")?);
+    let (free, foreign, theirs) = (id(&own)?, id("by-terraform")?, id("theirs")?);
+    stage.run("plan svc/web").await?.says(1, &["refused", "are all called"])?;
     stage.cloud.forget();
 
     let shown = stage.run(&format!("adopt svc/web --load-balancer {free}")).await?;
-    shown.says(0, &["by-terraform", "create listener", "Nothing was written"])?;
+    shown.says(0, &[&own, "create listener", "Nothing was written"])?;
     ensure!(annotations(&stage, WEB)[NAMED] == Value::Null);
     let refused = stage.run(&format!("adopt svc/web --load-balancer {theirs} --yes")).await?;
     refused.says(1, &["another cluster's", "another"])?;
