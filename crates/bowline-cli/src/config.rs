@@ -127,7 +127,7 @@ fn sort_in(checked: &mut Checked, file: &str, error: &LoadError) {
         LoadError::Several(errors) => errors.iter().for_each(|error| sort_in(checked, file, error)),
         // Here is no cluster: that is no fault of the file.
         LoadError::NoSecretReader(what) => {
-            checked.warnings.push(whole(file, format!("{what} is not looked at here")))
+            checked.warnings.push(whole(file, format!("{what} is not looked at here")));
         }
         other => checked.errors.push(whole(file, other.to_string())),
     }
@@ -151,7 +151,8 @@ impl Report for Checked {
     }
 
     fn code(&self) -> u8 {
-        if self.errors.is_empty() && !(self.strict && !self.warnings.is_empty()) { FINE } else { FOUND }
+        let passes = self.warnings.is_empty() || !self.strict;
+        if self.errors.is_empty() && passes { FINE } else { FOUND }
     }
 }
 

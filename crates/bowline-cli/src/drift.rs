@@ -113,7 +113,7 @@ pub(crate) async fn look(session: &Session, cloud: &CloudAccess, sight: &Sight) 
     }
     match sight::machines(cloud, &sight.nodes).await {
         Ok(machines) => {
-            drift.nodes = machines.iter().filter_map(|(node, machine)| lost(node, machine)).collect()
+            drift.nodes = machines.iter().filter_map(|(node, machine)| lost(node, machine)).collect();
         }
         Err(why) => drift.not_looked_at.push(format!("the servers of Nodes: {why}")),
     }

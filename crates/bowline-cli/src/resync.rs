@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::ServiceView;
+use bowline_cloud::{RESYNC_AT, ServiceView};
 use bowline_controllers::service::desire::{is_paused, purpose};
 use bowline_openstack::loadbalancer::annotations::FINGERPRINT;
 use serde::Serialize;
@@ -13,9 +13,6 @@ use crate::output::{Output, Report};
 use crate::session::{Access, Session};
 use crate::status::leader;
 use crate::target::ServiceTarget;
-
-/// When somebody last asked for a look.
-pub const RESYNC: &str = "bowline.dev/resync-at";
 
 /// Which Services.
 #[derive(Debug, Clone, clap::Args)]
@@ -75,7 +72,7 @@ pub async fn run(arguments: &Arguments) -> Result<Resynced, Ending> {
     let mut done = Resynced { nobody_works: leader::read(&session).await?.problem, ..Resynced::default() };
     for service in chosen {
         let key = service.key().to_string();
-        let annotations = [(RESYNC, Some(session.now.to_string())), (FINGERPRINT.key, None)];
+        let annotations = [(RESYNC_AT, Some(session.now.to_string())), (FINGERPRINT.key, None)];
         match session.cluster.annotate_service(&service, &annotations).await {
             Ok(()) if is_paused(&service) => done.paused.push(key),
             Ok(()) => done.asked.push(key),

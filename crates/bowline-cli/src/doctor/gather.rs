@@ -51,8 +51,8 @@ async fn managers_of(session: &Session, facts: &mut Facts) {
         Ok(pods) => facts.managers = Some(managers::find(&pods)),
         Err(ending) => return facts.not_looked_at.push(format!("the managers: {ending}")),
     }
-    let working = facts.managers.iter().flatten().filter(|manager| manager.program == Program::Bowline);
-    let Some(manager) = working.cloned().next() else { return };
+    let mut working = facts.managers.iter().flatten().filter(|manager| manager.program == Program::Bowline);
+    let Some(manager) = working.next().cloned() else { return };
     match missing_rights(&session.cluster, &manager).await {
         Ok(missing) => facts.missing_rights = missing,
         Err(ending) => facts.not_looked_at.push(format!("the rights of the manager: {ending}")),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Volume, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, KeyToPath, Pod, PodSpec, Volume, VolumeMount};
 use serde::Serialize;
 
 /// A pod that runs a cloud-controller-manager.
@@ -148,7 +148,7 @@ fn place(namespace: &str, spec: &PodSpec, container: &Container, path: &str) -> 
     let volume = spec.volumes.iter().flatten().find(|volume| volume.name == mount.name)?;
     let file = inside(mount, path)?;
     let (name, secret, items) = source(volume)?;
-    let key = items.iter().find(|(_key, item)| *item == file).map_or(file, |(key, _item)| key.clone());
+    let key = items.iter().flatten().find(|item| item.path == file).map_or(file, |item| item.key.clone());
     Some(ConfigPlace { namespace: namespace.to_owned(), name, secret, key })
 }
 
@@ -162,15 +162,12 @@ fn inside(mount: &VolumeMount, path: &str) -> Option<String> {
 }
 
 /// The object of a volume, whether it is a Secret, and which key is which file.
-fn source(volume: &Volume) -> Option<(String, bool, Vec<(String, String)>)> {
-    let items = |items: &Option<Vec<k8s_openapi::api::core::v1::KeyToPath>>| {
-        items.iter().flatten().map(|item| (item.key.clone(), item.path.clone())).collect()
-    };
+fn source(volume: &Volume) -> Option<(String, bool, Option<&Vec<KeyToPath>>)> {
     if let Some(secret) = &volume.secret {
-        return Some((secret.secret_name.clone()?, true, items(&secret.items)));
+        return Some((secret.secret_name.clone()?, true, secret.items.as_ref()));
     }
     let map = volume.config_map.as_ref()?;
-    Some((map.name.clone(), false, items(&map.items)))
+    Some((map.name.clone(), false, map.items.as_ref()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bowline_controllers::rails::deletion_budget::BREAKER_CHECK;
 use k8s_openapi::api::core::v1::Event;
 use serde::Serialize;
 
@@ -38,29 +39,41 @@ pub struct Rails {
     pub problem: Option<String>,
 }
 
-/// Asks the leader, or else the events.
+/// Asks the leader: for its metrics, or else for its health, which it tells everybody; or else the events.
 pub async fn read(session: &Session, leader: &Leader) -> Rails {
-    let asked = match leading(&session.managers, leader) {
-        Some(manager) => {
-            let port = manager.flags.get("secure-port").and_then(|port| port.parse().ok()).unwrap_or(PORT);
-            let page = session.cluster.page(&manager.namespace, &manager.pod, port, "/metrics").await;
-            page.map_err(|why| {
-                format!("the metrics of pod {} cannot be read through the API server: {why}", manager.pod)
-            })
-        }
-        None => Err("the pod of the leader is not known, so its metrics cannot be read".to_owned()),
+    let Some(manager) = leading(&session.managers, leader) else {
+        let why = "the pod of the leader is not known, so its metrics cannot be read";
+        return by_events(session, why.to_owned()).await;
     };
-    match asked {
-        Ok(scrape) => of_metrics(&scrape),
-        Err(why) => match session.cluster.node_events().await {
-            Ok(events) => Rails { problem: Some(why), ..of_events(&events, session.now) },
-            Err(ending) => Rails {
-                problem: Some(format!("{why}; {ending}")),
-                from: "nothing".into(),
-                ..Rails::default()
-            },
-        },
+    let port = manager.flags.get("secure-port").and_then(|port| port.parse().ok()).unwrap_or(PORT);
+    let page = |path| session.cluster.page(&manager.namespace, &manager.pod, port, path);
+    let why = match page("/metrics").await {
+        Ok(scrape) => return of_metrics(&scrape),
+        Err(why) => {
+            format!("the metrics of pod {} cannot be read through the API server: {why}", manager.pod)
+        }
+    };
+    match page("/readyz?verbose").await.ok().and_then(|text| of_health(&text)) {
+        Some(rails) => Rails { problem: Some(why), ..rails },
+        None => by_events(session, why).await,
     }
+}
+
+async fn by_events(session: &Session, why: String) -> Rails {
+    match session.cluster.node_events().await {
+        Ok(events) => Rails { problem: Some(why), ..of_events(&events, session.now) },
+        Err(ending) => {
+            Rails { problem: Some(format!("{why}; {ending}")), from: "nothing".into(), ..Rails::default() }
+        }
+    }
+}
+
+/// What the lines of `/readyz?verbose` say of the breaker; none if there is no such line. Pure.
+#[must_use]
+pub fn of_health(text: &str) -> Option<Rails> {
+    let line = text.lines().find(|line| line.get(3..).is_some_and(|rest| rest.starts_with(BREAKER_CHECK)))?;
+    let breaker_open = Some(!line.starts_with("[+]"));
+    Some(Rails { breaker_open, from: "the health of the leader".to_owned(), ..Rails::default() })
 }
 
 /// The pod of the leader: its identity begins with the name of its host, which is that of the pod or of the node.
@@ -169,6 +182,20 @@ mod tests {
         assert_eq!(rails.held_nodes.as_ref().unwrap()["breaker"], 4);
         assert!(rails.words().contains("open: no Node is deleted") && rails.words().contains("4 by breaker"));
         assert_eq!(of_metrics("").breaker_open, None, "another program's metrics");
+    }
+
+    #[test]
+    fn the_health_of_the_leader_tells_whether_the_breaker_is_open() {
+        let open = |text: &str| of_health(text).and_then(|rails| rails.breaker_open);
+        assert_eq!(open("[+]ping ok\n[!]node-deletion-breaker degraded: reason withheld\n"), Some(true));
+        assert_eq!(open("[+]ping ok\n[+]node-deletion-breaker ok\nreadyz check passed\n"), Some(false));
+        assert_eq!(open("ok"), None, "another program");
+    }
+
+    #[test]
+    fn the_words_of_the_breaker_are_those_that_the_manager_says() {
+        let held = bowline_controllers::rails::deletion_budget::Held::BreakerOpen { gone: 4, nodes: 5 };
+        assert!(held.to_string().contains(BREAKER_WORDS), "{held}");
     }
 
     #[test]

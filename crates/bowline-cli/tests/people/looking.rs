@@ -167,3 +167,45 @@ async fn what_cannot_be_looked_at_ends_with_two_and_the_managers_own_secret_is_u
     stage.run("explain svc/web").await?.says(2, &["unknown", "doctor"])?;
     Ok(())
 }
+
+/// A manager whose pages are reached through the API server: each by its path, with status code and text.
+struct Pages(Vec<(&'static str, u16, &'static str)>);
+
+impl sim_kube::Interceptor for Pages {
+    fn before(&self, request: &sim_kube::RequestInfo) -> sim_kube::Verdict {
+        let found = self.0.iter().find(|(end, ..)| {
+            request.path.ends_with(end) && request.path.contains("/pods/https:ccm-1:10258/proxy/")
+        });
+        found.map_or(sim_kube::Verdict::Pass, |(_, code, body)| sim_kube::Verdict::Answer {
+            code: *code,
+            body: (*body).to_owned(),
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn breaker_and_budgets_are_what_the_leader_says_of_itself() -> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    let scrape = "bowline_node_deletion_breaker_open 1\nbowline_node_deletions_held{rail=\"breaker\"} 2\n\
+        bowline_cloud_budget_remaining_calls{service=\"compute\"} 17\n";
+    stage.kube.intercept(Pages(vec![("/proxy/metrics", 200, scrape)]));
+    let status = stage.run("status -o json").await?;
+    let rails = &status.json()?["rails"];
+    ensure!(
+        status.code == 1 && rails["breakerOpen"] == true && rails["heldNodes"]["breaker"] == 2,
+        "{rails}"
+    );
+    ensure!(rails["callsLeft"]["compute"] == 17, "{rails}");
+    stage.run("status").await?.says(1, &["open: no Node is deleted", "2 by breaker", "compute 17"])?;
+
+    let health = "[+]ping ok\n[+]node-deletion-breaker ok\nreadyz check passed\n";
+    stage.kube.intercept(Pages(vec![("/proxy/metrics", 403, "{}"), ("/proxy/readyz", 200, health)]));
+    let status = stage.run("status -o json").await?;
+    let rails = &status.json()?["rails"];
+    ensure!(
+        status.code == 0 && rails["breakerOpen"] == false && rails["heldNodes"] == Value::Null,
+        "{rails}"
+    );
+    ensure!(rails["problem"].as_str().is_some_and(|why| why.contains("ccm-1")), "{rails}");
+    Ok(())
+}

@@ -121,13 +121,9 @@ pub(super) fn finding(service: &ServiceView, judged: Judged) -> Finding {
 }
 
 /// The machines of Nodes. What a list does not show is read directly.
-pub async fn machines(
-    instances: &dyn Instances,
-    nodes: Vec<Arc<NodeView>>,
-) -> Vec<(Arc<NodeView>, Machine)> {
+pub async fn machines(instances: &dyn Instances, nodes: Vec<Arc<NodeView>>) -> Vec<(Arc<NodeView>, Machine)> {
     let Claimed { ours, foreign } = claimed(instances, nodes, |node: &Arc<NodeView>| node.as_ref());
-    let mut machines: Vec<_> =
-        foreign.into_iter().map(|(node, why)| (node, Machine::Foreign(why))).collect();
+    let mut machines: Vec<_> = foreign.into_iter().map(|(node, why)| (node, Machine::Foreign(why))).collect();
     let mut answers = instances.observe(&ours).await.into_iter();
     let mut reads = 0;
     for node in ours {
