@@ -148,7 +148,8 @@ fn place(namespace: &str, spec: &PodSpec, container: &Container, path: &str) -> 
     let volume = spec.volumes.iter().flatten().find(|volume| volume.name == mount.name)?;
     let file = inside(mount, path)?;
     let (name, secret, items) = source(volume)?;
-    let key = items.iter().flatten().find(|item| item.path == file).map_or(file, |item| item.key.clone());
+    let key =
+        items.into_iter().flatten().find(|item| item.path == file).map_or(file, |item| item.key.clone());
     Some(ConfigPlace { namespace: namespace.to_owned(), name, secret, key })
 }
 
@@ -176,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(container: serde_json::Value) -> Pod {
+    fn pod(container: &serde_json::Value) -> Pod {
         serde_json::from_value(json!({
             "metadata": {"name": "ccm-1", "namespace": "kube-system"},
             "spec": {"serviceAccountName": "cloud-controller-manager", "containers": [container], "volumes": [
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_manager_is_known_by_its_program_and_tells_its_flags_and_its_configuration() {
-        let found = find(&[pod(json!({
+        let found = find(&[pod(&json!({
             "name": "c", "image": "r.example/bowline:v1", "command": ["/bowline", "ccm"],
             "args": ["--cluster-name=prod-1", "--cloud-config", "/etc/cloud/cloud.conf", "--paused"],
             "volumeMounts": [{"name": "conf", "mountPath": "/etc/cloud"}],
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn other_programs_are_told_apart() {
         let of = |command: &[&str], image: &str| {
-            find(&[pod(json!({"name": "c", "image": image, "command": command}))])
+            find(&[pod(&json!({"name": "c", "image": image, "command": command}))])
                 .first()
                 .map(|one| one.program)
         };

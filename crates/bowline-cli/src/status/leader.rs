@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(spec: serde_json::Value, annotations: serde_json::Value) -> Leader {
+    fn judged(spec: &serde_json::Value, annotations: &serde_json::Value) -> Leader {
         let lease: Lease =
             serde_json::from_value(json!({"metadata": {"annotations": annotations}, "spec": spec})).unwrap();
         judge("kube-system/ccm", Some(&lease), "2026-11-16T10:00:30Z".parse().unwrap())
@@ -103,20 +103,20 @@ mod tests {
     #[test]
     fn a_lease_that_is_renewed_has_a_leader_and_every_other_says_why_not() {
         let spec = |renewed: &str| json!({"holderIdentity": "a_1", "leaseDurationSeconds": 15, "renewTime": renewed, "leaseTransitions": 2});
-        let held = judged(spec("2026-11-16T10:00:25.000000Z"), json!({}));
+        let held = judged(&spec("2026-11-16T10:00:25.000000Z"), &json!({}));
         assert_eq!((held.holder.as_deref(), held.problem.as_deref()), (Some("a_1"), None));
         assert!(held.words().contains("a_1 leads, renewed 5 seconds ago"), "{}", held.words());
-        let old = judged(spec("2026-11-16T10:00:00.000000Z"), json!({}));
+        let old = judged(&spec("2026-11-16T10:00:00.000000Z"), &json!({}));
         assert!(old.problem.unwrap().contains("30 seconds ago"));
-        assert!(judged(json!({"holderIdentity": ""}), json!({})).problem.unwrap().contains("nobody holds"));
+        assert!(judged(&json!({"holderIdentity": ""}), &json!({})).problem.unwrap().contains("nobody holds"));
         assert!(judge("ns/x", None, Timestamp::UNIX_EPOCH).problem.unwrap().contains("no Lease ns/x"));
     }
 
     #[test]
     fn a_pause_is_told_with_its_reason() {
         let spec = json!({"holderIdentity": "a_1", "leaseDurationSeconds": 15, "renewTime": "2026-11-16T10:00:25.000000Z"});
-        let paused = judged(spec.clone(), json!({"bowline.dev/paused": "rack 7 moves"}));
+        let paused = judged(&spec, &json!({"bowline.dev/paused": "rack 7 moves"}));
         assert!(paused.words().ends_with("; paused: rack 7 moves"), "{}", paused.words());
-        assert_eq!(judged(spec, json!({"bowline.dev/paused": "false"})).paused, None);
+        assert_eq!(judged(&spec, &json!({"bowline.dev/paused": "false"})).paused, None);
     }
 }

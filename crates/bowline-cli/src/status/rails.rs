@@ -212,7 +212,7 @@ mod tests {
             "2026-11-16T09:59:00Z",
             "Not deleting node a: 4 of 5 nodes seem gone at once, so none is deleted; check",
         );
-        assert_eq!(of_events(&[open.clone()], now).breaker_open, Some(true));
+        assert_eq!(of_events(&[open], now).breaker_open, Some(true));
         let old = event("2026-11-16T08:00:00Z", "4 of 5 nodes seem gone at once, so none is deleted");
         let other = event("2026-11-16T09:59:00Z", "too new");
         assert_eq!(of_events(&[old, other], now).breaker_open, None);

@@ -58,6 +58,8 @@ async fn a_load_balancer_is_adopted_after_it_was_shown_and_never_one_of_another_
     ensure!(annotations(&stage, WEB)[NAMED] == Value::Null);
     let refused = stage.run(&format!("adopt svc/web --load-balancer {theirs} --yes")).await?;
     refused.says(1, &["another cluster's", "another"])?;
+    let refused = stage.run(&format!("adopt svc/web --load-balancer {foreign} --yes")).await?;
+    refused.says(1, &["the manager would refuse it: no floating IP leads to"])?;
     let missing =
         stage.run("adopt svc/web --load-balancer 00000000-0000-0000-0000-000000000009 --yes").await?;
     missing.says(1, &["no such load balancer"])?;
