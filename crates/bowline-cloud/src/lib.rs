@@ -29,6 +29,7 @@ pub mod pairs;
 pub mod pause;
 pub mod picture;
 pub mod plan;
+pub mod resync;
 pub mod routes;
 pub mod secrets;
 pub mod service;
@@ -64,6 +65,7 @@ pub use pairs::Pairs;
 pub use pause::{PAUSED, pause_said};
 pub use picture::BalancerPicture;
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
+pub use resync::RESYNC_AT;
 pub use routes::{Route, RouteChange, Routes};
 pub use secrets::{SecretData, SecretError, SecretReader, SecretReference};
 pub use service::{

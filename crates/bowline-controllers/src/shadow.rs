@@ -1,11 +1,12 @@
 //! Shadow mode: looks at every Service and every Node as the controllers do, plans as they do, and reports what would be done.
 //!
-//! `look` asks the cloud, `judge` says what a plan means for users, `report` puts it together within bounds. The plans are
+//! `look` asks the cloud, `judge` says what a plan means for users, `preview` is both for one Service, `report` puts it together within bounds. The plans are
 //! the provider's own, from the same wish and the same set of nodes that the service controller has: there is no second
 //! planner. Nothing is written but the report. In adopt-only mode the same runs beside the controllers that write.
 
 mod judge;
 mod look;
+pub mod preview;
 mod report;
 
 #[cfg(test)]

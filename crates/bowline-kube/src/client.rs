@@ -30,7 +30,7 @@ use tower::{BoxError, Service, util::MapRequestLayer};
 pub(crate) use self::throttle::FencedBy;
 pub use self::{
     deadline::{DeadlineExceeded, DeadlineLayer, is_deadline},
-    load::{ConfigError, load_config},
+    load::{ConfigError, load_as_kubectl, load_config},
     measure::{MeasureLayer, RestMetrics},
     proxy::ProxyError,
     service_account::{ServiceAccountClients, ServiceAccountError},

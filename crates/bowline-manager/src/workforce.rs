@@ -9,6 +9,7 @@ use std::time::Duration;
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
 use bowline_controllers::identity::CloudIdentity;
+use bowline_controllers::rails::deletion_budget::BREAKER_CHECK;
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::view::{node_informer, service_informer};
 use bowline_kube::clock::Clock;
@@ -140,8 +141,20 @@ impl Workforce {
     ) {
         pause::show(&self.tools.health, fence.clone());
         self.tools.status.asks(fence.clone());
+        self.show_breaker();
         let telling = pause::tell(fence, self.tools.metrics.controllers.clone(), events, lease);
         self.controllers.spawn(self.stop.clone().run_until_cancelled_owned(telling));
+    }
+
+    /// Shows an open breaker of node deletions as a line of `/readyz` that never fails: the process does its work.
+    fn show_breaker(&self) {
+        let open = self.tools.metrics.controllers.node_deletion.breaker_open.clone();
+        self.tools.health.add(BREAKER_CHECK, CheckSets::READY_ONLY, move || match open.get() {
+            0 => CheckOutcome::Healthy,
+            _ => CheckOutcome::Degraded(
+                "so many Nodes look gone at once that none is deleted (SR-2)".to_owned(),
+            ),
+        });
     }
 
     /// Starts controllers under a fence, which is also closed while the cloud does not know us (SR-3).

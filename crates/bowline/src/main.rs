@@ -1,15 +1,17 @@
 //! The one binary. It knows which command belongs to which crate, and nothing else.
 //!
-//! Under the name of another program it is that program: `openstack-cloud-controller-manager` is `bowline ccm`.
+//! Under the name of another program it is that program: `openstack-cloud-controller-manager` is `bowline ccm`, and as
+//! `kubectl-bowline` it is the plugin that kubectl finds, whose commands are told as `kubectl bowline …`.
 
 mod ccm;
 mod cleanup;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::{stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Ties a Kubernetes cluster to its cloud.
 #[derive(Debug, Parser)]
@@ -38,6 +40,8 @@ enum Command {
     Cleanup(cleanup::Arguments),
     /// Shows a small cluster on a small cloud, both in memory, with the real manager between them.
     Playground(bowline_playground::Arguments),
+    #[command(flatten)]
+    People(bowline_cli::Command),
     /// Serves a Kubernetes API or an OpenStack that exists in memory only.
     #[command(subcommand)]
     Sim(Sim),
@@ -51,6 +55,9 @@ enum Sim {
     Openstack(sim_openstack::command::Arguments),
 }
 
+/// The name under which kubectl looks for it.
+const PLUGIN: &str = "kubectl-bowline";
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let called = arguments.next().unwrap_or_default();
@@ -58,14 +65,31 @@ fn main() -> ExitCode {
         let arguments: Vec<String> = arguments.map(text).collect();
         return ccm::run(ccm::OPENSTACK, &arguments);
     }
-    match Bowline::parse().command {
+    let root = root(&called);
+    let parsed = root.clone().try_get_matches().and_then(|matches| Bowline::from_arg_matches(&matches));
+    match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::Ccm { arguments } => ccm::run("bowline ccm", &arguments),
         Command::Operator(command) => bowline_operator::command::execute(command),
         Command::Migrate(command) => bowline_operator::command::migrate::execute(command),
         Command::Cleanup(arguments) => clean_up(arguments),
         Command::Playground(arguments) => play(arguments),
+        Command::People(command) => tell(command, root),
         Command::Sim(sim) => simulate(sim),
     }
+}
+
+/// The whole command line, under the name by which it was called.
+fn root(called: &OsStr) -> clap::Command {
+    let root = Bowline::command();
+    match Path::new(called).file_stem() {
+        Some(name) if name == PLUGIN => root.name(PLUGIN).bin_name("kubectl bowline"),
+        _ => root,
+    }
+}
+
+#[tokio::main]
+async fn tell(command: bowline_cli::Command, root: clap::Command) -> ExitCode {
+    ExitCode::from(bowline_cli::execute(command, root, &mut stdout(), &mut stderr()).await)
 }
 
 /// No flag has a value that is not text: what is none is shown as well as it can be, and refused.

@@ -103,3 +103,55 @@ fn a_cloud_conf_that_is_wrong_ends_it_with_line_or_key_and_without_secrets() -> 
     assert!(err(&refused).contains("--user-agent"), "{}", err(&refused));
     Ok(())
 }
+
+#[test]
+fn as_a_plugin_of_kubectl_it_tells_its_commands_as_kubectl_bowline() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let link = folder.path().join("kubectl-bowline");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_bowline"), &link)?;
+    let help = out(&Command::new(&link).args(["explain", "--help"]).output()?);
+    assert!(help.contains("Usage: kubectl bowline explain"), "{help}");
+    assert!(help.contains("Exit codes:"), "{help}");
+    let wrong = Command::new(&link).args(["explain", "pod/x"]).output()?;
+    assert_eq!(wrong.status.code(), Some(2), "{}", err(&wrong));
+    Ok(())
+}
+
+#[test]
+fn completion_manual_and_config_check_need_neither_cluster_nor_cloud() -> io::Result<()> {
+    for shell in ["bash", "zsh", "fish"] {
+        let completion = out(&bowline(&["completion", shell])?);
+        assert!(completion.contains("support-bundle"), "{shell}: {completion}");
+    }
+    let folder = tempfile::tempdir()?;
+    assert!(out(&bowline(&["man"])?).contains(".TH bowline"));
+    let pages = folder.path().join("man");
+    assert_eq!(bowline(&["man", "--out", &pages.display().to_string()])?.status.code(), Some(0));
+    assert!(pages.join("bowline-explain.1").exists());
+    let conf = folder.path().join("cloud.conf");
+    std::fs::write(
+        &conf,
+        "[Global]\nauth-url = https://k.example/v3\nusername = u\npassword = s3cret\ntenant-id = t\ndomain-id = d\nregoin = x\n",
+    )?;
+    let path = conf.display().to_string();
+    let checked = bowline(&["config", "check", &path])?;
+    let said = out(&checked);
+    assert_eq!(checked.status.code(), Some(0), "{said}");
+    assert!(said.contains(&format!("{path}:7:1")) && said.contains("did you mean region?"), "{said}");
+    assert!(!said.contains("s3cret"));
+    assert_eq!(bowline(&["config", "check", "--strict", &path])?.status.code(), Some(1));
+    assert_eq!(bowline(&["config", "check", "/nowhere"])?.status.code(), Some(2));
+    Ok(())
+}
+
+#[test]
+fn without_a_cluster_a_command_could_not_look() -> io::Result<()> {
+    let folder = folder()?;
+    let kubeconfig = format!("--kubeconfig={}", folder.path().join("kubeconfig").display());
+    let lost = bowline(&["status", &kubeconfig])?;
+    assert_eq!(lost.status.code(), Some(2), "{}", err(&lost));
+    assert!(err(&lost).contains("https://127.0.0.1:1"), "{}", err(&lost));
+    let missing = bowline(&["status", "--kubeconfig=/nowhere"])?;
+    assert_eq!(missing.status.code(), Some(2));
+    Ok(())
+}

@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
+/// The line of `/readyz?verbose` that tells whether the breaker is open.
+pub const BREAKER_CHECK: &str = "node-deletion-breaker";
+
 /// How many nodes may be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletionLimits {

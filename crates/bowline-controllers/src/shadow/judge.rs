@@ -9,7 +9,7 @@ use crate::rails::adopt_only::{changes_address, words};
 use crate::service::desire::has_finalizer;
 
 /// Not more steps are shown of one plan: the first ones tell what it is about.
-const MOST_STEPS: usize = 10;
+pub(super) const MOST_STEPS: usize = 10;
 
 /// What is said of one Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub(super) struct Outcome<'a> {
     pub(super) outlook: Option<&'a LoadBalancerStatus>,
     /// Annotations that would be written.
     pub(super) notes: &'a Notes,
+    /// Not more steps are told.
+    pub(super) most_steps: usize,
 }
 
 impl Outcome<'_> {
@@ -74,7 +76,7 @@ impl Outcome<'_> {
         let touch = |planned: &Planned<AnyStep>| Touch::of(planned.step.facts(), has_address);
         let worst = steps.iter().min_by_key(|planned| touch(planned));
         let touched = worst.map_or(Touch::InPlace, touch);
-        let shown: Vec<_> = steps.iter().take(MOST_STEPS).map(shown).collect();
+        let shown: Vec<_> = steps.iter().take(self.most_steps).map(shown).collect();
         // A plan that only changes something in place may still end with another address.
         if touched == Touch::InPlace
             && let Some(moved) = self.outlook.and_then(|outlook| self.moved(outlook))

@@ -4,20 +4,16 @@ use std::sync::Arc;
 
 use bowline_cloud::shadow::{Availability, AvailabilityState, Finding, NodeReport};
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, Capability, Doubt, ErrorClass, Evidence, Instance, Instances,
-    LoadBalancerRequest, NodeView, Purpose, ServiceView,
+    AnyLoadBalancers, AnyObserved, Capability, Doubt, Evidence, Instances, LoadBalancerRequest, NodeView,
+    Purpose, ServiceView,
 };
 
 use super::ShadowOptions;
-use super::judge::{Judged, Outcome};
+use super::judge::{Judged, MOST_STEPS};
+use super::preview::{Machine, finding, judged, machines};
 use crate::controller::ControllerContext;
-use crate::rails::adopt_only::words;
-use crate::rails::claim::{Claimed, claimed};
 use crate::service::desire::{pause_of, purpose};
 use crate::service::nodes::SharedNodes;
-
-/// Not more machines are read directly in one look: what a list does not show is rare, or the list is wrong.
-const MOST_DIRECT_READS: usize = 50;
 
 /// All that one look says.
 pub(super) struct Seen {
@@ -100,16 +96,7 @@ impl Look<'_> {
             Ok(observed) => observed,
             Err(doubt) => return Judged::unknown(&doubt),
         };
-        let plan = balancers.plan(request, observed.as_ref(), self.context.clock.now());
-        let notes = balancers.notes(request, observed.as_ref());
-        Outcome {
-            service: &request.service,
-            purpose: request.purpose,
-            plan: &plan,
-            outlook: balancers.outlook(request, observed.as_ref()).as_ref(),
-            notes: &notes.missing_from(&request.service.annotations),
-        }
-        .judge()
+        judged(balancers, request, observed.as_ref(), self.context.clock.now(), MOST_STEPS)
     }
 
     async fn machines(&self, instances: Option<&dyn Instances>, can: &Availability) -> NodeReport {
@@ -128,33 +115,19 @@ impl Look<'_> {
             }
             return report;
         };
-        let Claimed { ours, foreign } = claimed(instances, all, |node: &Arc<NodeView>| node.as_ref());
-        report.foreign = foreign.iter().map(|(node, _why)| name(node)).collect();
-        let mut answers = instances.observe(&ours).await.into_iter();
-        let mut reads = 0;
-        for node in &ours {
-            let answer = match answers.next() {
-                Some(Evidence::Unknown(doubt)) if is_not_listed(&doubt) && reads < MOST_DIRECT_READS => {
-                    reads += 1;
-                    Some(instances.confirm(node).await)
-                }
-                answer => answer,
-            };
-            count(&mut report, name(node), answer.as_ref());
+        for (node, machine) in machines(instances, all).await {
+            count(&mut report, name(&node), &machine);
         }
         report
     }
 }
 
-fn is_not_listed(doubt: &Doubt) -> bool {
-    doubt.class == ErrorClass::NotFound
-}
-
-fn count(report: &mut NodeReport, name: String, answer: Option<&Evidence<Instance>>) {
-    match answer {
-        Some(Evidence::Present(_)) => report.present += 1,
-        Some(Evidence::Absent(_)) => report.absent.push(name),
-        Some(Evidence::Unknown(_)) | None => report.unknown.push(name),
+fn count(report: &mut NodeReport, name: String, machine: &Machine) {
+    match machine {
+        Machine::Foreign(_) => report.foreign.push(name),
+        Machine::Ours(Evidence::Present(_)) => report.present += 1,
+        Machine::Ours(Evidence::Absent(_)) => report.absent.push(name),
+        Machine::Ours(Evidence::Unknown(_)) => report.unknown.push(name),
     }
 }
 
@@ -180,11 +153,4 @@ fn not_planned(can: &Availability) -> Judged {
         AvailabilityState::Unsupported => Judged::nothing(&why),
         AvailabilityState::Available | AvailabilityState::Unavailable => Judged::unknown(&Doubt::new(why)),
     }
-}
-
-fn finding(service: &ServiceView, judged: Judged) -> Finding {
-    let Judged { verdict, held, planned, message } = judged;
-    let address = (!service.status.ingress.is_empty()).then(|| words(&service.status));
-    let (service, uid) = (service.key().to_string(), service.uid.to_string());
-    Finding { service, uid, verdict, held, address, planned, message }
 }

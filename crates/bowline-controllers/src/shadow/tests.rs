@@ -89,7 +89,7 @@ fn judged(
     };
     let plan: Plan<AnyStep, _> =
         AnyLoadBalancers::plan(&Scripted(plan), &request, None, Timestamp::UNIX_EPOCH);
-    Outcome { service, purpose, plan: &plan, outlook, notes }.judge()
+    Outcome { service, purpose, plan: &plan, outlook, notes, most_steps: usize::MAX }.judge()
 }
 
 fn ensured(service: &ServiceView, plan: Plan<ScriptedStep, LoadBalancerStatus>) -> (Verdict, bool) {

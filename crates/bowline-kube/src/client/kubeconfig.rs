@@ -20,10 +20,23 @@ pub(super) struct Read {
 
 /// Reads the current context of the kubeconfig at `path`.
 pub(super) fn read(path: &Path) -> Result<Read, String> {
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unquoted(&error))?;
-    let context = current_context(&kubeconfig)?;
-    let cluster = cluster_of(&kubeconfig, context)?;
-    let user = user_of(&kubeconfig, context, cluster)?;
+    of(&Kubeconfig::read_from(path).map_err(|error| unquoted(&error))?)
+}
+
+/// Reads a context as kubectl would: of the file at `path`, or else of those that `KUBECONFIG` names, or else of the one at home.
+pub(super) fn read_as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Read, String> {
+    let read = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    let mut kubeconfig = read.map_err(|error| unquoted(&error))?;
+    if let Some(context) = context {
+        kubeconfig.current_context = Some(context.to_owned());
+    }
+    of(&kubeconfig)
+}
+
+fn of(kubeconfig: &Kubeconfig) -> Result<Read, String> {
+    let context = current_context(kubeconfig)?;
+    let cluster = cluster_of(kubeconfig, context)?;
+    let user = user_of(kubeconfig, context, cluster)?;
     Ok(Read { config: configure(cluster, context, user)?, proxy_url: cluster.proxy_url.clone() })
 }
 

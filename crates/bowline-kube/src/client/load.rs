@@ -20,6 +20,9 @@ pub enum ConfigError {
         /// What is wrong with it, in words that quote nothing of it.
         why: String,
     },
+    /// No kubeconfig was found where kubectl looks, or it is of no use.
+    #[error("kubeconfig: {0}; give one with --kubeconfig or KUBECONFIG, and a context of it with --context")]
+    Person(String),
     /// The proxy to the API server cannot be used.
     #[error("the proxy to the API server at {server}: {source}")]
     Proxy {
@@ -54,6 +57,24 @@ pub enum ConfigError {
 /// [`ConfigError`], which says what was tried and what to do.
 pub async fn load_config(kubeconfig: Option<&Path>, master: Option<&str>) -> Result<Config, ConfigError> {
     load_with(kubeconfig, master, &ProxyVariables::of_process())
+}
+
+/// The configuration that kubectl would use: of the file at `kubeconfig`, or else of those that `KUBECONFIG` names, or else of the one at
+/// home; and in a pod without any of these, of its service account. `context` is another one than the current.
+///
+/// # Errors
+///
+/// [`ConfigError`], which says what was tried and what to do.
+pub fn load_as_kubectl(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, ConfigError> {
+    let (mut config, written) = match kubeconfig::read_as_kubectl(kubeconfig, context) {
+        Ok(read) => (read.config, read.proxy_url),
+        Err(why) => match Config::incluster() {
+            Ok(config) if kubeconfig.is_none() && context.is_none() => (config, None),
+            _ => return Err(ConfigError::Person(why)),
+        },
+    };
+    config.proxy_url = proxy_of(&config, written.as_deref(), &ProxyVariables::of_process())?;
+    Ok(config)
 }
 
 pub(super) fn load_with(

@@ -93,6 +93,8 @@ struct Entry {
     unproven: bool,
     /// When it was last read, or first believed.
     checked_at: Option<Instant>,
+    /// When a person last asked for a look at it, as they wrote it.
+    asked: Option<Text>,
 }
 
 /// Something that holds at a time of the load balancer's last change.
@@ -171,6 +173,17 @@ impl Memory {
             entry.answered &= !entry.polled;
         }
         Some(answered)
+    }
+
+    /// A person asked for a look then: what is known is forgotten, once. Of several Services on one load balancer the latest counts.
+    pub(super) fn ask(&self, id: &LoadBalancerId, at: &str) {
+        let mut inner = self.lock();
+        let entry = inner.entries.entry(id.clone()).or_default();
+        if entry.asked.as_deref().is_some_and(|before| before >= at) {
+            return;
+        }
+        entry.asked = Some(at.into());
+        inner.unlearn(id);
     }
 
     /// What hangs on a load balancer, unless it must be read. `noted` is the fingerprint on the Service.

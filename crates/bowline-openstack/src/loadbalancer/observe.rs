@@ -15,7 +15,7 @@ mod proof;
 use std::future::Future;
 use std::net::IpAddr;
 
-use bowline_cloud::{Evidence, LoadBalancerRequest, Proof, Purpose, ServiceView};
+use bowline_cloud::{Evidence, LoadBalancerRequest, Proof, Purpose, RESYNC_AT, ServiceView};
 use futures::StreamExt;
 use futures::stream;
 use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
@@ -188,6 +188,10 @@ impl Balancers {
                 let intent = (**intent).clone();
                 let wanted = Wanted::of(intent, &request.nodes, *references, ownership, rules, group);
                 let noted = request.service.annotations.get(annotations::FINGERPRINT.key);
+                let asked = request.service.annotations.get(RESYNC_AT);
+                if let (Some(balancer), Some(at)) = (balancer, asked) {
+                    self.memory.ask(&balancer.id, at);
+                }
                 let children = balancer
                     .and_then(|balancer| self.memory.children(balancer, &wanted, noted, Instant::now()));
                 (Some(Box::new(wanted)), children)

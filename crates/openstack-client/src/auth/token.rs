@@ -34,6 +34,8 @@ pub struct TokenIdentity {
     pub roles: Vec<String>,
     /// When the token runs out, by the cloud's clock.
     pub expires_at: Timestamp,
+    /// When the token was issued, by the cloud's clock, if it says so.
+    pub issued_at: Option<Timestamp>,
 }
 
 /// A token.
@@ -101,6 +103,7 @@ impl Token {
                 project_name: project.map(|project| project.name),
                 roles: body.roles.into_iter().map(|role| role.name).collect(),
                 expires_at: body.expires_at,
+                issued_at: body.issued_at,
             },
             renew_at: sent + renew_in,
             dead_at: sent + dead_in,

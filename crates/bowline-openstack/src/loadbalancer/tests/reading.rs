@@ -124,3 +124,38 @@ async fn many_are_read_in_lists_of_the_project_and_a_list_that_is_cut_short_make
     stage.simulation.fault(cut());
     assert_eq!(trees(stage.balancers.observe(&requests).await), vec![None; 10]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_asks_for_a_look_gets_one_and_only_once() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    assert_eq!(children(&stage, &web).await, "as wanted");
+    let asked = |at: &str| {
+        let mut asked = (*unnoted(&web)).clone();
+        asked.annotations.insert(bowline_cloud::RESYNC_AT.to_owned(), at.to_owned());
+        Arc::new(asked)
+    };
+    let (first, second) = (asked("2026-11-16T10:00:00Z"), asked("2026-11-16T10:05:00.5Z"));
+    stage.clear();
+    assert_eq!(children(&stage, &first).await, "known");
+    assert!(stage.simulation.calls() > 4, "it was read: {:?}", stage.counts());
+    stage.clear();
+    children(&stage, &first).await;
+    assert_eq!(stage.simulation.calls(), 2, "not again: {:?}", stage.counts());
+    children(&stage, &second).await;
+    assert!(stage.simulation.calls() > 6, "asked again: {:?}", stage.counts());
+    stage.clear();
+    // Another Service on the same load balancer that was asked about before.
+    children(&stage, &first).await;
+    assert_eq!(stage.simulation.calls(), 2, "{:?}", stage.counts());
+    stage.restart("sim");
+    let mut noted = (*second).clone();
+    noted.annotations = web.annotations.clone();
+    noted.annotations.insert(bowline_cloud::RESYNC_AT.to_owned(), "2026-11-16T10:05:00.5Z".to_owned());
+    assert_eq!(
+        children(&stage, &Arc::new(noted)).await,
+        "as wanted",
+        "another process has nothing to forget"
+    );
+}

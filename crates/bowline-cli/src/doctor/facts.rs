@@ -1,0 +1,96 @@
+//! What the checks judge. Values only.
+
+use std::sync::Arc;
+
+use bowline_cloud::{NodeView, ServiceView};
+use bowline_controllers::shadow::preview::Machine;
+use jiff::Timestamp;
+
+use crate::session::managers::Manager;
+use crate::status::leader::Leader;
+
+/// All that was gathered. What is none was not looked at, and nothing is concluded from it.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// When.
+    pub now: Timestamp,
+    /// `--cluster-name`.
+    pub cluster_name: String,
+    /// The UID of the cluster.
+    pub cluster_uid: Option<String>,
+    /// The Nodes.
+    pub nodes: Vec<Arc<NodeView>>,
+    /// The Services.
+    pub services: Vec<Arc<ServiceView>>,
+    /// The managers, if the pods could be listed.
+    pub managers: Option<Vec<Manager>>,
+    /// Who leads.
+    pub leader: Leader,
+    /// What the manager may not do, and should.
+    pub missing_rights: Option<Vec<MissingRight>>,
+    /// The configuration of the cloud.
+    pub config: ConfigFacts,
+    /// The cloud.
+    pub cloud: Option<CloudFacts>,
+    /// The servers of the Nodes.
+    pub machines: Option<Vec<(Arc<NodeView>, Machine)>>,
+    /// How far other clocks are from ours.
+    pub clocks: Vec<ClockFact>,
+    /// What could not be looked at, with the reason.
+    pub not_looked_at: Vec<String>,
+}
+
+/// A right that the manager lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingRight {
+    /// Whose.
+    pub account: String,
+    /// What, as `patch nodes/status`.
+    pub what: String,
+    /// What for.
+    pub why: String,
+}
+
+/// The configuration of the cloud.
+#[derive(Debug, Clone, Default)]
+pub struct ConfigFacts {
+    /// Why it cannot be used.
+    pub problem: Option<String>,
+    /// What is doubtful in it.
+    pub warnings: Vec<String>,
+}
+
+/// What the cloud says.
+#[derive(Debug, Clone, Default)]
+pub struct CloudFacts {
+    /// Why it does not let us in.
+    pub login: Option<String>,
+    /// The services that it lacks for us, each with why that matters.
+    pub missing: Vec<String>,
+    /// The version of Octavia's API.
+    pub octavia: Option<(u32, u32)>,
+    /// The load balancers of the project.
+    pub balancers: Vec<BalancerFact>,
+}
+
+/// A load balancer of the project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BalancerFact {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What the cloud is doing to it.
+    pub status: String,
+}
+
+/// How far a clock is from ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClockFact {
+    /// Whose.
+    pub of: &'static str,
+    /// So many seconds it is ahead of ours.
+    pub ahead_seconds: i64,
+}

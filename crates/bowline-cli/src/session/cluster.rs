@@ -1,0 +1,321 @@
+//! The cluster: what commands read of it, as the objects or views that they need. Reads only, but for annotations.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use bowline_cloud::{NodeView, ServiceView};
+use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
+use bowline_kube::client::{ClientFactory, load_as_kubectl};
+use http::Request;
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, Secret, Service};
+use k8s_openapi::serde::de::DeserializeOwned;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource};
+use serde_json::{Value, json};
+
+use super::Access;
+use crate::ending::Ending;
+
+/// One after the other is fast enough.
+const RATE: (f64, u32) = (50.0, 100);
+
+/// A list is read in pages of this size.
+const PAGE: u32 = 500;
+
+/// The owner of the annotations that commands write.
+const FIELD_MANAGER: &str = "bowline-cli";
+
+/// A cluster.
+#[derive(Clone)]
+pub struct Cluster {
+    /// Its client.
+    pub client: Client,
+    /// Where its API server is.
+    pub server: String,
+    /// The namespace of the context.
+    pub namespace: String,
+}
+
+impl Cluster {
+    /// The cluster of the flags. Nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Ending`] if there is no usable kubeconfig.
+    pub fn connect(access: &Access) -> Result<Self, Ending> {
+        let config = load_as_kubectl(access.kubeconfig.as_deref(), access.context.as_deref());
+        let config = config.map_err(Ending::not_looked)?;
+        let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+        let (qps, burst) = RATE;
+        let factory = ClientFactory::new(config, "bowline", env!("CARGO_PKG_VERSION"), qps, burst);
+        let client = factory.client("cli").map_err(Ending::not_looked)?;
+        Ok(Self { client, server, namespace })
+    }
+
+    /// The UID of the cluster: that of its namespace kube-system. None if it may not be read.
+    ///
+    /// # Errors
+    ///
+    /// If the API server does not answer.
+    pub async fn uid(&self) -> Result<Option<String>, kube::Error> {
+        match Api::<Namespace>::all(self.client.clone()).get("kube-system").await {
+            Ok(namespace) => Ok(namespace.metadata.uid),
+            Err(kube::Error::Api(status)) if status.code == 403 || status.code == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// All Nodes.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be listed whole.
+    pub async fn nodes(&self) -> Result<Vec<Arc<NodeView>>, Ending> {
+        let nodes = all(&Api::<SlimNode>::all(self.client.clone()), "Nodes").await?;
+        Ok(nodes.into_iter().map(|node| Arc::new(node_view(node))).collect())
+    }
+
+    /// All Services.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be listed whole.
+    pub async fn services(&self) -> Result<Vec<Arc<ServiceView>>, Ending> {
+        let services = all(&Api::<SlimService>::all(self.client.clone()), "Services").await?;
+        Ok(services.into_iter().map(|service| Arc::new(service_view(service))).collect())
+    }
+
+    /// One Service, as the view and as the object.
+    ///
+    /// # Errors
+    ///
+    /// If it is not there or cannot be read.
+    pub async fn service(&self, namespace: &str, name: &str) -> Result<(Arc<ServiceView>, Service), Ending> {
+        let what = format!("Service {namespace}/{name}");
+        let object = Api::<Service>::namespaced(self.client.clone(), namespace).get(name).await;
+        let object = object.map_err(|error| not_read(&what, &error))?;
+        let slim = Api::<SlimService>::namespaced(self.client.clone(), namespace).get(name).await;
+        let slim = slim.map_err(|error| not_read(&what, &error))?;
+        Ok((Arc::new(service_view(slim)), object))
+    }
+
+    /// One Node.
+    ///
+    /// # Errors
+    ///
+    /// If it is not there or cannot be read.
+    pub async fn node(&self, name: &str) -> Result<Arc<NodeView>, Ending> {
+        let node = Api::<SlimNode>::all(self.client.clone()).get(name).await;
+        Ok(Arc::new(node_view(node.map_err(|error| not_read(&format!("Node {name}"), &error))?)))
+    }
+
+    /// The pods of a namespace.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be listed.
+    pub async fn pods(&self, namespace: &str) -> Result<Vec<Pod>, Ending> {
+        all(&Api::<Pod>::namespaced(self.client.clone(), namespace), "pods").await
+    }
+
+    /// A Lease, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub async fn lease(&self, namespace: &str, name: &str) -> Result<Option<Lease>, Ending> {
+        let lease = Api::<Lease>::namespaced(self.client.clone(), namespace).get_opt(name).await;
+        lease.map_err(|error| not_read(&format!("Lease {namespace}/{name}"), &error))
+    }
+
+    /// The Leases of a namespace.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be listed.
+    pub async fn leases(&self, namespace: &str) -> Result<Vec<Lease>, Ending> {
+        all(&Api::<Lease>::namespaced(self.client.clone(), namespace), "Leases").await
+    }
+
+    /// The value of a Secret's key, as text.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is no text.
+    pub async fn secret(&self, namespace: &str, name: &str, key: &str) -> Result<String, Ending> {
+        let what = format!("Secret {namespace}/{name}");
+        let secret = Api::<Secret>::namespaced(self.client.clone(), namespace).get(name).await;
+        let secret = secret.map_err(|error| not_read(&what, &error))?;
+        let value = secret.data.and_then(|mut data| data.remove(key));
+        let value = value.ok_or_else(|| Ending::not_looked(format!("{what} has no key {key}")))?;
+        String::from_utf8(value.0).map_err(|_bytes| Ending::not_looked(format!("{what}: {key} is no text")))
+    }
+
+    /// The events about an object, the latest last. Those of a Node are in the namespace `default`.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be listed.
+    pub async fn events(&self, namespace: &str, kind: &str, name: &str) -> Result<Vec<Event>, Ending> {
+        let chosen = format!("involvedObject.kind={kind},involvedObject.name={name}");
+        let list = ListParams::default().fields(&chosen);
+        let events = Api::<Event>::namespaced(self.client.clone(), namespace).list(&list).await;
+        let mut events = events.map_err(|error| not_read("events", &error))?.items;
+        events.sort_by_key(last_seen);
+        Ok(events)
+    }
+
+    /// All events of Nodes, which are in the namespace `default`.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be listed.
+    pub async fn node_events(&self) -> Result<Vec<Event>, Ending> {
+        let list = ListParams::default().fields("involvedObject.kind=Node");
+        let events = Api::<Event>::namespaced(self.client.clone(), "default").list(&list).await;
+        Ok(events.map_err(|error| not_read("events", &error))?.items)
+    }
+
+    /// Whether a user may do something.
+    ///
+    /// # Errors
+    ///
+    /// If nobody may be asked.
+    pub async fn may(&self, user: &str, what: ResourceAttributes) -> Result<bool, Ending> {
+        let spec = SubjectAccessReviewSpec {
+            user: Some(user.to_owned()),
+            groups: Some(groups_of(user)),
+            resource_attributes: Some(what),
+            ..SubjectAccessReviewSpec::default()
+        };
+        let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+        let api = Api::<SubjectAccessReview>::all(self.client.clone());
+        let answer = api.create(&PostParams::default(), &review).await;
+        let answer = answer.map_err(|error| not_read("what the manager may do", &error))?;
+        Ok(answer.status.is_some_and(|status| status.allowed))
+    }
+
+    /// What a page of a pod says, through the API server.
+    ///
+    /// # Errors
+    ///
+    /// What came back instead.
+    pub async fn page(&self, namespace: &str, pod: &str, port: u16, path: &str) -> Result<String, String> {
+        let path = format!("/api/v1/namespaces/{namespace}/pods/https:{pod}:{port}/proxy{path}");
+        let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
+        self.client.request_text(request).await.map_err(|error| error.to_string())
+    }
+
+    /// The last lines of a pod's log.
+    ///
+    /// # Errors
+    ///
+    /// What came back instead.
+    pub async fn log(&self, namespace: &str, pod: &str, lines: usize) -> Result<String, String> {
+        let path = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}");
+        let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
+        self.client.request_text(request).await.map_err(|error| error.to_string())
+    }
+
+    /// Something that the API server says at a path.
+    ///
+    /// # Errors
+    ///
+    /// What came back instead.
+    pub async fn raw(&self, path: &str) -> Result<Value, String> {
+        let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
+        self.client.request(request).await.map_err(|error| error.to_string())
+    }
+
+    /// Writes annotations on a Service of this UID; none removes one.
+    ///
+    /// # Errors
+    ///
+    /// If it is not allowed, or the Service is another one by now.
+    pub async fn annotate_service(
+        &self,
+        service: &ServiceView,
+        annotations: &[(&str, Option<String>)],
+    ) -> Result<(), Ending> {
+        let api = Api::<Service>::namespaced(self.client.clone(), &service.namespace);
+        annotate(&api, &service.name, &service.uid, annotations).await
+    }
+
+    /// The same for a Node.
+    ///
+    /// # Errors
+    ///
+    /// If it is not allowed, or the Node is another one by now.
+    pub async fn annotate_node(
+        &self,
+        node: &NodeView,
+        annotations: &[(&str, Option<String>)],
+    ) -> Result<(), Ending> {
+        annotate(&Api::<Node>::all(self.client.clone()), &node.name, &node.uid, annotations).await
+    }
+}
+
+/// The groups of a ServiceAccount, by which most rights are given.
+fn groups_of(user: &str) -> Vec<String> {
+    let mut groups = vec!["system:authenticated".to_owned()];
+    if let Some((namespace, _name)) =
+        user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'))
+    {
+        groups.push("system:serviceaccounts".to_owned());
+        groups.push(format!("system:serviceaccounts:{namespace}"));
+    }
+    groups
+}
+
+/// When an event was last seen.
+#[must_use]
+pub fn last_seen(event: &Event) -> Option<jiff::Timestamp> {
+    let series =
+        event.series.as_ref().and_then(|series| series.last_observed_time.as_ref()).map(|time| time.0);
+    let last = event.last_timestamp.as_ref().map(|time| time.0);
+    let made = event.event_time.as_ref().map(|time| time.0);
+    [series, last, made].into_iter().flatten().max()
+}
+
+async fn annotate<K>(
+    api: &Api<K>,
+    name: &str,
+    uid: &str,
+    annotations: &[(&str, Option<String>)],
+) -> Result<(), Ending>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let map: serde_json::Map<String, Value> =
+        annotations.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    // With the UID a namesake that came in between is not touched.
+    let patch = Patch::Merge(json!({"metadata": {"uid": uid, "annotations": map}}));
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let written = api.patch_metadata(name, &params, &patch).await;
+    written.map(drop).map_err(|error| {
+        Ending::not_looked(format!("{name} cannot be annotated: {error}; it takes the right to patch it"))
+    })
+}
+
+/// Reads a list whole.
+async fn all<K>(api: &Api<K>, what: &str) -> Result<Vec<K>, Ending>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let mut items = Vec::new();
+    let mut list = ListParams::default().limit(PAGE);
+    loop {
+        let page = api.list(&list).await.map_err(|error| not_read(what, &error))?;
+        items.extend(page.items);
+        match page.metadata.continue_.filter(|next| !next.is_empty()) {
+            Some(next) => list = list.continue_token(&next),
+            None => return Ok(items),
+        }
+    }
+}
+
+fn not_read(what: &str, error: &kube::Error) -> Ending {
+    Ending::not_looked(format!("{what} cannot be read: {error}"))
+}

@@ -1,0 +1,97 @@
+//! What cluster and cloud hold, read together: the Services with what would be done for them, and the Nodes with their servers.
+//!
+//! The service controller's own requests go to the provider's own `observe` and `plan`. What a manager noted on a Service so as not to
+//! read its load balancer again is not believed here: a person who asks wants to know what is there now.
+
+use std::sync::Arc;
+
+use bowline_cloud::{AnyLoadBalancers, Doubt, Evidence, LoadBalancerRequest, NodeView, ServiceView};
+use bowline_controllers::shadow::preview::{self, Machine, Preview};
+use bowline_openstack::loadbalancer::annotations;
+use jiff::Timestamp;
+
+use crate::ending::Ending;
+use crate::session::{CloudAccess, Session};
+
+/// So many load balancers are observed at once.
+const BATCH: usize = 64;
+
+/// What the cluster holds.
+#[derive(Debug, Clone, Default)]
+pub struct Sight {
+    /// Its Nodes.
+    pub nodes: Vec<Arc<NodeView>>,
+    /// All its Services.
+    pub services: Vec<Arc<ServiceView>>,
+}
+
+impl Sight {
+    /// Reads Nodes and Services.
+    ///
+    /// # Errors
+    ///
+    /// [`Ending`] if a list cannot be read whole.
+    pub async fn read(session: &Session) -> Result<Self, Ending> {
+        Ok(Self { nodes: session.cluster.nodes().await?, services: session.cluster.services().await? })
+    }
+
+    /// What would be done for each of these Services. Those that are none of the manager's business are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Ending`] if the cloud has no load balancers for us.
+    pub async fn previews(
+        &self,
+        session: &Session,
+        cloud: &CloudAccess,
+        services: &[Arc<ServiceView>],
+    ) -> Result<Vec<Preview>, Ending> {
+        let balancers = cloud.load_balancers().map_err(|why| {
+            Ending::not_looked(format!("the cloud ({}) has no load balancers for us: {why}", cloud.from))
+        })?;
+        Ok(look(balancers.as_ref(), &session.cluster_name, &self.nodes, services, session.now).await)
+    }
+}
+
+/// What would be done for each of these Services.
+pub(crate) async fn look(
+    balancers: &dyn AnyLoadBalancers,
+    cluster: &Arc<str>,
+    nodes: &[Arc<NodeView>],
+    services: &[Arc<ServiceView>],
+    now: Timestamp,
+) -> Vec<Preview> {
+    let requests: Vec<LoadBalancerRequest> = services
+        .iter()
+        .filter_map(|service| preview::request(balancers, cluster, service, nodes, now))
+        .collect();
+    let mut previews = Vec::with_capacity(requests.len());
+    for batch in requests.chunks(BATCH) {
+        let unnoted: Vec<_> = batch.iter().map(unnoted).collect();
+        let mut answers = balancers.observe(&unnoted).await.into_iter();
+        for request in batch {
+            let none = || Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"));
+            let answer = answers.next().unwrap_or_else(none);
+            previews.push(preview::preview(balancers, request, answer, now));
+        }
+    }
+    previews
+}
+
+/// The same request without the note by which nothing would be read.
+fn unnoted(request: &LoadBalancerRequest) -> LoadBalancerRequest {
+    let mut service = (*request.service).clone();
+    service.annotations.remove(annotations::FINGERPRINT.key);
+    LoadBalancerRequest { service: Arc::new(service), ..request.clone() }
+}
+
+/// The servers of Nodes, sorted by the names of the Nodes; or why nobody can say.
+pub(crate) async fn machines(
+    cloud: &CloudAccess,
+    nodes: &[Arc<NodeView>],
+) -> Result<Vec<(Arc<NodeView>, Machine)>, String> {
+    let instances = cloud.instances()?;
+    let mut machines = preview::machines(instances.as_ref(), nodes.to_vec()).await;
+    machines.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+    Ok(machines)
+}

@@ -1,0 +1,211 @@
+//! Commands that only look: plan, explain, status, drift. Each is asked before and after, and nothing is ever written.
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+
+use crate::stage::{CLUSTER, Stage};
+
+/// A Service whose last failure is told with the id of the cloud's request.
+fn complain(stage: &Stage) -> anyhow::Result<()> {
+    let condition = json!({
+        "type": "bowline.dev/LoadBalancerReady", "status": "False", "reason": "SyncFailed",
+        "message": "Tried again with a growing pause; the last failure: 503 (request id req-7f)",
+        "lastTransitionTime": "2026-11-16T08:00:00Z",
+    });
+    stage.patch(
+        "/api/v1/namespaces/default/services/web/status",
+        &json!({"status": {"conditions": [condition]}}),
+    )?;
+    stage.seed(json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
+        "involvedObject": {"kind": "Service", "namespace": "default", "name": "web"},
+        "reason": "SyncLoadBalancerFailed", "type": "Warning", "message": "Error syncing load balancer: 503",
+        "count": 3, "lastTimestamp": "2026-11-16T08:00:00Z",
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_is_planned_explained_and_shown_before_and_after_it_has_its_load_balancer()
+-> anyhow::Result<()> {
+    let stage = Stage::start(2).await?;
+    let nothing = stage.run("plan --all").await?;
+    nothing.says(0, &["No Service wants a load balancer"])?;
+    stage.service("web")?;
+    complain(&stage)?;
+    stage.cloud.forget();
+    stage.kube.clear_log();
+
+    let name = format!("kube_service_{CLUSTER}_default_web");
+    stage.run("plan svc/web").await?.says(1, &["+ create load balancer", &name, "Nothing was written"])?;
+    let explained = stage.run("explain svc/web").await?;
+    explained.says(
+        1,
+        &[
+            "no load balancer",
+            "creates",
+            "SyncFailed",
+            "req-7f",
+            "SyncLoadBalancerFailed x3",
+            "resync -n default svc/web",
+            "ccm-1_x leads",
+        ],
+    )?;
+    let status = stage.run("status -o json").await?;
+    ensure!(status.code == 1 && status.json()?["services"][0]["verdict"] == "Creates", "{status:?}");
+    ensure!(stage.cloud.changes().is_empty() && stage.kube.writes() == 0, "something was written");
+
+    stage.settle("web").await?;
+    stage.cloud.forget();
+    stage.kube.clear_log();
+    let planned = stage.run("plan --all -o json").await?;
+    ensure!(planned.code == 0 && planned.json()?["counts"]["settled"] == 1, "{planned:?}");
+    let explained = stage.run("explain svc/web -o json").await?;
+    let there = &explained.json()?["there"];
+    ensure!(
+        explained.code == 0
+            && there["detail"] == "read"
+            && there["owner"]["clusters"][0] == stage.uid.as_str(),
+        "{explained:?}"
+    );
+    let members = there["frontends"][0]["pools"][0]["members"].as_array().context("no members")?;
+    ensure!(members.len() == 2 && members[0]["status"]["operating"] != Value::Null, "{members:?}");
+    stage.run("explain svc/web").await?.says(0, &["TCP/80", "node-1", "node-2", "as the Service asks"])?;
+
+    let status = stage.run("status -o json").await?;
+    let shown = status.json()?;
+    ensure!(status.code == 0, "{status:?}");
+    ensure!(shown["clusterName"] == CLUSTER && shown["leader"]["holder"] == "ccm-1_x", "{shown}");
+    ensure!(
+        shown["services"][0]["loadBalancer"] == there["id"]
+            && shown["nodes"][1]["server"]["state"] == "present"
+    );
+    ensure!(
+        shown["rails"]["breakerOpen"] == Value::Null && shown["rails"]["problem"].is_string(),
+        "it is not known, and why is told: {shown}"
+    );
+    stage.run("status").await?.says(0, &["SERVICE", "default/web", "settled", "not known"])?;
+    let yaml: Value = serde_saphyr::from_str(&stage.run("plan --all -o yaml").await?.out)?;
+    ensure!(yaml["services"][0]["service"] == "default/web", "{yaml}");
+    ensure!(stage.cloud.changes().is_empty() && stage.kube.writes() == 0, "something was written");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changed_behind_the_managers_back_what_nobody_uses_and_lost_servers_are_drift()
+-> anyhow::Result<()> {
+    let stage = Stage::start(2).await?;
+    stage.service("web")?;
+    stage.settle("web").await?;
+    stage.service("new")?;
+    let clean = stage.run("drift").await?;
+    clean.says(0, &["1 load balancers are as their Services ask"])?;
+
+    // Nothing about the load balancer itself tells of it.
+    stage
+        .cloud
+        .world(|world| {
+            let members = &mut world.state.load_balancer.members;
+            let first = members.iter().map(|member| member.id.clone()).next();
+            first.and_then(|id| members.remove(&id))
+        })
+        .context("no member")?;
+    let orphan = format!("kube_service_{CLUSTER}_default_gone");
+    let cluster = format!("bowline-cluster:{}", stage.uid);
+    stage.cloud.make_balancer(&orphan, &[&orphan, &cluster, "bowline-service:dead"]).await?;
+    let server = stage.cloud.estate.servers[1].clone();
+    stage.cloud.world(|world| world.state.compute.servers.remove(&server)).context("no server")?;
+    stage.cloud.forget();
+
+    let drift = stage.run("drift -o json").await?;
+    let found = drift.json()?;
+    ensure!(drift.code == 1, "{drift:?}");
+    ensure!(
+        found["services"][0]["service"] == "default/web"
+            && found["services"].as_array().map(Vec::len) == Some(1),
+        "{found}"
+    );
+    ensure!(
+        found["orphans"][0]["name"] == orphan.as_str() && found["nodes"][0]["node"] == "node-2",
+        "{found}"
+    );
+    stage
+        .run("drift")
+        .await?
+        .says(1, &["no Service uses load balancer", "the server of Node node-2 is gone", "update"])?;
+    ensure!(stage.cloud.changes().is_empty(), "{:?}", stage.cloud.changes());
+
+    stage.run("explain node/node-1").await?.says(0, &["provider ID: openstack:///", "ready"])?;
+    stage.run("explain node/node-2").await?.says(1, &["gone", "credentials of its project"])?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_looked_at_ends_with_two_and_the_managers_own_secret_is_used_without_a_file()
+-> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    stage.service("web")?;
+    for line in [
+        "explain svc/nobody",
+        "explain node/nobody",
+        "plan svc/nobody",
+        "plan svc/kubernetes",
+        "resync svc/nobody",
+    ] {
+        let answer = stage.run(line).await?;
+        ensure!(answer.code != 0 && !answer.err.is_empty(), "{line}: {answer:?}");
+    }
+    let by_secret = stage.run_with("plan --all -o json", None).await?;
+    ensure!(
+        by_secret.code == 1 && by_secret.json()?["cloudConfig"] == "Secret kube-system/cloud-config",
+        "{by_secret:?}"
+    );
+
+    stage.cloud.write_conf_with(stage.folder.path(), "wrong", "")?;
+    let refused = stage.run("plan --all").await?;
+    refused.says(2, &["error: the cloud"])?;
+    stage.run("status").await?.says(2, &["Cloud: not looked at", "node-1"])?;
+    stage.run("explain svc/web").await?.says(2, &["unknown", "doctor"])?;
+    Ok(())
+}
+
+/// A manager whose pages are reached through the API server: each by its path, with status code and text.
+struct Pages(Vec<(&'static str, u16, &'static str)>);
+
+impl sim_kube::Interceptor for Pages {
+    fn before(&self, request: &sim_kube::RequestInfo) -> sim_kube::Verdict {
+        let found = self.0.iter().find(|(end, ..)| {
+            request.path.ends_with(end) && request.path.contains("/pods/https:ccm-1:10258/proxy/")
+        });
+        found.map_or(sim_kube::Verdict::Pass, |(_, code, body)| sim_kube::Verdict::Answer {
+            code: *code,
+            body: (*body).to_owned(),
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn breaker_and_budgets_are_what_the_leader_says_of_itself() -> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    let scrape = "bowline_node_deletion_breaker_open 1\nbowline_node_deletions_held{rail=\"breaker\"} 2\n\
+        bowline_cloud_budget_remaining_calls{service=\"compute\"} 17\n";
+    stage.kube.intercept(Pages(vec![("/proxy/metrics", 200, scrape)]));
+    let status = stage.run("status -o json").await?;
+    let rails = &status.json()?["rails"];
+    ensure!(
+        status.code == 1 && rails["breakerOpen"] == true && rails["heldNodes"]["breaker"] == 2,
+        "{rails}"
+    );
+    ensure!(rails["callsLeft"]["compute"] == 17, "{rails}");
+    stage.run("status").await?.says(1, &["open: no Node is deleted", "2 by breaker", "compute 17"])?;
+
+    let health = "[+]ping ok\n[+]node-deletion-breaker ok\nreadyz check passed\n";
+    stage.kube.intercept(Pages(vec![("/proxy/metrics", 403, "{}"), ("/proxy/readyz", 200, health)]));
+    let status = stage.run("status -o json").await?;
+    let rails = &status.json()?["rails"];
+    ensure!(
+        status.code == 0 && rails["breakerOpen"] == false && rails["heldNodes"] == Value::Null,
+        "{rails}"
+    );
+    ensure!(rails["problem"].as_str().is_some_and(|why| why.contains("ccm-1")), "{rails}");
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! The commands for people, on both simulators over HTTP: what they say, what they answer to the shell, and what they leave alone.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "an answer without what is looked for fails the test, as it should"
+)]
+
+#[path = "../../../bowline/tests/stage/cloud.rs"]
+#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
+mod cloud;
+mod doctoring;
+mod looking;
+mod stage;
+mod writing;

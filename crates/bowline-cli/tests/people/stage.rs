@@ -1,0 +1,241 @@
+//! A cluster and a cloud, a manager's traces in the cluster, and a hand that does the manager's work for one Service.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use bowline_cli::session::{Access, Session};
+use bowline_cloud::{Plan, Unfenced};
+use bowline_controllers::shadow::preview;
+use clap::{CommandFactory, Parser};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sim_kube::SimKube;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::cloud::Cloud;
+
+/// What the cluster is called in the cloud.
+pub(crate) const CLUSTER: &str = "prod-1";
+
+/// So long a busy machine may take.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+#[derive(Debug, Parser)]
+#[command(name = "bowline")]
+struct Line {
+    #[command(subcommand)]
+    command: bowline_cli::Command,
+}
+
+/// What a command answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: u8,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> anyhow::Result<Value> {
+        serde_json::from_str(&self.out).with_context(|| format!("{self:?}"))
+    }
+
+    pub(crate) fn says(&self, code: u8, words: &[&str]) -> anyhow::Result<()> {
+        ensure!(self.code == code, "wanted {code}: {self:?}");
+        for word in words {
+            ensure!(self.out.contains(word) || self.err.contains(word), "{word:?} is missing: {self:?}");
+        }
+        Ok(())
+    }
+}
+
+pub(crate) struct Stage {
+    pub(crate) kube: SimKube,
+    pub(crate) cloud: Cloud,
+    pub(crate) folder: TempDir,
+    /// The UID of the cluster.
+    pub(crate) uid: String,
+    _serving: AbortOnDropHandle<()>,
+}
+
+impl Stage {
+    /// So many ready Nodes with their servers, a manager that leads, and its Secret.
+    pub(crate) async fn start(servers: usize) -> anyhow::Result<Self> {
+        let cloud = Cloud::start(servers).await?;
+        let folder = tempfile::tempdir()?;
+        let conf = cloud.write_conf(folder.path(), "")?;
+        let kube = SimKube::new(sim_kube::Config::real());
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        std::fs::write(folder.path().join("kubeconfig"), sim_kube::http::kubeconfig(listener.local_addr()?))?;
+        let server = kube.clone();
+        let serving = tokio::spawn(async move { drop(sim_kube::http::serve(server, listener).await) });
+        let (_code, system) = kube.request(http::Method::GET, "/api/v1/namespaces/kube-system", &Value::Null);
+        let uid = system["metadata"]["uid"].as_str().context("no kube-system")?.to_owned();
+        let stage = Self { kube, cloud, folder, uid, _serving: AbortOnDropHandle::new(serving) };
+        for (name, id, address) in stage.cloud.machines().await? {
+            stage.seed(node(&name, Some(&format!("openstack:///{id}")), &address))?;
+        }
+        stage.seed(manager("ccm-1", "bowline"))?;
+        let text = std::fs::read_to_string(conf)?;
+        stage.seed(json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cloud-config", "namespace": "kube-system"},
+            "data": {"cloud.conf": base64(text.as_bytes())},
+        }))?;
+        stage.lead(Timestamp::now())?;
+        Ok(stage)
+    }
+
+    /// The manager renewed its Lease then.
+    pub(crate) fn lead(&self, at: Timestamp) -> anyhow::Result<()> {
+        let renewed = format!("{at:.6}");
+        self.seed(json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "cloud-controller-manager", "namespace": "kube-system"},
+            "spec": {"holderIdentity": "ccm-1_x", "leaseDurationSeconds": 3600, "renewTime": renewed, "acquireTime": renewed},
+        }))
+    }
+
+    pub(crate) fn seed(&self, object: Value) -> anyhow::Result<()> {
+        self.kube.seed(object).map(drop).map_err(|error| anyhow::anyhow!("{error:?}"))
+    }
+
+    pub(crate) fn conf(&self) -> PathBuf {
+        self.folder.path().join("cloud.conf")
+    }
+
+    /// Makes a Service of type LoadBalancer with port 80.
+    pub(crate) fn service(&self, name: &str) -> anyhow::Result<()> {
+        let new = json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+            "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "protocol": "TCP"}]},
+        });
+        let (code, body) = self.kube.request(http::Method::POST, "/api/v1/namespaces/default/services", &new);
+        ensure!(code == 201, "{code} {body}");
+        Ok(())
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Value {
+        self.kube.request(http::Method::GET, path, &Value::Null).1
+    }
+
+    pub(crate) fn patch(&self, path: &str, patch: &Value) -> anyhow::Result<()> {
+        let merge = "application/merge-patch+json";
+        let (code, body) = self.kube.request_as(http::Method::PATCH, path, merge, patch);
+        ensure!(code == 200, "{path}: {code} {body}");
+        Ok(())
+    }
+
+    /// Runs a command with the cluster and the cloud of the stage.
+    pub(crate) async fn run(&self, line: &str) -> anyhow::Result<Answer> {
+        let conf = self.conf();
+        self.run_with(line, Some(&conf)).await
+    }
+
+    /// The same with another cloud.conf, or with none.
+    pub(crate) async fn run_with(&self, line: &str, conf: Option<&Path>) -> anyhow::Result<Answer> {
+        let mut words: Vec<String> =
+            std::iter::once("bowline").chain(line.split_whitespace()).map(str::to_owned).collect();
+        words.push(format!("--kubeconfig={}", self.folder.path().join("kubeconfig").display()));
+        words.extend(conf.map(|conf| format!("--cloud-config={}", conf.display())));
+        let command = Line::try_parse_from(words)?.command;
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = bowline_cli::execute(command, Line::command(), &mut out, &mut err).await;
+        Ok(Answer { code, out: String::from_utf8(out)?, err: String::from_utf8(err)? })
+    }
+
+    fn access(&self) -> Access {
+        Access {
+            kubeconfig: Some(self.folder.path().join("kubeconfig")),
+            cloud_config: Some(self.conf()),
+            manager_namespace: "kube-system".to_owned(),
+            lease: "cloud-controller-manager".to_owned(),
+            ..Access::default()
+        }
+    }
+
+    /// Does for a Service what the manager would, to the end.
+    pub(crate) async fn settle(&self, name: &str) -> anyhow::Result<()> {
+        let failed = |ending: bowline_cli::ending::Ending| anyhow::anyhow!(ending.why);
+        let session = Session::open(&self.access()).await.map_err(failed)?;
+        let cloud = session.cloud().await.map_err(failed)?;
+        let balancers = cloud.load_balancers().map_err(anyhow::Error::msg)?;
+        let nodes = session.cluster.nodes().await.map_err(failed)?;
+        let deadline = tokio::time::Instant::now() + DEADLINE;
+        while tokio::time::Instant::now() < deadline {
+            let (view, _object) = session.cluster.service("default", name).await.map_err(failed)?;
+            let request =
+                preview::request(balancers.as_ref(), &session.cluster_name, &view, &nodes, session.now);
+            let request = request.context("it wants no load balancer")?;
+            let mut looked = balancers.observe(std::slice::from_ref(&request)).await;
+            let observed =
+                looked.pop().context("no answer")?.known().map_err(|doubt| anyhow::anyhow!("{doubt}"))?;
+            match balancers.plan(&request, observed.as_ref(), session.now) {
+                Plan::Act(steps) => {
+                    let first = steps.first().context("a plan without steps")?;
+                    balancers
+                        .execute(&first.step, &Unfenced)
+                        .await
+                        .map_err(|error| anyhow::anyhow!("{error}"))?;
+                }
+                Plan::Wait(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                Plan::Settled(status) => {
+                    let notes = balancers.notes(&request, observed.as_ref());
+                    let noted: serde_json::Map<String, Value> =
+                        notes.iter().map(|(key, value)| (key.to_owned(), json!(value))).collect();
+                    let path = format!("/api/v1/namespaces/default/services/{name}");
+                    let finalizers = json!([bowline_cloud::service::FINALIZER]);
+                    self.patch(
+                        &path,
+                        &json!({"metadata": {"annotations": noted, "finalizers": finalizers}}),
+                    )?;
+                    self.patch(&format!("{path}/status"), &json!({"status": {"loadBalancer": status}}))?;
+                    return Ok(());
+                }
+                other => bail!("{other:?}"),
+            }
+        }
+        bail!("{name} does not settle");
+    }
+}
+
+/// A ready Node.
+pub(crate) fn node(name: &str, provider_id: Option<&str>, address: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        "spec": {"providerID": provider_id},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": address}],
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": "2026-11-16T08:00:00Z"}],
+        },
+    })
+}
+
+/// A pod that runs a manager.
+pub(crate) fn manager(name: &str, program: &str) -> Value {
+    let command =
+        if program == "bowline" { json!(["/bowline", "ccm"]) } else { json!([format!("/bin/{program}")]) };
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "kube-system"},
+        "spec": {
+            "serviceAccountName": "cloud-controller-manager",
+            "containers": [{
+                "name": "manager", "image": "r.example/bowline:v1", "command": command,
+                "args": [format!("--cluster-name={CLUSTER}"), "--cloud-config=/etc/cloud/cloud.conf"],
+                "env": [{"name": "SOMETHING", "value": "CANARY-of-the-pod"}],
+                "volumeMounts": [{"name": "conf", "mountPath": "/etc/cloud"}],
+            }],
+            "volumes": [{"name": "conf", "secret": {"secretName": "cloud-config"}}],
+        },
+        "status": {"phase": "Running", "containerStatuses": [
+            {"name": "manager", "ready": true, "restartCount": 0, "image": "", "imageID": ""},
+        ]},
+    })
+}
+
+fn base64(bytes: &[u8]) -> Value {
+    // As the API has it: a Secret's data is what this type writes.
+    json!(k8s_openapi::ByteString(bytes.to_vec()))
+}

@@ -1,0 +1,178 @@
+//! Commands that write: each writes one annotation and nothing else, and only when it was told to. And the bundle, which holds no secret.
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+
+use crate::stage::{CLUSTER, Stage};
+
+const WEB: &str = "/api/v1/namespaces/default/services/web";
+const NAMED: &str = "loadbalancer.openstack.org/load-balancer-id";
+
+fn annotations(stage: &Stage, path: &str) -> Value {
+    stage.read(path)["metadata"]["annotations"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resync_is_an_edit_of_the_service_and_takes_off_the_note_that_spares_a_look() -> anyhow::Result<()>
+{
+    let stage = Stage::start(1).await?;
+    stage.service("web")?;
+    stage.settle("web").await?;
+    let before = annotations(&stage, WEB);
+    let fingerprint = bowline_openstack::loadbalancer::annotations::FINGERPRINT.key;
+    ensure!(before[fingerprint].is_string(), "{before}");
+    stage.cloud.forget();
+    stage.run("resync svc/web").await?.says(0, &["default/web: the manager looks at it"])?;
+    let after = annotations(&stage, WEB);
+    ensure!(after["bowline.dev/resync-at"].is_string() && after[fingerprint] == Value::Null, "{after}");
+    ensure!(after[NAMED] == before[NAMED] && stage.cloud.changes().is_empty());
+
+    stage.patch(WEB, &json!({"metadata": {"annotations": {"bowline.dev/paused": "true"}}}))?;
+    stage.lead("2026-01-01T00:00:00Z".parse()?)?;
+    stage.run("resync --all").await?.says(1, &["default/web: paused", "nobody works now"])?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_balancer_is_adopted_after_it_was_shown_and_never_one_of_another_cluster() -> anyhow::Result<()>
+{
+    let stage = Stage::start(1).await?;
+    stage.service("web")?;
+    let own = format!("kube_service_{CLUSTER}_default_web");
+    stage.cloud.make_balancer(&own, &[]).await?;
+    stage.cloud.make_balancer(&own, &[]).await?;
+    stage.cloud.make_balancer("by-terraform", &[]).await?;
+    stage.cloud.make_balancer("theirs", &["bowline-cluster:another"]).await?;
+    let contents = stage.cloud.contents().await?;
+    let id = |name: &str| -> anyhow::Result<String> {
+        let all = contents["loadbalancers"].as_array().context("no load balancers")?;
+        let found = all.iter().find(|one| one["name"] == name).context("not there")?;
+        Ok(found["id"].as_str().context("no id")?.to_owned())
+    };
+    let (free, foreign, theirs) = (id(&own)?, id("by-terraform")?, id("theirs")?);
+    stage.run("plan svc/web").await?.says(1, &["refused", "are all called"])?;
+    stage.cloud.forget();
+
+    let shown = stage.run(&format!("adopt svc/web --load-balancer {free}")).await?;
+    shown.says(0, &[&own, "create listener", "Nothing was written"])?;
+    ensure!(annotations(&stage, WEB)[NAMED] == Value::Null);
+    let refused = stage.run(&format!("adopt svc/web --load-balancer {theirs} --yes")).await?;
+    refused.says(1, &["another cluster's", "another"])?;
+    let refused = stage.run(&format!("adopt svc/web --load-balancer {foreign} --yes")).await?;
+    refused.says(1, &["the manager would refuse it: no floating IP leads to"])?;
+    let missing =
+        stage.run("adopt svc/web --load-balancer 00000000-0000-0000-0000-000000000009 --yes").await?;
+    missing.says(1, &["no such load balancer"])?;
+    ensure!(annotations(&stage, WEB)[NAMED] == Value::Null);
+
+    stage
+        .run(&format!("adopt svc/web --load-balancer {free} --yes"))
+        .await?
+        .says(0, &["names load balancer"])?;
+    ensure!(annotations(&stage, WEB)[NAMED] == free.as_str());
+    ensure!(stage.cloud.changes().is_empty(), "the manager does it, not we: {:?}", stage.cloud.changes());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_breaker_is_reset_for_nodes_whose_servers_are_proven_gone_and_for_no_other() -> anyhow::Result<()>
+{
+    let stage = Stage::start(3).await?;
+    stage.run("breaker status").await?.says(0, &["0 of 3 Nodes have no server"])?;
+    for server in stage.cloud.estate.servers.iter().skip(1) {
+        stage.cloud.world(|world| world.state.compute.servers.remove(server));
+    }
+    let not_ready = json!({"status": {"conditions": [
+        {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": "2026-11-16T08:00:00Z"},
+    ]}});
+    stage.patch("/api/v1/nodes/node-2/status", &not_ready)?;
+    stage.seed(json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "node-2.1", "namespace": "default"},
+        "involvedObject": {"kind": "Node", "name": "node-2"}, "reason": "NodeDeletionHeld", "type": "Warning",
+        "message": "Not deleting node node-2: 2 of 3 nodes seem gone at once, so none is deleted; check",
+        "lastTimestamp": jiff::Timestamp::now().to_string(), "count": 1,
+    }))?;
+    stage
+        .run("breaker status")
+        .await?
+        .says(1, &["open: no Node is deleted", "gone: node-2", "gone: node-3 (Ready: it is kept)"])?;
+
+    let key = "bowline.dev/allow-node-deletion";
+    stage
+        .run("breaker reset")
+        .await?
+        .says(1, &["node-2: would be let go of", "kept: node-3: it is Ready"])?;
+    ensure!(annotations(&stage, "/api/v1/nodes/node-2")[key] == Value::Null);
+    stage.run("breaker reset node-1 --yes").await?.says(1, &["kept: node-1: its server is there"])?;
+    stage.run("breaker reset node-2 --yes").await?.says(0, &["node-2: may be deleted now"])?;
+    ensure!(annotations(&stage, "/api/v1/nodes/node-2")[key] == "true");
+    ensure!(annotations(&stage, "/api/v1/nodes/node-3")[key] == Value::Null);
+    stage.run("breaker reset nobody").await?.says(1, &["there is no Node nobody"])?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_support_bundle_tells_all_that_helps_and_none_of_the_planted_secrets() -> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    stage.service("web")?;
+    stage.settle("web").await?;
+    stage.patch(WEB, &json!({"metadata": {"annotations": {
+        "kubectl.kubernetes.io/last-applied-configuration": "{\"x\": \"CANARY-applied\"}",
+        "example.org/webhook-token": "CANARY-annotation", "example.org/link": "https://u:CANARY-link@h.example/",
+        "example.org/note": "the password is k8s-secret",
+    }}}))?;
+    stage.seed(json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "other", "namespace": "kube-system"},
+        "data": {"key": k8s_openapi::ByteString(b"CANARY-secret".to_vec())},
+    }))?;
+    let folder = stage.folder.path().join("bundle");
+    let told = stage.run(&format!("support-bundle --out {}", folder.display())).await?;
+    // The simulator has no logs.
+    told.says(1, &["status.json", "Written to", "missing: the log of kube-system/ccm-1"])?;
+    let mut texts = Vec::new();
+    for name in [
+        "about.json",
+        "status.json",
+        "doctor.json",
+        "plan.json",
+        "drift.json",
+        "cloud/load-balancers.json",
+        "cluster/nodes.json",
+        "cluster/services.json",
+        "manager/pods.json",
+        "manager/leases.json",
+        "manager/cloud.conf",
+    ] {
+        texts.push((name, std::fs::read_to_string(folder.join(name)).with_context(|| name)?));
+    }
+    for (name, text) in &texts {
+        for secret in ["CANARY", "k8s-secret", "Q0FOQVJZ"] {
+            ensure!(!text.contains(secret), "{secret} is in {name}: {text}");
+        }
+    }
+    let of = |name: &str| {
+        texts.iter().find(|(one, _)| *one == name).map(|(_, text)| text.as_str()).unwrap_or_default()
+    };
+    ensure!(
+        of("manager/cloud.conf").contains("subnet-id")
+            && of("manager/cloud.conf").contains("password = [scrubbed]")
+    );
+    ensure!(of("cloud/load-balancers.json").contains(&format!("kube_service_{CLUSTER}_default_web")));
+    ensure!(
+        of("manager/pods.json").contains("--cluster-name=prod-1")
+            && of("cluster/services.json").contains("example.org/note")
+    );
+
+    let tar = stage.folder.path().join("bundle.tar");
+    stage.run(&format!("support-bundle --out {}", tar.display())).await?;
+    let bytes = std::fs::read(&tar)?;
+    let text = String::from_utf8_lossy(&bytes);
+    ensure!(
+        bytes.len() % 512 == 0
+            && text.contains("manager/cloud.conf")
+            && !text.contains("CANARY")
+            && !text.contains("k8s-secret")
+    );
+    stage.run(&format!("support-bundle --out {}", tar.display())).await?.says(2, &["is there already"])?;
+    Ok(())
+}
