@@ -50,15 +50,15 @@ podAntiAffinity:
 - name: SSL_CERT_DIR
   value: /etc/bowline/trusted-ca
 {{- end }}
-{{- with .Values.proxy.http }}
+{{- with .Values.proxy.httpProxy }}
 - name: HTTP_PROXY
   value: {{ . | quote }}
 {{- end }}
-{{- with .Values.proxy.https }}
+{{- with .Values.proxy.httpsProxy }}
 - name: HTTPS_PROXY
   value: {{ . | quote }}
 {{- end }}
-{{- with .Values.proxy.no }}
+{{- with .Values.proxy.noProxy }}
 - name: NO_PROXY
   value: {{ . | quote }}
 {{- end }}
@@ -93,7 +93,7 @@ podAntiAffinity:
 - name: cloud-config
   secret:
     secretName: {{ include "bowline.secret" . }}
-    defaultMode: 0440
+    defaultMode: 288 # 0440
     items:
       - key: {{ .Values.secret.key }}
         path: {{ base .Values.cloudConfigPath }}
@@ -102,7 +102,7 @@ podAntiAffinity:
 - name: credentials
   secret:
     secretName: {{ . }}
-    defaultMode: 0440
+    defaultMode: 288 # 0440
     items:
       - key: {{ $.Values.credentials.key }}
         path: clouds.yaml
@@ -168,7 +168,10 @@ volumeMounts:
 {{- define "bowline.pod" -}}
 metadata:
   labels:
-    {{- include "bowline.labels" . | nindent 4 }}
+    {{- include "bowline.selector" . | nindent 4 }}
+    {{- with .Values.commonLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
     {{- with .Values.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

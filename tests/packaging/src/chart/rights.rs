@@ -8,7 +8,7 @@ use crate::{PackagingError, yaml};
 /// The names of objects that follow the chart's values.
 const NAMES: [(&str, &str); 2] = [
     ("cloud-controller-manager", "{{ .Values.leaderElection.name }}"),
-    ("bowline-shadow-report", "{{ include \"bowline.report\" . }}"),
+    ("bowline-shadow-report", "{{ include `bowline.report` . }}"),
 ];
 
 /// The text of `templates/_rights.tpl`.

@@ -91,13 +91,13 @@ fn section(which: Section) -> Value {
     json!({"type": ["object", "null"], "additionalProperties": false, "properties": properties})
 }
 
-/// Values may be written as their type or as text, as in cloud.conf.
+/// Values may be written as their type or as text, as in cloud.conf. Texts may not be written as numbers: an id of digits would lose its zeros.
 fn of_key(key: &Key) -> Value {
     let kind = match key.field {
         Field::Flag(_) => json!({"type": ["boolean", "string"]}),
         Field::Integer(_) | Field::Unsigned(_) => json!({"type": ["integer", "string"]}),
         Field::List(_) => json!({"type": ["array", "string"], "items": {"type": "string"}}),
-        _text => json!({"type": ["string", "number", "boolean"]}),
+        _text => json!({"type": ["string", "boolean"]}),
     };
     let mut schema = kind;
     if let Some(schema) = schema.as_object_mut() {

@@ -7,7 +7,7 @@ use anyhow::ensure;
 use crate::helm::{CHART, Helm};
 
 /// What is said besides a name and a configuration, and what the answer has in it.
-const WRONG: [(&str, &[&str]); 22] = [
+const WRONG: [(&str, &[&str]); 23] = [
     ("{cluster: {name: ''}}", &["cluster.name is missing", "it was \"kubernetes\""]),
     ("{cluster: {name: 'a b'}}", &["cluster.name", "pattern"]),
     ("{clusterName: x}", &["clusterName"]),
@@ -16,6 +16,7 @@ const WRONG: [(&str, &[&str]); 22] = [
     ("{replicas: two}", &["replicas", "integer"]),
     ("{replicas: 0}", &["replicas", "1"]),
     ("{cloudConfig: {global: {auth_url: x}}}", &["cloudConfig.global", "auth_url"]),
+    ("{cloudConfig: {global: {password: 0123}}}", &["cloudConfig.global.password", "string"]),
     ("{cloudConfig: {Global: {}}}", &["cloudConfig", "Global"]),
     ("{cloudConf: '[Global]'}", &["cloudConf and cloudConfig are both there"]),
     ("{secret: {create: false}}", &["no Secret is made of it"]),
