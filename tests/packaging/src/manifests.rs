@@ -46,7 +46,9 @@ pub fn page(word: &str) -> Result<Option<String>, PackagingError> {
         "manifest-deployment" => ("Deployment", Full, all, FIRST),
         "manifest-daemonset" => ("DaemonSet", Full, all, FIRST),
         "manifest-shadow" => ("Deployment", Shadow, all, FIRST),
-        "manifest-static-pod-rights" => ("StaticPod", Full, all, "# The rights of the user of the static pods.\n"),
+        "manifest-static-pod-rights" => {
+            ("StaticPod", Full, all, "# The rights of the user of the static pods.\n")
+        }
         "manifest-static-pod" => return node().map(Some),
         "kustomize-base" => ("Deployment", Full, is_common as Part, ""),
         "kustomize-deployment" => ("Deployment", Full, is_workload as Part, ""),
@@ -70,7 +72,9 @@ fn is_common(object: &Object) -> bool {
 fn node() -> Result<String, PackagingError> {
     let (spec, facts) = input("StaticPod", DEFAULT_CLUSTER)?;
     let made = static_pod(&spec, NAME, ManagerMode::Full, &facts)?;
-    let mut note = "# To /etc/kubernetes/manifests of each control-plane node, after the files that it reads:\n".to_owned();
+    let mut note =
+        "# To /etc/kubernetes/manifests of each control-plane node, after the files that it reads:\n"
+            .to_owned();
     note.extend(made.files.iter().map(|(path, _)| format!("#   {path}\n")));
     note.push_str("# They must be readable by user 65532. Write your image, and your name in place of --cluster-name=kubernetes.\n");
     text(&note, [&for_people(made.pod, &facts)])
@@ -112,11 +116,14 @@ fn for_people(mut object: Object, facts: &ClusterFacts) -> Object {
     for place in ["/metadata/annotations", "/spec/template/metadata/annotations"] {
         remove(body, place, &[CONFIG_HASH]);
     }
-    if let Some(container) = body.pointer_mut("/spec/template/spec/containers/0").and_then(Value::as_object_mut) {
+    if let Some(container) =
+        body.pointer_mut("/spec/template/spec/containers/0").and_then(Value::as_object_mut)
+    {
         let variables = container.entry("env").or_insert_with(|| json!([]));
         if let Some(variables) = variables.as_array_mut() {
             let (name, key) = CONFIG_MAP;
-            variables.push(json!({"name": CLUSTER, "valueFrom": {"configMapKeyRef": {"name": name, "key": key}}}));
+            variables
+                .push(json!({"name": CLUSTER, "valueFrom": {"configMapKeyRef": {"name": name, "key": key}}}));
         }
     }
     if let Some(config) = &facts.config {

@@ -20,7 +20,8 @@ use crate::{PackagingError, yaml};
 /// The page that tells what to do about each alert.
 const RUNBOOKS: &str = "docs/guides/runbooks.md";
 
-const GENERATED: &str = "# Generated from tests/packaging/src/monitoring by `cargo xtask gen`. Do not edit.\n";
+const GENERATED: &str =
+    "# Generated from tests/packaging/src/monitoring by `cargo xtask gen`. Do not edit.\n";
 
 /// An alert.
 #[derive(Debug, Clone, Copy)]

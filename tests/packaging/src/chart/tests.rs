@@ -70,7 +70,13 @@ fn values_yaml_is_what_the_schema_names_as_defaults() {
 #[test]
 fn the_schema_refuses_what_it_does_not_know_in_every_group_and_section() {
     let schema = schema::tree().unwrap();
-    for place in ["", "/properties/image", "/properties/secret", "/properties/cloudConfig", "/properties/cloudConfig/properties/global"] {
+    for place in [
+        "",
+        "/properties/image",
+        "/properties/secret",
+        "/properties/cloudConfig",
+        "/properties/cloudConfig/properties/global",
+    ] {
         assert_eq!(schema.pointer(&format!("{place}/additionalProperties")), Some(&json!(false)), "{place}");
     }
 }
@@ -93,4 +99,16 @@ fn the_rights_of_the_chart_are_those_of_the_shipped_manifest() {
     };
     let ours: Vec<Value> = ["cluster", "lease", "system"].into_iter().flat_map(of_template).collect();
     assert_eq!(ours, rules);
+}
+
+#[test]
+fn chart_and_containerfile_have_the_version_of_the_workspace() {
+    let version = env!("CARGO_PKG_VERSION");
+    let chart = include_str!("../../../../deploy/chart/Chart.yaml");
+    assert!(chart.contains(&format!("\nversion: {version}\n")), "{chart}");
+    assert!(chart.contains(&format!("\nappVersion: \"{version}\"\n")), "{chart}");
+    let containerfile = include_str!("../../../../deploy/Containerfile");
+    assert!(containerfile.contains(&format!("ARG BOWLINE_VERSION={version}\n")));
+    let compiler = concat!("rust:", env!("CARGO_PKG_RUST_VERSION"), "-alpine");
+    assert!(containerfile.contains(compiler), "{compiler}");
 }

@@ -29,7 +29,10 @@ fn every_pod_takes_its_configuration_and_its_cluster_from_where_people_write_the
     for word in ["manifest-deployment", "manifest-daemonset", "kustomize-deployment", "kustomize-daemonset"] {
         let text = page(word).unwrap().unwrap();
         assert!(text.contains("secretName: cloud-config"), "{word}");
-        assert!(text.contains("--cluster-name=$(CLUSTER_NAME)") && text.contains("name: CLUSTER_NAME"), "{word}");
+        assert!(
+            text.contains("--cluster-name=$(CLUSTER_NAME)") && text.contains("name: CLUSTER_NAME"),
+            "{word}"
+        );
     }
 }
 

@@ -24,14 +24,26 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "The replicas run and none of them works: the API server refuses the Lease, or somebody else holds it.",
         raised_by: &[
             ("bowline_paused{job=\"ccm\",instance=\"a\"}", "0x120"),
-            ("leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}", "0x120"),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}",
+                "0x120",
+            ),
         ],
         not_by: &[
             ("bowline_paused{job=\"ccm\",instance=\"a\"}", "0x120"),
             ("bowline_paused{job=\"ccm\",instance=\"b\"}", "0x120"),
-            ("leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}", "0x120"),
-            ("leader_election_master_status{job=\"ccm\",instance=\"b\",name=\"cloud-controller-manager\"}", "1x120"),
-            ("leader_election_master_status{job=\"kcm\",instance=\"c\",name=\"kube-controller-manager\"}", "0x120"),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}",
+                "0x120",
+            ),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"b\",name=\"cloud-controller-manager\"}",
+                "1x120",
+            ),
+            (
+                "leader_election_master_status{job=\"kcm\",instance=\"c\",name=\"kube-controller-manager\"}",
+                "0x120",
+            ),
         ],
     },
     Alert {
@@ -44,13 +56,25 @@ pub(super) const ALERTS: &[Alert] = &[
         raised_by: &[
             ("bowline_paused{job=\"ccm\",instance=\"a\"}", "0x120"),
             ("bowline_paused{job=\"ccm\",instance=\"b\"}", "0x120"),
-            ("leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}", "1x120"),
-            ("leader_election_master_status{job=\"ccm\",instance=\"b\",name=\"cloud-controller-manager\"}", "1x120"),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}",
+                "1x120",
+            ),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"b\",name=\"cloud-controller-manager\"}",
+                "1x120",
+            ),
         ],
         not_by: &[
             ("bowline_paused{job=\"ccm\",instance=\"a\"}", "0x120"),
-            ("leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}", "1x120"),
-            ("leader_election_master_status{job=\"kcm\",instance=\"c\",name=\"kube-controller-manager\"}", "1x120"),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}",
+                "1x120",
+            ),
+            (
+                "leader_election_master_status{job=\"kcm\",instance=\"c\",name=\"kube-controller-manager\"}",
+                "1x120",
+            ),
         ],
     },
     Alert {
@@ -90,7 +114,10 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Warning,
         summary: "{{ $labels.controller }} may not {{ $labels.verb }} {{ $labels.resource }}.",
         description: "A part of the work is not done. The rights that are needed are in deploy/rbac.yaml.",
-        raised_by: &[("bowline_missing_permissions{job=\"ccm\",verb=\"patch\",resource=\"nodes\",controller=\"cloud-node-controller\"}", "1x120")],
+        raised_by: &[(
+            "bowline_missing_permissions{job=\"ccm\",verb=\"patch\",resource=\"nodes\",controller=\"cloud-node-controller\"}",
+            "1x120",
+        )],
         not_by: &[("bowline_paused{job=\"ccm\"}", "0x120")],
     },
     Alert {
@@ -120,8 +147,14 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Warning,
         summary: "{{ $labels.controller }} waits for a service of the cloud.",
         description: "The service is missing from the catalog, or it does not answer. The other controllers work.",
-        raised_by: &[("bowline_controller_unavailable{job=\"ccm\",controller=\"service-lb-controller\"}", "1x120")],
-        not_by: &[("bowline_controller_unavailable{job=\"ccm\",controller=\"service-lb-controller\"}", "0x120")],
+        raised_by: &[(
+            "bowline_controller_unavailable{job=\"ccm\",controller=\"service-lb-controller\"}",
+            "1x120",
+        )],
+        not_by: &[(
+            "bowline_controller_unavailable{job=\"ccm\",controller=\"service-lb-controller\"}",
+            "0x120",
+        )],
     },
     Alert {
         name: "BowlineControllerRestarting",
@@ -130,8 +163,14 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Warning,
         summary: "{{ $labels.controller }} fails and is started again and again.",
         description: "Its work is delayed. The log tells with which error it ended.",
-        raised_by: &[("bowline_controller_restarts_total{job=\"ccm\",controller=\"node-route-controller\"}", "0+1x120")],
-        not_by: &[("bowline_controller_restarts_total{job=\"ccm\",controller=\"node-route-controller\"}", "0x100 1x20")],
+        raised_by: &[(
+            "bowline_controller_restarts_total{job=\"ccm\",controller=\"node-route-controller\"}",
+            "0+1x120",
+        )],
+        not_by: &[(
+            "bowline_controller_restarts_total{job=\"ccm\",controller=\"node-route-controller\"}",
+            "0x100 1x20",
+        )],
     },
     Alert {
         name: "BowlineWorkerPanic",
@@ -152,12 +191,21 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "Nothing should take longer than --cloud-change-timeout.",
         raised_by: &[
             ("bowline_paused{job=\"ccm\",instance=\"a\"}", "0x120"),
-            ("workqueue_longest_running_processor_seconds{job=\"ccm\",instance=\"a\",name=\"service\"}", "0+60x120"),
+            (
+                "workqueue_longest_running_processor_seconds{job=\"ccm\",instance=\"a\",name=\"service\"}",
+                "0+60x120",
+            ),
         ],
         not_by: &[
             ("bowline_paused{job=\"ccm\",instance=\"a\"}", "0x120"),
-            ("workqueue_longest_running_processor_seconds{job=\"ccm\",instance=\"a\",name=\"service\"}", "5x120"),
-            ("workqueue_longest_running_processor_seconds{job=\"kcm\",instance=\"c\",name=\"job\"}", "0+60x120"),
+            (
+                "workqueue_longest_running_processor_seconds{job=\"ccm\",instance=\"a\",name=\"service\"}",
+                "5x120",
+            ),
+            (
+                "workqueue_longest_running_processor_seconds{job=\"kcm\",instance=\"c\",name=\"job\"}",
+                "0+60x120",
+            ),
         ],
     },
     Alert {
@@ -185,12 +233,24 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "More than half of {{ $labels.operation }} fails.",
         description: "The condition bowline.dev/LoadBalancerReady and the events of each Service say why.",
         raised_by: &[
-            ("cloudprovider_openstack_reconcile_errors_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}", "0+9x120"),
-            ("cloudprovider_openstack_reconcile_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}", "0+10x120"),
+            (
+                "cloudprovider_openstack_reconcile_errors_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}",
+                "0+9x120",
+            ),
+            (
+                "cloudprovider_openstack_reconcile_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}",
+                "0+10x120",
+            ),
         ],
         not_by: &[
-            ("cloudprovider_openstack_reconcile_errors_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}", "0+1x120"),
-            ("cloudprovider_openstack_reconcile_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}", "0+10x120"),
+            (
+                "cloudprovider_openstack_reconcile_errors_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}",
+                "0+1x120",
+            ),
+            (
+                "cloudprovider_openstack_reconcile_total{job=\"ccm\",operation=\"loadbalancer_ensure\"}",
+                "0+10x120",
+            ),
         ],
     },
     Alert {
@@ -275,7 +335,13 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Info,
         summary: "Calls to {{ $labels.service }} wait for the budget all the time.",
         description: "Everything takes longer than it could. Raise --cloud-api-qps if the cloud can take it.",
-        raised_by: &[("bowline_cloud_budget_waited_seconds_total{job=\"ccm\",service=\"load-balancer\"}", "0+120x120")],
-        not_by: &[("bowline_cloud_budget_waited_seconds_total{job=\"ccm\",service=\"load-balancer\"}", "0+1x120")],
+        raised_by: &[(
+            "bowline_cloud_budget_waited_seconds_total{job=\"ccm\",service=\"load-balancer\"}",
+            "0+120x120",
+        )],
+        not_by: &[(
+            "bowline_cloud_budget_waited_seconds_total{job=\"ccm\",service=\"load-balancer\"}",
+            "0+1x120",
+        )],
     },
 ];

@@ -22,7 +22,11 @@ struct Panel {
     queries: &'static [(&'static str, &'static str)],
 }
 
-const fn lines(title: &'static str, unit: &'static str, queries: &'static [(&'static str, &'static str)]) -> Panel {
+const fn lines(
+    title: &'static str,
+    unit: &'static str,
+    queries: &'static [(&'static str, &'static str)],
+) -> Panel {
     Panel { title, shape: Shape::Lines, unit, queries }
 }
 
@@ -39,59 +43,175 @@ const ROWS: &[(&str, &[Panel])] = &[
             number("Replicas", &[("count(bowline_paused{job=~\"$job\"})", "")]),
             number("Paused", &[("max(bowline_paused{job=~\"$job\"})", "")]),
             number("Identity lost", &[("max(bowline_cloud_identity_lost{job=~\"$job\"})", "")]),
-            number("Node deletion breaker", &[("max(bowline_node_deletion_breaker_open{job=~\"$job\"})", "")]),
+            number(
+                "Node deletion breaker",
+                &[("max(bowline_node_deletion_breaker_open{job=~\"$job\"})", "")],
+            ),
             number("cloud.conf refused", &[("max(bowline_openstack_config_refused{job=~\"$job\"})", "")]),
-            number("Nodes that cannot be initialised", &[("max(bowline_nodes_initialization_failing{job=~\"$job\"})", "")]),
-            number("Missing rights", &[("count(bowline_missing_permissions{job=~\"$job\"} > 0) or vector(0)", "")]),
+            number(
+                "Nodes that cannot be initialised",
+                &[("max(bowline_nodes_initialization_failing{job=~\"$job\"})", "")],
+            ),
+            number(
+                "Missing rights",
+                &[("count(bowline_missing_permissions{job=~\"$job\"} > 0) or vector(0)", "")],
+            ),
         ],
     ),
     (
         "Nodes",
         &[
-            lines("Nodes and Services seen", "none", &[("max by (resource) (bowline_informer_objects{job=~\"$job\"})", "{{resource}}")]),
-            lines("Time until a Node is initialised (95 %)", "s", &[(
-                "histogram_quantile(0.95, sum by (le) (rate(node_controller_initial_node_sync_delay_seconds_bucket{job=~\"$job\"}[1h])))",
-                "initialised",
-            )]),
-            lines("Initialisation failures per minute", "none", &[("60 * sum by (reason) (rate(bowline_node_initialization_failures_total{job=~\"$job\"}[5m]))", "{{reason}}")]),
-            lines("Deletions held back", "none", &[("max by (rail) (bowline_node_deletions_held{job=~\"$job\"})", "{{rail}}")]),
-            lines("Nodes deleted per hour", "none", &[("sum(increase(bowline_nodes_deleted_total{job=~\"$job\"}[1h]))", "deleted")]),
+            lines(
+                "Nodes and Services seen",
+                "none",
+                &[("max by (resource) (bowline_informer_objects{job=~\"$job\"})", "{{resource}}")],
+            ),
+            lines(
+                "Time until a Node is initialised (95 %)",
+                "s",
+                &[(
+                    "histogram_quantile(0.95, sum by (le) (rate(node_controller_initial_node_sync_delay_seconds_bucket{job=~\"$job\"}[1h])))",
+                    "initialised",
+                )],
+            ),
+            lines(
+                "Initialisation failures per minute",
+                "none",
+                &[(
+                    "60 * sum by (reason) (rate(bowline_node_initialization_failures_total{job=~\"$job\"}[5m]))",
+                    "{{reason}}",
+                )],
+            ),
+            lines(
+                "Deletions held back",
+                "none",
+                &[("max by (rail) (bowline_node_deletions_held{job=~\"$job\"})", "{{rail}}")],
+            ),
+            lines(
+                "Nodes deleted per hour",
+                "none",
+                &[("sum(increase(bowline_nodes_deleted_total{job=~\"$job\"}[1h]))", "deleted")],
+            ),
         ],
     ),
     (
         "Load balancers",
         &[
-            lines("Reconciles per minute", "none", &[("60 * sum by (operation) (rate(cloudprovider_openstack_reconcile_total{job=~\"$job\"}[5m]))", "{{operation}}")]),
-            lines("Of them failed", "none", &[("60 * sum by (operation) (rate(cloudprovider_openstack_reconcile_errors_total{job=~\"$job\"}[5m]))", "{{operation}}")]),
-            lines("Time of a reconcile (95 %)", "s", &[(
-                "histogram_quantile(0.95, sum by (le, operation) (rate(cloudprovider_openstack_reconcile_duration_seconds_bucket{job=~\"$job\"}[15m])))",
-                "{{operation}}",
-            )]),
-            lines("Plans held back by safety rails per hour", "none", &[("sum by (rail) (increase(bowline_rail_held_back_total{job=~\"$job\"}[1h]))", "{{rail}}")]),
+            lines(
+                "Reconciles per minute",
+                "none",
+                &[(
+                    "60 * sum by (operation) (rate(cloudprovider_openstack_reconcile_total{job=~\"$job\"}[5m]))",
+                    "{{operation}}",
+                )],
+            ),
+            lines(
+                "Of them failed",
+                "none",
+                &[(
+                    "60 * sum by (operation) (rate(cloudprovider_openstack_reconcile_errors_total{job=~\"$job\"}[5m]))",
+                    "{{operation}}",
+                )],
+            ),
+            lines(
+                "Time of a reconcile (95 %)",
+                "s",
+                &[(
+                    "histogram_quantile(0.95, sum by (le, operation) (rate(cloudprovider_openstack_reconcile_duration_seconds_bucket{job=~\"$job\"}[15m])))",
+                    "{{operation}}",
+                )],
+            ),
+            lines(
+                "Plans held back by safety rails per hour",
+                "none",
+                &[("sum by (rail) (increase(bowline_rail_held_back_total{job=~\"$job\"}[1h]))", "{{rail}}")],
+            ),
         ],
     ),
     (
         "OpenStack",
         &[
-            lines("Calls per second", "reqps", &[("sum by (request) (rate(openstack_api_requests_total{job=~\"$job\"}[5m]))", "{{request}}")]),
-            lines("Failed calls per second", "reqps", &[("sum by (request) (rate(openstack_api_request_errors_total{job=~\"$job\"}[5m]))", "{{request}}")]),
-            lines("Time of a call (95 %)", "s", &[(
-                "histogram_quantile(0.95, sum by (le, request) (rate(openstack_api_request_duration_seconds_bucket{job=~\"$job\"}[15m])))",
-                "{{request}}",
-            )]),
-            lines("Calls left in the budget", "none", &[("min by (service) (bowline_cloud_budget_remaining_calls{job=~\"$job\"})", "{{service}}")]),
-            lines("Seconds waited for the budget, per second", "s", &[("sum by (service) (rate(bowline_cloud_budget_waited_seconds_total{job=~\"$job\"}[5m]))", "{{service}}")]),
-            lines("Asked to slow down, per hour", "none", &[("sum by (service) (increase(bowline_cloud_throttled_total{job=~\"$job\"}[1h]))", "{{service}}")]),
+            lines(
+                "Calls per second",
+                "reqps",
+                &[(
+                    "sum by (request) (rate(openstack_api_requests_total{job=~\"$job\"}[5m]))",
+                    "{{request}}",
+                )],
+            ),
+            lines(
+                "Failed calls per second",
+                "reqps",
+                &[(
+                    "sum by (request) (rate(openstack_api_request_errors_total{job=~\"$job\"}[5m]))",
+                    "{{request}}",
+                )],
+            ),
+            lines(
+                "Time of a call (95 %)",
+                "s",
+                &[(
+                    "histogram_quantile(0.95, sum by (le, request) (rate(openstack_api_request_duration_seconds_bucket{job=~\"$job\"}[15m])))",
+                    "{{request}}",
+                )],
+            ),
+            lines(
+                "Calls left in the budget",
+                "none",
+                &[("min by (service) (bowline_cloud_budget_remaining_calls{job=~\"$job\"})", "{{service}}")],
+            ),
+            lines(
+                "Seconds waited for the budget, per second",
+                "s",
+                &[(
+                    "sum by (service) (rate(bowline_cloud_budget_waited_seconds_total{job=~\"$job\"}[5m]))",
+                    "{{service}}",
+                )],
+            ),
+            lines(
+                "Asked to slow down, per hour",
+                "none",
+                &[(
+                    "sum by (service) (increase(bowline_cloud_throttled_total{job=~\"$job\"}[1h]))",
+                    "{{service}}",
+                )],
+            ),
         ],
     ),
     (
         "Kubernetes",
         &[
-            lines("Requests per second", "reqps", &[("sum by (code, method) (rate(rest_client_requests_total{job=~\"$job\"}[5m]))", "{{method}} {{code}}")]),
-            lines("Keys that wait", "none", &[("sum by (name) (workqueue_depth{job=~\"$job\"})", "{{name}}")]),
-            lines("Retries per minute", "none", &[("60 * sum by (name) (rate(workqueue_retries_total{job=~\"$job\"}[5m]))", "{{name}}")]),
-            lines("Longest run", "s", &[("max by (name) (workqueue_longest_running_processor_seconds{job=~\"$job\"})", "{{name}}")]),
-            lines("Failed watches per minute", "none", &[("60 * sum by (resource) (rate(bowline_informer_failures_total{job=~\"$job\"}[5m]))", "{{resource}}")]),
+            lines(
+                "Requests per second",
+                "reqps",
+                &[(
+                    "sum by (code, method) (rate(rest_client_requests_total{job=~\"$job\"}[5m]))",
+                    "{{method}} {{code}}",
+                )],
+            ),
+            lines(
+                "Keys that wait",
+                "none",
+                &[("sum by (name) (workqueue_depth{job=~\"$job\"})", "{{name}}")],
+            ),
+            lines(
+                "Retries per minute",
+                "none",
+                &[("60 * sum by (name) (rate(workqueue_retries_total{job=~\"$job\"}[5m]))", "{{name}}")],
+            ),
+            lines(
+                "Longest run",
+                "s",
+                &[("max by (name) (workqueue_longest_running_processor_seconds{job=~\"$job\"})", "{{name}}")],
+            ),
+            lines(
+                "Failed watches per minute",
+                "none",
+                &[(
+                    "60 * sum by (resource) (rate(bowline_informer_failures_total{job=~\"$job\"}[5m]))",
+                    "{{resource}}",
+                )],
+            ),
         ],
     ),
     (
@@ -99,12 +219,30 @@ const ROWS: &[(&str, &[Panel])] = &[
         &[
             lines("Memory", "bytes", &[("process_resident_memory_bytes{job=~\"$job\"}", "{{instance}}")]),
             lines("CPU", "none", &[("rate(process_cpu_seconds_total{job=~\"$job\"}[5m])", "{{instance}}")]),
-            lines("Controllers that run", "none", &[("sum by (name) (running_managed_controllers{job=~\"$job\"})", "{{name}}")]),
-            lines("Controllers that wait for the cloud", "none", &[("max by (controller) (bowline_controller_unavailable{job=~\"$job\"})", "{{controller}}")]),
-            lines("Restarts of controllers, and panics, per hour", "none", &[
-                ("sum by (controller) (increase(bowline_controller_restarts_total{job=~\"$job\"}[1h]))", "{{controller}}"),
-                ("sum by (name) (increase(bowline_workqueue_panics_total{job=~\"$job\"}[1h]))", "panic: {{name}}"),
-            ]),
+            lines(
+                "Controllers that run",
+                "none",
+                &[("sum by (name) (running_managed_controllers{job=~\"$job\"})", "{{name}}")],
+            ),
+            lines(
+                "Controllers that wait for the cloud",
+                "none",
+                &[("max by (controller) (bowline_controller_unavailable{job=~\"$job\"})", "{{controller}}")],
+            ),
+            lines(
+                "Restarts of controllers, and panics, per hour",
+                "none",
+                &[
+                    (
+                        "sum by (controller) (increase(bowline_controller_restarts_total{job=~\"$job\"}[1h]))",
+                        "{{controller}}",
+                    ),
+                    (
+                        "sum by (name) (increase(bowline_workqueue_panics_total{job=~\"$job\"}[1h]))",
+                        "panic: {{name}}",
+                    ),
+                ],
+            ),
         ],
     ),
 ];
@@ -115,23 +253,26 @@ const ROWS: &[(&str, &[Panel])] = &[
 ///
 /// If it has no JSON.
 pub fn dashboard() -> Result<String, PackagingError> {
-    crate::json("the dashboard", &json!({
-        "uid": "bowline",
-        "title": "Bowline",
-        "description": "Generated from tests/packaging/src/monitoring/dashboard.rs by `cargo xtask gen`. Do not edit.",
-        "tags": ["kubernetes", "openstack"],
-        "editable": true,
-        "schemaVersion": 39,
-        "version": 1,
-        "refresh": "30s",
-        "time": {"from": "now-6h", "to": "now"},
-        "templating": {"list": [
-            {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
-            {"name": "job", "label": "Job", "type": "query", "datasource": SOURCE(), "query": "label_values(bowline_paused, job)",
-             "refresh": 2, "includeAll": true, "multi": true, "current": {"text": "All", "value": "$__all"}},
-        ]},
-        "panels": panels(),
-    }))
+    crate::json(
+        "the dashboard",
+        &json!({
+            "uid": "bowline",
+            "title": "Bowline",
+            "description": "Generated from tests/packaging/src/monitoring/dashboard.rs by `cargo xtask gen`. Do not edit.",
+            "tags": ["kubernetes", "openstack"],
+            "editable": true,
+            "schemaVersion": 39,
+            "version": 1,
+            "refresh": "30s",
+            "time": {"from": "now-6h", "to": "now"},
+            "templating": {"list": [
+                {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
+                {"name": "job", "label": "Job", "type": "query", "datasource": SOURCE(), "query": "label_values(bowline_paused, job)",
+                 "refresh": 2, "includeAll": true, "multi": true, "current": {"text": "All", "value": "$__all"}},
+            ]},
+            "panels": panels(),
+        }),
+    )
 }
 
 /// All queries as Prometheus sees them: Grafana's variable filled in.

@@ -9,7 +9,9 @@ fn names(expr: &str) -> Vec<(String, Vec<String>)> {
 }
 
 fn named(all: &[(&str, &[&str])]) -> Vec<(String, Vec<String>)> {
-    all.iter().map(|(name, labels)| ((*name).to_owned(), labels.iter().map(|label| (*label).to_owned()).collect())).collect()
+    all.iter()
+        .map(|(name, labels)| ((*name).to_owned(), labels.iter().map(|label| (*label).to_owned()).collect()))
+        .collect()
 }
 
 #[test]
@@ -33,7 +35,12 @@ fn every_alert_has_its_own_name_an_example_and_a_section_of_the_runbook() {
     for alert in ALERTS {
         assert!(seen.insert(alert.name), "{} twice", alert.name);
         assert!(!alert.raised_by.is_empty() && !alert.not_by.is_empty(), "{}", alert.name);
-        assert_eq!(page.matches(&format!("\n## {}\n", alert.name)).count(), 1, "the section of {}", alert.name);
+        assert_eq!(
+            page.matches(&format!("\n## {}\n", alert.name)).count(),
+            1,
+            "the section of {}",
+            alert.name
+        );
     }
     assert_eq!(page.matches("\n## Bowline").count(), ALERTS.len(), "a section of an alert that is not there");
 }

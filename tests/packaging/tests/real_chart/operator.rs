@@ -67,7 +67,9 @@ fn the_rights_are_those_of_the_operators_manager_and_of_its_shadow() -> anyhow::
     let values = std::path::Path::new(CASES).join("minimal.yaml");
     let ours = documents(&helm.template("bowline", &values, &[])?)?;
     for object in of_operator("Deployment")?.iter().filter(|object| object.kind.ends_with("Role")) {
-        let same = |here: &&Value| here["kind"] == object.kind.as_str() && here["metadata"]["name"] == object.name.as_str();
+        let same = |here: &&Value| {
+            here["kind"] == object.kind.as_str() && here["metadata"]["name"] == object.name.as_str()
+        };
         let here = ours.iter().find(same).with_context(|| format!("no {object}"))?;
         assert_eq!(here["rules"], object.body["rules"], "{object}");
     }

@@ -22,7 +22,10 @@ const WRONG: [(&str, &[&str]); 23] = [
     ("{secret: {create: false}}", &["no Secret is made of it"]),
     ("{cloudConfig: {global: null}}", &["no cloud configuration", "secret.create=false"]),
     ("{nodeSelector: []}", &["nodeSelector", "object"]),
-    ("{controllerExtraArgs: [--cluster-name=x]}", &["--cluster-name is set by the chart itself", "cluster.name"]),
+    (
+        "{controllerExtraArgs: [--cluster-name=x]}",
+        &["--cluster-name is set by the chart itself", "cluster.name"],
+    ),
     ("{controllerExtraArgs: '- --controllers=*'}", &["--controllers", "enabledControllers"]),
     ("{controllerExtraArgs: '- --leader_elect=false'}", &["--leader-elect", "always on"]),
     ("{controllerExtraArgs: '- v=2'}", &["\"v=2\" is no flag"]),

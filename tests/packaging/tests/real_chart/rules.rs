@@ -19,8 +19,10 @@ fn promtool(folder: &Path, arguments: &[&str]) -> anyhow::Result<Option<String>>
             return Ok(None);
         }
     };
-    let output = Command::new(program).args(arguments).current_dir(folder).output().context("start promtool")?;
-    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+    let output =
+        Command::new(program).args(arguments).current_dir(folder).output().context("start promtool")?;
+    let said =
+        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
     ensure!(output.status.success(), "promtool {}: {said}", arguments.join(" "));
     Ok(Some(said))
 }

@@ -8,7 +8,8 @@ use crate::helm::{cases, documents};
 use crate::stage::{DEPLOY, Stage, Tools};
 
 /// The folders for kustomize.
-const FOLDERS: [&str; 4] = ["overlays/deployment", "overlays/daemonset", "overlays/shadow", "overlays/example"];
+const FOLDERS: [&str; 4] =
+    ["overlays/deployment", "overlays/daemonset", "overlays/shadow", "overlays/example"];
 /// The files for kubectl.
 const FILES: [&str; 10] = [
     "admission.yaml",
@@ -39,6 +40,7 @@ async fn the_api_server_accepts_everything_that_is_shipped() -> anyhow::Result<(
     stage.define_monitoring().await?;
     // The namespace of a Lease is not made by the chart.
     stage.admin.run(&["create", "namespace", "openstack"]).await?;
+    stage.default_account("kube-system").await?;
     let mut objects = 0;
     for (name, values) in cases()? {
         objects += accepted(&stage, &name, &tools.helm.template("bowline", &values, &[])?).await?;

@@ -18,7 +18,7 @@ use sim_openstack::MEMBER;
 use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
-use crate::helm::CASES;
+use crate::helm::{CASES, CHART};
 use crate::measured;
 use crate::pod::{self, Started};
 use crate::stage::{DEPLOY, Stage, Tools};
@@ -84,7 +84,8 @@ async fn until(
 
 fn is_initialised(node: &Value, id: &str) -> bool {
     let taints = node["spec"]["taints"].as_array().into_iter().flatten();
-    node["spec"]["providerID"] == format!("openstack:///{id}") && !taints.into_iter().any(|taint| taint["key"] == UNINITIALIZED)
+    node["spec"]["providerID"] == format!("openstack:///{id}")
+        && !taints.into_iter().any(|taint| taint["key"] == UNINITIALIZED)
 }
 
 /// What the manager answers on its port: to an administrator, or to nobody in particular as the kubelet is.
@@ -146,7 +147,8 @@ fn free_port() -> anyhow::Result<u16> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_chart_installs_a_manager_that_works_under_its_rights_and_exposes_what_the_alerts_ask_for() -> anyhow::Result<()> {
+async fn the_chart_installs_a_manager_that_works_and_exposes_what_the_alerts_ask_for_and_leaves_nothing()
+-> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
     let (stage, cloud) = (Stage::start(&tools).await?, Cloud::start(2).await?);
     let conf = std::fs::read_to_string(cloud.write_conf(&stage.folder, "")?)?;
@@ -162,21 +164,36 @@ async fn the_chart_installs_a_manager_that_works_under_its_rights_and_exposes_wh
             "loadBalancer": {"subnet-id": cloud.estate.subnet, "floating-network-id": cloud.estate.external_network},
         },
         "controllerExtraArgs": ["--cloud-api-qps=100", "--kube-api-qps=200"],
+        "serviceMonitor": {"enabled": true},
     });
     let values = stage.write("values.yaml", &values.to_string())?;
-    let rendered = tools.helm.template("bowline", Path::new(&values), &[])?;
-    let file = stage.write("rendered.yaml", &rendered)?;
-    stage.admin.run(&["apply", "-f", &file]).await?;
+    stage.define_monitoring().await?;
+    let notes = stage.helm(&tools, &["install", "bowline", CHART, "--values", &values])?;
+    for part in [
+        "is the cloud-controller-manager of cluster my-cluster (mode Full)",
+        "rollout status deployment/bowline",
+    ] {
+        ensure!(notes.contains(part), "{part:?} in {notes}");
+    }
     let started = pod::start(&stage, "deployment/bowline").await?;
     ensure!(started.account.1 == "bowline");
     let manager = works(&stage, &cloud, &started).await?;
     let port = &started.container["ports"][0]["containerPort"];
-    let (status, page) = ask(&stage, &Identity::Admin, port, "/metrics").await?;
+    let scraper = Identity::service_account("kube-system", "bowline-scraper");
+    let (status, page) = ask(&stage, &scraper, port, "/metrics").await?;
     ensure!(status == 200, "{page}");
     measured::check(&page)?;
     let (status, _) = ask(&stage, &Identity::Anonymous, port, "/metrics").await?;
     ensure!([401, 403].contains(&status), "metrics for everybody: {status}");
-    manager.end().await
+    let (status, _) = ask(&stage, &scraper, port, "/configz").await?;
+    ensure!(status == 403, "the scraper may read more than metrics: {status}");
+    manager.end().await?;
+    stage.helm(&tools, &["uninstall", "bowline"])?;
+    let ours = "--selector=app.kubernetes.io/instance=bowline";
+    let kinds = "deployments,services,secrets,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,poddisruptionbudgets";
+    let left = stage.admin.run(&["get", kinds, ours, "--namespace=kube-system", "--output=name"]).await?;
+    ensure!(left.is_empty(), "left behind: {left}");
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -34,12 +34,17 @@ pub(crate) async fn start(stage: &Stage, workload: &str) -> anyhow::Result<Start
         mounts.push((path.to_owned(), place));
     }
     let variables = variables(stage, &container).await?;
-    let declared = ["command", "args"].iter().flat_map(|key| container[*key].as_array().cloned().unwrap_or_default());
+    let declared =
+        ["command", "args"].iter().flat_map(|key| container[*key].as_array().cloned().unwrap_or_default());
     let words = declared.filter_map(|word| word.as_str().map(|word| mapped(word, &variables, &mounts)));
     let account = pod["serviceAccountName"].as_str().context("no ServiceAccount")?.to_owned();
     // A pod of an account that is not there does not start.
     stage.admin.run(&["get", "serviceaccount", &account, "--namespace=kube-system"]).await?;
-    Ok(Started { words: words.collect::<anyhow::Result<_>>()?, account: ("kube-system".to_owned(), account), container })
+    Ok(Started {
+        words: words.collect::<anyhow::Result<_>>()?,
+        account: ("kube-system".to_owned(), account),
+        container,
+    })
 }
 
 fn volume<'a>(pod: &'a Value, mount: &Value) -> anyhow::Result<&'a Value> {
@@ -73,7 +78,10 @@ async fn variables(stage: &Stage, container: &Value) -> anyhow::Result<Vec<(Stri
         let value = match (variable["value"].as_str(), source["name"].as_str(), source["key"].as_str()) {
             (Some(value), _, _) => value.to_owned(),
             (None, Some(map), Some(key)) => {
-                let text = stage.admin.run(&["get", "configmap", map, "--namespace=kube-system", "--output=json"]).await?;
+                let text = stage
+                    .admin
+                    .run(&["get", "configmap", map, "--namespace=kube-system", "--output=json"])
+                    .await?;
                 let map: Value = serde_json::from_str(&text)?;
                 map["data"][key].as_str().with_context(|| format!("no {key}"))?.to_owned()
             }
@@ -85,7 +93,11 @@ async fn variables(stage: &Stage, container: &Value) -> anyhow::Result<Vec<(Stri
 }
 
 /// A word as the kubelet would hand it over, with paths in the folder that stands for the root.
-fn mapped(word: &str, variables: &[(String, String)], mounts: &[(String, PathBuf)]) -> anyhow::Result<String> {
+fn mapped(
+    word: &str,
+    variables: &[(String, String)],
+    mounts: &[(String, PathBuf)],
+) -> anyhow::Result<String> {
     let mut word = word.to_owned();
     for (name, value) in variables {
         word = word.replace(&format!("$({name})"), value);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::{Binaries, Cluster, Identity};
 use serde_json::{Value, json};
 
@@ -35,15 +35,26 @@ pub(crate) struct Stage {
     pub(crate) cluster: Cluster,
     pub(crate) admin: Kubectl,
     pub(crate) folder: PathBuf,
+    kubeconfig: PathBuf,
 }
 
 impl Stage {
     pub(crate) async fn start(tools: &Tools) -> anyhow::Result<Self> {
         let cluster = Cluster::start().await?;
         let folder = cluster.folder().to_owned();
-        let admin =
-            Kubectl::new(&tools.kubectl, cluster.kubeconfig(&Identity::Admin).await?, &folder.join("kubectl"));
-        Ok(Self { cluster, admin, folder })
+        let kubeconfig = cluster.kubeconfig(&Identity::Admin).await?;
+        let admin = Kubectl::new(&tools.kubectl, kubeconfig.clone(), &folder.join("kubectl"));
+        Ok(Self { cluster, admin, folder, kubeconfig })
+    }
+
+    /// Runs helm on this cluster; the answer is what it prints.
+    pub(crate) fn helm(&self, tools: &Tools, arguments: &[&str]) -> anyhow::Result<String> {
+        let kubeconfig = path_text(&self.kubeconfig)?;
+        let fixed = ["--kubeconfig", &kubeconfig, "--namespace", "kube-system"];
+        let output = tools.helm.run(&[&fixed, arguments].concat())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "helm {}: {said}", arguments.join(" "));
+        Ok(String::from_utf8(output.stdout)?)
     }
 
     /// The kinds of the Prometheus operator, with the fields that we use and no others.
@@ -58,13 +69,20 @@ impl Stage {
         let names = of(json!({"matchNames": many(text.clone())}));
         let endpoint = of(json!({
             "port": text, "scheme": text, "interval": text, "path": text, "tlsConfig": tls,
-            "bearerTokenFile": text, "bearerTokenSecret": secret_key,
+            "bearerTokenFile": text, "authorization": of(json!({"credentials": secret_key})),
         }));
-        let rule = of(json!({"alert": text, "expr": text, "for": text, "labels": texts, "annotations": texts}));
+        let rule =
+            of(json!({"alert": text, "expr": text, "for": text, "labels": texts, "annotations": texts}));
         let groups = many(of(json!({"name": text, "rules": many(rule)})));
         let kinds = [
-            ("ServiceMonitor", json!({"endpoints": many(endpoint.clone()), "selector": any, "namespaceSelector": names})),
-            ("PodMonitor", json!({"podMetricsEndpoints": many(endpoint), "selector": any, "namespaceSelector": names})),
+            (
+                "ServiceMonitor",
+                json!({"endpoints": many(endpoint.clone()), "selector": any, "namespaceSelector": names}),
+            ),
+            (
+                "PodMonitor",
+                json!({"podMetricsEndpoints": many(endpoint), "selector": any, "namespaceSelector": names}),
+            ),
             ("PrometheusRule", json!({"groups": groups})),
         ];
         let mut definitions = Vec::new();
@@ -84,6 +102,12 @@ impl Stage {
         self.admin.apply_all(&definitions).await?;
         let wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
         self.admin.run(&wait).await.map(drop)
+    }
+
+    /// The account of pods that name none: the controller that makes it is not here.
+    pub(crate) async fn default_account(&self, namespace: &str) -> anyhow::Result<()> {
+        let metadata = json!({"name": "default", "namespace": namespace});
+        self.admin.apply(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})).await
     }
 
     /// The rendered objects of a folder for kustomize.

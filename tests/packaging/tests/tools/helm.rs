@@ -33,7 +33,9 @@ impl Helm {
     pub(crate) fn run(&self, arguments: &[&str]) -> anyhow::Result<Output> {
         let home = tempfile::tempdir()?;
         let mut command = Command::new(&self.0);
-        for (name, folder) in [("HELM_CACHE_HOME", "cache"), ("HELM_CONFIG_HOME", "config"), ("HELM_DATA_HOME", "data")] {
+        for (name, folder) in
+            [("HELM_CACHE_HOME", "cache"), ("HELM_CONFIG_HOME", "config"), ("HELM_DATA_HOME", "data")]
+        {
             command.env(name, home.path().join(folder));
         }
         command.env("KUBECONFIG", home.path().join("none")).args(arguments);
@@ -43,7 +45,17 @@ impl Helm {
     /// The objects that it makes of values, and NOTES besides if they are asked for.
     pub(crate) fn template(&self, release: &str, values: &Path, more: &[&str]) -> anyhow::Result<String> {
         let values = values.to_str().context("a path that is no text")?;
-        let fixed = ["template", release, CHART, "--namespace", "kube-system", "--kube-version", "1.36.0", "--values", values];
+        let fixed = [
+            "template",
+            release,
+            CHART,
+            "--namespace",
+            "kube-system",
+            "--kube-version",
+            "1.36.0",
+            "--values",
+            values,
+        ];
         let output = self.run(&[&fixed, more].concat())?;
         ensure!(output.status.success(), "helm template: {}", String::from_utf8_lossy(&output.stderr));
         Ok(String::from_utf8(output.stdout)?)
