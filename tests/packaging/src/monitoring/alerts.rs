@@ -293,13 +293,13 @@ pub(super) const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "BowlineWatchesFailing",
-        expr: "sum by (resource) (increase(bowline_informer_failures_total[15m])) > 20",
+        expr: "sum by (informer) (increase(bowline_informer_failures_total[15m])) > 20",
         lasts: "0m",
         severity: Warning,
-        summary: "Watching {{ $labels.resource }} fails again and again.",
+        summary: "Watching {{ $labels.informer }} fails again and again.",
         description: "What the manager knows of the cluster grows old: the API server is unreachable or overloaded.",
-        raised_by: &[("bowline_informer_failures_total{job=\"ccm\",resource=\"nodes\"}", "0+3x120")],
-        not_by: &[("bowline_informer_failures_total{job=\"ccm\",resource=\"nodes\"}", "0x110 2x10")],
+        raised_by: &[("bowline_informer_failures_total{job=\"ccm\",informer=\"nodes\"}", "0+3x120")],
+        not_by: &[("bowline_informer_failures_total{job=\"ccm\",informer=\"nodes\"}", "0x110 2x10")],
     },
     Alert {
         name: "BowlineRestarting",

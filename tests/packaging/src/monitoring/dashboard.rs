@@ -64,7 +64,7 @@ const ROWS: &[(&str, &[Panel])] = &[
             lines(
                 "Nodes and Services seen",
                 "none",
-                &[("max by (resource) (bowline_informer_objects{job=~\"$job\"})", "{{resource}}")],
+                &[("max by (informer) (bowline_informer_objects{job=~\"$job\"})", "{{informer}}")],
             ),
             lines(
                 "Time until a Node is initialised (95 %)",
@@ -208,8 +208,8 @@ const ROWS: &[(&str, &[Panel])] = &[
                 "Failed watches per minute",
                 "none",
                 &[(
-                    "60 * sum by (resource) (rate(bowline_informer_failures_total{job=~\"$job\"}[5m]))",
-                    "{{resource}}",
+                    "60 * sum by (informer) (rate(bowline_informer_failures_total{job=~\"$job\"}[5m]))",
+                    "{{informer}}",
                 )],
             ),
         ],

@@ -38,7 +38,7 @@ pub fn metrics(expr: &str) -> Vec<Metric> {
                     joined.insert(name.clone());
                 }
             }
-        } else if next != Some("(") {
+        } else if ![Some("("), Some("by"), Some("without")].contains(&next) {
             let labels = if next == Some("{") { list(&tokens, &mut index, "}") } else { Vec::new() };
             found.entry(token.clone()).or_default().extend(labels);
         }

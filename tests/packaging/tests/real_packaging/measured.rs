@@ -122,7 +122,7 @@ pub(crate) fn check(page: &str) -> anyhow::Result<()> {
             }
         }
     }
-    ensure!(wrong.is_empty(), "not exposed: {wrong:#?}\n{page}");
+    ensure!(wrong.is_empty(), "not exposed: {wrong:#?} among {exposed:#?}");
     println!(
         "{} expressions: {} metrics seen, {} known by their source",
         expressions.len(),
