@@ -62,7 +62,7 @@ fn deployment_daemonset_budget_and_service_are_those_of_the_operator() -> anyhow
 }
 
 #[test]
-fn the_rights_are_those_of_the_operators_manager_and_of_its_shadow() -> anyhow::Result<()> {
+fn the_rights_are_those_of_the_operators_manager() -> anyhow::Result<()> {
     let Some(helm) = Helm::locate() else { return Ok(()) };
     let values = std::path::Path::new(CASES).join("minimal.yaml");
     let ours = documents(&helm.template("bowline", &values, &[])?)?;
