@@ -68,7 +68,9 @@ fn package(line: &str, checksums: &BTreeMap<(String, String), String>) -> Option
     let mut words = package.split_whitespace();
     let (name, version) = (words.next()?.to_owned(), words.next()?.strip_prefix('v')?.to_owned());
     let checksum = checksums.get(&(name.clone(), version.clone())).cloned();
-    Some(Package { name, version, licence: licence.trim_end_matches(" (*)").replace('/', " OR "), checksum })
+    // A slash is how licences were written before SPDX.
+    let words: Vec<&str> = licence.trim_end_matches(" (*)").split('/').map(str::trim).collect();
+    Some(Package { name, version, licence: words.join(" OR "), checksum })
 }
 
 /// The checksums of Cargo.lock by name and version.
@@ -178,7 +180,7 @@ mod tests {
     #[test]
     fn a_package_has_the_checksum_of_the_lock_file_and_a_crate_of_ours_has_none() {
         let checksums = checksums(LOCK);
-        let of_registry = package("a v1.0.0\tMIT/Apache-2.0 (*)", &checksums).unwrap();
+        let of_registry = package("a v1.0.0\tMIT / Apache-2.0 (*)", &checksums).unwrap();
         assert_eq!(
             (of_registry.licence.as_str(), of_registry.checksum.as_deref()),
             ("MIT OR Apache-2.0", Some("00ff"))

@@ -15,6 +15,11 @@
 {{- end }}
 {{- end }}
 
+{{/* What runs. In shadow mode it has a name of its own, for a selector cannot be changed when the mode is. */}}
+{{- define "bowline.workload" -}}
+{{- include "bowline.fullname" . }}{{ if eq .Values.mode "Shadow" }}-shadow{{ end }}
+{{- end }}
+
 {{- define "bowline.account" -}}
 {{- default (include "bowline.fullname" .) .Values.serviceAccountName }}
 {{- end }}

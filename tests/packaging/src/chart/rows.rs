@@ -85,7 +85,7 @@ pub(crate) static ROWS: &[Row] = &[
         Kind::Count(1, 5),
         "2",
         New,
-        "How many pods a Deployment has: one works, the others are hot standbys. There is never more than one on a node.",
+        "How many pods a Deployment has: one works, the others are hot standbys. There is never more than one on a node: with one control-plane node, say 1.",
     ),
     row(
         "mode",

@@ -56,7 +56,7 @@ fn every_query_of_the_dashboard_asks_for_our_job_only() {
 
 #[test]
 fn panels_lie_side_by_side() {
-    let dashboard: serde_json::Value = serde_json::from_str(&dashboard().unwrap()).unwrap();
+    let dashboard: Value = serde_json::from_str(&dashboard().unwrap()).unwrap();
     let mut taken = BTreeSet::new();
     for panel in dashboard["panels"].as_array().unwrap() {
         let side = |name: &str| panel["gridPos"][name].as_u64().unwrap();

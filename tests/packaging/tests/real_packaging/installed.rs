@@ -215,12 +215,12 @@ async fn the_manifest_for_kubectl_starts_a_manager_that_works() -> anyhow::Resul
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_shadow_mode_the_chart_gives_rights_that_can_change_nothing() -> anyhow::Result<()> {
+async fn in_shadow_mode_the_chart_gives_rights_that_can_change_nothing_and_it_can_be_changed_to_full()
+-> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
     let stage = Stage::start(&tools).await?;
-    let rendered = tools.helm.template("bowline", &Path::new(CASES).join("shadow.yaml"), &[])?;
-    let file = stage.write("rendered.yaml", &rendered)?;
-    stage.admin.run(&["apply", "-f", &file]).await?;
+    let values = format!("{CASES}/shadow.yaml");
+    stage.helm(&tools, &["install", "bowline", CHART, "--values", &values])?;
     let who = "--as=system:serviceaccount:kube-system:bowline";
     for (question, allowed) in [
         (&["list", "nodes"][..], true),
@@ -235,6 +235,15 @@ async fn in_shadow_mode_the_chart_gives_rights_that_can_change_nothing() -> anyh
         let answer = stage.admin.run(&[&["auth", "can-i", who][..], question].concat()).await;
         // "no" is an exit code.
         ensure!(answer.is_ok_and(|answer| answer.trim() == "yes") == allowed, "{question:?}");
+    }
+    // What was tried out becomes the manager itself, and then another kind of workload.
+    for (more, wanted) in [
+        ("mode=Full,securePort=10258", "deployment.apps/bowline"),
+        ("mode=Full,kind=DaemonSet", "daemonset.apps/bowline"),
+    ] {
+        stage.helm(&tools, &["upgrade", "bowline", CHART, "--values", &values, "--set", more])?;
+        let get = ["get", "deployments,daemonsets", "--namespace=kube-system", "--output=name"];
+        ensure!(stage.admin.run(&get).await?.trim() == wanted, "{more}");
     }
     Ok(())
 }
