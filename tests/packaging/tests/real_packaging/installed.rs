@@ -18,10 +18,10 @@ use sim_openstack::MEMBER;
 use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
-use crate::helm::{CASES, CHART};
+use crate::helm::{CASES, CHART, documents};
 use crate::measured;
 use crate::pod::{self, Started};
-use crate::stage::{DEPLOY, Stage, Tools};
+use crate::stage::{DEPLOY, Stage, Tools, path_text};
 
 /// Longer than anything takes on a busy machine; a test that gets here has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -41,11 +41,14 @@ fn binary() -> anyhow::Result<PathBuf> {
 async fn run(stage: &Stage, started: &Started) -> anyhow::Result<Manager> {
     let (program, arguments) = started.words.split_first().context("no command")?;
     ensure!(program == "bowline", "{program} is not in the image");
-    let (namespace, name) = &started.account;
-    let kubeconfig = stage.cluster.kubeconfig(&Identity::service_account(namespace, name)).await?;
+    let kubeconfig = stage.cluster.kubeconfig(&started.identity).await?;
     let mut command = Command::new(binary()?);
     command.args(arguments).arg("--bind-address=127.0.0.1");
-    for flag in ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"] {
+    // In a pod with a ServiceAccount it would find its token; a static pod has these flags already.
+    let is_told = arguments.iter().any(|word| word.starts_with("--kubeconfig="));
+    for flag in
+        ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"].iter().filter(|_| !is_told)
+    {
         command.arg(format!("--{flag}={}", kubeconfig.display()));
     }
     Manager::start(command, stage.folder.join("bowline.log"))
@@ -118,7 +121,7 @@ async fn probe(stage: &Stage, started: &Started, manager: &mut Manager) -> anyho
 }
 
 /// A Node is initialised, a Service gets an address, nothing was forbidden, and the Lease has the name that was asked for.
-async fn works(stage: &Stage, cloud: &Cloud, started: &Started) -> anyhow::Result<Manager> {
+async fn works(stage: &Stage, cloud: &Cloud, started: &Started, cluster: &str) -> anyhow::Result<Manager> {
     let machines = cloud.machines().await?;
     for (name, id, _) in &machines {
         register(stage, name, id).await?;
@@ -132,7 +135,7 @@ async fn works(stage: &Stage, cloud: &Cloud, started: &Started) -> anyhow::Resul
     let has_address = |service: &Value| service["status"]["loadBalancer"]["ingress"][0]["ip"].is_string();
     until(stage, &mut manager, "service/web", has_address).await?;
     let balancers = cloud.contents().await?["loadbalancers"].take();
-    ensure!(balancers[0]["name"] == "kube_service_my-cluster_default_web", "{balancers:#}");
+    ensure!(balancers[0]["name"] == format!("kube_service_{cluster}_default_web"), "{balancers:#}");
     let lease = ["get", "lease", "cloud-controller-manager", "--namespace=kube-system", "--output=json"];
     let lease: Value = serde_json::from_str(&stage.admin.run(&lease).await?)?;
     ensure!(lease["spec"]["holderIdentity"].is_string(), "{lease:#}");
@@ -176,8 +179,8 @@ async fn the_chart_installs_a_manager_that_works_and_exposes_what_the_alerts_ask
         ensure!(notes.contains(part), "{part:?} in {notes}");
     }
     let started = pod::start(&stage, "deployment/bowline").await?;
-    ensure!(started.account.1 == "bowline");
-    let manager = works(&stage, &cloud, &started).await?;
+    ensure!(started.identity == Identity::service_account("kube-system", "bowline"));
+    let manager = works(&stage, &cloud, &started, "my-cluster").await?;
     let port = &started.container["ports"][0]["containerPort"];
     let scraper = Identity::service_account("kube-system", "bowline-scraper");
     let (status, page) = ask(&stage, &scraper, port, "/metrics").await?;
@@ -211,7 +214,30 @@ async fn the_manifest_for_kubectl_starts_a_manager_that_works() -> anyhow::Resul
     let file = stage.write("deployment.yaml", &manifest.replace("10258", &free_port()?.to_string()))?;
     stage.admin.run(&["apply", "-f", &file]).await?;
     let started = pod::start(&stage, "deployment/cloud-controller-manager").await?;
-    works(&stage, &cloud, &started).await?.end().await
+    works(&stage, &cloud, &started, "my-cluster").await?.end().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_static_pod_works_as_its_user_with_the_files_of_its_node() -> anyhow::Result<()> {
+    let Some(tools) = Tools::locate()? else { return Ok(()) };
+    let (stage, cloud) = (Stage::start(&tools).await?, Cloud::start(1).await?);
+    let folder = format!("{DEPLOY}/manifests/static-pod");
+    stage.admin.run(&["apply", "-f", &format!("{folder}/rights.yaml")]).await?;
+    let manifest = std::fs::read_to_string(format!("{folder}/cloud-controller-manager.yaml"))?;
+    let manifest = documents(&manifest.replace("10258", &free_port()?.to_string()))?;
+    let identity = Identity::user("system:cloud-controller-manager");
+    let files = [
+        (
+            "/etc/kubernetes/cloud-controller-manager.conf",
+            path_text(&stage.cluster.kubeconfig(&identity).await?)?,
+        ),
+        (
+            "/etc/kubernetes/cloud-controller-manager/cloud.conf",
+            path_text(&cloud.write_conf(&stage.folder, "")?)?,
+        ),
+    ];
+    let started = pod::of_node(&manifest[0], identity, &files)?;
+    works(&stage, &cloud, &started, "kubernetes").await?.end().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use bowline_testkit::apiserver::Identity;
 use serde_json::Value;
 
 use crate::stage::{Stage, path_text};
@@ -12,8 +13,8 @@ use crate::stage::{Stage, path_text};
 pub(crate) struct Started {
     /// The program and its arguments, paths mapped.
     pub(crate) words: Vec<String>,
-    /// The namespace and name of the ServiceAccount.
-    pub(crate) account: (String, String),
+    /// Who it is to the API server.
+    pub(crate) identity: Identity,
     /// The container as it was declared.
     pub(crate) container: Value,
 }
@@ -42,9 +43,23 @@ pub(crate) async fn start(stage: &Stage, workload: &str) -> anyhow::Result<Start
     stage.admin.run(&["get", "serviceaccount", &account, "--namespace=kube-system"]).await?;
     Ok(Started {
         words: words.collect::<anyhow::Result<_>>()?,
-        account: ("kube-system".to_owned(), account),
+        identity: Identity::service_account("kube-system", account),
         container,
     })
+}
+
+/// A static pod: its files are on the node, `files` says where, and who it is its kubeconfig says.
+pub(crate) fn of_node(pod: &Value, identity: Identity, files: &[(&str, String)]) -> anyhow::Result<Started> {
+    let container = pod["spec"]["containers"][0].clone();
+    let declared =
+        ["command", "args"].iter().flat_map(|key| container[*key].as_array().cloned().unwrap_or_default());
+    let words = declared.filter_map(|word| word.as_str().map(str::to_owned)).map(|word| {
+        files.iter().fold(word, |word, (path, place)| word.replace(&format!("={path}"), &format!("={place}")))
+    });
+    let words: Vec<String> = words.collect();
+    let lost = words.iter().find(|word| word.contains("=/etc/"));
+    ensure!(lost.is_none(), "{lost:?} is a file that the manifest does not name");
+    Ok(Started { words, identity, container })
 }
 
 fn volume<'a>(pod: &'a Value, mount: &Value) -> anyhow::Result<&'a Value> {
