@@ -24,6 +24,8 @@ const MANAGER: &str = "reference";
 const OPENSTACK: &str = "openstack-reference";
 /// The example of bowline-operator.
 const OPERATOR: &str = "operator-reference";
+/// The example of tests/packaging.
+const PACKAGING: &str = "packaging-reference";
 
 /// All generated files; add a line for a new one.
 const GENERATED: &[Generated] = &[
@@ -40,6 +42,64 @@ const GENERATED: &[Generated] = &[
         word: "rbac-service-account-credentials",
     },
     Generated { path: "deploy/rbac-shadow.yaml", example: MANAGER, word: "rbac-shadow" },
+    Generated { path: "deploy/chart/README.md", example: PACKAGING, word: "chart-readme" },
+    Generated { path: "deploy/chart/values.yaml", example: PACKAGING, word: "chart-values" },
+    Generated { path: "deploy/chart/values.schema.json", example: PACKAGING, word: "chart-schema" },
+    Generated { path: "deploy/chart/templates/_rights.tpl", example: PACKAGING, word: "chart-rights" },
+    Generated { path: "deploy/chart/files/admission.yaml", example: OPENSTACK, word: "admission" },
+    Generated { path: "deploy/chart/files/alerts.yaml", example: PACKAGING, word: "alerts" },
+    Generated { path: "deploy/chart/files/dashboard.json", example: PACKAGING, word: "dashboard" },
+    Generated { path: "deploy/monitoring/alerts.yaml", example: PACKAGING, word: "alerts" },
+    Generated { path: "deploy/monitoring/dashboard.json", example: PACKAGING, word: "dashboard" },
+    Generated { path: "deploy/manifests/deployment.yaml", example: PACKAGING, word: "manifest-deployment" },
+    Generated { path: "deploy/manifests/daemonset.yaml", example: PACKAGING, word: "manifest-daemonset" },
+    Generated { path: "deploy/manifests/shadow.yaml", example: PACKAGING, word: "manifest-shadow" },
+    Generated {
+        path: "deploy/manifests/static-pod/rights.yaml",
+        example: PACKAGING,
+        word: "manifest-static-pod-rights",
+    },
+    Generated {
+        path: "deploy/manifests/static-pod/cloud-controller-manager.yaml",
+        example: PACKAGING,
+        word: "manifest-static-pod",
+    },
+    Generated { path: "deploy/kustomize/base/manager.yaml", example: PACKAGING, word: "kustomize-base" },
+    Generated {
+        path: "deploy/kustomize/overlays/deployment/deployment.yaml",
+        example: PACKAGING,
+        word: "kustomize-deployment",
+    },
+    Generated {
+        path: "deploy/kustomize/overlays/daemonset/daemonset.yaml",
+        example: PACKAGING,
+        word: "kustomize-daemonset",
+    },
+    Generated {
+        path: "deploy/kustomize/overlays/shadow/shadow.yaml",
+        example: PACKAGING,
+        word: "manifest-shadow",
+    },
+    Generated {
+        path: "deploy/kustomize/components/monitoring/service-monitor.yaml",
+        example: PACKAGING,
+        word: "kustomize-monitor",
+    },
+    Generated {
+        path: "deploy/kustomize/components/monitoring/alerts.yaml",
+        example: PACKAGING,
+        word: "alerts-object",
+    },
+    Generated {
+        path: "deploy/kustomize/components/monitoring/dashboard.json",
+        example: PACKAGING,
+        word: "dashboard",
+    },
+    Generated {
+        path: "deploy/kustomize/components/admission/admission.yaml",
+        example: OPENSTACK,
+        word: "admission",
+    },
 ];
 
 /// Writes all generated files.
@@ -74,7 +134,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
 
 /// With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
 fn build() -> anyhow::Result<()> {
-    let examples = [MANAGER, OPENSTACK, OPERATOR].map(|name| ["--example", name]);
+    let examples = [MANAGER, OPENSTACK, OPERATOR, PACKAGING].map(|name| ["--example", name]);
     run(&mut cargo(&[&["build", "--workspace", "--locked"], examples.as_flattened()].concat()))
 }
 

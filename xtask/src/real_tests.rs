@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
+use crate::chromium;
 use crate::run::{cargo, elapsed};
 
 /// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
@@ -17,7 +18,10 @@ const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
     bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
     migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
-    sim-openstack/real-openstack-cli";
+    sim-openstack/real-openstack-cli,packaging/real-apiserver";
+
+/// The one behind which the test in a browser is, where there is one.
+const BROWSER: &str = ",browser-tests/real-browser";
 
 /// So many at once: each has tests at once of its own, and deadlines that a machine with nothing left to give would miss.
 const AT_ONCE: usize = 2;
@@ -77,7 +81,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// Builds the programs, with cargo's own progress.
 fn build() -> anyhow::Result<Vec<Program>> {
-    let mut command = cargo(&["test", "--workspace", "--locked", "--features", FEATURES, "--test", "real_*"]);
+    let browser = chromium::located().map(|_place| BROWSER).unwrap_or_default();
+    let features = [FEATURES, browser].concat();
+    let mut command = cargo(&["test", "--workspace", "--locked", "--features", &features, "--test", "real_*"]);
     command.args(["--no-run", "--message-format", "json-render-diagnostics"]);
     println!("      $ cargo test --workspace --locked --features … --test 'real_*' --no-run");
     let output = command.stderr(Stdio::inherit()).output().context("run cargo")?;

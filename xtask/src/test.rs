@@ -4,7 +4,7 @@
 
 use crate::run::{cargo, run};
 use crate::steps::{Step, run_all, step};
-use crate::{deny, dst, e2e, generated, kubernetes, lint, openstack_client, real_tests, sample};
+use crate::{chromium, deny, dst, e2e, generated, kubernetes, lint, openstack_client, packaging_tools, real_tests, sample};
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {
@@ -17,6 +17,8 @@ pub(crate) fn everything() -> anyhow::Result<()> {
         step("whole systems in simulated worlds", dst::always),
         step("Kubernetes binaries", kubernetes::ensure),
         step("the openstack client", openstack_client::ensure),
+        step("helm and promtool", packaging_tools::ensure),
+        step("a browser", chromium::ensure),
         step("tests on the real thing", real_tests::run),
         step("the sample", || sample::sample(true)),
         step("scenarios on a real OpenStack", e2e::always),
