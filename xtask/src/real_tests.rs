@@ -15,7 +15,7 @@ use crate::run::{cargo, elapsed};
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
 const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
-    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
+    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,docs-tests/real-apiserver,\
     migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
     sim-openstack/real-openstack-cli";
 

@@ -27,6 +27,7 @@ pub mod notes;
 pub mod pairs;
 pub mod pause;
 pub mod plan;
+pub mod reference;
 pub mod routes;
 pub mod secrets;
 pub mod service;

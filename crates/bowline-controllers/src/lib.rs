@@ -16,6 +16,7 @@ mod memory_api;
 pub mod metrics;
 pub mod node;
 pub mod rails;
+pub mod reference;
 pub mod registry;
 pub mod route;
 pub mod service;
