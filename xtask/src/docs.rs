@@ -34,7 +34,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
     let known = known(&pages)?;
     problems.extend(mentions::no_longer_announced(&known));
     for (path, page) in pages.iter().filter(|(path, _page)| !path.starts_with(REFERENCE)) {
-        let found = mentions::problems(page, &known);
+        let found = mentions::problems(path, page, &known);
         problems.extend(found.iter().map(|(line, why)| format!("{}:{line}: {why}", path.display())));
     }
     if !problems.is_empty() {

@@ -78,7 +78,8 @@ fn fences(page: &str) -> Vec<Fence> {
         match &mut open {
             None => {
                 if let Some(words) = bare.strip_prefix("```") {
-                    let words = words.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+                    let words =
+                        words.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
                     let indentation = line.len() - bare.len();
                     open = Some((Fence { line: number + 1, words, text: String::new() }, indentation));
                 }

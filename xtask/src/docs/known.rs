@@ -62,12 +62,12 @@ fn of_commands(page: &Page) -> BTreeMap<String, BTreeSet<String>> {
     });
     let headings: Vec<(usize, String)> = headings.collect();
     let help = |line: usize| page.fences.iter().find(|fence| fence.line > line);
-    let flags = |text: &str| text.split_whitespace().filter_map(|word| flag(word.trim_start_matches('[')));
+    let flags = |text: &str| -> BTreeSet<String> {
+        text.split_whitespace().filter_map(|word| flag(word.trim_start_matches('['))).collect()
+    };
     headings
         .into_iter()
-        .map(|(line, name)| {
-            (name, help(line).map_or_else(BTreeSet::new, |fence| flags(&fence.text).collect()))
-        })
+        .map(|(line, name)| (name, help(line).map_or_else(BTreeSet::new, |fence| flags(&fence.text))))
         .collect()
 }
 

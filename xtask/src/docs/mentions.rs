@@ -2,6 +2,8 @@
 //!
 //! Blocks with the word `later` are not judged: what they show is not there yet.
 
+use std::path::Path;
+
 use super::known::{Known, flag, words_of};
 use super::page::{Fence, Page};
 
@@ -36,10 +38,16 @@ const ANNOTATION_PREFIXES: &[&str] = &[
     "service.beta.kubernetes.io/",
 ];
 
+/// Pages that also speak of flags of cargo, xtask and tests.
+const FOR_DEVELOPERS: &[&str] =
+    &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/adr", "docs/explanation/reliability.md"];
+
 /// What a page mentions and is not there, with its line.
-pub(crate) fn problems(page: &Page, known: &Known) -> Vec<(usize, String)> {
+pub(crate) fn problems(path: &Path, page: &Page, known: &Known) -> Vec<(usize, String)> {
     let mut problems = Vec::new();
-    for code in &page.code {
+    let is_judged =
+        |code: &str| !code.starts_with("--") || !FOR_DEVELOPERS.iter().any(|theirs| path.starts_with(theirs));
+    for code in page.code.iter().filter(|code| is_judged(&code.text)) {
         problems.extend(of_inline(&code.text, known).map(|why| (code.line, why)));
     }
     let mut later = Vec::new();
@@ -197,7 +205,7 @@ mod tests {
     }
 
     fn told(text: &str) -> Vec<String> {
-        problems(&Page::parse(text), &known())
+        problems(Path::new("docs/guides/a.md"), &Page::parse(text), &known())
             .into_iter()
             .map(|(line, why)| format!("{line}: {why}"))
             .collect()
@@ -226,6 +234,13 @@ mod tests {
                 "3: there is no metric bowline_pause",
             ]
         );
+    }
+
+    #[test]
+    fn pages_for_developers_may_speak_of_other_flags_alone() {
+        let page = Page::parse("`--seed` `bowline ccm --seed`\n");
+        let found = problems(Path::new("docs/adr/0001.md"), &page, &known());
+        assert_eq!(found, [(1, "`bowline ccm` has no flag --seed".to_owned())]);
     }
 
     #[test]

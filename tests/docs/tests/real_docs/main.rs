@@ -2,7 +2,11 @@
 //!
 //! One test for each page, and one that every such page has its test.
 
-#![expect(clippy::panic, clippy::unwrap_used, reason = "a page whose commands do not work fails the test, as it should")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a page whose commands do not work fails the test, as it should"
+)]
 
 // One definition of where the openstack client is.
 #[path = "../../../../sim/sim-openstack/tests/openstack_client/location.rs"]
@@ -34,18 +38,21 @@ async fn run(page: &str) {
             What::Run { setup, script, output } => {
                 if !places.contains_key(&setup) {
                     let surroundings = Surroundings::start(&setup, folder.path()).await;
-                    let surroundings = surroundings.unwrap_or_else(|error| panic!("{page}:{line}: {error:#}"));
+                    let surroundings =
+                        surroundings.unwrap_or_else(|error| panic!("{page}:{line}: {error:#}"));
                     let shell = Shell::new(folder.path(), &setup, surroundings.variables.clone());
                     places.insert(setup.clone(), (surroundings, shell));
                 }
                 let (surroundings, shell) = places.get(&setup).unwrap();
                 let printed = shell.run(&script).await;
-                let printed = printed.unwrap_or_else(|error| {
-                    panic!("docs/{page}:{line}: {error:#}\n{}", surroundings.logs())
-                });
+                let printed = printed
+                    .unwrap_or_else(|error| panic!("docs/{page}:{line}: {error:#}\n{}", surroundings.logs()));
                 println!("docs/{page}:{line}\n{printed}");
                 if let Some(missing) = output.and_then(|output| first_missing(&output, &printed)) {
-                    panic!("docs/{page}:{line}: promised is\n{missing}\nprinted was\n{printed}\n{}", surroundings.logs());
+                    panic!(
+                        "docs/{page}:{line}: promised is\n{missing}\nprinted was\n{printed}\n{}",
+                        surroundings.logs()
+                    );
                 }
             }
         }

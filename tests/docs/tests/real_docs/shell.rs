@@ -32,7 +32,9 @@ impl Shell {
         );
         let mut command = Command::new("bash");
         command.args(["--noprofile", "--norc", "-c", &script]).current_dir(&self.folder);
-        for (name, _value) in std::env::vars().filter(|(name, _)| name.starts_with("OS_") || name == "KUBECONFIG") {
+        for (name, _value) in
+            std::env::vars().filter(|(name, _)| name.starts_with("OS_") || name == "KUBECONFIG")
+        {
             command.env_remove(name);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

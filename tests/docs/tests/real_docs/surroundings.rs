@@ -34,6 +34,7 @@ impl Surroundings {
                 let kubeconfig = Cluster::shared().await?.kubeconfig(&Identity::Admin).await?;
                 here.set("KUBECONFIG", &kubeconfig);
             }
+            "playground" => here.playground(folder).await?,
             other => bail!("no surroundings are called {other}"),
         }
         Ok(here)
@@ -58,7 +59,12 @@ impl Surroundings {
         let own = folder.join(".cluster");
         fs::create_dir_all(&own)?;
         let (kubeconfig, clouds) = (own.join("kubeconfig"), own.join("clouds.yaml"));
-        self.serve(&own, "kube", ["sim", "kube", "--listen", "127.0.0.1:0", "--write-kubeconfig"], &kubeconfig)?;
+        self.serve(
+            &own,
+            "kube",
+            ["sim", "kube", "--listen", "127.0.0.1:0", "--write-kubeconfig"],
+            &kubeconfig,
+        )?;
         let cloud = ["sim", "openstack", "--instant", "--clouds-yaml"];
         self.serve(&own, "openstack", cloud, &clouds)?;
         until_there(&kubeconfig).await?;
@@ -69,13 +75,29 @@ impl Surroundings {
         let shell = Shell::new(&own, "prepare", self.variables.clone());
         shell.run(NODES).await.context("register the nodes")?;
         let conf = own.join("cloud.conf");
-        fs::write(&conf, format!("[Global]\nuse-clouds = true\nclouds-file = {}\ncloud = sim\n", clouds.display()))?;
-        let flags = ["ccm", "--cloud-provider=openstack", "--cluster-name=shop", "--secure-port=0", "--kubeconfig"];
+        fs::write(
+            &conf,
+            format!("[Global]\nuse-clouds = true\nclouds-file = {}\ncloud = sim\n", clouds.display()),
+        )?;
+        fs::copy(&conf, folder.join("cloud.conf"))?;
+        let flags =
+            ["ccm", "--cloud-provider=openstack", "--cluster-name=shop", "--secure-port=0", "--kubeconfig"];
         let mut manager: Vec<&OsStr> = flags.iter().map(OsStr::new).collect();
         let config = format!("--cloud-config={}", conf.display());
         manager.insert(1, OsStr::new(&config));
         self.serve(&own, "manager", manager, &kubeconfig)?;
         shell.run("kubectl wait nodes --all --for=jsonpath='{.spec.providerID}' --timeout=90s").await?;
+        Ok(())
+    }
+
+    /// The playground; a page finds its files by `PLAYGROUND`.
+    async fn playground(&mut self, folder: &Path) -> anyhow::Result<()> {
+        let own = folder.join(".playground");
+        fs::create_dir_all(&own)?;
+        self.serve(folder, "playground", ["playground", "--listen", "127.0.0.1:0", "--dir"], &own)?;
+        until_there(&own.join("kubeconfig")).await?;
+        until_there(&own.join("clouds.yaml")).await?;
+        self.set("PLAYGROUND", &own);
         Ok(())
     }
 
