@@ -146,7 +146,7 @@ pub const CONDITIONS: &[ConditionRow] = &[
     said(
         "False",
         "WaitingForCloud",
-        "The cloud is at work; the message says on what, and since when nothing came of it.",
+        "The cloud is at work; the message says on what. Written when it takes longer than half a minute.",
     ),
     said(
         "False",

@@ -145,9 +145,9 @@ pub fn conditions_page() -> String {
     let of =
         |about: &'static str| conditions_table(manager::conditions().iter().filter(|row| row.about == about));
     let marks = "| where | annotation | meaning |\n|---|---|---|\n\
-        | Service | `bowline.dev/paused` | Any text: nothing is changed for this Service until it is removed. |\n\
-        | Lease of the manager | `bowline.dev/paused` | Any text, best the reason: nothing is changed for anybody. |\n\
-        | Node | `bowline.dev/allow-node-deletion` | This Node may go although the budget of deletions is spent or its breaker is open; its server must be proven gone all the same. |\n";
+        | Service | `bowline.dev/paused` | Any text but a clear no (`false`, `0`, nothing): nothing is changed for this Service until it is removed. |\n\
+        | Lease of the manager | `bowline.dev/paused` | The same, for everybody. The text is shown as the reason. |\n\
+        | Node | `bowline.dev/allow-node-deletion` | `true`: this Node may go although the budget of deletions is spent or its breaker is open; its server must be proven gone all the same. |\n";
     let intro = "Conditions say what is so now; [events](events.md) say what happened.\n";
     page(
         "Conditions",

@@ -24,6 +24,9 @@ pub(crate) const ANNOUNCED: &[&str] = &[
     "support-bundle",
 ];
 
+/// Their flags that are mentioned alone.
+const ANNOUNCED_FLAGS: &[&str] = &["--context", "--os-cloud", "--scenario"];
+
 /// Flags of other programs that our pages speak of by name alone.
 const FOREIGN_FLAGS: &[&str] =
     &["--hostname-override", "--node-ip", "--provider-id", "--release", "--ignore-daemonsets"];
@@ -67,16 +70,18 @@ pub(crate) fn problems(path: &Path, page: &Page, known: &Known) -> Vec<(usize, S
 
 /// Commands that were announced and exist.
 pub(crate) fn no_longer_announced(known: &Known) -> Vec<String> {
-    let there = ANNOUNCED.iter().filter(|name| known.has_command(&format!("bowline {name}")));
-    there
-        .map(|name| format!("`bowline {name}` exists: take it out of ANNOUNCED, and run its blocks"))
-        .collect()
+    let commands = ANNOUNCED.iter().filter(|name| known.has_command(&format!("bowline {name}")));
+    let commands =
+        commands.map(|name| format!("`bowline {name}` exists: take it out of ANNOUNCED, and run its blocks"));
+    let flags = ANNOUNCED_FLAGS.iter().filter(|name| known.has_flag(name));
+    commands.chain(flags.map(|name| format!("{name} exists: take it out of ANNOUNCED_FLAGS"))).collect()
 }
 
 fn of_inline(code: &str, known: &Known) -> Option<String> {
     if code.starts_with("--") {
         let name = code.split([' ', '=', ',']).next().and_then(flag)?;
-        let is_known = known.has_flag(&name) || FOREIGN_FLAGS.contains(&name.as_str());
+        let others = FOREIGN_FLAGS.iter().chain(ANNOUNCED_FLAGS);
+        let is_known = known.has_flag(&name) || others.into_iter().any(|other| *other == name);
         return (!is_known).then(|| format!("nothing has the flag {name}"));
     }
     of_command(&words(code), known)

@@ -8,6 +8,7 @@ use super::{CONDITIONS, EVENTS};
 
 /// Words of the API, of Go's or of a type, that are written like reasons.
 const NO_REASONS: &[&str] = &[
+    "ConfigMap",
     "ExternalDNS",
     "ExternalIP",
     "InternalDNS",

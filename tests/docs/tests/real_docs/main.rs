@@ -88,6 +88,7 @@ pages! {
     admission => "guides/admission.md",
     hand_over => "guides/hand-over.md",
     operator => "guides/operator.md",
+    from_occm => "guides/openstack.md",
 }
 
 fn pages_with_commands(folder: &Path, below: &str, found: &mut BTreeSet<String>) {

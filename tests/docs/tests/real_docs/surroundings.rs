@@ -95,8 +95,8 @@ impl Surroundings {
         let own = folder.join(".playground");
         fs::create_dir_all(&own)?;
         self.serve(folder, "playground", ["playground", "--listen", "127.0.0.1:0", "--dir"], &own)?;
-        until_there(&own.join("kubeconfig")).await?;
-        until_there(&own.join("clouds.yaml")).await?;
+        // It says what to do next when its first Service is served.
+        until_holds(&folder.join("playground.log"), "KUBECONFIG").await?;
         self.set("PLAYGROUND", &own);
         Ok(())
     }
@@ -133,10 +133,15 @@ done
 "#;
 
 async fn until_there(file: &Path) -> anyhow::Result<()> {
+    until_holds(file, "").await
+}
+
+/// Waits until a file is there, is not empty, and holds a text.
+async fn until_holds(file: &Path, text: &str) -> anyhow::Result<()> {
     let began = Instant::now();
-    while !fs::read_to_string(file).is_ok_and(|text| !text.is_empty()) {
+    while !fs::read_to_string(file).is_ok_and(|found| !found.is_empty() && found.contains(text)) {
         if began.elapsed() > PATIENCE {
-            bail!("{} was not written within {PATIENCE:?}", file.display());
+            bail!("{} does not hold {text:?} after {PATIENCE:?}", file.display());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
