@@ -63,6 +63,12 @@ pub fn items(page: &str) -> Vec<Item> {
     items
 }
 
+/// Whether a page has commands to run, be it later.
+#[must_use]
+pub fn has_commands(page: &str) -> bool {
+    fences(page).iter().any(|fence| fence.words.iter().any(|word| word.starts_with("run=")))
+}
+
 struct Fence {
     line: usize,
     words: Vec<String>,
@@ -140,6 +146,12 @@ mod tests {
         };
         let file = What::File { name: "web.yaml".into(), text: "a: b\n".into() };
         assert_eq!(items(PAGE), [Item { line: 5, what: run }, Item { line: 14, what: file }]);
+    }
+
+    #[test]
+    fn a_page_has_commands_also_if_they_are_for_later() {
+        assert!(has_commands(PAGE) && has_commands("```sh later run=plain\nbowline\n```\n"));
+        assert!(!has_commands("```sh\nssh node\n```\n"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use docs_tests::{Item, What, first_missing, items};
+use docs_tests::{Item, What, first_missing, has_commands, items};
 
 use self::shell::Shell;
 use self::surroundings::Surroundings;
@@ -74,6 +74,7 @@ macro_rules! pages {
 }
 
 pages! {
+    playground => "tutorials/playground.md",
     first_load_balancer => "tutorials/first-load-balancer.md",
     install => "guides/install.md",
     install_kubeadm => "guides/install-kubeadm.md",
@@ -85,6 +86,8 @@ pages! {
     migrate_from_in_tree => "guides/migrate-from-in-tree.md",
     shared_load_balancers => "guides/shared-load-balancers.md",
     troubleshoot => "guides/troubleshoot.md",
+    command_line => "guides/command-line.md",
+    status_page => "guides/status-page.md",
     admission => "guides/admission.md",
     hand_over => "guides/hand-over.md",
     operator => "guides/operator.md",
@@ -99,7 +102,7 @@ fn pages_with_commands(folder: &Path, below: &str, found: &mut BTreeSet<String>)
             pages_with_commands(&path, &format!("{name}/"), found);
         } else if path.extension().is_some_and(|kind| kind == "md") {
             let text = fs::read_to_string(&path).unwrap();
-            if items(&text).iter().any(|item| matches!(item.what, What::Run { .. })) {
+            if has_commands(&text) {
                 found.insert(name);
             }
         }
