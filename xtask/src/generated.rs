@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
+use crate::commands_page;
 use crate::run::{cargo, run, workspace_root};
 
 /// A file, and the example that prints what belongs into it when it is given a word.
@@ -17,6 +18,9 @@ struct Generated {
     example: &'static str,
     word: &'static str,
 }
+
+/// Not an example: the binary itself, whose help is the page.
+const HELP: &str = "bowline";
 
 /// The example of bowline-manager.
 const MANAGER: &str = "reference";
@@ -30,8 +34,14 @@ const PACKAGING: &str = "packaging-reference";
 /// All generated files; add a line for a new one.
 const GENERATED: &[Generated] = &[
     Generated { path: "docs/reference/flags.md", example: MANAGER, word: "flags" },
+    Generated { path: "docs/reference/commands.md", example: HELP, word: "" },
     Generated { path: "docs/reference/cloud-conf.md", example: OPENSTACK, word: "cloud-conf" },
     Generated { path: "docs/reference/annotations.md", example: OPENSTACK, word: "annotations" },
+    Generated { path: "docs/reference/metrics.md", example: OPERATOR, word: "metrics" },
+    Generated { path: "docs/reference/events.md", example: OPERATOR, word: "events" },
+    Generated { path: "docs/reference/conditions.md", example: OPERATOR, word: "conditions" },
+    Generated { path: "docs/reference/rbac.md", example: OPERATOR, word: "rights" },
+    Generated { path: "docs/reference/cloudcontrollermanager.md", example: OPERATOR, word: "resource" },
     Generated { path: "deploy/admission.yaml", example: OPENSTACK, word: "admission" },
     Generated { path: "deploy/crd.yaml", example: OPERATOR, word: "crd" },
     Generated { path: "deploy/operator.yaml", example: OPERATOR, word: "operator" },
@@ -135,12 +145,16 @@ pub(crate) fn check() -> anyhow::Result<()> {
 /// With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
 fn build() -> anyhow::Result<()> {
     let examples = [MANAGER, OPENSTACK, OPERATOR, PACKAGING].map(|name| ["--example", name]);
-    run(&mut cargo(&[&["build", "--workspace", "--locked"], examples.as_flattened()].concat()))
+    run(&mut cargo(&[&["build", "--workspace", "--locked", "--bin", HELP], examples.as_flattened()].concat()))
 }
 
 fn print(file: &Generated) -> anyhow::Result<Vec<u8>> {
     let here = std::env::current_exe()?;
-    let program = here.parent().context("the folder of this program")?.join("examples").join(file.example);
+    let folder = here.parent().context("the folder of this program")?;
+    if file.example == HELP {
+        return commands_page::page(&folder.join(HELP));
+    }
+    let program = folder.join("examples").join(file.example);
     let output = Command::new(&program).arg(file.word).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         bail!(

@@ -4,7 +4,9 @@
 
 mod chromium;
 mod cloud;
+mod commands_page;
 mod deny;
+mod docs;
 mod dst;
 mod e2e;
 mod generated;
@@ -62,6 +64,12 @@ enum Task {
     /// Write the generated files anew
     Gen {
         /// Write nothing; fail if a file is stale
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check the documentation and make a site of it in target/docs, with mdBook
+    Docs {
+        /// Only check: links, contents, and that what is mentioned exists
         #[arg(long)]
         check: bool,
     },
@@ -149,6 +157,8 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Lint => lint::lint(),
         Task::Gen { check: true } => generated::check(),
         Task::Gen { check: false } => generated::write(),
+        Task::Docs { check: true } => docs::check(),
+        Task::Docs { check: false } => docs::build(),
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
         Task::Real => real_tests::run(),

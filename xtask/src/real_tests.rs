@@ -16,7 +16,7 @@ use crate::run::{cargo, elapsed};
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
 const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
-    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
+    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,docs-tests/real-apiserver,\
     migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
     sim-openstack/real-openstack-cli,packaging/real-apiserver";
 
@@ -101,11 +101,12 @@ fn build() -> anyhow::Result<Vec<Program>> {
 /// The program of tests that a message of cargo is about, if it is.
 fn program(message: &str) -> anyhow::Result<Option<Program>> {
     let message: Value = serde_json::from_str(message).context("a message of cargo")?;
-    let is_test = message["target"]["kind"] == serde_json::json!(["test"]);
-    let Some(file) = message["executable"].as_str().filter(|_file| is_test) else { return Ok(None) };
-    let manifest = Path::new(message["manifest_path"].as_str().context("a target without a manifest")?);
+    let is_test = message.pointer("/target/kind") == Some(&serde_json::json!(["test"]));
+    let text = |place: &str| message.pointer(place).and_then(Value::as_str);
+    let Some(file) = text("/executable").filter(|_file| is_test) else { return Ok(None) };
+    let manifest = Path::new(text("/manifest_path").context("a target without a manifest")?);
     Ok(Some(Program {
-        name: message["target"]["name"].as_str().context("a target without a name")?.to_owned(),
+        name: text("/target/name").context("a target without a name")?.to_owned(),
         file: file.into(),
         folder: manifest.parent().context("a manifest in no folder")?.to_owned(),
     }))

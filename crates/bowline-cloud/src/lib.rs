@@ -29,6 +29,7 @@ pub mod pairs;
 pub mod pause;
 pub mod picture;
 pub mod plan;
+pub mod reference;
 pub mod resync;
 pub mod routes;
 pub mod secrets;

@@ -18,6 +18,7 @@ pub mod node;
 #[cfg(test)]
 mod plan_properties;
 pub mod rails;
+pub mod reference;
 pub mod registry;
 pub mod route;
 pub mod service;

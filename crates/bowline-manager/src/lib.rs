@@ -23,6 +23,7 @@ mod pages;
 mod pause;
 mod process;
 pub mod rbac;
+pub mod reference;
 pub mod replica;
 mod right_to_act;
 pub mod serving;

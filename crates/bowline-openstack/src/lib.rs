@@ -13,4 +13,5 @@ pub mod fuzzing;
 pub mod instances;
 pub mod inventory;
 pub mod loadbalancer;
+pub mod reference;
 pub mod routes;

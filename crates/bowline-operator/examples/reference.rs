@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use bowline_operator::install;
 use bowline_operator::render::Object;
+use bowline_operator::{install, reference};
 
 /// The image of the shipped manifest; `bowline operator manifests --image` prints it with another one.
 const IMAGE: &str = concat!("bowline:", env!("CARGO_PKG_VERSION"));
@@ -25,7 +25,14 @@ fn page(word: &str) -> Result<String, String> {
             let hint = "# With your image: bowline operator manifests --image IMAGE | kubectl apply --server-side -f -\n";
             Ok(format!("# Generated from crates/bowline-operator/src/install {note}{hint}{yaml}"))
         }
-        other => Err(format!("unknown file {other:?}; accepted are: crd, operator")),
+        "metrics" => Ok(reference::metrics_page()),
+        "events" => Ok(reference::events_page()),
+        "conditions" => Ok(reference::conditions_page()),
+        "rights" => Ok(reference::rights_page()),
+        "resource" => reference::resource_page(),
+        other => Err(format!(
+            "unknown file {other:?}; accepted are: crd, operator, metrics, events, conditions, rights, resource"
+        )),
     }
 }
 

@@ -20,6 +20,7 @@ pub mod openshift;
 pub mod operate;
 pub mod platform;
 pub mod proxy;
+pub mod reference;
 pub mod render;
 pub mod rollout;
 pub mod tls;

@@ -29,6 +29,6 @@ mod ports;
 mod process;
 mod ready;
 
-pub use binaries::{Binaries, kubernetes_version};
+pub use binaries::{Binaries, cache_folder, kubernetes_version};
 pub use cluster::Cluster;
 pub use identity::Identity;

@@ -314,4 +314,6 @@ async fn calls_are_counted_under_the_names_that_dashboards_know() {
     ] {
         assert!(text.contains(line), "{line} is not in {text}");
     }
+    let differences = bowline_cloud::reference::differences(crate::reference::METRICS, &registry, &[]);
+    assert!(differences.is_empty(), "the table of metrics in reference.rs: {differences:?}");
 }
