@@ -83,7 +83,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn build() -> anyhow::Result<Vec<Program>> {
     let browser = chromium::located().map(|_place| BROWSER).unwrap_or_default();
     let features = [FEATURES, browser].concat();
-    let mut command = cargo(&["test", "--workspace", "--locked", "--features", &features, "--test", "real_*"]);
+    let mut command =
+        cargo(&["test", "--workspace", "--locked", "--features", &features, "--test", "real_*"]);
     command.args(["--no-run", "--message-format", "json-render-diagnostics"]);
     println!("      $ cargo test --workspace --locked --features … --test 'real_*' --no-run");
     let output = command.stderr(Stdio::inherit()).output().context("run cargo")?;

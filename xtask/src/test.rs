@@ -4,7 +4,10 @@
 
 use crate::run::{cargo, run};
 use crate::steps::{Step, run_all, step};
-use crate::{chromium, deny, dst, e2e, generated, kubernetes, lint, openstack_client, packaging_tools, real_tests, sample};
+use crate::{
+    chromium, deny, dst, e2e, generated, kubernetes, lint, openstack_client, packaging_tools, real_tests,
+    sample,
+};
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {
