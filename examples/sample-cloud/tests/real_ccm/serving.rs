@@ -98,7 +98,7 @@ async fn callers_see_what_the_cluster_lets_them_see() -> anyhow::Result<()> {
         let expected = if path.ends_with("leaderElection") { StatusCode::FORBIDDEN } else { StatusCode::OK };
         assert_eq!(status, expected, "{path} for anonymous: {body}");
     }
-    for path in ["/metrics", "/configz", "/statusz", "/flagz"] {
+    for path in ["/metrics", "/configz", "/statusz", "/flagz", "/bowline", "/bowline.json", "/bowline/live"] {
         let (status, body) = served.get(anonymous(), path).await?;
         assert_eq!(status, StatusCode::FORBIDDEN, "{path} for anonymous: {body}");
         assert!(body.contains("system:anonymous"), "{body}");
@@ -134,7 +134,17 @@ async fn an_administrator_sees_everything_with_the_certificate_of_the_cluster() 
     assert!(flagz.contains("cloud-provider=sample"), "{flagz}");
     let (status, statusz) = served.get(admin.clone(), "/statusz").await?;
     assert_eq!(status, StatusCode::OK);
-    assert!(statusz.contains("/metrics"), "{statusz}");
+    assert!(statusz.contains("/metrics") && statusz.contains("/bowline"), "{statusz}");
+    let (status, page) = served.get(admin.clone(), "/bowline").await?;
+    assert_eq!(status, StatusCode::OK);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("This replica leads"), "{page}");
+    let (status, page) = served.get(admin.clone(), "/bowline.json").await?;
+    assert_eq!(status, StatusCode::OK);
+    let page: serde_json::Value = serde_json::from_str(&page)?;
+    assert_eq!(
+        (&page["replica"]["cloud"], &page["replica"]["leader"]["role"]),
+        (&"sample".into(), &"leads".into())
+    );
 
     let (status, verbose) = served.get(admin.clone(), "/readyz?verbose").await?;
     assert_eq!(status, StatusCode::OK, "{verbose}");
