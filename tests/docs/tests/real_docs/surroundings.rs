@@ -124,11 +124,12 @@ impl Surroundings {
     }
 }
 
-/// What kubelets with `--cloud-provider=external` register.
+/// What kubelets with `--cloud-provider=external` register, and say of themselves.
 const NODES: &str = r#"
 for name in node-1 node-2 node-3; do
   printf '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s"}, "spec": {"taints": [{"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}]}}' $name |
     kubectl create -f -
+  kubectl patch node $name --subresource=status --type=merge -p '{"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}}'
 done
 "#;
 

@@ -40,5 +40,6 @@ fn line(row: &Annotation) -> String {
         Effect::Written => "never: it is written",
     };
     let instead = row.deprecated.map(|other| format!(" Use {other} in its place.")).unwrap_or_default();
-    format!("| `{}` | {} | {otherwise} | {effect} | {}{instead} |\n", row.key, row.kind.accepted(), row.doc)
+    let accepted = row.kind.accepted().replace('<', "&lt;"); // or a reader's program takes it for HTML
+    format!("| `{}` | {accepted} | {otherwise} | {effect} | {}{instead} |\n", row.key, row.doc)
 }
