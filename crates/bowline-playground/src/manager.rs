@@ -16,8 +16,8 @@ pub(crate) const AGENT: &str = "openstack-cloud-controller-manager";
 pub(crate) type Make = fn() -> CloudControllerManager;
 
 /// What every manager of a playground is told. Its servers are in memory: they need no sparing. And nobody waits for minutes until a
-/// Node may go that has just joined.
-const FLAGS: [&str; 9] = [
+/// Node may go that has just joined. On a machine that has much else to do, a lease of fifteen seconds could be lost.
+const FLAGS: [&str; 11] = [
     "--cloud-provider=openstack",
     "--secure-port=0",
     "--configure-cloud-routes=false",
@@ -27,6 +27,8 @@ const FLAGS: [&str; 9] = [
     "--cloud-api-burst=1000",
     "--load-balancer-poll-period=300ms",
     "--new-node-grace-period=5s",
+    "--leader-elect-lease-duration=2m",
+    "--leader-elect-renew-deadline=90s",
 ];
 
 /// How a manager is started.
@@ -90,6 +92,11 @@ impl Manager {
         self.signals.note(StopSignal::Terminate);
         // One that panicked has ended too; its log says why.
         self.task.await.ok();
+    }
+
+    /// Whether it has ended although nobody asked.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.task.is_finished()
     }
 
     /// Waits until it ends although nobody asked.

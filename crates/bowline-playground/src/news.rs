@@ -13,6 +13,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
 use sim_kube::SimKube;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
 use self::words::{NodeSight, ServiceSight, Words};
@@ -21,6 +22,9 @@ use crate::terminal::{Terminal, Tone};
 
 /// How often the load balancers are looked at.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Where a look takes long, because there are thousands, the pause after it is so many times as long.
+const REST: u32 = 10;
 
 /// How things stand in a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,6 +189,7 @@ fn count<V>(count: &mut usize, old: Option<&V>, new: Option<&V>, is_so: impl Fn(
 async fn follow_balancers(cloud: Arc<Cloud>, teller: Arc<Teller>) {
     let mut known: BTreeMap<String, (String, String)> = BTreeMap::new();
     loop {
+        let began = Instant::now();
         for (name, status) in cloud.service.with(|cloud| changed_balancers(cloud.state(), &mut known)) {
             let tone = match status.as_str() {
                 "ACTIVE" => Tone::Good,
@@ -193,7 +198,7 @@ async fn follow_balancers(cloud: Arc<Cloud>, teller: Arc<Teller>) {
             };
             teller.tell(Some(Words { tone, text: format!("load balancer {name} is {status}") }), "cloud");
         }
-        tokio::time::sleep(LOOK).await;
+        sleep(LOOK.max(began.elapsed() * REST)).await;
     }
 }
 

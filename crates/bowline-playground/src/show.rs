@@ -34,7 +34,7 @@ const PROGRESS: Duration = Duration::from_secs(2);
 const CALM: Duration = Duration::from_secs(1);
 
 /// What is waited for each node and Service, beside the patience for all.
-const EACH: Duration = Duration::from_millis(100);
+const EACH: Duration = Duration::from_millis(300);
 
 /// How long things take in the cloud once the first Services have their address: enough to be seen.
 fn leisurely() -> Latencies {

@@ -144,6 +144,10 @@ impl Stage {
     ) -> anyhow::Result<Duration> {
         let began = Instant::now();
         while !is_so() {
+            ensure!(
+                !self.manager.as_ref().is_some_and(Manager::has_ended),
+                "the manager ended by itself, before: {what}"
+            );
             ensure!(began.elapsed() < patience, "waited {} s in vain: {what}", patience.as_secs());
             sleep(LOOK).await;
         }

@@ -159,10 +159,8 @@ fn is_identifier(segment: &str) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn requests_are_counted_by_the_program_that_asks() {
-        let mut log = RequestLog::default();
-        let entry = |service, method, header: &str| LogEntry {
+    fn asked(service: Service, method: Method, header: &str) -> LogEntry {
+        LogEntry {
             at: Timestamp::UNIX_EPOCH,
             service: Some(service),
             method,
@@ -171,17 +169,22 @@ mod tests {
             request_id: String::new(),
             fault: None,
             agent: agent(header),
-        };
+        }
+    }
+
+    #[test]
+    fn requests_are_counted_by_the_program_that_asks() {
+        let mut log = RequestLog::default();
         let manager = "openstack-cloud-controller-manager/0.1.0 bowline/0.1.0";
-        log.add(entry(Service::Identity, Method::POST, manager));
-        log.add(entry(Service::Compute, Method::GET, manager));
-        log.add(entry(Service::LoadBalancer, Method::POST, manager));
-        log.add(entry(Service::Compute, Method::DELETE, "openstacksdk/4.0.0 keystoneauth1/5"));
+        log.add(asked(Service::Identity, Method::POST, manager));
+        log.add(asked(Service::Compute, Method::GET, manager));
+        log.add(asked(Service::LoadBalancer, Method::POST, manager));
+        log.add(asked(Service::Compute, Method::DELETE, "openstacksdk/4.0.0 keystoneauth1/5"));
         assert_eq!(log.asked_by("openstack-cloud-controller-manager"), Asked { reads: 2, writes: 1 });
         assert_eq!(log.asked_by("openstacksdk"), Asked { reads: 0, writes: 1 });
         assert_eq!(log.asked_by("nobody"), Asked::default());
         for number in 0..2 * AGENTS_MAX {
-            log.add(entry(Service::Compute, Method::GET, &format!("agent-{number}")));
+            log.add(asked(Service::Compute, Method::GET, &format!("agent-{number}")));
         }
         assert!(log.agents.len() <= AGENTS_MAX + 1);
     }
