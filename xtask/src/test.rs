@@ -5,14 +5,15 @@
 use crate::run::{cargo, run};
 use crate::steps::{Step, run_all, step};
 use crate::{
-    chromium, deny, dst, e2e, generated, kubernetes, lint, openstack_client, packaging_tools, real_tests,
-    sample,
+    chromium, deny, docs, dst, e2e, generated, kubernetes, lint, openstack_client, packaging_tools,
+    real_tests, sample,
 };
 
 /// Everything, with all set-up.
 pub(crate) fn everything() -> anyhow::Result<()> {
-    let [lint, generated, quick] = quick_steps();
+    let [documentation, lint, generated, quick] = quick_steps();
     run_all(&[
+        documentation,
         lint,
         generated,
         step("dependencies", deny::deny),
@@ -33,8 +34,9 @@ pub(crate) fn quick() -> anyhow::Result<()> {
     run_all(&quick_steps())
 }
 
-fn quick_steps() -> [Step; 3] {
+fn quick_steps() -> [Step; 4] {
     [
+        step("documentation", docs::check),
         step("lint", lint::lint),
         step("generated files", generated::check),
         step("quick tests", || run(&mut cargo(&["test", "--workspace", "--locked"]))),

@@ -7,7 +7,6 @@
 //! | `sh run=SETUP` | the commands are run, in bash that stops at the first failure, in the surroundings SETUP: `plain`, `cluster`, `kubernetes` or `playground` |
 //! | `text output` | what the block before it has to print: these lines, in this order; `…` is anything, other lines may be between |
 //! | `yaml file=NAME` | a file of that name is there for the blocks after it |
-//! | `later` | not yet: the block is passed over |
 //!
 //! Blocks of one page that have the same surroundings share them, also their variables.
 
@@ -47,9 +46,6 @@ pub fn items(page: &str) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for Fence { line, words, text } in fences(page) {
         let value = |name: &str| words.iter().find_map(|word| word.strip_prefix(name)).map(str::to_owned);
-        if words.iter().any(|word| word == "later") {
-            continue;
-        }
         if let Some(setup) = value("run=") {
             items.push(Item { line, what: What::Run { setup, script: text, output: None } });
         } else if let Some(name) = value("file=") {
@@ -63,7 +59,7 @@ pub fn items(page: &str) -> Vec<Item> {
     items
 }
 
-/// Whether a page has commands to run, be it later.
+/// Whether a page has commands to run.
 #[must_use]
 pub fn has_commands(page: &str) -> bool {
     fences(page).iter().any(|fence| fence.words.iter().any(|word| word.starts_with("run=")))
@@ -135,7 +131,7 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "# A page\n\n1. Do:\n\n   ```sh run=cluster\n   kubectl get nodes\n     -o name\n   ```\n\n```text output\nnode/…\n```\n\n\
-        ```yaml file=web.yaml\na: b\n```\n\n```sh later run=cluster\nbowline status\n```\n\n```sh\nssh node\n```\n";
+        ```yaml file=web.yaml\na: b\n```\n\n```sh\nssh node\n```\n";
 
     #[test]
     fn what_is_to_be_run_is_found_with_what_it_prints_and_the_rest_is_passed_over() {
@@ -149,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_commands_also_if_they_are_for_later() {
-        assert!(has_commands(PAGE) && has_commands("```sh later run=plain\nbowline\n```\n"));
+    fn a_page_has_commands_if_they_are_to_be_run() {
+        assert!(has_commands(PAGE));
         assert!(!has_commands("```sh\nssh node\n```\n"));
     }
 

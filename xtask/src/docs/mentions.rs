@@ -1,31 +1,9 @@
 //! Whether what a page mentions exists: commands and flags of `bowline`, annotations, metrics, keys of cloud.conf. Pure.
-//!
-//! Blocks with the word `later` are not judged: what they show is not there yet.
 
 use std::path::Path;
 
 use super::known::{Known, flag, words_of};
 use super::page::{Fence, Page};
-
-/// Commands that are being written. One that exists is a mistake here: the list ends empty.
-pub(crate) const ANNOUNCED: &[&str] = &[
-    "adopt",
-    "breaker",
-    "completion",
-    "config",
-    "doctor",
-    "drift",
-    "explain",
-    "man",
-    "plan",
-    "playground",
-    "resync",
-    "status",
-    "support-bundle",
-];
-
-/// Their flags that are mentioned alone.
-const ANNOUNCED_FLAGS: &[&str] = &["--context", "--os-cloud", "--scenario"];
 
 /// Flags of other programs that our pages speak of by name alone.
 const FOREIGN_FLAGS: &[&str] =
@@ -53,35 +31,17 @@ pub(crate) fn problems(path: &Path, page: &Page, known: &Known) -> Vec<(usize, S
     for code in page.code.iter().filter(|code| is_judged(&code.text)) {
         problems.extend(of_inline(&code.text, known).map(|why| (code.line, why)));
     }
-    let mut later = Vec::new();
-    for fence in &page.fences {
-        if fence.says("later") {
-            later.push(fence.line..=fence.line + fence.text.lines().count());
-            continue;
-        }
-        problems.extend(of_fence(fence, known));
-    }
-    let lines = page.text.lines().enumerate().map(|(number, line)| (number + 1, line));
-    for (number, line) in lines.filter(|(number, _)| !later.iter().any(|lines| lines.contains(number))) {
+    problems.extend(page.fences.iter().flat_map(|fence| of_fence(fence, known)));
+    for (number, line) in page.text.lines().enumerate().map(|(number, line)| (number + 1, line)) {
         problems.extend(of_words(line, known).map(|why| (number, why)));
     }
     problems
 }
 
-/// Commands that were announced and exist.
-pub(crate) fn no_longer_announced(known: &Known) -> Vec<String> {
-    let commands = ANNOUNCED.iter().filter(|name| known.has_command(&format!("bowline {name}")));
-    let commands =
-        commands.map(|name| format!("`bowline {name}` exists: take it out of ANNOUNCED, and run its blocks"));
-    let flags = ANNOUNCED_FLAGS.iter().filter(|name| known.has_flag(name));
-    commands.chain(flags.map(|name| format!("{name} exists: take it out of ANNOUNCED_FLAGS"))).collect()
-}
-
 fn of_inline(code: &str, known: &Known) -> Option<String> {
     if code.starts_with("--") {
         let name = code.split([' ', '=', ',']).next().and_then(flag)?;
-        let others = FOREIGN_FLAGS.iter().chain(ANNOUNCED_FLAGS);
-        let is_known = known.has_flag(&name) || others.into_iter().any(|other| *other == name);
+        let is_known = known.has_flag(&name) || FOREIGN_FLAGS.contains(&name.as_str());
         return (!is_known).then(|| format!("nothing has the flag {name}"));
     }
     of_command(&words(code), known)
@@ -128,9 +88,6 @@ fn of_command(words: &[&str], known: &Known) -> Option<String> {
             break;
         }
         let next = format!("{path} {word}");
-        if path == "bowline" && ANNOUNCED.contains(word) {
-            return None;
-        }
         if known.has_command(&next) {
             path = next;
         } else if known.has_more(&path) {
@@ -246,17 +203,5 @@ mod tests {
         let page = Page::parse("`--seed` `bowline ccm --seed`\n");
         let found = problems(Path::new("docs/adr/0001.md"), &page, &known());
         assert_eq!(found, [(1, "`bowline ccm` has no flag --seed".to_owned())]);
-    }
-
-    #[test]
-    fn what_is_written_for_later_is_not_judged() {
-        assert_eq!(told("```sh later\nbowline sim cloud\n```\n`bowline explain svc/x`\n"), [""; 0]);
-    }
-
-    #[test]
-    fn a_command_that_has_come_is_no_longer_announced() {
-        let commands = Page::parse("## `bowline plan`\n```text\n```\n");
-        let known = Known::read(&Page::default(), &commands, &Page::default(), &[]);
-        assert_eq!(no_longer_announced(&known).len(), 1);
     }
 }
