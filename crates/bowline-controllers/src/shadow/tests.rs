@@ -11,6 +11,7 @@ use bowline_cloud::{
 use k8s_openapi::jiff::Timestamp;
 
 use super::judge::{Judged, Outcome};
+use super::preview;
 use crate::service::desire::FINALIZER;
 
 #[derive(Clone)]
@@ -161,4 +162,30 @@ fn what_waits_is_refused_or_is_done_elsewhere_is_said_and_every_removal_is_held(
         let judged = judged(&web, Purpose::Remove, plan, None, &Notes::default());
         assert_eq!((judged.verdict, judged.held), (verdict, true));
     }
+}
+
+#[test]
+fn a_preview_tells_every_step_also_of_a_service_that_is_paused_and_nothing_of_what_is_unknown() {
+    let mut web = served();
+    web.kind = "LoadBalancer".into();
+    let steps = vec![(Verb::Update, "listener"); 25];
+    let balancers = Scripted(acts(&steps));
+    let cluster = "kubernetes".into();
+    let told = |service: &ServiceView, observed| {
+        let request =
+            preview::request(&balancers, &cluster, &service.clone().into(), &[], Timestamp::UNIX_EPOCH);
+        let told = preview::preview(&balancers, &request.unwrap(), observed, Timestamp::UNIX_EPOCH);
+        (told.finding.verdict, told.finding.planned.len())
+    };
+    let absent = || Evidence::Absent(bowline_cloud::Proof::new("nobody has it"));
+    assert_eq!(told(&web, absent()), (Verdict::Changes, 25));
+    let mut paused = web.clone();
+    paused.annotations.insert(bowline_cloud::PAUSED.into(), "rack 7".into());
+    assert_eq!(told(&paused, absent()), (Verdict::Paused, 25));
+    let doubt = Evidence::Unknown(bowline_cloud::Doubt::new("502"));
+    assert_eq!(told(&web, doubt), (Verdict::Unknown, 0));
+    let plain =
+        ServiceView { kind: "ClusterIP".into(), finalizers: bowline_cloud::Finalizers::default(), ..web };
+    let asked = preview::request(&balancers, &cluster, &plain.into(), &[], Timestamp::UNIX_EPOCH);
+    assert!(asked.is_none(), "it wants nothing");
 }
