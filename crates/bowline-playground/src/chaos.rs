@@ -33,7 +33,7 @@ const ROUNDS_ONCE: usize = 8;
 /// How long an outage takes.
 const OUTAGE: Duration = Duration::from_secs(3);
 
-/// The pause after all is well again. Octavia tells times of change in seconds: what is done within the same second as the last
+/// The pause before the next. Octavia tells times of change in seconds: what is done within the same second as the last
 /// repair would leave no trace.
 const REST: Duration = Duration::from_secs(2);
 
@@ -50,10 +50,10 @@ pub(crate) async fn play(stage: &mut Stage, seed: u64, once: bool) -> anyhow::Re
     let mut state = State { servers: stage.news.now().nodes, services: Vec::new(), made: 0 };
     let mut round = 0;
     while !once || round < ROUNDS_ONCE {
+        sleep(REST).await;
         round += 1;
         let (deed, meanwhile) = deeds.next_two();
         state.round(stage, round, deed, meanwhile).await?;
-        sleep(REST).await;
     }
     Ok(())
 }

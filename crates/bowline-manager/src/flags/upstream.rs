@@ -136,7 +136,8 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     adopt-only b false
     cloud-look-up-timeout d 5m0s
     cloud-change-timeout d 15m0s
-    load-balancer-repair-period d 12h0m0s";
+    load-balancer-repair-period d 12h0m0s
+    load-balancer-poll-period d 0s";
 
 fn lines(section: &str, rows: &str) -> Vec<String> {
     rows.lines().map(|row| format!("{section}: {}", row.trim())).collect()

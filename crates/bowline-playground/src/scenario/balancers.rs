@@ -38,13 +38,11 @@ pub(super) async fn deleted(stage: &mut Stage) -> anyhow::Result<String> {
 
 pub(super) async fn edited(stage: &mut Stage) -> anyhow::Result<String> {
     let (balancer, address) = (only_one(stage)?, stage.cluster.address_of("web"));
+    settled(stage, &balancer).await?;
     stage.cloud.delete_member(&balancer.id);
     let whole = || stage.cloud.members(&balancer.id).len() == 3;
     let first = stage.until("the member is back", whole).await?;
-    // Octavia tells times of change in seconds: what is done within the same second as the repair would leave no trace.
-    stage
-        .stays(Duration::from_secs(2), "it stays so", || stage.cloud.members(&balancer.id).len() == 3)
-        .await?;
+    settled(stage, &balancer).await?;
     stage.tell("now the listener goes");
     stage.cloud.delete_listener(&balancer.id);
     let whole = || stage.cloud.listeners(&balancer.id) == 1 && stage.cloud.members(&balancer.id).len() == 3;
@@ -56,6 +54,12 @@ pub(super) async fn edited(stage: &mut Stage) -> anyhow::Result<String> {
         first.as_secs_f64(),
         second.as_secs_f64()
     ))
+}
+
+/// Octavia tells times of change in seconds: what is done within the same second as a change of the manager would leave no trace.
+async fn settled(stage: &Stage, balancer: &LoadBalancer) -> anyhow::Result<()> {
+    let whole = || stage.cloud.members(&balancer.id).len() == 3;
+    stage.stays(Duration::from_secs(2), "the load balancer has its three members", whole).await
 }
 
 pub(super) async fn lost_reply(stage: &mut Stage) -> anyhow::Result<String> {
