@@ -90,11 +90,9 @@ async fn a_cloud_that_cannot_be_initialized_is_reported_and_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn an_open_breaker_is_a_line_of_readyz_that_does_not_fail() {
     let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
-    let (health, open) =
-        (tools.health.clone(), tools.metrics.controllers.node_deletion.breaker_open.clone());
-    let ready = move || {
-        health.respond(Endpoint::Readyz, &HealthQuery { verbose: true, ..HealthQuery::default() })
-    };
+    let (health, open) = (tools.health.clone(), tools.metrics.controllers.node_deletion.breaker_open.clone());
+    let ready =
+        move || health.respond(Endpoint::Readyz, &HealthQuery { verbose: true, ..HealthQuery::default() });
     Workforce::new(tools).expect("a workforce").show_breaker();
     assert!(ready().body.contains("[+]node-deletion-breaker ok"), "{}", ready().body);
     open.set(1);
