@@ -3,14 +3,19 @@
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use crate::kubernetes;
 use crate::run::{cargo, run};
+use crate::steps::so_far;
 
-/// No scenario begins later than this after the cloud is up: a slow machine runs fewer of them.
-const MINUTES: &str = "9";
+/// No scenario begins later than so many minutes after the cloud is up: a slow machine runs fewer of them.
+const MINUTES: u64 = 9;
+/// Fewer, where the steps before took so long already that all of it would take longer than people wait for.
+const IN_ALL: u64 = 65;
+const AT_LEAST: u64 = 2;
 
 /// How the runner says that this machine cannot run the cloud, and that it did not start.
 const WITHOUT_CLOUD: [i32; 2] = [3, 4];
@@ -28,7 +33,11 @@ pub(crate) fn e2e(arguments: &[OsString]) -> anyhow::Result<()> {
 /// said: what they judge is Bowline, not the machine. `cargo xtask cloud up` judges the cloud, and fails.
 pub(crate) fn always() -> anyhow::Result<()> {
     let mut runner = runner()?;
-    let status = runner.args(["--minutes", MINUTES]).status().context("start the end-to-end scenarios")?;
+    let minutes = minutes(so_far());
+    let status = runner
+        .args(["--minutes", &minutes.to_string()])
+        .status()
+        .context("start the end-to-end scenarios")?;
     match status.code() {
         Some(0) => Ok(()),
         Some(code) if WITHOUT_CLOUD.contains(&code) => {
@@ -39,10 +48,26 @@ pub(crate) fn always() -> anyhow::Result<()> {
     }
 }
 
+/// For how many minutes scenarios are begun after tests that took so long.
+fn minutes(so_far: Duration) -> u64 {
+    IN_ALL.saturating_sub(so_far.as_secs() / 60).clamp(AT_LEAST, MINUTES)
+}
+
 fn runner() -> anyhow::Result<Command> {
     // With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
     run(&mut cargo(&["build", "--workspace", "--locked", "--bin", "bowline", "--bin", "e2e"]))?;
     let here = std::env::current_exe()?;
     let folder = here.parent().context("the folder of this program")?;
     Ok(Command::new(folder.join("e2e")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_long_tests_fewer_scenarios_begin_but_never_none() {
+        let minutes = [10, 60, 90].map(|passed| minutes(Duration::from_secs(passed * 60)));
+        assert_eq!(minutes, [9, 5, 2]);
+    }
 }

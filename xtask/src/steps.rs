@@ -1,10 +1,19 @@
 //! Numbered progress with the time each step took, and a summary at the end.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use crate::run::elapsed;
+
+/// When the first step began.
+static BEGUN: OnceLock<Instant> = OnceLock::new();
+
+/// How long the steps have taken so far.
+pub(crate) fn so_far() -> Duration {
+    BEGUN.get().map(Instant::elapsed).unwrap_or_default()
+}
 
 /// What a step does.
 type Action = fn() -> anyhow::Result<()>;
@@ -22,7 +31,7 @@ pub(crate) fn step(name: &'static str, action: Action) -> Step {
 
 /// Runs the steps one after the other and stops at the first that fails.
 pub(crate) fn run_all(steps: &[Step]) -> anyhow::Result<()> {
-    let start = Instant::now();
+    let start = *BEGUN.get_or_init(Instant::now);
     let mut times = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
         let position = format!("[{}/{}]", index + 1, steps.len());
