@@ -1,0 +1,378 @@
+//! The lives of clusters: for each size and each CCM a new cloud and an empty cluster, and one scenario after the other.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use tokio::time::{Instant, sleep};
+
+use super::cloud::Cloud;
+use super::measurement::{ApiRequests, CloudCalls, Measurement, Ratios, Seconds, first_write};
+use super::minimum::{self, Minimum};
+use super::proxy::Proxy;
+use super::scenario::{Scenario, Size, Wish};
+use super::site::{Site, Wanted, create_others};
+use super::stage::Stage;
+use super::subject::{Process, Subject};
+use super::traffic::Class;
+
+/// A CCM is at rest when it has asked the cloud for nothing and written nothing for so long: longer than it takes any to look again at a
+/// load balancer that it waits for.
+const REST: Duration = Duration::from_secs(5);
+/// One that never rests is not waited for longer; what it does belongs to its cost.
+const REST_MAX: Duration = Duration::from_secs(20);
+/// How often it is looked whether all is as it should be, and how much longer than a look takes one waits until the next: looking must
+/// not be most of what the machine does.
+const LOOK: Duration = Duration::from_millis(50);
+const LOOK_SHARE: u32 = 10;
+
+/// What every CCM is told: a name for the cluster, no routes, and no health port. Everything else is as users have it by default.
+const FLAGS: [&str; 4] = [
+    "--cloud-provider=openstack",
+    "--cluster-name=bench",
+    "--configure-cloud-routes=false",
+    "--secure-port=0",
+];
+
+/// Runs all that is wanted; tells of each measurement when it is there. Also what could not be measured to the end, and why.
+///
+/// # Errors
+/// When the cluster or the cloud cannot be set up.
+pub async fn run(
+    stage: &Stage,
+    wish: &Wish,
+    mut tell: impl FnMut(&Measurement),
+) -> anyhow::Result<(Vec<Measurement>, Vec<String>)> {
+    create_others(stage, wish.others).await.context("make the Services that are no CCM's business")?;
+    let (mut measurements, mut failures) = (Vec::new(), Vec::new());
+    for size in &wish.sizes {
+        for subject in &wish.subjects {
+            stage.clean().await.context("clean up after the CCM before")?;
+            let mut life = Life::new(stage, wish, subject, *size).await?;
+            if let Err(error) = life.live(&mut tell).await {
+                let log = life.process.as_ref().map(Process::tail).unwrap_or_default();
+                failures.push(format!("{} with {size:?}: {error:#}\n{log}", subject.name));
+            }
+            measurements.append(&mut life.measurements);
+        }
+    }
+    stage.clean().await?;
+    Ok((measurements, failures))
+}
+
+struct Life<'s> {
+    wish: &'s Wish,
+    subject: &'s Subject,
+    size: Size,
+    site: Site<'s>,
+    proxy: Proxy,
+    flags: Vec<String>,
+    folder: PathBuf,
+    process: Option<Process>,
+    boot: f64,
+    measurements: Vec<Measurement>,
+}
+
+/// What was so when a scenario began.
+struct Window {
+    scenario: Scenario,
+    began: Instant,
+    cpu_seconds: f64,
+    led: Option<f64>,
+}
+
+impl<'s> Life<'s> {
+    async fn new(stage: &'s Stage, wish: &'s Wish, subject: &'s Subject, size: Size) -> anyhow::Result<Self> {
+        let cloud = Cloud::start(size.nodes, wish.pace).await?;
+        let proxy = Proxy::start(&stage.config().await?).await?;
+        let folder = stage.folder().join(stage.unique_name(&subject.name));
+        std::fs::create_dir_all(&folder)?;
+        let conf = folder.join("cloud.conf");
+        std::fs::write(&conf, cloud.conf())?;
+        let kubeconfig = stage.kubeconfig(&subject.name, &proxy.url).await?;
+        let mut flags: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
+        flags.extend(wish.flags.iter().cloned());
+        flags.push(format!("--cloud-config={}", conf.display()));
+        flags.push(format!("--kubeconfig={}", kubeconfig.display()));
+        let site = Site::new(stage, cloud, size);
+        let (boot, measurements) = (wish.boots.first().copied().unwrap_or_default(), Vec::new());
+        Ok(Self { wish, subject, size, site, proxy, flags, folder, process: None, boot, measurements })
+    }
+
+    fn start(&self) -> anyhow::Result<Process> {
+        Process::start(self.subject, &self.flags, &self.folder)
+    }
+
+    async fn live(&mut self, tell: &mut impl FnMut(&Measurement)) -> anyhow::Result<()> {
+        let (nodes, services) = (self.size.nodes, self.size.services);
+        let (n, s, p) = (count(nodes), count(services), count(self.size.ports));
+        let empty = Wanted { nodes, services: 0, is_edited: false };
+        let full = Wanted { services, ..empty };
+        self.site.join_first(nodes).await.context("the first Nodes join")?;
+
+        let window = self.begin(Scenario::Initialise)?;
+        self.process = Some(self.start()?);
+        self.finish(window, empty, minimum::initialise(n), tell).await?;
+
+        let gone = self.wish.pace.delete.as_secs_f64();
+        for (place, boot) in self.wish.boots.iter().enumerate() {
+            if !self.wish.reaches(Scenario::Create) {
+                return Ok(());
+            }
+            if place > 0 {
+                self.delete(empty, minimum::delete(s, gone), tell).await?;
+            }
+            self.boot = *boot;
+            self.site.cloud.set_boot(Duration::from_secs_f64(*boot));
+            let window = self.begin(Scenario::Create)?;
+            self.site.create_services().await?;
+            self.finish(window, full, minimum::create(s, *boot), tell).await?;
+        }
+        self.change(full, (n, s, p), tell).await?;
+        if !self.wish.reaches(Scenario::Delete) {
+            return Ok(());
+        }
+        // One joined and left, and the burst joined.
+        let joined = nodes + if self.wish.reaches(Scenario::JoinMany) { self.wish.burst.0 } else { 0 };
+        let empty = Wanted { nodes: joined, ..empty };
+        self.delete(empty, minimum::delete(s, gone), tell).await?;
+        if !self.wish.reaches(Scenario::BrownOut) {
+            return Ok(());
+        }
+        let window = self.begin(Scenario::BrownOut)?;
+        self.site.cloud.brown_out();
+        self.site.create_services().await?;
+        let wanted = Wanted { services, ..empty };
+        self.finish(window, wanted, minimum::create_in_brown_out(s, self.boot), tell).await?;
+        self.site.cloud.recover();
+        Ok(())
+    }
+
+    /// What happens to Services and Nodes that are there.
+    async fn change(
+        &mut self,
+        full: Wanted,
+        (n, s, p): (u64, u64, u64),
+        tell: &mut impl FnMut(&Measurement),
+    ) -> anyhow::Result<()> {
+        let nodes = self.size.nodes;
+        if self.wish.reaches(Scenario::Quiet) {
+            let window = self.begin(Scenario::Quiet)?;
+            sleep(self.wish.quiet).await;
+            self.finish(window, full, minimum::quiet(n, s, self.wish.quiet.as_secs_f64()), tell).await?;
+        }
+        let edited = Wanted { is_edited: true, ..full };
+        if self.wish.reaches(Scenario::Edit) {
+            let window = self.begin(Scenario::Edit)?;
+            self.site.edit().await?;
+            self.finish(window, edited, minimum::edit(p), tell).await?;
+        }
+        if self.wish.reaches(Scenario::JoinOne) {
+            let window = self.begin(Scenario::JoinOne)?;
+            self.site.join_over(nodes + 1, 1, Duration::ZERO).await?;
+            let wanted = Wanted { nodes: nodes + 1, ..edited };
+            self.finish(window, wanted, minimum::join(1, 0.0, s, p), tell).await?;
+        }
+        let (burst, span) = self.wish.burst;
+        if self.wish.reaches(Scenario::JoinMany) {
+            let window = self.begin(Scenario::JoinMany)?;
+            self.site.join_over(nodes + 2, burst, span).await?;
+            let wanted = Wanted { nodes: nodes + 1 + burst, ..edited };
+            let minimum = minimum::join(count(burst), span.as_secs_f64(), s, p);
+            self.finish(window, wanted, minimum, tell).await?;
+        }
+        let left = Wanted { nodes: nodes + burst, ..edited };
+        if self.wish.reaches(Scenario::Leave) {
+            let window = self.begin(Scenario::Leave)?;
+            self.site.leave(nodes + 1).await?;
+            self.finish(window, left, minimum::leave(s, p), tell).await?;
+        }
+        if self.wish.reaches(Scenario::NotReady) {
+            let (window, some) = (self.begin(Scenario::NotReady)?, (nodes / 10).max(1));
+            self.site.report_first(some, "False").await?;
+            sleep(self.wish.not_ready).await;
+            self.site.report_first(some, "True").await?;
+            let minimum = minimum::not_ready(count(left.nodes), self.wish.not_ready.as_secs_f64());
+            self.finish(window, left, minimum, tell).await?;
+        }
+        let again = minimum::restart(count(left.nodes), s, p);
+        if self.wish.reaches(Scenario::Restart) {
+            let window = self.begin(Scenario::Restart)?;
+            let window = self.restart(Window { cpu_seconds: 0.0, ..window }).await?;
+            self.finish(window, left, again, tell).await?;
+        }
+        if self.wish.reaches(Scenario::FailOver) {
+            let window = self.fail_over().await?;
+            self.finish(window, left, again, tell).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(
+        &mut self,
+        wanted: Wanted,
+        minimum: Minimum,
+        tell: &mut impl FnMut(&Measurement),
+    ) -> anyhow::Result<()> {
+        let window = self.begin(Scenario::Delete)?;
+        self.site.delete_services().await?;
+        self.finish(window, wanted, minimum, tell).await
+    }
+
+    /// The CCM is asked to end, and another process is started when it has.
+    async fn restart(&mut self, window: Window) -> anyhow::Result<Window> {
+        let before = self.site.stage.leader().await?;
+        self.process.take().context("no process")?.end().await?;
+        self.process = Some(self.start()?);
+        self.led(window, before).await
+    }
+
+    /// A second process stands by, and the leader is asked to end.
+    async fn fail_over(&mut self) -> anyhow::Result<Window> {
+        let before = self.site.stage.leader().await?;
+        let standby = self.start()?;
+        let leader = self.process.replace(standby).context("no process")?;
+        self.rest(Instant::now()).await;
+        let window = self.begin(Scenario::FailOver)?;
+        leader.end().await?;
+        self.led(window, before).await
+    }
+
+    /// Waits until somebody else than before leads.
+    async fn led(&mut self, window: Window, before: Option<String>) -> anyhow::Result<Window> {
+        let deadline = window.began + self.wish.patience;
+        loop {
+            let leader = self.site.stage.leader().await?;
+            if leader.is_some() && leader != before {
+                let led = Some(window.began.elapsed().as_secs_f64());
+                return Ok(Window { led, ..window });
+            }
+            self.still_runs()?;
+            if Instant::now() > deadline {
+                bail!("{}: nobody leads after {:?}", window.scenario, self.wish.patience);
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    fn still_runs(&mut self) -> anyhow::Result<()> {
+        self.process.as_mut().map_or(Ok(()), Process::still_runs)
+    }
+
+    /// A scenario begins: what passed before is not part of it.
+    fn begin(&mut self, scenario: Scenario) -> anyhow::Result<Window> {
+        let mut cpu_seconds = 0.0;
+        if let Some(process) = &mut self.process {
+            process.forget_peak()?;
+            cpu_seconds = process.usage()?.cpu_seconds;
+        }
+        drop(self.site.cloud.traffic.take());
+        drop(self.proxy.traffic.take());
+        Ok(Window { scenario, began: Instant::now(), cpu_seconds, led: None })
+    }
+
+    /// Waits until all is as wanted and the CCM rests, and notes what it cost.
+    async fn finish(
+        &mut self,
+        window: Window,
+        wanted: Wanted,
+        minimum: Minimum,
+        tell: &mut impl FnMut(&Measurement),
+    ) -> anyhow::Result<()> {
+        let missing = self.until(&window, wanted).await?;
+        let mut converged = window.began.elapsed();
+        if window.scenario != Scenario::Quiet {
+            self.rest(Instant::now()).await;
+        }
+        // Nothing had to change: it is done when it has looked.
+        if window.led.is_some()
+            && let Some(last) = self.last_deed()
+        {
+            converged = converged.max(last.saturating_duration_since(window.began));
+        }
+        let measurement = self.measurement(&window, converged, minimum, missing)?;
+        let missing = measurement.missing.join("; ");
+        if self.wish.scenarios.contains(&window.scenario) {
+            tell(&measurement);
+            self.measurements.push(measurement);
+        }
+        if !missing.is_empty() {
+            bail!("{}: not done within {:?}: {missing}", window.scenario, self.wish.patience);
+        }
+        Ok(())
+    }
+
+    fn measurement(
+        &mut self,
+        window: &Window,
+        converged: Duration,
+        minimum: Minimum,
+        missing: Vec<String>,
+    ) -> anyhow::Result<Measurement> {
+        let usage = self.process.as_mut().context("no process")?.usage()?;
+        let (cloud, api) = (self.site.cloud.traffic.take(), self.proxy.traffic.take());
+        let since = |at: Instant| at.saturating_duration_since(window.began).as_secs_f64();
+        let seconds = Seconds {
+            converged: converged.as_secs_f64(),
+            first_write: first_write(window.began, &cloud, &api),
+            first_request: api.first_look.map(since),
+            led: window.led,
+        };
+        let (cloud, api) = (CloudCalls::of(&cloud), ApiRequests::of(&api));
+        let ratio = Ratios::of(&cloud, &api, minimum.into());
+        Ok(Measurement {
+            ccm: self.subject.name.clone(),
+            scenario: window.scenario.to_string(),
+            nodes: self.size.nodes,
+            services: self.size.services,
+            ports: self.size.ports,
+            others: self.wish.others,
+            boot_seconds: self.boot,
+            missing,
+            cloud,
+            api,
+            seconds,
+            cpu_seconds: usage.cpu_seconds - window.cpu_seconds,
+            rss_peak_bytes: usage.peak_bytes,
+            rss_steady_bytes: usage.resident_bytes,
+            minimum: minimum.into(),
+            ratio,
+        })
+    }
+
+    /// Waits until all is as wanted; what is missing when patience ends.
+    async fn until(&mut self, window: &Window, wanted: Wanted) -> anyhow::Result<Vec<String>> {
+        let deadline = window.began + self.wish.patience;
+        loop {
+            let look = Instant::now();
+            let missing = self.site.missing(wanted);
+            if missing.is_empty() || look > deadline {
+                return Ok(missing);
+            }
+            self.still_runs()?;
+            sleep(LOOK.max(look.elapsed() * LOOK_SHARE)).await;
+        }
+    }
+
+    /// When the CCM last did something.
+    fn last_deed(&self) -> Option<Instant> {
+        let cloud = self.site.cloud.traffic.last(&[Class::Write, Class::Read, Class::Login]);
+        cloud.max(self.proxy.traffic.last(&[Class::Write, Class::Event]))
+    }
+
+    /// Waits until the CCM rests.
+    async fn rest(&self, since: Instant) {
+        while since.elapsed() < REST_MAX {
+            let last = self.last_deed().map_or(since, |last| last.max(since));
+            if last.elapsed() >= REST {
+                return;
+            }
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// A number of things, to reckon with.
+fn count(things: usize) -> u64 {
+    u64::try_from(things).unwrap_or(u64::MAX)
+}
