@@ -13,7 +13,7 @@ use crate::run::{cargo, elapsed};
 
 /// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
-const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
+const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-bench/real-apiserver,bowline-controllers/real-apiserver,\
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
     bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,\
     migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
@@ -22,8 +22,15 @@ const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-
 /// So many at once: each has tests at once of its own, and deadlines that a machine with nothing left to give would miss.
 const AT_ONCE: usize = 2;
 /// Those that take minutes, the longest first: begun last, each would be waited for alone.
-const LONG: [&str; 6] =
-    ["real_perturbed", "real_occm", "real_services", "real_openstack_cli", "real_operator", "real_migration"];
+const LONG: [&str; 7] = [
+    "real_perturbed",
+    "real_occm",
+    "real_services",
+    "real_openstack_cli",
+    "real_operator",
+    "real_migration",
+    "real_bench",
+];
 const LOOK: Duration = Duration::from_millis(200);
 const HEARTBEAT: Duration = Duration::from_secs(30);
 

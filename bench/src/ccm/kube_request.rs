@@ -58,7 +58,9 @@ pub fn class(name: &str) -> Class {
     match (verb, resource) {
         (_, "leases") => Class::Lease,
         (_, "events") => Class::Event,
-        (_, "tokenreviews" | "subjectaccessreviews") | ("get" | "list" | "watch", _) => Class::Read,
+        // A review is a question, though it is put as an object that is created.
+        (_, resource) if resource.ends_with("reviews") => Class::Read,
+        ("get" | "list" | "watch", _) => Class::Read,
         _ => Class::Write,
     }
 }
@@ -93,6 +95,12 @@ mod tests {
                 "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager",
                 "update leases",
                 Class::Lease,
+            ),
+            (
+                Method::POST,
+                "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                "create selfsubjectaccessreviews",
+                Class::Read,
             ),
             (Method::GET, "/version", "get /version", Class::Read),
         ];

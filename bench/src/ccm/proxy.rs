@@ -1,12 +1,13 @@
 //! The proxy between a CCM and the API server: HTTP on loopback to the one, TLS to the other. It changes nothing that either says, so
-//! that rights, encodings and compression are the CCM's own; it counts.
+//! that encodings and compression are the CCM's own; it counts. The one thing that it adds is the CCM's token, where it is missing:
+//! client-go sends none without TLS.
 
 use std::io;
 
 use anyhow::Context;
-use http::header::{CONNECTION, HOST};
+use http::header::{AUTHORIZATION, CONNECTION, HOST};
 use http::uri::{Authority, Scheme};
-use http::{Request, Response, Uri};
+use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::client::legacy::Client;
@@ -32,14 +33,17 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts one in front of the server that this configuration names; who asks brings credentials along.
+    /// Starts one in front of the server that this configuration names, for somebody with this token.
     ///
     /// # Errors
     /// When no port is free, or the configuration has no usable authority.
-    pub async fn start(config: &Config) -> anyhow::Result<Self> {
+    pub async fn start(config: &Config, token: &str) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let server = config.cluster_url.authority().context("the API server has no address")?.clone();
+        let address = config.cluster_url.authority().context("the API server has no address")?.clone();
+        let mut credentials = HeaderValue::from_str(&format!("Bearer {token}"))?;
+        credentials.set_sensitive(true);
+        let server = Server { address, credentials };
         let client = Client::builder(TokioExecutor::new()).build(config.rustls_https_connector()?);
         let (stop, traffic) = (CancellationToken::new(), Traffic::default());
         let serve = serve(listener, client, server, traffic.clone(), stop.clone());
@@ -48,10 +52,16 @@ impl Proxy {
     }
 }
 
+#[derive(Clone)]
+struct Server {
+    address: Authority,
+    credentials: HeaderValue,
+}
+
 async fn serve<C: Connect + Clone + Send + Sync + 'static>(
     listener: TcpListener,
     client: Client<C, Incoming>,
-    server: Authority,
+    server: Server,
     traffic: Traffic,
     stop: CancellationToken,
 ) {
@@ -75,17 +85,18 @@ async fn serve<C: Connect + Clone + Send + Sync + 'static>(
 
 async fn forward<C: Connect + Clone + Send + Sync + 'static>(
     client: Client<C, Incoming>,
-    server: Authority,
+    server: Server,
     traffic: Traffic,
     mut request: Request<Incoming>,
 ) -> io::Result<Response<Incoming>> {
     let (at, name) = (Instant::now(), name(request.method(), request.uri()));
     let mut parts = request.uri().clone().into_parts();
-    (parts.scheme, parts.authority) = (Some(Scheme::HTTPS), Some(server));
+    (parts.scheme, parts.authority) = (Some(Scheme::HTTPS), Some(server.address));
     *request.uri_mut() = Uri::from_parts(parts).map_err(io::Error::other)?;
     // These belong to one connection.
     request.headers_mut().remove(HOST);
     request.headers_mut().remove(CONNECTION);
+    request.headers_mut().entry(AUTHORIZATION).or_insert(server.credentials);
     *request.version_mut() = http::Version::HTTP_11;
     let mut answer = client.request(request).await.map_err(io::Error::other)?;
     traffic.add(class(&name), name, at, answer.status().as_u16());

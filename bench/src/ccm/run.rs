@@ -84,12 +84,13 @@ struct Window {
 impl<'s> Life<'s> {
     async fn new(stage: &'s Stage, wish: &'s Wish, subject: &'s Subject, size: Size) -> anyhow::Result<Self> {
         let cloud = Cloud::start(size.nodes, wish.pace).await?;
-        let proxy = Proxy::start(&stage.config().await?).await?;
+        let token = stage.token(&subject.name).await?;
+        let proxy = Proxy::start(&stage.config().await?, &token).await?;
         let folder = stage.folder().join(stage.unique_name(&subject.name));
         std::fs::create_dir_all(&folder)?;
         let conf = folder.join("cloud.conf");
         std::fs::write(&conf, cloud.conf())?;
-        let kubeconfig = stage.kubeconfig(&subject.name, &proxy.url).await?;
+        let kubeconfig = stage.kubeconfig(&proxy.url, &token)?;
         let mut flags: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
         flags.extend(wish.flags.iter().cloned());
         flags.push(format!("--cloud-config={}", conf.display()));
@@ -132,7 +133,7 @@ impl<'s> Life<'s> {
         if !self.wish.reaches(Scenario::Delete) {
             return Ok(());
         }
-        // One joined and left, and the burst joined.
+        // One joined and another left, and the burst joined.
         let joined = nodes + if self.wish.reaches(Scenario::JoinMany) { self.wish.burst.0 } else { 0 };
         let empty = Wanted { nodes: joined, ..empty };
         self.delete(empty, minimum::delete(s, gone), tell).await?;
@@ -184,7 +185,8 @@ impl<'s> Life<'s> {
         let left = Wanted { nodes: nodes + burst, ..edited };
         if self.wish.reaches(Scenario::Leave) {
             let window = self.begin(Scenario::Leave)?;
-            self.site.leave(nodes + 1).await?;
+            // One of the first: a CCM may be careful with machines that it has hardly seen.
+            self.site.leave(nodes).await?;
             self.finish(window, left, minimum::leave(s, p), tell).await?;
         }
         if self.wish.reaches(Scenario::NotReady) {

@@ -66,14 +66,21 @@ impl Stage {
         self.cluster.config(&Identity::Anonymous).await
     }
 
-    /// A kubeconfig for a proxy, of the account that a CCM of this name runs as: ours shows that the shipped roles are enough, and any
-    /// other has those that OCCM asks for.
+    /// A token of the account that a CCM of this name runs as: ours shows that the shipped roles are enough, and any other has those that
+    /// OCCM asks for.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn token(&self, ccm: &str) -> anyhow::Result<String> {
+        let account = if ccm.starts_with("bowline") { SHIPPED_ACCOUNT } else { UPSTREAM_ACCOUNT };
+        self.cluster.token(SYSTEM, account).await
+    }
+
+    /// A kubeconfig for a proxy.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn kubeconfig(&self, ccm: &str, url: &str) -> anyhow::Result<PathBuf> {
-        let account = if ccm.starts_with("bowline") { SHIPPED_ACCOUNT } else { UPSTREAM_ACCOUNT };
-        let token = self.cluster.token(SYSTEM, account).await?;
+    pub fn kubeconfig(&self, url: &str, token: &str) -> anyhow::Result<PathBuf> {
         let document = json!({
             "apiVersion": "v1", "kind": "Config",
             "clusters": [{ "name": "bench", "cluster": { "server": url } }],
