@@ -103,16 +103,17 @@ impl Cloud {
         self.service.with(|cloud| look(cloud.state()))
     }
 
-    /// The id of a server.
+    /// The id of a server, and its address.
     ///
     /// # Errors
-    /// When there is none of this name.
-    pub fn server(&self, name: &str) -> anyhow::Result<String> {
+    /// When there is none of this name, or it has no address.
+    pub fn server(&self, name: &str) -> anyhow::Result<(String, String)> {
         let find = |state: &State| {
-            let found = state.compute.servers.iter().find(|server| server.name == name);
-            found.map(|server| server.id.clone())
+            let server = state.compute.servers.iter().find(|server| server.name == name)?;
+            let port = state.network.ports.iter().find(|port| port.device_id == server.id)?;
+            Some((server.id.clone(), port.fixed_ips.first()?.ip_address.clone()))
         };
-        self.look(find).with_context(|| format!("no server {name}"))
+        self.look(find).with_context(|| format!("no server {name} with an address"))
     }
 
     /// Boots a server.
@@ -136,7 +137,7 @@ impl Cloud {
     /// # Errors
     /// When the cloud refuses.
     pub async fn delete_server(&self, name: &str) -> anyhow::Result<()> {
-        let id = self.server(name)?;
+        let (id, _address) = self.server(name)?;
         let request = Request::delete(format!("{}/compute/v2.1/servers/{id}", self.root))
             .header("x-auth-token", self.token().await?)
             .body(String::new())?;

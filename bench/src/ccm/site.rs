@@ -54,7 +54,8 @@ impl<'s> Site<'s> {
     /// When there is no server of this name, or the API server refuses.
     pub async fn join(&self, number: usize) -> anyhow::Result<()> {
         let name = node_name(number);
-        let node: Node = serde_json::from_value(kubelet_node(number, &name, &self.cloud.server(&name)?))?;
+        let server = self.cloud.server(&name)?;
+        let node: Node = serde_json::from_value(kubelet_node(number, &name, &server))?;
         self.stage.nodes().create(&PostParams::default(), &node).await?;
         Ok(())
     }
@@ -193,16 +194,20 @@ fn node_name(number: usize) -> String {
     format!("node-{number}")
 }
 
-/// A Node as its kubelet registers it where the cloud is external.
+/// A Node as its kubelet registers it where the cloud is external. It was told its address (`--node-ip`), as installers do: a kubelet
+/// that was not reports none, and upstream's service controller then leaves a new Node out of load balancers for good if it looks
+/// between the two writes that initialise it.
 #[expect(clippy::indexing_slicing, reason = "of JSON that is made right there")]
-fn kubelet_node(number: usize, name: &str, server: &str) -> Value {
+fn kubelet_node(number: usize, name: &str, (server, address): &(String, String)) -> Value {
     let mut node = objects::node(number);
-    node["metadata"] = json!({"name": name, "labels": {
+    let annotations = json!({"alpha.kubernetes.io/provided-node-ip": address});
+    node["metadata"] = json!({"name": name, "annotations": annotations, "labels": {
         "beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
         "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
     }});
     node["spec"] = json!({"taints": [{"key": UNINITIALISED, "value": "true", "effect": "NoSchedule"}]});
-    node["status"]["addresses"] = json!([{"type": "Hostname", "address": name}]);
+    node["status"]["addresses"] =
+        json!([{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]);
     node["status"]["nodeInfo"] = json!({
         "systemUUID": server, "machineID": server, "bootID": server, "architecture": "amd64",
         "containerRuntimeVersion": "containerd://2.1.0", "kernelVersion": "6.12.0", "kubeProxyVersion": "",
