@@ -69,8 +69,8 @@ pub fn class(name: &str) -> Class {
 mod tests {
     use super::*;
 
-    fn named(method: Method, uri: &str) -> (String, Class) {
-        let name = name(&method, &uri.parse().unwrap());
+    fn named(method: &Method, uri: &str) -> (String, Class) {
+        let name = name(method, &uri.parse().unwrap());
         let class = class(&name);
         (name, class)
     }
@@ -105,7 +105,7 @@ mod tests {
             (Method::GET, "/version", "get /version", Class::Read),
         ];
         for (method, uri, name, class) in cases {
-            assert_eq!(named(method, uri), (name.to_owned(), class));
+            assert_eq!(named(&method, uri), (name.to_owned(), class));
         }
     }
 }

@@ -107,8 +107,8 @@ impl Traffic {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_look_takes_what_was_counted_and_leaves_nothing() {
+    #[test]
+    fn a_look_takes_what_was_counted_and_leaves_nothing() {
         let traffic = Traffic::default();
         let now = Instant::now();
         traffic.add(Class::Lease, "update leases".to_owned(), now, 200);
