@@ -4,11 +4,11 @@
 //! Exit codes: 0 everything was measured, 1 a CCM could not be measured to the end, or it could not be run. What is above a target is told,
 //! and is no failure.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use bowline_bench::ccm::cloud::Pace;
 use bowline_bench::ccm::measurement::{Machine, Measurement, Report, SCHEMA, TARGETS};
 use bowline_bench::ccm::run::run;
@@ -23,7 +23,7 @@ use clap::{Parser, ValueEnum};
 #[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
 struct Arguments {
     /// A program with OCCM's command line, as [NAME=]PATH[ FLAG…]; may be given several times
-    #[arg(long = "ccm", required = true)]
+    #[arg(long = "ccm", required_unless_present = "with")]
     ccms: Vec<Subject>,
     /// Nodes at the beginning; more than one for the plot, each with the first of --services and --ports
     #[arg(long, value_delimiter = ',', default_value = "100")]
@@ -37,7 +37,7 @@ struct Arguments {
     /// Services that are no CCM's business
     #[arg(long, default_value_t = 0)]
     others: usize,
-    /// What to tell of; without it everything. What comes before it happens in any case
+    /// What to tell of; without it everything. Nodes are initialised and Services made in any case
     #[arg(long = "scenario")]
     scenarios: Vec<Scenario>,
     /// How long a load balancer boots, in seconds; with several, Services are made and deleted once for each
@@ -64,6 +64,9 @@ struct Arguments {
     /// How long anything may take, in seconds
     #[arg(long, default_value_t = 900)]
     patience: u64,
+    /// A ccm-bench.json of an earlier run, to be shown beside this one
+    #[arg(long)]
+    with: Vec<PathBuf>,
     /// Where ccm-bench.json, ccm-bench.md and ccm-bench.svg are written
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
@@ -109,29 +112,57 @@ fn tell(one: &Measurement) {
     );
 }
 
+/// What earlier runs measured.
+fn earlier(files: &[PathBuf]) -> anyhow::Result<Vec<Measurement>> {
+    let mut measurements = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+        let report: Report =
+            serde_json::from_str(&text).with_context(|| format!("understand {}", file.display()))?;
+        ensure!(
+            report.schema == SCHEMA,
+            "{} has the schema {:?}, wanted {SCHEMA:?}",
+            file.display(),
+            report.schema
+        );
+        measurements.extend(report.measurements);
+    }
+    Ok(measurements)
+}
+
+/// Writes all that there is so far, so that a long run that is interrupted is not lost.
+fn write(folder: &Path, report: &Report) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
+    std::fs::write(folder.join("ccm-bench.json"), serde_json::to_string_pretty(report)?)?;
+    std::fs::write(folder.join("ccm-bench.md"), table::markdown(report))?;
+    std::fs::write(folder.join("ccm-bench.svg"), plot::svg(&report.measurements))?;
+    Ok(())
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     let wish = wish(&arguments);
-    let stage = Stage::start().await?;
-    let (measurements, failures) = run(&stage, &wish, tell).await?;
     let command: Vec<String> = std::env::args().skip(1).collect();
-    let command = format!("cargo xtask bench {}", command.join(" "));
-    let is_good = failures.is_empty();
-    let report = Report {
-        schema: SCHEMA,
+    let mut report = Report {
+        schema: SCHEMA.to_owned(),
         machine: Machine::this(),
-        command,
+        command: format!("cargo xtask bench {}", command.join(" ")),
         targets: TARGETS,
-        measurements,
-        failures,
+        measurements: earlier(&arguments.with)?,
+        failures: Vec::new(),
     };
-    let folder = &arguments.out;
-    std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
-    let text = table::markdown(&report);
-    std::fs::write(folder.join("ccm-bench.json"), serde_json::to_string_pretty(&report)?)?;
-    std::fs::write(folder.join("ccm-bench.md"), &text)?;
-    std::fs::write(folder.join("ccm-bench.svg"), plot::svg(&report.measurements))?;
-    println!("\n{text}\nWritten to {}", folder.display());
-    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if !wish.subjects.is_empty() {
+        let stage = Stage::start().await?;
+        let failures = run(&stage, &wish, |one| {
+            tell(one);
+            report.measurements.push(one.clone());
+            write(&arguments.out, &report)
+        })
+        .await?;
+        report.failures = failures;
+    }
+    write(&arguments.out, &report)?;
+    println!("\n{}\nWritten to {}", table::markdown(&report), arguments.out.display());
+    Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::minimum::Minimum;
@@ -16,7 +16,7 @@ pub const SCHEMA: &str = "ccm-bench/1";
 pub const TARGETS: Targets = Targets { mutating: 1.05, cloud: 1.5, api_writes: 1.1 };
 
 /// Factors over the least.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Targets {
     /// Of calls that change the cloud.
     pub mutating: f64,
@@ -27,10 +27,10 @@ pub struct Targets {
 }
 
 /// A whole run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: String,
     /// What it ran on.
     pub machine: Machine,
     /// How it was asked for.
@@ -44,7 +44,7 @@ pub struct Report {
 }
 
 /// What a run ran on.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Machine {
     /// Processors.
     pub cores: usize,
@@ -53,7 +53,7 @@ pub struct Machine {
 }
 
 /// One CCM in one scenario.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measurement {
     /// Which CCM.
     pub ccm: String,
@@ -90,7 +90,7 @@ pub struct Measurement {
 }
 
 /// Calls of the cloud.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloudCalls {
     /// That change something.
     pub mutating: u64,
@@ -107,7 +107,7 @@ pub struct CloudCalls {
 }
 
 /// Requests to the API server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiRequests {
     /// Writes to Nodes, Services and anything else but events and leases.
     pub writes: u64,
@@ -126,7 +126,7 @@ pub struct ApiRequests {
 }
 
 /// Times from the beginning of the scenario.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
     /// Until the cluster and the cloud were as they should be.
     pub converged: f64,
@@ -139,7 +139,7 @@ pub struct Seconds {
 }
 
 /// The least, as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Least {
     /// Calls that change the cloud.
     pub mutating: u64,
@@ -150,7 +150,7 @@ pub struct Least {
 }
 
 /// Multiples of the least; none where something was done and the least is nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratios {
     /// Of calls that change the cloud.
     pub mutating: Option<f64>,

@@ -34,17 +34,17 @@ const FLAGS: [&str; 4] = [
     "--secure-port=0",
 ];
 
-/// Runs all that is wanted; tells of each measurement when it is there. Also what could not be measured to the end, and why.
+/// Runs all that is wanted, and tells of each measurement when it is there. What could not be measured to the end, and why.
 ///
 /// # Errors
 /// When the cluster or the cloud cannot be set up.
 pub async fn run(
     stage: &Stage,
     wish: &Wish,
-    mut tell: impl FnMut(&Measurement),
-) -> anyhow::Result<(Vec<Measurement>, Vec<String>)> {
+    mut tell: impl FnMut(&Measurement) -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<String>> {
     create_others(stage, wish.others).await.context("make the Services that are no CCM's business")?;
-    let (mut measurements, mut failures) = (Vec::new(), Vec::new());
+    let mut failures = Vec::new();
     for size in &wish.sizes {
         for subject in &wish.subjects {
             stage.clean().await.context("clean up after the CCM before")?;
@@ -53,11 +53,10 @@ pub async fn run(
                 let log = life.process.as_ref().map(Process::tail).unwrap_or_default();
                 failures.push(format!("{} with {size:?}: {error:#}\n{log}", subject.name));
             }
-            measurements.append(&mut life.measurements);
         }
     }
     stage.clean().await?;
-    Ok((measurements, failures))
+    Ok(failures)
 }
 
 struct Life<'s> {
@@ -70,7 +69,10 @@ struct Life<'s> {
     folder: PathBuf,
     process: Option<Process>,
     boot: f64,
-    measurements: Vec<Measurement>,
+    /// How the cluster and the cloud should be at the moment.
+    wanted: Wanted,
+    /// How many Nodes have joined so far.
+    joined: usize,
 }
 
 /// What was so when a scenario began.
@@ -96,129 +98,151 @@ impl<'s> Life<'s> {
         flags.push(format!("--cloud-config={}", conf.display()));
         flags.push(format!("--kubeconfig={}", kubeconfig.display()));
         let site = Site::new(stage, cloud, size);
-        let (boot, measurements) = (wish.boots.first().copied().unwrap_or_default(), Vec::new());
-        Ok(Self { wish, subject, size, site, proxy, flags, folder, process: None, boot, measurements })
+        Ok(Self {
+            wish,
+            subject,
+            size,
+            site,
+            proxy,
+            flags,
+            folder,
+            process: None,
+            boot: wish.boots.first().copied().unwrap_or_default(),
+            wanted: Wanted { nodes: size.nodes, services: 0, is_edited: false },
+            joined: size.nodes,
+        })
     }
 
     fn start(&self) -> anyhow::Result<Process> {
         Process::start(self.subject, &self.flags, &self.folder)
     }
 
-    async fn live(&mut self, tell: &mut impl FnMut(&Measurement)) -> anyhow::Result<()> {
-        let (nodes, services) = (self.size.nodes, self.size.services);
-        let (n, s, p) = (count(nodes), count(services), count(self.size.ports));
-        let empty = Wanted { nodes, services: 0, is_edited: false };
-        let full = Wanted { services, ..empty };
-        self.site.join_first(nodes).await.context("the first Nodes join")?;
+    async fn live(
+        &mut self,
+        tell: &mut impl FnMut(&Measurement) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (n, s) = (count(self.size.nodes), count(self.size.services));
+        self.site.join_first(self.size.nodes).await.context("the first Nodes join")?;
 
         let window = self.begin(Scenario::Initialise)?;
         self.process = Some(self.start()?);
-        self.finish(window, empty, minimum::initialise(n), tell).await?;
-
-        let gone = self.wish.pace.delete.as_secs_f64();
+        self.finish(window, minimum::initialise(n), tell).await?;
+        if !self.wish.goes_beyond(Scenario::Initialise) {
+            return Ok(());
+        }
         for (place, boot) in self.wish.boots.iter().enumerate() {
-            if !self.wish.reaches(Scenario::Create) {
-                return Ok(());
-            }
             if place > 0 {
-                self.delete(empty, minimum::delete(s, gone), tell).await?;
+                self.delete(tell).await?;
             }
             self.boot = *boot;
             self.site.cloud.set_boot(Duration::from_secs_f64(*boot));
             let window = self.begin(Scenario::Create)?;
             self.site.create_services().await?;
-            self.finish(window, full, minimum::create(s, *boot), tell).await?;
+            self.wanted.services = self.size.services;
+            self.finish(window, minimum::create(s, *boot), tell).await?;
         }
-        self.change(full, (n, s, p), tell).await?;
-        if !self.wish.reaches(Scenario::Delete) {
-            return Ok(());
+        self.change(tell).await?;
+        self.start_anew(tell).await?;
+        if self.wish.goes_beyond(Scenario::FailOver) {
+            self.delete(tell).await?;
         }
-        // One joined and another left, and the burst joined.
-        let joined = nodes + if self.wish.reaches(Scenario::JoinMany) { self.wish.burst.0 } else { 0 };
-        let empty = Wanted { nodes: joined, ..empty };
-        self.delete(empty, minimum::delete(s, gone), tell).await?;
-        if !self.wish.reaches(Scenario::BrownOut) {
-            return Ok(());
+        if self.wish.wants(Scenario::BrownOut) {
+            let window = self.begin(Scenario::BrownOut)?;
+            self.site.cloud.brown_out();
+            self.site.create_services().await?;
+            self.wanted.services = self.size.services;
+            self.finish(window, minimum::create_in_brown_out(s, self.boot), tell).await?;
+            self.site.cloud.recover();
         }
-        let window = self.begin(Scenario::BrownOut)?;
-        self.site.cloud.brown_out();
-        self.site.create_services().await?;
-        let wanted = Wanted { services, ..empty };
-        self.finish(window, wanted, minimum::create_in_brown_out(s, self.boot), tell).await?;
-        self.site.cloud.recover();
         Ok(())
     }
 
     /// What happens to Services and Nodes that are there.
     async fn change(
         &mut self,
-        full: Wanted,
-        (n, s, p): (u64, u64, u64),
-        tell: &mut impl FnMut(&Measurement),
+        tell: &mut impl FnMut(&Measurement) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let nodes = self.size.nodes;
-        if self.wish.reaches(Scenario::Quiet) {
+        let (s, p) = (count(self.size.services), count(self.size.ports));
+        if self.wish.wants(Scenario::Quiet) {
             let window = self.begin(Scenario::Quiet)?;
             sleep(self.wish.quiet).await;
-            self.finish(window, full, minimum::quiet(n, s, self.wish.quiet.as_secs_f64()), tell).await?;
+            let seconds = self.wish.quiet.as_secs_f64();
+            self.finish(window, minimum::quiet(count(self.wanted.nodes), s, seconds), tell).await?;
         }
-        let edited = Wanted { is_edited: true, ..full };
-        if self.wish.reaches(Scenario::Edit) {
+        if self.wish.wants(Scenario::Edit) {
             let window = self.begin(Scenario::Edit)?;
             self.site.edit().await?;
-            self.finish(window, edited, minimum::edit(p), tell).await?;
+            self.wanted.is_edited = true;
+            self.finish(window, minimum::edit(p), tell).await?;
         }
-        if self.wish.reaches(Scenario::JoinOne) {
-            let window = self.begin(Scenario::JoinOne)?;
-            self.site.join_over(nodes + 1, 1, Duration::ZERO).await?;
-            let wanted = Wanted { nodes: nodes + 1, ..edited };
-            self.finish(window, wanted, minimum::join(1, 0.0, s, p), tell).await?;
+        if self.wish.wants(Scenario::JoinOne) {
+            self.join(Scenario::JoinOne, 1, Duration::ZERO, tell).await?;
         }
         let (burst, span) = self.wish.burst;
-        if self.wish.reaches(Scenario::JoinMany) {
-            let window = self.begin(Scenario::JoinMany)?;
-            self.site.join_over(nodes + 2, burst, span).await?;
-            let wanted = Wanted { nodes: nodes + 1 + burst, ..edited };
-            let minimum = minimum::join(count(burst), span.as_secs_f64(), s, p);
-            self.finish(window, wanted, minimum, tell).await?;
+        if self.wish.wants(Scenario::JoinMany) {
+            self.join(Scenario::JoinMany, burst, span, tell).await?;
         }
-        let left = Wanted { nodes: nodes + burst, ..edited };
-        if self.wish.reaches(Scenario::Leave) {
+        if self.wish.wants(Scenario::Leave) {
             let window = self.begin(Scenario::Leave)?;
             // One of the first: a CCM may be careful with machines that it has hardly seen.
-            self.site.leave(nodes).await?;
-            self.finish(window, left, minimum::leave(s, p), tell).await?;
+            self.site.leave(self.size.nodes).await?;
+            self.wanted.nodes -= 1;
+            self.finish(window, minimum::leave(s, p), tell).await?;
         }
-        if self.wish.reaches(Scenario::NotReady) {
-            let (window, some) = (self.begin(Scenario::NotReady)?, (nodes / 10).max(1));
+        if self.wish.wants(Scenario::NotReady) {
+            let (window, some) = (self.begin(Scenario::NotReady)?, (self.size.nodes / 10).max(1));
             self.site.report_first(some, "False").await?;
             sleep(self.wish.not_ready).await;
             self.site.report_first(some, "True").await?;
-            let minimum = minimum::not_ready(count(left.nodes), self.wish.not_ready.as_secs_f64());
-            self.finish(window, left, minimum, tell).await?;
+            let seconds = self.wish.not_ready.as_secs_f64();
+            self.finish(window, minimum::not_ready(count(self.wanted.nodes), seconds), tell).await?;
         }
-        let again = minimum::restart(count(left.nodes), s, p);
-        if self.wish.reaches(Scenario::Restart) {
+        Ok(())
+    }
+
+    async fn join(
+        &mut self,
+        scenario: Scenario,
+        some: usize,
+        span: Duration,
+        tell: &mut impl FnMut(&Measurement) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (s, p) = (count(self.size.services), count(self.size.ports));
+        let window = self.begin(scenario)?;
+        self.site.join_over(self.joined + 1, some, span).await?;
+        self.joined += some;
+        self.wanted.nodes += some;
+        self.finish(window, minimum::join(count(some), span.as_secs_f64(), s, p), tell).await
+    }
+
+    /// The CCM ends, once without and once with another one that stands by.
+    async fn start_anew(
+        &mut self,
+        tell: &mut impl FnMut(&Measurement) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (s, p) = (count(self.size.services), count(self.size.ports));
+        let minimum = minimum::restart(count(self.wanted.nodes), s, p);
+        if self.wish.wants(Scenario::Restart) {
             let window = self.begin(Scenario::Restart)?;
             let window = self.restart(Window { cpu_seconds: 0.0, ..window }).await?;
-            self.finish(window, left, again, tell).await?;
+            self.finish(window, minimum, tell).await?;
         }
-        if self.wish.reaches(Scenario::FailOver) {
+        if self.wish.wants(Scenario::FailOver) {
             let window = self.fail_over().await?;
-            self.finish(window, left, again, tell).await?;
+            self.finish(window, minimum, tell).await?;
         }
         Ok(())
     }
 
     async fn delete(
         &mut self,
-        wanted: Wanted,
-        minimum: Minimum,
-        tell: &mut impl FnMut(&Measurement),
+        tell: &mut impl FnMut(&Measurement) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        let minimum = minimum::delete(count(self.size.services), self.wish.pace.delete.as_secs_f64());
         let window = self.begin(Scenario::Delete)?;
         self.site.delete_services().await?;
-        self.finish(window, wanted, minimum, tell).await
+        (self.wanted.services, self.wanted.is_edited) = (0, false);
+        self.finish(window, minimum, tell).await
     }
 
     /// The CCM is asked to end, and another process is started when it has.
@@ -277,11 +301,10 @@ impl<'s> Life<'s> {
     async fn finish(
         &mut self,
         window: Window,
-        wanted: Wanted,
         minimum: Minimum,
-        tell: &mut impl FnMut(&Measurement),
+        tell: &mut impl FnMut(&Measurement) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let missing = self.until(&window, wanted).await?;
+        let missing = self.until(&window).await?;
         let mut converged = window.began.elapsed();
         if window.scenario != Scenario::Quiet {
             self.rest(Instant::now()).await;
@@ -294,9 +317,8 @@ impl<'s> Life<'s> {
         }
         let measurement = self.measurement(&window, converged, minimum, missing)?;
         let missing = measurement.missing.join("; ");
-        if self.wish.scenarios.contains(&window.scenario) {
-            tell(&measurement);
-            self.measurements.push(measurement);
+        if self.wish.wants(window.scenario) {
+            tell(&measurement)?;
         }
         if !missing.is_empty() {
             bail!("{}: not done within {:?}: {missing}", window.scenario, self.wish.patience);
@@ -343,11 +365,11 @@ impl<'s> Life<'s> {
     }
 
     /// Waits until all is as wanted; what is missing when patience ends.
-    async fn until(&mut self, window: &Window, wanted: Wanted) -> anyhow::Result<Vec<String>> {
+    async fn until(&mut self, window: &Window) -> anyhow::Result<Vec<String>> {
         let deadline = window.began + self.wish.patience;
         loop {
             let look = Instant::now();
-            let missing = self.site.missing(wanted);
+            let missing = self.site.missing(self.wanted);
             if missing.is_empty() || look > deadline {
                 return Ok(missing);
             }

@@ -74,7 +74,7 @@ pub struct Wish {
     pub subjects: Vec<Subject>,
     /// The sizes.
     pub sizes: Vec<Size>,
-    /// What is told of; what comes before it happens in any case.
+    /// What is told of; Nodes are initialised and Services made in any case where something behind that is.
     pub scenarios: Vec<Scenario>,
     /// How long a load balancer boots, in seconds; Services are made and deleted once for each, and stay after the last.
     pub boots: Vec<f64>,
@@ -95,10 +95,16 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Whether a scenario, or one behind it, is to be told of.
+    /// Whether a scenario is to be told of. Others are left out where they need not happen.
     #[must_use]
-    pub fn reaches(&self, scenario: Scenario) -> bool {
-        self.scenarios.iter().any(|wanted| *wanted >= scenario)
+    pub fn wants(&self, scenario: Scenario) -> bool {
+        self.scenarios.contains(&scenario)
+    }
+
+    /// Whether one behind this is to be told of.
+    #[must_use]
+    pub fn goes_beyond(&self, scenario: Scenario) -> bool {
+        self.scenarios.iter().any(|wanted| *wanted > scenario)
     }
 }
 

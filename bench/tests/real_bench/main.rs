@@ -107,12 +107,16 @@ fn problems(measurements: &[Measurement]) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_scenario_keeps_to_its_budget_of_requests() -> anyhow::Result<()> {
     let stage = Stage::start().await?;
-    let (measurements, failures) = run(&stage, &wish()?, |_one| ()).await?;
-    let command = "cargo test -p bowline-bench --test real_bench".to_owned();
+    let mut measurements = Vec::new();
+    let failures = run(&stage, &wish()?, |one| {
+        measurements.push(one.clone());
+        Ok(())
+    })
+    .await?;
     let report = Report {
-        schema: SCHEMA,
+        schema: SCHEMA.to_owned(),
         machine: Machine::this(),
-        command,
+        command: "cargo test -p bowline-bench --test real_bench".to_owned(),
         targets: TARGETS,
         measurements,
         failures,
