@@ -154,7 +154,7 @@ fn panel(corner: (f64, f64), title: &str, axis: Axis, lines: &[Line]) -> String 
     }
     let letter = if axis == Axis::Nodes { "N" } else { "S" };
     text.push_str(&format!(
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{letter}; calls of the cloud</text>\n",
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">calls of the cloud against {letter}</text>\n",
         left + width,
         top + height + 27.0
     ));
