@@ -18,6 +18,7 @@ use sim_openstack::{
     Config, Estate, EstateSize, Fault, Latencies, MEMBER, ReplyLost, Rule, Service, SimService, State, seed,
 };
 use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt;
@@ -52,7 +53,18 @@ pub struct Cloud {
     estate: Estate,
     service: SimService,
     root: String,
+    /// Threads of its own: with large clusters it reckons for a while, and the proxy to the API server must not wait for that.
+    threads: Option<Runtime>,
     _stop: DropGuard,
+}
+
+impl Drop for Cloud {
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            // Without waiting, which asynchronous code must not do.
+            threads.shutdown_background();
+        }
+    }
 }
 
 impl Cloud {
@@ -60,8 +72,9 @@ impl Cloud {
     ///
     /// # Errors
     /// When no port is free.
-    pub async fn start(servers: usize, pace: Pace) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+    pub fn start(servers: usize, pace: Pace) -> anyhow::Result<Self> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
         let root = format!("http://{}", listener.local_addr()?);
         let latencies = Latencies {
             amphora_create: pace.boot,
@@ -77,8 +90,9 @@ impl Cloud {
         let (stop, traffic) = (CancellationToken::new(), Traffic::default());
         let front = Front { service: service.clone(), traffic: traffic.clone(), call: pace.call };
         let serve = serve(listener, Arc::new(front), stop.clone());
-        tokio::spawn(stop.clone().run_until_cancelled_owned(serve));
-        Ok(Self { traffic, estate, service, root, _stop: stop.drop_guard() })
+        let threads = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        threads.spawn(stop.clone().run_until_cancelled_owned(serve));
+        Ok(Self { traffic, estate, service, root, threads: Some(threads), _stop: stop.drop_guard() })
     }
 
     /// A `cloud.conf` for it: the subnet and the floating network are given, so nothing has to be looked for.
@@ -186,7 +200,8 @@ struct Front {
     call: Duration,
 }
 
-async fn serve(listener: TcpListener, front: Arc<Front>, stop: CancellationToken) {
+async fn serve(listener: std::net::TcpListener, front: Arc<Front>, stop: CancellationToken) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
     while let Ok((stream, _)) = listener.accept().await {
         stream.set_nodelay(true).ok();
         let stream = front.traffic.counted(stream);

@@ -19,8 +19,8 @@ use super::traffic::Class;
 /// A CCM is at rest when it has asked the cloud for nothing and written nothing for so long: longer than it takes any to look again at a
 /// load balancer that it waits for.
 const REST: Duration = Duration::from_secs(5);
-/// One that never rests is not waited for longer; what it does belongs to its cost.
-const REST_MAX: Duration = Duration::from_secs(20);
+/// One that never rests is not waited for longer: what it does until then is its cost, and less than all of it.
+const REST_MAX: Duration = Duration::from_secs(120);
 /// How often it is looked whether all is as it should be, and how much longer than a look takes one waits until the next: looking must
 /// not be most of what the machine does.
 const LOOK: Duration = Duration::from_millis(50);
@@ -85,7 +85,7 @@ struct Window {
 
 impl<'s> Life<'s> {
     async fn new(stage: &'s Stage, wish: &'s Wish, subject: &'s Subject, size: Size) -> anyhow::Result<Self> {
-        let cloud = Cloud::start(size.nodes, wish.pace).await?;
+        let cloud = Cloud::start(size.nodes, wish.pace)?;
         let token = stage.token(&subject.name).await?;
         let proxy = Proxy::start(&stage.config().await?, &token).await?;
         let folder = stage.folder().join(stage.unique_name(&subject.name));
