@@ -1,5 +1,6 @@
 //! Benchmarks that count. What is counted is the same on every machine, so tests hold it to its budget.
 
+pub mod ccm;
 pub mod footprint;
 #[expect(clippy::indexing_slicing, reason = "of JSON that is made right there")]
 mod listing;

@@ -2,6 +2,7 @@
 //!
 //! Lean on purpose: it is compiled before anything else can be done, so it must not depend on the other crates.
 
+mod bench;
 mod chromium;
 mod cloud;
 mod commands_page;
@@ -125,6 +126,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Measure what cloud-controller-managers cost, ours and any other: `cargo xtask bench --ccm bowline --ccm occm`
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// What the benchmark is told
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// A real OpenStack on loopback to test against: up, down, status, env … (`cargo xtask cloud help`)
     #[command(disable_help_flag = true)]
     Cloud {
@@ -169,6 +177,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Dst { arguments } => dst::dst(arguments),
         Task::E2e { arguments } => e2e::e2e(arguments),
         Task::Soak { arguments } => soak::soak(arguments),
+        Task::Bench { arguments } => bench::bench(arguments),
         Task::Cloud { arguments } => cloud::cloud(arguments),
         Task::Sample { once } => sample::sample(*once),
     }

@@ -14,7 +14,7 @@ use crate::run::{cargo, elapsed};
 
 /// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
 /// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
-const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-controllers/real-apiserver,\
+const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-bench/real-apiserver,bowline-controllers/real-apiserver,\
     bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
     bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,docs-tests/real-apiserver,\
     migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
@@ -26,8 +26,15 @@ const BROWSER: &str = ",browser-tests/real-browser";
 /// So many at once: each has tests at once of its own, and deadlines that a machine with nothing left to give would miss.
 const AT_ONCE: usize = 2;
 /// Those that take minutes, the longest first: begun last, each would be waited for alone.
-const LONG: [&str; 6] =
-    ["real_perturbed", "real_occm", "real_services", "real_openstack_cli", "real_operator", "real_migration"];
+const LONG: [&str; 7] = [
+    "real_perturbed",
+    "real_occm",
+    "real_services",
+    "real_openstack_cli",
+    "real_operator",
+    "real_migration",
+    "real_bench",
+];
 const LOOK: Duration = Duration::from_millis(200);
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
@@ -100,6 +107,7 @@ fn build() -> anyhow::Result<Vec<Program>> {
 }
 
 /// The program of tests that a message of cargo is about, if it is.
+#[expect(clippy::indexing_slicing, reason = "of JSON, in which what is missing is null")]
 fn program(message: &str) -> anyhow::Result<Option<Program>> {
     let message: Value = serde_json::from_str(message).context("a message of cargo")?;
     let is_test = message.pointer("/target/kind") == Some(&serde_json::json!(["test"]));
