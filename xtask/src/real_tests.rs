@@ -107,7 +107,6 @@ fn build() -> anyhow::Result<Vec<Program>> {
 }
 
 /// The program of tests that a message of cargo is about, if it is.
-#[expect(clippy::indexing_slicing, reason = "of JSON, in which what is missing is null")]
 fn program(message: &str) -> anyhow::Result<Option<Program>> {
     let message: Value = serde_json::from_str(message).context("a message of cargo")?;
     let is_test = message.pointer("/target/kind") == Some(&serde_json::json!(["test"]));

@@ -20,8 +20,14 @@ const ANNOTATION_PREFIXES: &[&str] = &[
 ];
 
 /// Pages that also speak of flags of cargo, xtask and tests.
-const FOR_DEVELOPERS: &[&str] =
-    &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/adr", "docs/explanation/reliability.md"];
+const FOR_DEVELOPERS: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs/adr",
+    "docs/explanation/performance.md",
+    "docs/explanation/reliability.md",
+];
 
 /// What a page mentions and is not there, with its line.
 pub(crate) fn problems(path: &Path, page: &Page, known: &Known) -> Vec<(usize, String)> {
