@@ -28,6 +28,14 @@ pub enum Step {
     },
     /// A Service is deleted; nobody waits for it.
     Delete(&'static str),
+    /// A Service is deleted as soon as another one is on its load balancer, by its tag. Before, nobody but the owner is on it, and it would
+    /// rightly go.
+    Part {
+        /// The one that goes.
+        host: &'static str,
+        /// The one that stays.
+        guest: &'static str,
+    },
     /// A Service is deleted, and once it is gone there is another one of its name.
     Replace(&'static str, &'static [u16]),
     /// A server is deleted in the cloud, and its kubelet is not heard of any more.
@@ -50,6 +58,9 @@ impl fmt::Display for Step {
                 write!(f, "Service {guest} shares the load balancer of {host}")
             }
             Self::Delete(name) => write!(f, "Service {name} is deleted"),
+            Self::Part { host, guest } => {
+                write!(f, "Service {host} is deleted when {guest} is on its load balancer")
+            }
             Self::Replace(name, _) => write!(f, "Service {name} is deleted and created anew"),
             Self::Leave(node) => write!(f, "the server of node {node} is deleted"),
             Self::Exchange(node) => {
@@ -171,7 +182,7 @@ pub const ALL: [Scenario; 8] = [
             Step::Create("host", &[80]),
             Step::Share { guest: "guest", host: "host", ports: &[8080] },
             Step::Ports("host", &[80, 443]),
-            Step::Delete("host"),
+            Step::Part { host: "host", guest: "guest" },
         ],
     },
     Scenario {

@@ -15,7 +15,7 @@ use crate::cloud::Cloud;
 use crate::observer::Observer;
 use crate::scenario::{SERVERS, Step};
 use crate::snapshot::{BALANCER, INTERNAL, Snapshot, UNINITIALISED, Whole, unsettled};
-use crate::stage::Stage;
+use crate::stage::{NAMESPACE, Stage};
 
 /// Longer than anything takes on a busy machine; who gets here has failed.
 pub const PATIENCE: Duration = Duration::from_secs(90);
@@ -82,6 +82,10 @@ impl<'s> Site<'s> {
                 self.create(guest, ports, &json!({BALANCER: id})).await
             }
             Step::Delete(name) => self.delete(name).await,
+            Step::Part { host, guest } => {
+                self.until_joined(guest).await?;
+                self.delete(host).await
+            }
             Step::Replace(name, ports) => {
                 self.delete(name).await?;
                 self.until_gone(name).await?;
@@ -163,6 +167,17 @@ impl<'s> Site<'s> {
     async fn until_gone(&self, name: &str) -> anyhow::Result<()> {
         until(&format!("Service {name} is gone"), async || {
             Ok(self.stage.services().get_opt(name).await?.is_none().then_some(()))
+        })
+        .await
+    }
+
+    async fn until_joined(&self, guest: &str) -> anyhow::Result<()> {
+        let tag = format!("kube_service_kubernetes_{NAMESPACE}_{guest}");
+        until(&format!("Service {guest} is on a load balancer"), async || {
+            let joined = self.cloud.look(|state| {
+                state.load_balancer.load_balancers.iter().any(|balancer| balancer.tags.contains(&tag))
+            });
+            Ok(joined.then_some(()))
         })
         .await
     }
