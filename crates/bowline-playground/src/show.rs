@@ -118,6 +118,7 @@ async fn show(stage: &mut Stage, size: &Size, arguments: &Arguments, folder: &Fo
     let files = Files {
         kubeconfig: folder.file("kubeconfig"),
         clouds_yaml: folder.file("clouds.yaml"),
+        conf: folder.file("cloud.conf"),
         log: folder.file(LOG),
     };
     stage.terminal().write("");

@@ -91,7 +91,7 @@ impl CloudAccess {
         let mut notes = Vec::new();
         if credentials_only {
             notes.push(format!(
-                "{from} holds credentials only: plans are made with the defaults of [LoadBalancer]; give the manager's own file with --cloud-config"
+                "credentials only, from {from}: plans are made with the defaults of [LoadBalancer]; give the manager's own file with --cloud-config"
             ));
         }
         Ok(Self { client: cloud.client(), cloud, from, notes, problem })
