@@ -25,16 +25,11 @@ const BROWSER: &str = ",browser-tests/real-browser";
 
 /// So many at once: each has tests at once of its own, and deadlines that a machine with nothing left to give would miss.
 const AT_ONCE: usize = 2;
+/// Those that are first, and alone: several clusters of their own, leases of seconds, or counts that depend on who is late.
+const ALONE: [&str; 3] = ["real_perturbed", "real_rbac", "real_bench"];
 /// Those that take minutes, the longest first: begun last, each would be waited for alone.
-const LONG: [&str; 7] = [
-    "real_perturbed",
-    "real_occm",
-    "real_services",
-    "real_openstack_cli",
-    "real_operator",
-    "real_migration",
-    "real_bench",
-];
+const LONG: [&str; 5] =
+    ["real_occm", "real_services", "real_openstack_cli", "real_operator", "real_migration"];
 const LOOK: Duration = Duration::from_millis(200);
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
@@ -60,7 +55,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let (mut running, mut failed) = (Vec::new(), Vec::new());
     let mut told = Instant::now();
     while !(waiting.is_empty() && running.is_empty()) {
-        while running.len() < AT_ONCE
+        while waiting.front().is_some_and(|next| running.len() < at_once(next, &running))
             && let Some(program) = waiting.pop_front()
         {
             running.push(start(program)?);
@@ -102,8 +97,20 @@ fn build() -> anyhow::Result<Vec<Program>> {
         .lines()
         .filter_map(|line| program(line).transpose())
         .collect::<anyhow::Result<Vec<_>>>()?;
-    programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
+    programs.sort_by_key(|program| place(&program.name));
     Ok(programs)
+}
+
+/// When a program has its turn.
+fn place(name: &str) -> usize {
+    let order = || ALONE.iter().chain(&LONG);
+    order().position(|first| *first == name).unwrap_or_else(|| order().count())
+}
+
+/// How many may run with `next` among them.
+fn at_once(next: &Program, running: &[Running]) -> usize {
+    let mut names = running.iter().map(|one| &one.program.name).chain([&next.name]);
+    if names.any(|name| ALONE.contains(&name.as_str())) { 1 } else { AT_ONCE }
 }
 
 /// The program of tests that a message of cargo is about, if it is.
@@ -171,6 +178,16 @@ mod tests {
         assert_eq!(program(&message("bin", r#""/t/bowline""#)).unwrap(), None);
         assert_eq!(program(&message("test", "null")).unwrap(), None);
         assert_eq!(program(r#"{"reason":"build-finished","success":true}"#).unwrap(), None);
+    }
+
+    #[test]
+    fn those_that_must_be_alone_are_first_and_the_longest_follow() {
+        let mut names = ["real_ccm", "real_operator", "real_bench", "real_occm", "real_perturbed"];
+        names.sort_by_key(|name| place(name));
+        assert_eq!(names, ["real_perturbed", "real_bench", "real_occm", "real_operator", "real_ccm"]);
+        let program =
+            |name: &str| Program { name: name.to_owned(), file: PathBuf::new(), folder: PathBuf::new() };
+        assert_eq!((at_once(&program("real_rbac"), &[]), at_once(&program("real_ccm"), &[])), (1, 2));
     }
 
     #[test]
