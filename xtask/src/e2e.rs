@@ -16,6 +16,8 @@ const MINUTES: u64 = 9;
 /// Fewer, where the steps before took so long already that all of it would take longer than people wait for.
 const IN_ALL: u64 = 65;
 const AT_LEAST: u64 = 2;
+/// After so many minutes of other steps not even the cloud is started.
+const TOO_LATE: u64 = 70;
 
 /// How the runner says that this machine cannot run the cloud, and that it did not start.
 const WITHOUT_CLOUD: [i32; 2] = [3, 4];
@@ -32,6 +34,12 @@ pub(crate) fn e2e(arguments: &[OsString]) -> anyhow::Result<()> {
 /// Where no such cloud can run (another system, no right to install its packages, a start that fails) they are left out, and that is
 /// said: what they judge is Bowline, not the machine. `cargo xtask cloud up` judges the cloud, and fails.
 pub(crate) fn always() -> anyhow::Result<()> {
+    if so_far() > Duration::from_secs(TOO_LATE * 60) {
+        println!(
+            "      LEFT OUT: no scenario was run, because the steps before took longer than {TOO_LATE} minutes"
+        );
+        return Ok(());
+    }
     let mut runner = runner()?;
     let minutes = minutes(so_far());
     let status = runner
