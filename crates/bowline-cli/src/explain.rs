@@ -8,10 +8,33 @@ pub mod service;
 
 use serde::Serialize;
 
+use self::said::Told;
 use crate::ending::{EXIT_CODES, Ending};
 use crate::output::{Output, Report};
 use crate::session::{Access, Session};
+use crate::status::leader::Leader;
 use crate::target::Target;
+
+/// How every explanation ends: what was told, by which requests, who works, and what to do.
+fn conclusion(events: &[Told], request_ids: &[String], leader: &Leader, advice: &[String]) -> String {
+    let mut text = String::new();
+    if !events.is_empty() {
+        text.push_str("\nEvents\n");
+    }
+    for Told { at, reason, message, times, .. } in events {
+        let at = at.as_deref().unwrap_or("-");
+        text.push_str(&format!("  {at} {reason} x{times}: {message}\n"));
+    }
+    if !request_ids.is_empty() {
+        text.push_str(&format!("\nRequest ids of the cloud: {}\n", request_ids.join(", ")));
+    }
+    text.push_str(&format!("\nManager: {}\n", leader.words()));
+    if !advice.is_empty() {
+        text.push_str("\nWhat to do\n");
+    }
+    advice.iter().for_each(|line| text.push_str(&format!("  - {line}\n")));
+    text
+}
 
 /// What to explain.
 #[derive(Debug, Clone, clap::Args)]

@@ -7,6 +7,7 @@ use bowline_controllers::service::nodes::is_eligible;
 use bowline_controllers::shadow::preview::Machine;
 use serde::Serialize;
 
+use super::conclusion;
 use super::said::{self, Told};
 use crate::ending::{Ending, FINE, FOUND, NOT_LOOKED};
 use crate::session::Session;
@@ -250,21 +251,7 @@ impl NodeExplained {
         if !self.server.addresses.is_empty() {
             text.push_str(&format!("  addresses: {}\n", self.server.addresses.join(", ")));
         }
-        if !self.events.is_empty() {
-            text.push_str("\nEvents\n");
-        }
-        for Told { at, reason, message, times, .. } in &self.events {
-            let at = at.as_deref().unwrap_or("-");
-            text.push_str(&format!("  {at} {reason} x{times}: {message}\n"));
-        }
-        if !self.request_ids.is_empty() {
-            text.push_str(&format!("\nRequest ids of the cloud: {}\n", self.request_ids.join(", ")));
-        }
-        text.push_str(&format!("\nManager: {}\n", self.leader.words()));
-        if !self.advice.is_empty() {
-            text.push_str("\nWhat to do\n");
-        }
-        self.advice.iter().for_each(|line| text.push_str(&format!("  - {line}\n")));
+        text.push_str(&conclusion(&self.events, &self.request_ids, &self.leader, &self.advice));
         text
     }
 }

@@ -11,6 +11,7 @@ use bowline_openstack::loadbalancer::annotations::ANNOTATIONS;
 use serde::Serialize;
 
 use super::advice::{self, Known};
+use super::conclusion;
 use super::drawing::draw;
 use super::said::{self, Condition, Told};
 use crate::ending::{Ending, FOUND};
@@ -221,21 +222,7 @@ impl ServiceExplained {
         if let Some(Condition { status, reason, message, since }) = &self.condition {
             text.push_str(&format!("\nThe manager says since {since}\n  {reason} ({status}): {message}\n"));
         }
-        if !self.events.is_empty() {
-            text.push_str("\nEvents\n");
-        }
-        for Told { at, reason, message, times, .. } in &self.events {
-            let at = at.as_deref().unwrap_or("-");
-            text.push_str(&format!("  {at} {reason} x{times}: {message}\n"));
-        }
-        if !self.request_ids.is_empty() {
-            text.push_str(&format!("\nRequest ids of the cloud: {}\n", self.request_ids.join(", ")));
-        }
-        text.push_str(&format!("\nManager: {}\n", self.leader.words()));
-        if !self.advice.is_empty() {
-            text.push_str("\nWhat to do\n");
-        }
-        self.advice.iter().for_each(|line| text.push_str(&format!("  - {line}\n")));
+        text.push_str(&conclusion(&self.events, &self.request_ids, &self.leader, &self.advice));
         self.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}\n")));
         text
     }
