@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "an object that cannot be made fails the test, as it should")]
 
 mod definition;
+mod life;
 mod objects;
 mod policies;
 mod rights;
