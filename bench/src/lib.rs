@@ -2,9 +2,12 @@
 
 pub mod ccm;
 pub mod footprint;
+pub mod initial_list;
+pub mod kept_servers;
 #[expect(clippy::indexing_slicing, reason = "of JSON that is made right there")]
 mod listing;
 #[expect(clippy::indexing_slicing, reason = "of JSON that is made right there")]
 pub mod objects;
 mod served_cloud;
+pub mod served_cluster;
 pub mod server_list;

@@ -1,5 +1,5 @@
-//! An API server that answers one list, page by page, and then watches that say nothing. Pages are made when they are asked
-//! for, so that nothing of them is in memory when the informer's own share is measured.
+//! An API server that answers lists, page by page, and watches that say nothing. Pages are made when they are asked for, so
+//! that nothing of them is in memory when the informer's own share is measured.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub(crate) fn client(count: usize, object: fn(usize) -> Value) -> Client {
     let service = tower::service_fn(move |request: Request<Body>| async move {
         let query = request.uri().query().unwrap_or_default().to_owned();
-        if query.contains("watch=true") {
+        if is_watch(&query) {
             pending::<()>().await;
         }
         Ok::<_, Infallible>(Response::new(Body::from(page(&query, count, object).into_bytes())))
@@ -21,8 +21,13 @@ pub(crate) fn client(count: usize, object: fn(usize) -> Value) -> Client {
     Client::new(service, "default")
 }
 
+/// Whether a request with this query is a watch.
+pub(crate) fn is_watch(query: &str) -> bool {
+    query.contains("watch=true")
+}
+
 /// One page; the continue token is the number of the first object on it.
-fn page(query: &str, count: usize, object: fn(usize) -> Value) -> String {
+pub(crate) fn page(query: &str, count: usize, object: fn(usize) -> Value) -> String {
     let number = |name: &str| {
         let found = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
         found.and_then(|value| value.parse::<usize>().ok())

@@ -13,10 +13,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use jiff::Timestamp;
+use openstack_client::clouds_yaml::Documents;
+use openstack_client::{Client, Settings, Transport, TransportOptions};
 use sim_openstack::{Config, EstateSize, Latencies, Service, SimBody, SimService, clouds_yaml, seed};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tower::ServiceExt;
+use zeroize::Zeroizing;
 
 /// A cloud that is served until it is asked what it saw.
 pub(crate) struct ServedCloud {
@@ -35,6 +38,13 @@ pub(crate) struct Seen {
     pub(crate) requests: u64,
     /// The bytes of all bodies that were answered.
     pub(crate) bytes: u64,
+}
+
+/// A client of the cloud `sim` of this `clouds.yaml`.
+pub(crate) fn client(clouds_yaml: &str) -> anyhow::Result<Client> {
+    let documents = Documents { clouds: Zeroizing::new(clouds_yaml.to_owned()), ..Documents::default() };
+    let settings = Settings::new(documents.entry(Some("sim"))?.auth.resolve()?);
+    Ok(Client::new(Transport::https(&TransportOptions::default())?, settings))
 }
 
 impl ServedCloud {

@@ -5,12 +5,9 @@ use std::time::{Duration, Instant};
 
 use allocation_counter::measure;
 use anyhow::Context;
-use openstack_client::clouds_yaml::Documents;
 use openstack_client::compute::ServerQuery;
-use openstack_client::{Client, Settings, Transport, TransportOptions};
-use zeroize::Zeroizing;
 
-use crate::served_cloud::ServedCloud;
+use crate::served_cloud::{ServedCloud, client};
 
 /// What was counted.
 #[derive(Debug, Clone, Copy)]
@@ -57,12 +54,9 @@ pub fn of(servers: usize) -> anyhow::Result<ServerList> {
 
 /// Reads page after page and keeps none; answers the numbers of servers and of pages.
 fn list(clouds_yaml: &str) -> anyhow::Result<(usize, u64)> {
-    let documents = Documents { clouds: Zeroizing::new(clouds_yaml.to_owned()), ..Documents::default() };
-    let entry = documents.entry(Some("sim"))?;
-    let settings = Settings::new(entry.auth.resolve()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = Client::new(Transport::https(&TransportOptions::default())?, settings);
+        let client = client(clouds_yaml)?;
         let mut list = client.compute().servers(&ServerQuery::default());
         let (mut servers, mut pages) = (0, 0);
         while let Some(page) = list.next_page().await? {

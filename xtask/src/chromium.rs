@@ -1,5 +1,6 @@
 //! Makes sure that a browser is there for the test of the status page: Debian's Chromium.
 
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -16,7 +17,8 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
     if located().is_none() {
         let mut install = Command::new("apt-get");
         install.args(["install", "--yes", "--quiet", "--no-install-recommends", "chromium"]);
-        install.env("DEBIAN_FRONTEND", "noninteractive");
+        // In a group of its own: when the tests end early, packages that are half installed would be left behind.
+        install.env("DEBIAN_FRONTEND", "noninteractive").process_group(0);
         if let Err(problem) = run_slowly(&mut install, "installing Chromium", "a minute with the download") {
             println!("      NOT TESTED, the status page in a browser: {problem:#}");
         }

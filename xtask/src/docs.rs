@@ -22,7 +22,7 @@ use crate::run::workspace_root;
 /// Pages that are not part of the site, and have links all the same.
 const BESIDE: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 /// May be there.
-const ALSO_BESIDE: [&str; 2] = ["SECURITY.md", "deploy/chart/README.md"];
+const ALSO_BESIDE: [&str; 3] = ["SECURITY.md", "deploy/README.md", "deploy/chart/README.md"];
 /// The generated pages; what they say exists.
 const REFERENCE: &str = "docs/reference";
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use crate::kubernetes;
-use crate::run::{cargo, run};
+use crate::run::run;
 use crate::steps::so_far;
+use crate::workspace::workspace;
 
 /// No scenario begins later than so many minutes after the cloud is up: a slow machine runs fewer of them.
 const MINUTES: u64 = 9;
@@ -62,8 +63,7 @@ fn minutes(so_far: Duration) -> u64 {
 }
 
 fn runner() -> anyhow::Result<Command> {
-    // With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
-    run(&mut cargo(&["build", "--workspace", "--locked", "--bin", "bowline", "--bin", "e2e"]))?;
+    run(&mut workspace("build", &["--bin", "bowline", "--bin", "e2e"]))?;
     let here = std::env::current_exe()?;
     let folder = here.parent().context("the folder of this program")?;
     Ok(Command::new(folder.join("e2e")))

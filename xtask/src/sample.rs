@@ -5,13 +5,13 @@ use std::process::Command;
 use anyhow::Context;
 
 use crate::kubernetes;
-use crate::run::{cargo, run};
+use crate::run::run;
+use crate::workspace::workspace;
 
 /// Builds what is missing, then runs the show.
 pub(crate) fn sample(once: bool) -> anyhow::Result<()> {
     kubernetes::ensure()?;
-    // With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
-    run(&mut cargo(&["build", "--workspace", "--locked", "--bin", "sample-cloud", "--example", "demo"]))?;
+    run(&mut workspace("build", &["--bin", "sample-cloud", "--example", "demo"]))?;
     let here = std::env::current_exe()?;
     let folder = here.parent().context("the folder of this program")?;
     run(Command::new(folder.join("examples/demo")).args(once.then_some("--once")))

@@ -48,8 +48,17 @@ fn created() -> String {
 
 fn packages(target: &str) -> anyhow::Result<Vec<Package>> {
     let format = "{p}\t{l}";
-    let mut tree =
-        cargo(&["tree", "--locked", "--package", "bowline", "--edges", "normal", "--prefix", "none"]);
+    let mut tree = cargo(&[
+        "tree",
+        "--locked",
+        "--package",
+        "bowline",
+        "--no-default-features",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ]);
     let output = tree.args(["--target", target, "--format", format]).output()?;
     if !output.status.success() {
         bail!("cargo tree: {}", String::from_utf8_lossy(&output.stderr));

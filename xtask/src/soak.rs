@@ -7,13 +7,13 @@ use std::process::Command;
 use anyhow::Context;
 
 use crate::kubernetes;
-use crate::run::{cargo, run};
+use crate::run::run;
+use crate::workspace::workspace;
 
 /// Builds what is needed and becomes the soak: it is the one to be interrupted, and cleans up.
 pub(crate) fn soak(arguments: &[OsString]) -> anyhow::Result<()> {
     kubernetes::ensure()?;
-    // With `--workspace`, cargo chooses the same features for the dependencies as the tests do, and builds them once.
-    run(&mut cargo(&["build", "--workspace", "--locked", "--bin", "bowline", "--bin", "soak"]))?;
+    run(&mut workspace("build", &["--bin", "bowline", "--bin", "soak"]))?;
     let here = std::env::current_exe()?;
     let folder = here.parent().context("the folder of this program")?;
     Err(Command::new(folder.join("soak")).args(arguments).exec()).context("start the soak")

@@ -67,6 +67,19 @@ impl Drop for Cloud {
     }
 }
 
+/// How old the servers are that are there from the beginning.
+const AGE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+/// They were made before anything is measured: what has changed lately is what joins.
+fn age(cloud: &mut sim_openstack::Cloud, estate: &Estate) {
+    let made = cloud.now() - AGE;
+    cloud.edit(|state| {
+        for id in &estate.servers {
+            state.compute.servers.update(id, |server| (server.created, server.updated) = (made, made));
+        }
+    });
+}
+
 impl Cloud {
     /// Serves one with so many servers, called `node-1` and so on.
     ///
@@ -85,7 +98,8 @@ impl Cloud {
         };
         let config = Config { latencies, load_balancer_page_max: Some(BALANCER_PAGE), ..Config::at(&root) };
         let size = EstateSize { servers, ..EstateSize::default() };
-        let (cloud, estate) = seed(config, jiff::Timestamp::now(), &size);
+        let (mut cloud, estate) = seed(config, jiff::Timestamp::now(), &size);
+        age(&mut cloud, &estate);
         let service = SimService::on_tokio_time(cloud);
         let (stop, traffic) = (CancellationToken::new(), Traffic::default());
         let front = Front { service: service.clone(), traffic: traffic.clone(), call: pace.call };

@@ -39,7 +39,7 @@ impl Stage {
     /// # Errors
     /// When the binaries are missing or the servers do not get ready.
     pub async fn start() -> anyhow::Result<Self> {
-        let cluster = Cluster::start().await?;
+        let cluster = Cluster::start_roomy().await?;
         let admin = cluster.client(&Identity::Admin).await?;
         apply(&admin, SHIPPED).await?;
         apply(&admin, UPSTREAM).await?;
@@ -138,8 +138,15 @@ impl Stage {
             gone_is_fine(self.nodes().delete(&name, &DeleteParams::default()).await.map(drop))
         })
         .await?;
+        // A CCM may have others beside the one that says who leads.
         let leases: Api<Lease> = Api::namespaced(self.admin.clone(), SYSTEM);
-        gone_is_fine(leases.delete(LEASE, &DeleteParams::default()).await.map(drop))
+        let names = leases.list_metadata(&all).await?;
+        let names = names.iter().map(ResourceExt::name_any).filter(|name| name.starts_with(LEASE));
+        at_once(names, |name: String| {
+            let leases = leases.clone();
+            async move { gone_is_fine(leases.delete(&name, &DeleteParams::default()).await.map(drop)) }
+        })
+        .await
     }
 }
 

@@ -14,12 +14,13 @@ use crate::session::{Access, Session};
 use crate::sight;
 use crate::status::leader;
 use crate::status::rails::{self, Rails};
+use crate::way;
 
 /// What to do about the breaker.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Command {
     /// Tells whether it is open, and which Nodes look gone
-    Status(StatusArguments),
+    Status(Box<StatusArguments>),
     /// Says that Nodes whose server is proven gone may be deleted, whatever breaker and budget say
     Reset(ResetArguments),
 }
@@ -28,6 +29,8 @@ pub enum Command {
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct StatusArguments {
+    #[command(flatten)]
+    pub(crate) way: way::Arguments,
     #[command(flatten)]
     pub(crate) access: Access,
     #[command(flatten)]
@@ -98,7 +101,7 @@ pub struct Reset {
 pub async fn status(arguments: &StatusArguments) -> Result<BreakerStatus, Ending> {
     let session = Session::open(&arguments.access).await?;
     let leader = leader::read(&session).await?;
-    let rails = rails::read(&session, &leader).await;
+    let rails = rails::read(&session, &leader, &arguments.way).await;
     let machines = machines(&session).await?;
     let unknown = machines
         .iter()

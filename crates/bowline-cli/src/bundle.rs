@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::ending::{EXIT_CODES, Ending, FINE, FOUND};
 use crate::output::{Output, Report};
 use crate::session::{Access, Session};
+use crate::way;
 
 /// Where to.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,6 +23,8 @@ pub struct Arguments {
     /// A file that ends with .tar, or a folder; it must not be there yet
     #[arg(long, value_name = "PLACE")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub(crate) way: way::Arguments,
     #[command(flatten)]
     pub(crate) access: Access,
     #[command(flatten)]
@@ -60,7 +63,7 @@ pub async fn run(arguments: &Arguments) -> Result<Bundle, Ending> {
         return Err(Ending::not_looked(format!("{} is there already; name another place", out.display())));
     }
     let session = Session::open(&arguments.access).await?;
-    let gather::Gathered { documents, missing, secrets } = gather::gather(&session).await;
+    let gather::Gathered { documents, missing, secrets } = gather::gather(&session, &arguments.way).await;
     let scrubbed: Vec<Document> = documents
         .into_iter()
         .map(|document| Document { text: scrub::literal(&document.text, &secrets), ..document })

@@ -4,13 +4,13 @@ use std::io::Write;
 
 use crate::ending::Ending;
 use crate::output::say;
-use crate::{adopt, breaker, bundle, config, doctor, drift, explain, pages, plan, resync, status};
+use crate::{adopt, breaker, bundle, config, doctor, drift, explain, page, pages, plan, resync, status};
 
 /// A command for people.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Command {
     /// Tells who works and on what: Nodes and servers, Services and load balancers, pause, breaker and budgets.
-    Status(status::Arguments),
+    Status(Box<status::Arguments>),
     /// Explains one Service or Node: what is wanted, what is there, what it waits for, what to do.
     Explain(explain::Arguments),
     /// Shows what the manager would do for Services now. Nothing is written.
@@ -18,7 +18,9 @@ pub enum Command {
     /// Shows what in the cloud differs from what the cluster wants. Nothing is written.
     Drift(drift::Arguments),
     /// Looks for what is wrong with cluster, manager and cloud; each finding has its remedy. Nothing is written.
-    Doctor(doctor::Arguments),
+    Doctor(Box<doctor::Arguments>),
+    /// Shows the status page of the manager to a browser on this machine, until Ctrl-C.
+    Page(Box<page::Arguments>),
     /// Makes the manager look again at a Service now.
     Resync(resync::Arguments),
     /// Makes a Service use a load balancer that is there, after it has shown what the manager does then.
@@ -27,7 +29,7 @@ pub enum Command {
     #[command(subcommand)]
     Breaker(breaker::Command),
     /// Collects what somebody needs who shall help, without anything secret.
-    SupportBundle(bundle::Arguments),
+    SupportBundle(Box<bundle::Arguments>),
     /// Checks configuration files.
     #[command(subcommand)]
     Config(config::Command),
@@ -65,6 +67,7 @@ async fn try_execute(
         Command::Plan(arguments) => say(output, arguments.output.format, &plan::run(&arguments).await?),
         Command::Drift(arguments) => say(output, arguments.output.format, &drift::run(&arguments).await?),
         Command::Doctor(arguments) => say(output, arguments.output.format, &doctor::run(&arguments).await?),
+        Command::Page(arguments) => page::run(&arguments, output).await,
         Command::Resync(arguments) => say(output, arguments.output.format, &resync::run(&arguments).await?),
         Command::Adopt(arguments) => say(output, arguments.output.format, &adopt::run(&arguments).await?),
         Command::Breaker(breaker::Command::Status(arguments)) => {

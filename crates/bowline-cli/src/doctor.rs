@@ -5,6 +5,7 @@
 pub mod cloud;
 pub mod facts;
 mod gather;
+mod health;
 pub mod managers;
 pub mod nodes;
 pub mod services;
@@ -18,6 +19,7 @@ use self::facts::Facts;
 use crate::ending::{Ending, FINE, FOUND, NOT_LOOKED};
 use crate::output::{Output, Report};
 use crate::session::{Access, Session};
+use crate::way;
 
 /// What `doctor` says of its exit codes.
 const CODES: &str = "Exit codes:\n  0  nothing is wrong; there may be hints\n  1  something is wrong\n  2  not all could be looked at, or the command line is wrong";
@@ -26,6 +28,8 @@ const CODES: &str = "Exit codes:\n  0  nothing is wrong; there may be hints\n  1
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = CODES)]
 pub struct Arguments {
+    #[command(flatten)]
+    pub(crate) way: way::Arguments,
     #[command(flatten)]
     pub(crate) access: Access,
     #[command(flatten)]
@@ -63,35 +67,37 @@ pub struct Finding {
 /// A check: from facts to findings.
 pub type Check = fn(&Facts) -> Vec<Finding>;
 
-/// All checks, in the order in which a person would look.
-pub const CHECKS: &[Check] = &[
-    managers::no_manager,
-    managers::no_leader,
-    managers::two_managers,
-    managers::paused,
-    managers::restarts,
-    managers::rights_missing,
-    managers::default_cluster_name,
-    cloud::config_unreadable,
-    cloud::config_doubtful,
-    cloud::credentials_refused,
-    cloud::service_missing,
-    cloud::octavia_too_old,
-    cloud::clock_skew,
-    cloud::another_project,
-    cloud::duplicate_cluster_name,
-    cloud::namesakes,
-    cloud::broken_balancers,
-    nodes::kubelet_flag_missing,
-    nodes::built_in_manager,
-    nodes::foreign_provider_id,
-    nodes::uninitialized_for_long,
-    nodes::taint_left_over,
-    nodes::shutdown_taint_left_over,
-    nodes::server_gone,
-    nodes::server_not_known,
-    services::not_ready,
-    services::no_nodes,
+/// All checks with the kind of finding that each makes, in the order in which a person would look.
+pub const CHECKS: &[(&str, Check)] = &[
+    ("no-manager", managers::no_manager),
+    ("no-leader", managers::no_leader),
+    ("two-managers", managers::two_managers),
+    ("paused", managers::paused),
+    ("identity-lost", managers::identity_lost),
+    ("manager-degraded", managers::degraded),
+    ("manager-restarts", managers::restarts),
+    ("rights-missing", managers::rights_missing),
+    ("default-cluster-name", managers::default_cluster_name),
+    ("config-unreadable", cloud::config_unreadable),
+    ("config-doubtful", cloud::config_doubtful),
+    ("credentials-refused", cloud::credentials_refused),
+    ("service-missing", cloud::service_missing),
+    ("octavia-too-old", cloud::octavia_too_old),
+    ("clock-skew", cloud::clock_skew),
+    ("another-project", cloud::another_project),
+    ("duplicate-cluster-name", cloud::duplicate_cluster_name),
+    ("load-balancers-of-one-name", cloud::namesakes),
+    ("load-balancer-in-error", cloud::broken_balancers),
+    ("kubelet-flag-missing", nodes::kubelet_flag_missing),
+    ("built-in-manager", nodes::built_in_manager),
+    ("foreign-provider-id", nodes::foreign_provider_id),
+    ("uninitialized-for-long", nodes::uninitialized_for_long),
+    ("taint-left-over", nodes::taint_left_over),
+    ("shutdown-taint-left-over", nodes::shutdown_taint_left_over),
+    ("server-gone", nodes::server_gone),
+    ("server-not-known", nodes::server_not_known),
+    ("service-not-ready", services::not_ready),
+    ("no-nodes-for-traffic", services::no_nodes),
 ];
 
 /// What was found.
@@ -113,18 +119,18 @@ pub struct Diagnosis {
 /// [`Ending`] if the cluster could not be looked at.
 pub async fn run(arguments: &Arguments) -> Result<Diagnosis, Ending> {
     let session = Session::open(&arguments.access).await?;
-    look(&session).await
+    look(&session, &arguments.way).await
 }
 
 /// What is wrong.
-pub(crate) async fn look(session: &Session) -> Result<Diagnosis, Ending> {
-    Ok(diagnose(&gather::gather(session).await?))
+pub(crate) async fn look(session: &Session, way: &way::Arguments) -> Result<Diagnosis, Ending> {
+    Ok(diagnose(&gather::gather(session, way).await?))
 }
 
 /// What the facts say. Pure.
 #[must_use]
 pub fn diagnose(facts: &Facts) -> Diagnosis {
-    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(facts)).collect();
+    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|(_kind, check)| check(facts)).collect();
     findings.sort_by_key(|finding| finding.severity);
     Diagnosis { findings, checks: CHECKS.len(), not_looked_at: facts.not_looked_at.clone() }
 }

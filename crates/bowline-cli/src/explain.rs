@@ -9,14 +9,47 @@ pub mod service;
 use serde::Serialize;
 
 use self::said::Told;
-use crate::ending::{EXIT_CODES, Ending};
+use crate::ending::{Ending, FOUND};
 use crate::output::{Output, Report};
 use crate::session::{Access, Session};
 use crate::status::leader::Leader;
 use crate::target::Target;
 
-/// How every explanation ends: what was told, by which requests, who works, and what to do.
-fn conclusion(events: &[Told], request_ids: &[String], leader: &Leader, advice: &[String]) -> String {
+/// What `explain` says of its exit codes.
+const CODES: &str = "Exit codes:\n  0  all is well, and there is nothing to do\n  1  something is to do or to wait for: there is advice\n  2  it could not be looked at, or the command line is wrong";
+
+/// What was told of an object. For those who may not read it, that is a note.
+async fn told(
+    session: &Session,
+    namespace: &str,
+    kind: &str,
+    name: &str,
+    notes: &mut Vec<String>,
+) -> Vec<Told> {
+    match session.cluster.events(namespace, kind, name).await {
+        Ok(events) => said::told(&events),
+        Err(ending) => {
+            notes.push(format!(
+                "what was told of it is not known: {ending}; it takes the right to list events in namespace {namespace}"
+            ));
+            Vec::new()
+        }
+    }
+}
+
+/// The exit code: advice is something to do.
+fn code(looked: u8, advice: &[String]) -> u8 {
+    if advice.is_empty() { looked } else { looked.max(FOUND) }
+}
+
+/// How every explanation ends: what was told, by which requests, who works, what to do, and what is not known.
+fn conclusion(
+    events: &[Told],
+    request_ids: &[String],
+    leader: &Leader,
+    advice: &[String],
+    notes: &[String],
+) -> String {
     let mut text = String::new();
     if !events.is_empty() {
         text.push_str("\nEvents\n");
@@ -33,12 +66,13 @@ fn conclusion(events: &[Told], request_ids: &[String], leader: &Leader, advice: 
         text.push_str("\nWhat to do\n");
     }
     advice.iter().for_each(|line| text.push_str(&format!("  - {line}\n")));
+    notes.iter().for_each(|note| text.push_str(&format!("Note: {note}\n")));
     text
 }
 
 /// What to explain.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = CODES)]
 pub struct Arguments {
     /// svc/NAME or node/NAME
     #[arg(value_name = "svc/NAME|node/NAME")]

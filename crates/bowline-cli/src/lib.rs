@@ -14,6 +14,7 @@ pub mod drift;
 pub mod ending;
 pub mod explain;
 pub mod output;
+pub mod page;
 pub mod pages;
 pub mod plan;
 pub mod resync;
@@ -22,5 +23,6 @@ pub mod sight;
 pub mod status;
 mod table;
 pub mod target;
+pub mod way;
 
 pub use command::{Command, execute};

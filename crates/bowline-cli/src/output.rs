@@ -11,6 +11,7 @@ use crate::ending::Ending;
 pub enum Format {
     /// For people.
     #[default]
+    #[value(alias = "text")]
     Table,
     /// One JSON object.
     Json,

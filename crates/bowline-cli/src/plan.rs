@@ -71,7 +71,7 @@ pub async fn run(arguments: &Arguments) -> Result<Plans, Ending> {
             return Err(Ending::not_looked(format!("there is no Service {namespace}/{name}")));
         };
         if purpose(service, false).is_none() {
-            return Err(Ending::not_looked(format!(
+            return Err(Ending::refused(format!(
                 "Service {namespace}/{name} wants no load balancer of this manager: its type is {}, its class {}",
                 service.kind.as_str(),
                 service.load_balancer_class.as_deref().unwrap_or("none")

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bowline_cloud::{RESYNC_AT, ServiceView};
 use bowline_controllers::service::desire::{is_paused, purpose};
-use bowline_openstack::loadbalancer::annotations::FINGERPRINT;
 use serde::Serialize;
 
 use crate::ending::{EXIT_CODES, Ending, FINE, FOUND};
@@ -54,9 +53,22 @@ pub struct Resynced {
 /// [`Ending`] if the Service is not there, or wants no load balancer.
 pub async fn run(arguments: &Arguments) -> Result<Resynced, Ending> {
     let session = Session::open(&arguments.access).await?;
-    let chosen: Vec<Arc<ServiceView>> = match &arguments.service {
+    let namespace = arguments.namespace.as_ref().unwrap_or(&session.cluster.namespace);
+    ask(&session, namespace, arguments.service.as_ref()).await
+}
+
+/// Asks for it in a cluster that was reached: for one Service of a namespace, or for all that there are.
+///
+/// # Errors
+///
+/// [`Ending`] if the Service is not there, or wants no load balancer.
+pub async fn ask(
+    session: &Session,
+    namespace: &str,
+    service: Option<&ServiceTarget>,
+) -> Result<Resynced, Ending> {
+    let chosen: Vec<Arc<ServiceView>> = match service {
         Some(target) => {
-            let namespace = arguments.namespace.as_ref().unwrap_or(&session.cluster.namespace);
             let (view, _object) = session.cluster.service(namespace, &target.0).await?;
             if purpose(&view, false).is_none() {
                 let key = view.key();
@@ -69,10 +81,12 @@ pub async fn run(arguments: &Arguments) -> Result<Resynced, Ending> {
             all.into_iter().filter(|service| purpose(service, false).is_some()).collect()
         }
     };
-    let mut done = Resynced { nobody_works: leader::read(&session).await?.problem, ..Resynced::default() };
+    // Who may not read the Lease may ask all the same.
+    let nobody_works = leader::read(session).await.ok().and_then(|leader| leader.problem);
+    let mut done = Resynced { nobody_works, ..Resynced::default() };
     for service in chosen {
         let key = service.key().to_string();
-        let annotations = [(RESYNC_AT, Some(session.now.to_string())), (FINGERPRINT.key, None)];
+        let annotations = [(RESYNC_AT, Some(session.now.to_string()))];
         match session.cluster.annotate_service(&service, &annotations).await {
             Ok(()) if is_paused(&service) => done.paused.push(key),
             Ok(()) => done.asked.push(key),

@@ -1,13 +1,15 @@
 //! What cluster and cloud hold, read together: the Services with what would be done for them, and the Nodes with their servers.
 //!
-//! The service controller's own requests go to the provider's own `observe` and `plan`. What a manager noted on a Service so as not to
-//! read its load balancer again is not believed here: a person who asks wants to know what is there now.
+//! The service controller's own requests go to the provider's own `observe` and `plan`. What a manager keeps so as not to
+//! read load balancers again is not believed here: a person who asks wants to know what is there now.
 
 use std::sync::Arc;
 
 use bowline_cloud::{AnyLoadBalancers, Doubt, Evidence, LoadBalancerRequest, NodeView, ServiceView};
+use bowline_controllers::service::nodes::select;
 use bowline_controllers::shadow::preview::{self, Machine, Preview};
-use bowline_openstack::loadbalancer::annotations;
+use bowline_openstack::config::LoadBalancer;
+use bowline_openstack::loadbalancer::intent::node_selector;
 use jiff::Timestamp;
 
 use crate::ending::Ending;
@@ -67,8 +69,7 @@ pub(crate) async fn look(
         .collect();
     let mut previews = Vec::with_capacity(requests.len());
     for batch in requests.chunks(BATCH) {
-        let unnoted: Vec<_> = batch.iter().map(unnoted).collect();
-        let mut answers = balancers.observe(&unnoted).await.into_iter();
+        let mut answers = balancers.observe(batch).await.into_iter();
         for request in batch {
             let none = || Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"));
             let answer = answers.next().unwrap_or_else(none);
@@ -78,11 +79,10 @@ pub(crate) async fn look(
     previews
 }
 
-/// The same request without the note by which nothing would be read.
-fn unnoted(request: &LoadBalancerRequest) -> LoadBalancerRequest {
-    let mut service = (*request.service).clone();
-    service.annotations.remove(annotations::FINGERPRINT.key);
-    LoadBalancerRequest { service: Arc::new(service), ..request.clone() }
+/// How many of these Nodes get the traffic of a Service: those that may get any, and that the Service chooses.
+pub(crate) fn serving(service: &ServiceView, balancing: &LoadBalancer, nodes: &[Arc<NodeView>]) -> usize {
+    let chosen = node_selector(service, balancing);
+    select(nodes).values().filter(|node| chosen.fits(node)).count()
 }
 
 /// The servers of Nodes, sorted by the names of the Nodes; or why nobody can say.

@@ -22,11 +22,14 @@ use crate::session::managers::Manager;
 use crate::session::{Access, Session};
 use crate::sight::{self, Sight};
 use crate::table::{or_dash, table};
+use crate::way;
 
 /// What to look at.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Arguments {
+    #[command(flatten)]
+    pub(crate) way: way::Arguments,
     #[command(flatten)]
     pub(crate) access: Access,
     #[command(flatten)]
@@ -112,14 +115,14 @@ pub struct ServiceRow {
 /// [`Ending`] if the cluster could not be looked at.
 pub async fn run(arguments: &Arguments) -> Result<Status, Ending> {
     let session = Session::open(&arguments.access).await?;
-    look(&session).await
+    look(&session, &arguments.way).await
 }
 
 /// How things are.
-pub(crate) async fn look(session: &Session) -> Result<Status, Ending> {
+pub(crate) async fn look(session: &Session, way: &way::Arguments) -> Result<Status, Ending> {
     let sight = Sight::read(session).await?;
     let leader = leader::read(session).await?;
-    let rails = rails::read(session, &leader).await;
+    let rails = rails::read(session, &leader, way).await;
     let mut notes = session.notes.clone();
     let (cloud, nodes, services) = match session.cloud().await {
         Err(ending) => {
@@ -225,6 +228,7 @@ impl Report for Status {
         let services = crate::plan::code(self.services.iter().map(|service| service.verdict));
         let found = self.leader.problem.is_some()
             || self.leader.paused.is_some()
+            || self.leader.identity_lost.is_some()
             || self.rails.breaker_open == Some(true)
             || !self.nodes.iter().all(NodeRow::is_fine);
         services.max(if found { FOUND } else { FINE })

@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::{Future, pending};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -91,6 +92,9 @@ pub struct CloudContext {
     pub cluster_name: Arc<str>,
     /// The UID of the cluster, if it is known: two clusters may have one name.
     pub cluster_uid: Option<Arc<str>>,
+    /// How often a load balancer is compared with its Service although nothing changed; `None` for never. What a cloud remembers
+    /// of one has to be read again by then.
+    pub compared_every: Option<Duration>,
     /// Asked before every call.
     pub budget: Arc<dyn CallBudget>,
     /// For events on Nodes and Services.
@@ -107,6 +111,7 @@ impl CloudContext {
         Self {
             cluster_name: cluster_name.into(),
             cluster_uid: None,
+            compared_every: None,
             budget: Arc::new(Unlimited),
             events: Arc::new(NoEvents),
             journal: Journal::default(),
@@ -118,6 +123,13 @@ impl CloudContext {
     #[must_use]
     pub fn with_cluster_uid(mut self, uid: Option<impl Into<Arc<str>>>) -> Self {
         self.cluster_uid = uid.map(Into::into);
+        self
+    }
+
+    /// Where load balancers are compared with their Services so often.
+    #[must_use]
+    pub fn with_comparisons(mut self, every: Option<Duration>) -> Self {
+        self.compared_every = every;
         self
     }
 

@@ -22,6 +22,13 @@ pub trait Instances: Send + Sync {
     /// that the cloud could not say.
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>>;
 
+    /// Whether the machines of many Nodes are there and run, by the rules of [`observe`](Self::observe). A cloud that can tell
+    /// this with fewer calls than all the rest does so here: Nodes that are not ready are asked about again and again.
+    async fn presence(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Power>> {
+        let found = self.observe(nodes).await;
+        found.into_iter().map(|found| found.map(|instance| instance.power)).collect()
+    }
+
     /// Reads one Node's machine directly, past every cache. A Node is deleted only after this says it is gone.
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance>;
 }

@@ -16,6 +16,7 @@ use crate::picture::BalancerPicture;
 use crate::plan::{Plan, Planned, Step, StepFacts};
 use crate::{
     CloudError, ErrorClass, Evidence, Fence, LoadBalancerStatus, NodeSet, Notes, ServiceKey, ServiceView,
+    Text, Urgency,
 };
 
 /// What is wanted for one Service.
@@ -29,6 +30,11 @@ pub struct LoadBalancerRequest {
     pub nodes: NodeSet,
     /// Whether the load balancer shall be there.
     pub purpose: Purpose,
+    /// What [`LoadBalancers::fingerprint`] said when wishes of this Service were last seen fulfilled, by this process or the one
+    /// before. One that is said again means that nothing has changed since; those that are not mean nothing.
+    pub fingerprints: Vec<Text>,
+    /// Whether somebody waits for it. What only follows the nodes of a cluster may let users' calls go first.
+    pub urgency: Urgency,
 }
 
 /// Whether a load balancer shall be there or go.
@@ -93,6 +99,17 @@ pub trait LoadBalancers: Send + Sync + 'static {
     /// stay on it has to be named then.
     fn notes(&self, _request: &LoadBalancerRequest, _observed: Option<&Self::Observed>) -> Notes {
         Notes::default()
+    }
+
+    /// A word (no blanks) that stands for this wish as it is fulfilled by what was observed; asked when nothing is left to do. Pure.
+    /// The framework keeps it for the next leader and hands it back in every request: a provider whose word would be the same now
+    /// knows that nothing has changed, without a look at all the parts. It must change with everything that could.
+    fn fingerprint(
+        &self,
+        _request: &LoadBalancerRequest,
+        _observed: Option<&Self::Observed>,
+    ) -> Option<Text> {
+        None
     }
 
     /// The status that the Service will have when all that is planned is done, as far as it is known now; `None` if it is not.
@@ -197,6 +214,8 @@ pub trait AnyLoadBalancers: Send + Sync {
     ) -> Plan<AnyStep, LoadBalancerStatus>;
     /// As [`LoadBalancers::notes`].
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes;
+    /// As [`LoadBalancers::fingerprint`].
+    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text>;
     /// As [`LoadBalancers::outlook`].
     fn outlook(
         &self,
@@ -263,6 +282,14 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
             Some(Some(inside)) => LoadBalancers::notes(self, request, Some(inside)),
             // Its plan says that this is a bug.
             Some(None) => Notes::default(),
+        }
+    }
+
+    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
+        match observed.map(|any| any.0.downcast_ref::<T::Observed>()) {
+            None => LoadBalancers::fingerprint(self, request, None),
+            Some(Some(inside)) => LoadBalancers::fingerprint(self, request, Some(inside)),
+            Some(None) => None,
         }
     }
 

@@ -8,11 +8,13 @@ use bowline_cloud::{Cloud, Fence, HeldNote, Journal, NodeView, Note, ServiceView
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::informer::Informer;
+use bowline_kube::ledger::Ledger;
 use bowline_kube::queue::QueueMetrics;
 use bowline_kube::write::Writer;
 use tokio_util::sync::CancellationToken;
 
 use crate::metrics::ControllerMetrics;
+use crate::rails::new_node_grace::SeenMachines;
 use crate::registry::ControllerName;
 
 /// A controller: observes, plans and executes until it is told to stop.
@@ -63,6 +65,10 @@ pub struct ControllerContext {
     pub metrics: ControllerMetrics,
     /// Where it is noted what happens, for the status page.
     pub journal: Journal,
+    /// What the next leader shall know.
+    pub ledger: Ledger,
+    /// The machines that any controller has seen (SR-14).
+    pub machines: SeenMachines,
 }
 
 impl ControllerContext {

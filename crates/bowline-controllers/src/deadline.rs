@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, Cloud, CloudContext,
     CloudError, Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest,
-    LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes, ServiceKey,
-    ServiceView, Watched, Watches,
+    LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route, RouteChange, Routes, ServiceKey,
+    ServiceView, Text, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -181,6 +181,11 @@ impl Instances for Punctual<dyn Instances> {
         answers.unwrap_or_else(|late| nodes.iter().map(|_| no_answer(&late)).collect())
     }
 
+    async fn presence(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Power>> {
+        let answers = self.look_up_many(nodes.len(), "instances", self.inner.presence(nodes)).await;
+        answers.unwrap_or_else(|late| nodes.iter().map(|_| no_answer(&late)).collect())
+    }
+
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
         let what = format!("the instance of node {}", node.name);
         let answer = self.look_up(&what, self.inner.confirm(node)).await;
@@ -210,6 +215,10 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
 
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
         self.inner.notes(request, observed)
+    }
+
+    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
+        self.inner.fingerprint(request, observed)
     }
 
     fn outlook(

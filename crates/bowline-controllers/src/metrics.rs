@@ -162,7 +162,7 @@ impl ControllerMetrics {
         );
         registry.register(
             "bowline_rail_held_back",
-            "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10) or pause (SR-15)",
+            "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10), adopt-only or pause (SR-15)",
             metrics.held_back.clone(),
         );
         registry.register(

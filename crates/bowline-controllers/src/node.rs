@@ -2,7 +2,7 @@
 //! addresses and labels right afterwards.
 //!
 //! `plan` and `addresses` decide, `execute` writes; `initialize` and `refresh` are the two loops around them. One look-up
-//! in the cloud serves all Nodes that wait at that moment. Nodes that the cloud does not claim are left alone (SR-4), and
+//! in the cloud serves all Nodes that wait at that moment, and `pace` says when it is time for one. Nodes that the cloud does not claim are left alone (SR-4), and
 //! nothing here deletes a Node or an address: not knowing is not a reason (SR-1).
 //!
 //! Events: upstream's `Synced`, and some of our own where upstream says nothing: Warning
@@ -15,6 +15,7 @@ mod duplicates;
 mod execute;
 mod initialize;
 mod metrics;
+mod pace;
 pub mod plan;
 mod progress;
 mod refresh;
@@ -133,7 +134,10 @@ impl Work {
         let mut changes = self.context.nodes.subscribe();
         while let Some(Some(change)) = cancel.run_until_cancelled(changes.next()).await {
             match &change {
-                Change::Deleted { old } => self.progress.forget(&old.key),
+                Change::Deleted { old } => {
+                    self.progress.forget(&old.key);
+                    self.context.machines.forget(&old.view);
+                }
                 Change::Added { new } | Change::Updated { new, .. } => {
                     let waits = is_uninitialized(&new.view);
                     let priority = if waits { Priority::User } else { Priority::Background };
@@ -169,6 +173,13 @@ impl Work {
             Evidence::Unknown(Doubt::new("the cloud provider gave fewer answers than it was asked for"))
         });
         answers
+    }
+
+    /// What the cloud showed of a Node that has its provider ID now is known to all controllers (SR-14).
+    fn saw(&self, node: &NodeView, found: &Evidence<Instance>) {
+        if let Evidence::Present(instance) = found {
+            self.context.machines.saw(node, &instance.provider_id);
+        }
     }
 
     fn warn_about(&self, node: &NodeView, reason: &str, message: &str) {

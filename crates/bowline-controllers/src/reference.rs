@@ -146,7 +146,7 @@ pub const CONDITIONS: &[ConditionRow] = &[
     said(
         "False",
         "WaitingForCloud",
-        "The cloud is at work; the message says on what. Written when it takes longer than half a minute.",
+        "The cloud is at work; the message says on what. Written when it takes longer than a minute and a half; an event tells of it after half a minute.",
     ),
     said(
         "False",

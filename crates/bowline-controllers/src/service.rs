@@ -4,15 +4,17 @@
 //! `patch` what is written to it; these are pure.
 //! `noted` knows which annotations are our own writing. `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
 //! `write` writes to its Service, `refused` comes back to what only a person can mend, `concluded` tells the provider how it ended,
-//! `record` notes it for the status page, `adopt` is adopt-only mode, `aside` is where runs go on that take long, `waiting` polls for those that wait for the cloud, `held` lets those go on
+//! `record` notes it for the status page, `adopt` is adopt-only mode, `aside` is where runs go on that take long, `turn` lets those give way that wait for what is out of date, `waiting` polls for those that wait for the cloud, `held` lets those go on
 //! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
 mod adopt;
 mod aside;
+mod burst;
 mod concluded;
 mod condition;
 pub mod desire;
 mod execute;
+pub mod fan_out;
 mod feed;
 mod held;
 pub mod leaving;
@@ -24,6 +26,7 @@ pub mod patch;
 mod record;
 mod refused;
 mod rounds;
+mod turn;
 mod waiting;
 mod work;
 mod write;
@@ -32,8 +35,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bowline_cloud::Capability;
-use bowline_kube::informer::ObjectKey;
+use bowline_cloud::{Capability, ServiceView};
+use bowline_kube::informer::{ObjectKey, Snapshot};
 use bowline_kube::queue::{Backoff, KeyedQueue, QueueSettings};
 use futures::FutureExt;
 use futures::future::join_all;
@@ -48,6 +51,7 @@ use memory::Memories;
 pub(crate) use message::cut;
 use nodes::SharedNodes;
 use rounds::Rounds;
+use turn::Turns;
 use waiting::Waiting;
 use work::Work;
 
@@ -60,17 +64,23 @@ pub struct ServiceOptions {
     pub workers: usize,
     /// How many load balancers a worker observes at once if a user waits for one of them.
     pub batch: usize,
-    /// How many if nobody waits: after a restart, a change of nodes.
+    /// How many if nobody waits: after a restart, a change of nodes. As many as a page of a cloud's lists has.
     pub background_batch: usize,
-    /// How many of these it brings a step further at once.
+    /// How many of these it brings a step further at once, and as many again for which nobody waits.
     pub steps_at_once: usize,
-    /// How many Services whose look or step takes long may go on besides, over all workers. Only a cloud that hangs for
-    /// more than this delays the others; without a limit, one that is slow for all would be asked for all of them at once.
+    /// How many Services that users wait for, and whose look or step takes long, may go on besides, over all workers; and half as many
+    /// others. A lot that is looked at together takes half of these places at most. Only a cloud that hangs for more than this delays the
+    /// others of its kind; without a limit, one that is slow for all would be asked for all of them at once.
     pub slow_at_once: usize,
     /// The pause of a Service after failures.
     pub backoff: Backoff,
-    /// A change of nodes is acted on when no other came for this long…
+    /// How many calls a second the cloud's budget allows; 0 or less is no limit. Where a round over all load balancers takes long by
+    /// that, the three times below are longer.
+    pub calls_per_second: f64,
+    /// A change of a node is acted on when no other came for this long…
     pub node_quiet: Duration,
+    /// …or this long where several came already…
+    pub node_crowd_quiet: Duration,
     /// …but not later than this after the first. As long as it takes to make some hundred new Nodes known, with the rate of a
     /// client of the API server: a second round costs every load balancer as much as the first.
     pub node_burst: Duration,
@@ -84,8 +94,10 @@ pub struct ServiceOptions {
     pub poll_every: Option<Duration>,
     /// The pauses between looks at a Service that is refused: what is wrong may be mended in the cloud.
     pub look_again: Backoff,
-    /// A wait for the cloud becomes an event and a condition when it lasts this long.
+    /// A wait for the cloud becomes an event when it lasts this long…
     pub tell_of_wait_after: Duration,
+    /// …and a condition when it lasts this long: more than a machine takes to boot, for it costs a write of the Service.
+    pub say_wait_after: Duration,
     /// Whether nothing that users reach may be made, deleted or exchanged (`rails/adopt_only`).
     pub adopt_only: bool,
 }
@@ -96,11 +108,13 @@ impl Default for ServiceOptions {
             cluster_name: "kubernetes".into(),
             workers: 4,
             batch: 64,
-            background_batch: 256,
+            background_batch: 1024,
             steps_at_once: 16,
             slow_at_once: 512,
             backoff: Backoff::default(),
+            calls_per_second: 10.0,
             node_quiet: Duration::from_secs(1),
+            node_crowd_quiet: Duration::from_secs(3),
             node_burst: Duration::from_secs(15),
             second_look_after: Duration::from_secs(5),
             creates: CreateLimit::default(),
@@ -108,10 +122,14 @@ impl Default for ServiceOptions {
             poll_every: None,
             look_again: refused::LOOK_AGAIN,
             tell_of_wait_after: Duration::from_secs(30),
+            say_wait_after: Duration::from_secs(90),
             adopt_only: false,
         }
     }
 }
+
+/// So many full lots of background work may be under way without a worker.
+const LOTS: usize = 8;
 
 /// The service controller.
 #[derive(Debug, Clone)]
@@ -148,6 +166,11 @@ impl Controller for ServiceController {
         if cancel.run_until_cancelled(synced).await != Some(true) {
             return Ok(());
         }
+        // Of those that went while nobody led nothing has to be remembered.
+        let uids = |services: &Snapshot<Arc<ServiceView>>| {
+            services.objects().iter().map(|service| service.view.uid.clone()).collect()
+        };
+        context.ledger.keeps_only(&uids(&context.services.snapshot()));
         let settings = QueueSettings { backoff: self.options.backoff, ..QueueSettings::default() };
         // Namespaces take turns: a thousand changes in one do not hold up a single one in another.
         let queue = KeyedQueue::fair("service", settings, ObjectKey::namespace);
@@ -163,7 +186,8 @@ impl Controller for ServiceController {
             waiting: Waiting::default(),
             held: HeldKeys::default(),
             rounds: Rounds::default(),
-            places: Places::new(steps, self.options.slow_at_once),
+            places: Places::new(steps, self.options.slow_at_once, LOTS * self.options.background_batch),
+            turns: Turns::default(),
         };
         work.drive(&cancel).await;
         Ok(())

@@ -1,6 +1,7 @@
 //! What is kept in memory of Nodes and Services: projections, never whole objects.
 
 mod informers;
+mod metadata;
 pub mod node;
 mod reference;
 pub mod service;

@@ -128,6 +128,8 @@ fn context(client: &Client, cancel: &CancellationToken) -> ControllerContext {
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
+        ledger: bowline_kube::ledger::Ledger::default(),
+        machines: bowline_controllers::rails::new_node_grace::SeenMachines::default(),
     }
 }
 

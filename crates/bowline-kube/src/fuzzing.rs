@@ -120,7 +120,8 @@ fn events(bytes: &[u8]) -> Expected {
     let mut up_to = vec![picture.clone()];
     let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
     while let Some(line) = lines.next() {
-        let text = std::str::from_utf8(line);
+        // Who reads lines takes this for a part of their end.
+        let text = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line));
         if text.is_ok_and(|text| text.trim_ascii().is_empty()) {
             continue;
         }

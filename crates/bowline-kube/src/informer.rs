@@ -26,8 +26,11 @@
 //!
 //! An informer writes nothing and decides nothing. Its picture may be late; whoever acts on it checks first.
 
+mod brackets;
 mod health;
 mod index;
+mod intake;
+mod items;
 mod lines;
 mod metrics;
 mod object;

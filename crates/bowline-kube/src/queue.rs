@@ -104,6 +104,21 @@ impl<K: QueueKey> KeyedQueue<K> {
         self.shared.change(|state, now| state.add(key, priority, now));
     }
 
+    /// Asks for a run of each of these as soon as possible. They become ready together, and one worker is woken: if it takes not only
+    /// one of them, no other gets in between. What it leaves it has to give on ([`Self::call_another`]).
+    pub fn add_all(&self, keys: impl IntoIterator<Item = (K, Priority)>) {
+        self.shared.change(|state, now| {
+            keys.into_iter().for_each(|(key, priority)| state.add(key, priority, now));
+        });
+    }
+
+    /// Wakes another worker if a key is ready. For who has taken as many as it can.
+    pub fn call_another(&self) {
+        if self.shared.lock().has_ready() {
+            self.shared.wake.notify_one();
+        }
+    }
+
     /// Asks for a run of `key` once `delay` has passed. Of several such wishes that still wait, the earliest wins.
     pub fn add_after(&self, key: K, delay: Duration, priority: Priority) {
         self.shared.change(|state, now| state.add_after(key, delay, priority, now));

@@ -87,6 +87,7 @@ fn service_options(options: &Options) -> ServiceOptions {
         workers: workers(options.service.concurrent_syncs, own.workers),
         repair_every: options.rails.load_balancer_repair_period,
         poll_every: options.service.poll_period,
+        calls_per_second: options.cloud.api_qps,
         second_look_after: options.rails.second_look_delay,
         adopt_only: options.shadow.mode == Some(Mode::AdoptOnly),
         creates: CreateLimit {

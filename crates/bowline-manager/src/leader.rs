@@ -13,6 +13,7 @@ use bowline_cloud::{CloudContext, Fence, Note, Unfenced};
 use bowline_controllers::controller::Controller;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::lease::{Elector, LeaseConfig, LeaseConfigError, Lost, News, announce, lease_reference};
+use bowline_kube::ledger::LedgerPlace;
 use futures::FutureExt;
 use futures::future::select_all;
 use http::Request;
@@ -142,12 +143,16 @@ impl Leader<'_> {
             workforce.report(report, shadow::despite_pause(fence.clone()))?;
         }
         let context = CloudContext::new(self.options.cloud.cluster_name.as_str())
+            .with_comparisons(self.options.rails.load_balancer_repair_period)
             .with_budget(self.budget.clone())
             .with_events(Arc::new(CloudEvents(recorder)))
             .with_journal(self.tools.status.journal())
             .with_cluster_uid(self.until(held, cluster_uid(&root)).await?)
             .with_stop(workforce.stopping());
-        self.until(held, workforce.initialize_cloud(&context)).await?;
+        let election = &self.options.leader_election;
+        let place = LedgerPlace::beside(&election.resource_namespace, &election.resource_name);
+        let ledger = workforce.keep_ledger(root.clone(), fence.clone(), place);
+        self.until(held, async { tokio::join!(workforce.initialize_cloud(&context), ledger) }).await?;
         let _identity = self.watch_identity(held.recorder.clone());
         let (ours, migrated) = self.by_lock();
         self.until(held, workforce.start(ours, fence.clone())).await?;
@@ -263,6 +268,7 @@ impl Leader<'_> {
             own_accounts: options.use_service_account_credentials,
             lease_namespace: election.resource_namespace.clone(),
             leases,
+            ledger: LedgerPlace::beside(&election.resource_namespace, &election.resource_name).name,
             authentication,
             authorities: authentication && !options.authentication.skip_lookup,
             report: options.shadow.mode.map(|_mode| options.shadow.report.clone()),

@@ -20,6 +20,10 @@ use crate::signals::Signals;
 /// How long threads that block may take at the very end.
 const RUNTIME_END: Duration = Duration::from_millis(200);
 
+/// The most threads that work. Most of the work is waiting, and the allocator keeps a heap for each thread: as many as a large machine has
+/// processors would cost memory.
+const THREADS_MAX: usize = 4;
+
 /// A cloud-controller-manager: the clouds it knows, and everything around them.
 pub struct CloudControllerManager {
     name: String,
@@ -116,7 +120,9 @@ impl CloudControllerManager {
             Ok(log_level) => log_level,
             Err(error) => return complain(&error),
         };
-        let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(threads()).enable_all().build();
+        let runtime = match runtime {
             Ok(runtime) => runtime,
             Err(error) => return complain(&error),
         };
@@ -201,6 +207,10 @@ impl Ready {
         };
         process::run(setup).await
     }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
 /// Nothing is set up yet that could log, so the person at the terminal is told directly.

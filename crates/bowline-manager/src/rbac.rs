@@ -45,6 +45,8 @@ pub enum Part {
     Informers,
     /// Leader election and migration.
     Election,
+    /// What is kept for the next leader.
+    Ledger,
     /// The process's own events, and those of the cloud.
     Events,
     /// Knowing who calls the serving port with a token.
@@ -190,6 +192,7 @@ impl Part {
         match self {
             Self::Informers => "informers",
             Self::Election => "leader-election",
+            Self::Ledger => "ledger",
             Self::Events => "events",
             Self::Authentication | Self::Authorities => "authentication",
             Self::Authorization => "authorization",

@@ -70,6 +70,7 @@ fn who(part: &Part) -> String {
     match part {
         Part::Informers => "informers".to_owned(),
         Part::Election => "election".to_owned(),
+        Part::Ledger => "ledger".to_owned(),
         Part::Events => "events".to_owned(),
         Part::Authentication => "serving: tokens".to_owned(),
         Part::Authorities => "serving: certificates".to_owned(),

@@ -3,16 +3,19 @@
 //!
 //! Nothing depends on the answers: what is forbidden fails where it is tried, and everything else works. Here it is only
 //! said in advance, with verb, resource, controller and what to do: in the log, in `/readyz?verbose`, as a metric and as
-//! an event. `questions` decides what is asked, `report` what is said; this file asks, tells, and asks again.
+//! an event. `questions` decides what is asked, `rules` what one list answers for many, `report` what is said; this file asks, tells,
+//! and asks again.
 
 mod ask;
 mod metrics;
 mod questions;
 mod report;
+mod rules;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +32,7 @@ pub(crate) use ask::{Ask, KubeAsk};
 pub(crate) use metrics::PermissionMetrics;
 pub(crate) use questions::{Question, Situation, questions};
 use report::Report;
+use rules::{Place, grant, places};
 
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
 
@@ -105,10 +109,18 @@ impl RightToAct {
     async fn ask_all(&self, is_leader: bool) -> Report {
         let may_ask = |question: &&Question| is_leader || question.account.is_none();
         let questions: Vec<_> = self.questions.iter().filter(may_ask).collect();
+        let places = places(questions.iter().copied());
+        let lists = join_all(places.iter().map(|place| self.ask.rules(place))).await;
+        let listed: BTreeMap<Place, _> =
+            places.into_iter().zip(lists).filter_map(|(place, rules)| Some((place, rules?))).collect();
+        let is_granted = |question: &Question| {
+            listed.get(&Place::of(question)).is_some_and(|rules| grant(rules, question))
+        };
+        let open: Vec<_> = questions.into_iter().filter(|question| !is_granted(question)).collect();
         // All at once: an identity that cannot be had delays only its own answers.
-        let answers = join_all(questions.iter().map(|question| self.ask.ask(question))).await;
+        let answers = join_all(open.iter().map(|question| self.ask.ask(question))).await;
         let mut report = Report::default();
-        for (question, answer) in questions.into_iter().zip(answers) {
+        for (question, answer) in open.into_iter().zip(answers) {
             report.add(question, answer);
         }
         report

@@ -2,19 +2,20 @@
 //!
 //! `notebook` keeps what happened, in rings; `board` knows whom to ask for the present; `gather` makes one value of both, an
 //! [`Overview`], for one [`Query`]; `html` and `page` draw it; `serve` and `live` hand it out, and `open` does so without asking who
-//! looks, on loopback only. Nothing is computed while nobody looks, but for taking notes.
+//! looks, by way of `loopback`. Nothing is computed while nobody looks, but for taking notes.
 
 mod board;
 mod gather;
 mod html;
 mod live;
+pub mod loopback;
 mod notebook;
 pub mod open;
 mod overview;
 mod page;
 mod query;
 mod rates;
-mod serve;
+pub mod serve;
 
 #[cfg(test)]
 pub(crate) mod fixture;

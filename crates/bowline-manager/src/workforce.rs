@@ -10,11 +10,13 @@ use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
 use bowline_controllers::identity::CloudIdentity;
 use bowline_controllers::rails::deletion_budget::BREAKER_CHECK;
+use bowline_controllers::rails::new_node_grace::SeenMachines;
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::view::{node_informer, service_informer};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
 use bowline_kube::informer::Informer;
+use bowline_kube::ledger::{Ledger, LedgerPlace};
 use bowline_kube::write::Writer;
 use futures::FutureExt;
 use futures::future::join_all;
@@ -73,6 +75,8 @@ pub(crate) struct Workforce {
     nodes: Informer<Arc<NodeView>>,
     services: Informer<Arc<ServiceView>>,
     recorders: Arc<Mutex<Vec<EventRecorder>>>,
+    ledger: Ledger,
+    machines: SeenMachines,
     controllers: TaskTracker,
     informers: TaskTracker,
     stop: CancellationToken,
@@ -100,7 +104,20 @@ impl Workforce {
         informers.spawn(guard(node_task.run(cut.clone()), cut.clone(), broken.clone()));
         informers.spawn(guard(service_task.run(cut.clone()), cut.clone(), broken.clone()));
         let (recorders, controllers, stop) = (Arc::default(), TaskTracker::new(), CancellationToken::new());
-        Ok(Self { tools, nodes, services, recorders, controllers, informers, stop, cut, broken })
+        let (ledger, machines) = (Ledger::default(), SeenMachines::default());
+        Ok(Self {
+            tools,
+            nodes,
+            services,
+            recorders,
+            ledger,
+            machines,
+            controllers,
+            informers,
+            stop,
+            cut,
+            broken,
+        })
     }
 
     /// Returns when an informer has ended although work goes on. Its picture stands still from then on, and nobody may
@@ -130,6 +147,15 @@ impl Workforce {
             sleep(pause).await;
         }
         problem.send_replace(None);
+    }
+
+    /// Takes over what the leader before noted for us, and keeps what we note for the next one, to the end of work.
+    pub(crate) async fn keep_ledger(&self, client: Client, fence: Arc<dyn Fence>, place: LedgerPlace) {
+        self.ledger.read(&client, &place).await;
+        let writer = Writer::new(client.clone(), fence, self.tools.write_deadline);
+        let (ledger, stop) = (self.ledger.clone(), self.stop.clone());
+        let keeping = async move { ledger.keep(&client, &writer, &place, &stop).await };
+        self.controllers.spawn(self.cut.clone().run_until_cancelled_owned(keeping));
     }
 
     /// Shows and tells when all changes are paused, to the end of work.
@@ -242,6 +268,8 @@ impl Workforce {
             queues: self.tools.metrics.queues.clone(),
             metrics: self.tools.metrics.controllers.clone(),
             journal: self.tools.status.journal(),
+            ledger: self.ledger.clone(),
+            machines: self.machines.clone(),
         }
     }
 

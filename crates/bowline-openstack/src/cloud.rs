@@ -35,7 +35,7 @@ use self::live::{LiveInstances, LiveLoadBalancers, LiveRoutes};
 use self::metrics::ConfigMetrics;
 use self::reconciles::ReconcileMetrics;
 use self::user_agent::user_agent;
-use crate::config::{ConfigSource, Environment, Reloader, Site};
+use crate::config::{ConfigSource, Environment, LoadBalancer, Reloader, Site};
 use crate::error::cloud_error;
 
 /// The value of `--cloud-provider`, and the scheme of provider IDs.
@@ -123,6 +123,12 @@ impl OpenStackCloud {
     #[must_use]
     pub fn client(&self) -> Client {
         self.current.parts().client.clone()
+    }
+
+    /// What `[LoadBalancer]` of the configuration in use says, for work outside the framework.
+    #[must_use]
+    pub fn balancing(&self) -> LoadBalancer {
+        self.current.parts().configuration.conf.load_balancer.clone()
     }
 
     /// Keeps the configuration current, to the end of work.

@@ -9,6 +9,7 @@ mod confirm;
 mod look;
 pub mod metadata;
 pub mod provider_id;
+mod reach;
 #[cfg(test)]
 pub(crate) mod simulation;
 #[cfg(test)]
@@ -16,12 +17,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use bowline_cloud::{Claim, Doubt, ErrorClass, Evidence, Instance, Instances, NodeView, async_trait};
+use bowline_cloud::{Claim, Doubt, ErrorClass, Evidence, Instance, Instances, NodeView, Power, async_trait};
 use openstack_client::ServerId;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use self::addresses::AddressRules;
-use self::attention::Attention;
+use self::attention::{Attention, Need, Reading};
 use self::provider_id::{NoProviderId, ProviderId};
 use crate::config::Networking;
 use crate::inventory::{Inventory, Machine, Snapshot};
@@ -34,6 +36,8 @@ pub struct Servers {
     region: String,
     regional: bool,
     attention: Attention,
+    /// Held while servers are read again: whoever comes meanwhile may find what it wants to know.
+    turn: Mutex<()>,
 }
 
 /// How the server of a Node is found.
@@ -55,7 +59,7 @@ impl Servers {
         regional: bool,
     ) -> Self {
         let (rules, attention) = (AddressRules::new(networking), Attention::default());
-        Self { inventory, rules, region: region.into(), regional, attention }
+        Self { inventory, rules, region: region.into(), regional, attention, turn: Mutex::default() }
     }
 
     fn wanted(&self, node: &NodeView) -> Result<Wanted, Doubt> {
@@ -86,7 +90,7 @@ impl Servers {
 
     /// All that a machine tells of its Node.
     fn describe(&self, node: &NodeView, machine: &Machine) -> Evidence<Instance> {
-        let Some(instance_type) = machine.instance_type.clone() else {
+        let Some(instance_type) = machine.instance_type.as_deref() else {
             let why = format!(
                 "the flavor of server {} cannot be read; its instance type is unknown",
                 machine.server.id
@@ -95,11 +99,11 @@ impl Servers {
         };
         Evidence::Present(Instance {
             provider_id: self.provider_id(node, &machine.server.id),
-            instance_type: Some(instance_type),
+            instance_type: Some(instance_type.to_owned()),
             addresses: machine.addresses(&self.rules),
-            zone: metadata::zone(&machine.server),
+            zone: machine.server.zone.as_deref().map(str::to_owned),
             region: Some(self.region.clone()).filter(|region| !region.is_empty()),
-            power: metadata::power(&machine.server),
+            power: machine.server.power,
             ..Instance::default()
         })
     }
@@ -129,7 +133,12 @@ impl Instances for Servers {
     }
 
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        self.look(nodes).await
+        self.look(nodes, Need::Everything).await
+    }
+
+    async fn presence(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Power>> {
+        let found = self.look(nodes, Need::Presence).await;
+        found.into_iter().map(|found| found.map(|instance| instance.power)).collect()
     }
 
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
@@ -137,7 +146,8 @@ impl Instances for Servers {
         let answer = self.read(node).await;
         // What only a person can mend is not asked again every few seconds.
         if matches!(&answer, Evidence::Unknown(doubt) if doubt.class == ErrorClass::Invalid) {
-            self.attention.read(node, begun, &answer);
+            let reading = Reading { at: begun, found: answer.clone(), is_whole: true, denial: None };
+            self.attention.read(node, reading);
         }
         answer
     }

@@ -10,9 +10,11 @@ pub mod annotations;
 mod balancers;
 mod execute;
 pub mod features;
+mod fingerprint;
 pub mod found;
 pub mod group;
 pub mod intent;
+pub mod members;
 mod memory;
 pub mod names;
 pub mod notes;
@@ -29,5 +31,5 @@ mod told;
 mod trouble;
 pub mod wanted;
 
-pub use self::balancers::{Balancers, Observed};
+pub use self::balancers::{Balancers, Lore, Observed};
 pub(crate) use self::execute::port::{PortTurns, remove_group};

@@ -6,6 +6,7 @@
 mod spec;
 mod status;
 
+pub(crate) use self::spec::default_namespace;
 pub use self::spec::{
     Approval, CloudConfig, CloudControllerManager, CloudControllerManagerSpec, DeletionPolicy, Form,
     KeyOfObject, Manager, MigrationSpec, PlatformName, ProxySpec, TlsSpec, Urgency,

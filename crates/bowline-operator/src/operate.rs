@@ -27,4 +27,4 @@ pub use self::problem::Problem;
 pub use self::process::{StartError, run};
 pub use self::rivals::rival;
 pub use self::status::{Found, Workload, status};
-pub(crate) use self::watches::{Base, content_of};
+pub(crate) use self::watches::{Base, content_of, contents};

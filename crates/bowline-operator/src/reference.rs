@@ -148,6 +148,10 @@ pub fn conditions_page() -> String {
         | Service | `bowline.dev/paused` | Any text but a clear no (`false`, `0`, nothing): nothing is changed for this Service until it is removed. |\n\
         | Lease of the manager | `bowline.dev/paused` | The same, for everybody. The text is shown as the reason. |\n\
         | Node | `bowline.dev/allow-node-deletion` | `true`: this Node may go although the budget of deletions is spent or its breaker is open; its server must be proven gone all the same. |\n";
+    let kept = "| where | annotation | meaning |\n|---|---|---|\n\
+        | Service | `bowline.dev/fingerprint` | Written with other things when all was as it shall be: as long as neither the Service nor its load balancer changes, a new leader need not read it. |\n\
+        | Lease `cloud-controller-manager-ledger`, beside the leader\u{2019}s | `bowline.dev/ledger` | The same of Services on which nothing else had to be written, a line for each. It may be deleted: that costs reads. |\n\
+        | Service | `bowline.dev/resync-at` | Written by `bowline resync`: what is known of the load balancer is read again, once. |\n";
     let intro = "Conditions say what is so now; [events](events.md) say what happened.\n";
     page(
         "Conditions",
@@ -158,6 +162,7 @@ pub fn conditions_page() -> String {
             ("Of a Node", of("Node")),
             ("Of a CloudControllerManager", conditions_table(CONDITIONS)),
             ("What people may set", marks.to_owned()),
+            ("What is kept between looks", kept.to_owned()),
         ],
     )
 }

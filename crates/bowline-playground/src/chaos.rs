@@ -18,8 +18,10 @@ use crate::stage::Stage;
 use crate::terminal::Tone;
 
 /// What the manager is told beside: it notices sooner what is done behind its back, and the rails that count deaths and births over
-/// minutes and hours let a playground go on.
-pub(crate) const FLAGS: [&str; 5] = [
+/// minutes and hours let a playground go on. Whoever takes over from a manager that crashed waits for its Lease: not for minutes.
+pub(crate) const FLAGS: [&str; 7] = [
+    "--leader-elect-lease-duration=25s",
+    "--leader-elect-renew-deadline=20s",
     "--load-balancer-repair-period=3s",
     "--node-monitor-period=1s",
     "--node-deletion-window=5s",
@@ -75,7 +77,7 @@ impl State {
     ) -> anyhow::Result<()> {
         let before = stage.cloud.asked();
         stage.terminal().tell(Tone::Stage, "chaos", &format!("{round}: {deed}"));
-        self.perform(stage, deed).await;
+        self.perform(stage, deed).await?;
         self.person(stage, meanwhile)?;
         let what = format!("all is well after: {deed}");
         let status = async {
@@ -108,7 +110,7 @@ impl State {
         Ok(())
     }
 
-    async fn perform(&mut self, stage: &mut Stage, deed: Deed) {
+    async fn perform(&mut self, stage: &mut Stage, deed: Deed) -> anyhow::Result<()> {
         let now = stage.cloud.service.now();
         let until = now.checked_add(OUTAGE).unwrap_or(now);
         let outage = |fault: Fault| Rule::new(fault).between(now, until);
@@ -133,7 +135,8 @@ impl State {
             Deed::WatchesBroken => stage.cluster.kube.break_watches(),
             Deed::WatchesExpired => stage.cluster.kube.expire_watches(),
             Deed::ApiServerOverloaded => stage.cluster.gate.stick(OUTAGE),
-            Deed::ManagerRestarted => stage.restart_manager().await,
+            Deed::ManagerRestarted => stage.restart_manager().await?,
+            Deed::ManagerCrashed => stage.crash_manager().await?,
             Deed::ServerReplaced => {
                 if let Some(machine) = stage.cloud.machines("").first() {
                     stage.cloud.delete_server(&machine.name);
@@ -142,6 +145,7 @@ impl State {
                 stage.cloud.add_server(&format!("node-{}", self.servers), "");
             }
         }
+        Ok(())
     }
 
     /// What a person does at the same time.

@@ -1,13 +1,17 @@
-//! The cloud-controller-manager inside of the playground: the same as `bowline ccm` runs, with its command line.
+//! The cloud-controller-manager inside of the playground: the same as `bowline ccm` runs, with its command line. It has a runtime of
+//! its own, so that it can crash as a process does: everything of it is gone at once, and nothing is put in order before.
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
+use anyhow::Context;
 use bowline_manager::exit::{Exit, StopSignal};
 use bowline_manager::logging::LogLevel;
 use bowline_manager::signals::Signals;
 use bowline_manager::{CloudControllerManager, Surroundings};
-use tokio::task::JoinHandle;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 /// The program that the manager calls itself in requests.
 pub(crate) const AGENT: &str = "openstack-cloud-controller-manager";
@@ -30,6 +34,9 @@ const FLAGS: [&str; 11] = [
     "--leader-elect-lease-duration=2m",
     "--leader-elect-renew-deadline=90s",
 ];
+
+/// So long its threads may take to stop where they are; none of them blocks.
+const CRASH: Duration = Duration::from_secs(5);
 
 /// How a manager is started.
 #[derive(Clone)]
@@ -67,7 +74,7 @@ impl Recipe {
     }
 
     /// Starts it.
-    pub(crate) fn start(&self) -> Manager {
+    pub(crate) fn start(&self) -> anyhow::Result<Manager> {
         let manager = match self.page {
             Some(page) => (self.make)().open_status_page(page),
             None => (self.make)(),
@@ -75,8 +82,10 @@ impl Recipe {
         let flags = self.flags.clone();
         let signals = Signals::default();
         let around = Surroundings { signals: signals.clone(), log_level: self.log_level.clone() };
-        let task = tokio::spawn(async move { manager.run_inside(&flags, around).await });
-        Manager { signals, task }
+        let runtime = Builder::new_multi_thread().thread_name("manager").enable_all().build();
+        let runtime = runtime.context("make a runtime for the manager")?;
+        let task = runtime.spawn(async move { manager.run_inside(&flags, around).await });
+        Ok(Manager { signals, task, runtime: Some(runtime) })
     }
 }
 
@@ -84,14 +93,33 @@ impl Recipe {
 pub(crate) struct Manager {
     signals: Signals,
     task: JoinHandle<Exit>,
+    /// All that it runs on; gone when it has crashed.
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        // Waiting for its threads is not allowed here.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Manager {
     /// Asks it to end, as a kubelet would, and waits for that.
-    pub(crate) async fn end(self) {
+    pub(crate) async fn end(mut self) {
         self.signals.note(StopSignal::Terminate);
         // One that panicked has ended too; its log says why.
-        self.task.await.ok();
+        (&mut self.task).await.ok();
+    }
+
+    /// Takes it away in the middle of what it does, as a kernel does with a process. Its connections and its port are closed then.
+    pub(crate) async fn crash(mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A thread that panicked has ended too.
+            spawn_blocking(move || runtime.shutdown_timeout(CRASH)).await.ok();
+        }
     }
 
     /// Whether it has ended although nobody asked.

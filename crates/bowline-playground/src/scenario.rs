@@ -171,11 +171,14 @@ const ALL: [Scenario; 14] = [
     },
 ];
 
-/// What there is, as text.
+/// What there is, as text: two lines for each, what happens and the rail that answers it.
 pub(crate) fn list() -> String {
     let width = ALL.iter().map(|scenario| scenario.name.len()).max().unwrap_or_default();
-    let line = |scenario: &Scenario| format!("{:<width$}  {}", scenario.name, scenario.happens);
-    ALL.iter().map(line).collect::<Vec<_>>().join("\n")
+    let lines = |scenario: &Scenario| {
+        let Scenario { name, happens, rail, .. } = scenario;
+        format!("{name:<width$}  {happens}\n{:<width$}  {rail}", "")
+    };
+    ALL.iter().map(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// The scenario of a name, or all of them.
@@ -249,6 +252,14 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ALL.len());
+    }
+
+    #[test]
+    fn the_list_names_every_incident_with_its_rail() {
+        let list = list();
+        for scenario in &ALL {
+            assert!(list.contains(scenario.name) && list.contains(scenario.rail), "{list}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::cluster::INGRESS;
 use crate::command::Arguments;
 use crate::folder::Folder;
 use crate::news::Standing;
-use crate::next_steps::{Files, next_steps};
+use crate::next_steps::{Files, called, next_steps};
 use crate::stage::{House, LOG, Setting, Stage};
 use crate::terminal::{Tone, bar};
 
@@ -115,7 +115,13 @@ async fn show(stage: &mut Stage, size: &Size, arguments: &Arguments, folder: &Fo
     arrive(stage, size).await?;
     stage.news.quiet(false);
     stage.cloud.take_time(leisurely());
+    let searched = std::env::var_os("PATH").unwrap_or_default();
     let files = Files {
+        program: called(
+            &std::env::current_exe()?,
+            &std::env::current_dir()?,
+            std::env::split_paths(&searched),
+        ),
         kubeconfig: folder.file("kubeconfig"),
         clouds_yaml: folder.file("clouds.yaml"),
         conf: folder.file("cloud.conf"),

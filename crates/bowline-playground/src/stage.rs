@@ -79,23 +79,26 @@ impl Stage {
         let cluster = Cluster::start(listener)?;
         let (listener, told_cloud) = house.listen.bind(1).await?;
         let cloud = Arc::new(Cloud::start(listener, setting.nodes)?);
-        for told in told_kube.into_iter().chain(told_cloud) {
+        let (page, told_page) = match setting.has_page && house.listen.is_loopback() {
+            // Free now, and for the moment until the manager takes it.
+            true => {
+                let (listener, told) = house.listen.bind(2).await?;
+                (Some(listener.local_addr()?), told)
+            }
+            false => (None, None),
+        };
+        for told in told_kube.into_iter().chain(told_cloud).chain(told_page) {
             house.terminal.tell(Tone::Stage, "stage", &told);
         }
         let kubeconfig = folder.write("kubeconfig", &cluster.kubeconfig())?;
         let conf = folder.write("cloud.conf", &cloud.conf(MEMBER.password))?;
         folder.write("clouds.yaml", &cloud.clouds_yaml())?;
-        let page = match setting.has_page && house.listen.is_loopback() {
-            // Free now, and for the moment until the manager takes it.
-            true => Some(house.listen.bind(2).await?.0.local_addr()?),
-            false => None,
-        };
         let recipe = Recipe::new(house.make, &kubeconfig, &conf, &setting.flags, house.log_level.clone())
             .with_page(page);
         let news = News::start(cluster.kube.clone(), Some(Arc::clone(&cloud)), house.terminal.clone(), "");
         let kubelets =
             Kubelets::start(cluster.kube.clone(), Arc::clone(&cloud), "", setting.few_take_traffic);
-        let manager = Some(recipe.start());
+        let manager = Some(recipe.start()?);
         Ok(Self { house: house.clone(), cloud, cluster, kubelets, news, page, recipe, manager })
     }
 
@@ -115,11 +118,21 @@ impl Stage {
     }
 
     /// Ends the manager as a kubelet would, and starts another one.
-    pub(crate) async fn restart_manager(&mut self) {
+    pub(crate) async fn restart_manager(&mut self) -> anyhow::Result<()> {
         if let Some(manager) = self.manager.take() {
             manager.end().await;
         }
-        self.manager = Some(self.recipe.start());
+        self.manager = Some(self.recipe.start()?);
+        Ok(())
+    }
+
+    /// Takes the manager away in the middle of what it does, and starts another one, which has to wait for the Lease.
+    pub(crate) async fn crash_manager(&mut self) -> anyhow::Result<()> {
+        if let Some(manager) = self.manager.take() {
+            manager.crash().await;
+        }
+        self.manager = Some(self.recipe.start()?);
+        Ok(())
     }
 
     /// Waits until the manager ends although nobody asked.

@@ -9,26 +9,31 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bowline_cloud::CloudConfig;
+use bowline_cli::output::{Format, Output, say};
+use bowline_cli::session::cloud::given;
 use bowline_openstack::cleanup::{CleanupPlan, Done, Kind, LeftAlone, Removal, Request, observe, perform};
 use bowline_openstack::cloud::{OpenStackCloud, Surroundings};
 use openstack_client::Client;
 
 use self::words::{Report, show};
 
-/// Something failed, or nobody agreed.
+/// Something could not be removed, or nobody agreed.
 const FAILED: u8 = 1;
-/// The command line does not say enough.
-const USAGE: u8 = 2;
+/// It could not be looked at, or the command line does not say enough.
+const NOT_LOOKED: u8 = 2;
 /// All went well, and something looks like the cluster's and was left alone.
 const LEFT_ALONE: u8 = 4;
 
+/// What it says of its exit codes.
+const CODES: &str = "Exit codes:\n  0  nothing is left, or all of it was removed\n  1  something could not be removed, or nobody said yes\n  2  it could not be looked at, or the command line is wrong\n  4  something that looks like the cluster's was left alone";
+
 /// What to remove, and how.
 #[derive(Debug, clap::Args)]
+#[command(after_help = CODES)]
 pub(crate) struct Arguments {
     /// The `--cluster-name` that the cluster had
-    #[arg(long, value_name = "NAME")]
-    cluster: String,
+    #[arg(long, value_name = "NAME", alias = "cluster")]
+    cluster_name: String,
     /// The UID of its namespace kube-system, where several clusters had that name
     #[arg(long, value_name = "UID")]
     cluster_uid: Option<String>,
@@ -38,27 +43,23 @@ pub(crate) struct Arguments {
     /// List what would be removed, and end
     #[arg(long)]
     dry_run: bool,
-    /// The cloud.conf of the cluster
-    #[arg(long, value_name = "FILE")]
-    cloud_config: Option<PathBuf>,
-    /// A cluster that lives: what its Services use stays. Without it no API server is asked
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
     /// Remove without asking
     #[arg(long, short = 'y')]
     yes: bool,
-    /// How to say it
-    #[arg(long, value_enum, default_value_t = Output::Text)]
+    /// The cloud.conf of the cluster; without it --os-cloud or the OS_* variables
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
+    cloud_config: Option<PathBuf>,
+    /// An entry of clouds.yaml; also OS_CLOUD
+    #[arg(long, value_name = "NAME", help_heading = "Access")]
+    os_cloud: Option<String>,
+    /// A cluster that lives: what its Services use stays. Without it and --context no API server is asked
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
+    kubeconfig: Option<PathBuf>,
+    /// Another context of it than the current one; without --kubeconfig, of KUBECONFIG or the one at home
+    #[arg(long, value_name = "NAME", help_heading = "Access")]
+    context: Option<String>,
+    #[command(flatten)]
     output: Output,
-}
-
-/// How things are said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Output {
-    /// Lines for people.
-    Text,
-    /// One JSON object at the end.
-    Json,
 }
 
 /// Why it ends early.
@@ -69,8 +70,8 @@ struct Ending {
 }
 
 impl Ending {
-    fn failed(why: impl std::fmt::Display) -> Self {
-        Self { code: FAILED, why: why.to_string() }
+    fn not_looked(why: impl std::fmt::Display) -> Self {
+        Self { code: NOT_LOOKED, why: why.to_string() }
     }
 }
 
@@ -87,46 +88,41 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
 
 async fn try_run(arguments: &Arguments) -> Result<u8, Ending> {
     let client = client(arguments).await?;
-    let users = match &arguments.kubeconfig {
-        Some(path) => users::of(path).await.map_err(Ending::failed)?,
-        None => Vec::new(),
+    let Arguments { kubeconfig, context, .. } = arguments;
+    let users = match (kubeconfig, context) {
+        (None, None) => Vec::new(),
+        _ => users::of(kubeconfig.as_deref(), context.as_deref()).await.map_err(Ending::not_looked)?,
     };
+    let (cluster, format) = (&arguments.cluster_name, arguments.output.format);
     let request = Request {
-        cluster: arguments.cluster.clone(),
+        cluster: cluster.clone(),
         cluster_uid: arguments.cluster_uid.clone(),
         users,
         occm_tags: arguments.include_occm_tags,
     };
-    let found = observe(&client).await.map_err(Ending::failed)?;
-    let plan = CleanupPlan::of(&request, &found)
-        .map_err(|several| Ending { code: USAGE, why: several.to_string() })?;
-    let mut report = Report::new(&arguments.cluster, found.project.as_str(), arguments.dry_run, &plan);
-    show(arguments.output, || words::listing(&arguments.cluster, found.project.as_str(), &plan));
+    let found = observe(&client).await.map_err(Ending::not_looked)?;
+    let plan = CleanupPlan::of(&request, &found).map_err(Ending::not_looked)?;
+    let mut report = Report::new(cluster, found.project.as_str(), arguments.dry_run, &plan);
+    show(format, || words::listing(cluster, found.project.as_str(), &plan));
     if !arguments.dry_run && !plan.remove.is_empty() {
         if !arguments.yes && !agreed(plan.remove.len()) {
-            return Err(Ending::failed("nothing was removed: nobody said yes (--yes says it)"));
+            let why = "nothing was removed: nobody said yes (--yes says it)".to_owned();
+            return Err(Ending { code: FAILED, why });
         }
-        remove(&client, &plan, arguments.output, &mut report).await;
+        remove(&client, &plan, format, &mut report).await;
     }
-    if arguments.output == Output::Json {
-        let text = serde_json::to_string_pretty(&report).map_err(Ending::failed)?;
-        println!("{text}");
-    }
-    Ok(code(&report))
+    say(&mut std::io::stdout(), format, &report).map_err(Ending::not_looked)
 }
 
 async fn client(arguments: &Arguments) -> Result<Client, Ending> {
-    let text = match &arguments.cloud_config {
-        None => None,
-        Some(path) => Some(std::fs::read_to_string(path).map_err(|error| Ending {
-            code: USAGE,
-            why: format!("--cloud-config={}: {error}", path.display()),
-        })?),
-    };
-    let config = CloudConfig::new(text).with_path(arguments.cloud_config.clone());
+    let settings = given(arguments.cloud_config.as_deref(), arguments.os_cloud.as_deref());
+    let why = "no configuration of the cloud: neither --cloud-config, --os-cloud nor OS_AUTH_URL is given";
+    let settings = settings.ok_or_else(|| Ending::not_looked(why))?;
     let around = Surroundings::of_process(env!("CARGO_PKG_VERSION"));
-    let cloud = OpenStackCloud::from_config(&config, around).await;
-    cloud.map(|cloud| cloud.client()).map_err(|error| Ending { code: USAGE, why: error.to_string() })
+    let cloud = OpenStackCloud::from_config(&settings.config, around).await;
+    cloud
+        .map(|cloud| cloud.client())
+        .map_err(|error| Ending::not_looked(format!("{}: {error}", settings.from)))
 }
 
 /// Asks the person at the terminal.
@@ -140,7 +136,7 @@ fn agreed(count: usize) -> bool {
 
 /// Removes one thing after the other. A load balancer whose belongings could not be removed stays: its tags are the only
 /// proof of whose they are.
-async fn remove(client: &Client, plan: &CleanupPlan, output: Output, report: &mut Report) {
+async fn remove(client: &Client, plan: &CleanupPlan, format: Format, report: &mut Report) {
     let mut kept: BTreeSet<&String> = BTreeSet::new();
     for removal in &plan.remove {
         let Removal { thing, .. } = removal;
@@ -152,11 +148,11 @@ async fn remove(client: &Client, plan: &CleanupPlan, output: Output, report: &mu
             };
         match outcome {
             Ok(Done::Removed) => {
-                show(output, || format!("removed {}", words::line(thing)));
+                show(format, || format!("removed {}", words::line(thing)));
                 report.removed.push(thing.id.clone());
             }
             Ok(Done::LeftAlone(why)) => {
-                show(output, || format!("left alone {}: {why}", words::line(thing)));
+                show(format, || format!("left alone {}: {why}", words::line(thing)));
                 kept.extend(&thing.services);
                 report.left_alone.push(LeftAlone { thing: thing.clone(), why });
             }
@@ -166,13 +162,5 @@ async fn remove(client: &Client, plan: &CleanupPlan, output: Output, report: &mu
                 report.failed.push(words::Failed { id: thing.id.clone(), why });
             }
         }
-    }
-}
-
-fn code(report: &Report) -> u8 {
-    match (report.failed.is_empty(), report.left_alone.is_empty()) {
-        (false, _) => FAILED,
-        (true, false) => LEFT_ALONE,
-        (true, true) => 0,
     }
 }

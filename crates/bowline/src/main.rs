@@ -5,6 +5,8 @@
 
 mod ccm;
 mod cleanup;
+#[cfg(feature = "playground")]
+mod playing;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{stderr, stdout};
@@ -39,20 +41,14 @@ enum Command {
     /// Removes what a cluster that is no more left in the cloud, by the tags on it.
     Cleanup(cleanup::Arguments),
     /// Shows a small cluster on a small cloud, both in memory, with the real manager between them.
+    #[cfg(feature = "playground")]
     Playground(bowline_playground::Arguments),
     #[command(flatten)]
     People(bowline_cli::Command),
     /// Serves a Kubernetes API or an OpenStack that exists in memory only.
+    #[cfg(feature = "playground")]
     #[command(subcommand)]
-    Sim(Sim),
-}
-
-#[derive(Debug, Subcommand)]
-enum Sim {
-    /// A Kubernetes API in memory, on which kubectl works.
-    Kube(sim_kube::command::Arguments),
-    /// An OpenStack in memory, on which the openstack client works.
-    Openstack(sim_openstack::command::Arguments),
+    Sim(playing::Sim),
 }
 
 /// The name under which kubectl looks for it.
@@ -72,9 +68,11 @@ fn main() -> ExitCode {
         Command::Operator(command) => bowline_operator::command::execute(command),
         Command::Migrate(command) => bowline_operator::command::migrate::execute(command),
         Command::Cleanup(arguments) => clean_up(arguments),
-        Command::Playground(arguments) => play(arguments),
+        #[cfg(feature = "playground")]
+        Command::Playground(arguments) => playing::play(arguments),
         Command::People(command) => tell(command, root),
-        Command::Sim(sim) => simulate(sim),
+        #[cfg(feature = "playground")]
+        Command::Sim(sim) => playing::simulate(sim),
     }
 }
 
@@ -100,24 +98,4 @@ fn text(argument: OsString) -> String {
 #[tokio::main]
 async fn clean_up(arguments: cleanup::Arguments) -> ExitCode {
     cleanup::run(arguments).await
-}
-
-#[tokio::main]
-async fn play(arguments: bowline_playground::Arguments) -> ExitCode {
-    bowline_playground::run(arguments, ccm::manager).await
-}
-
-#[tokio::main]
-async fn simulate(sim: Sim) -> ExitCode {
-    let ended = match sim {
-        Sim::Kube(arguments) => sim_kube::command::run(arguments).await,
-        Sim::Openstack(arguments) => sim_openstack::command::run(arguments).await,
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("Error: {error:?}");
-            ExitCode::FAILURE
-        }
-    }
 }

@@ -23,8 +23,11 @@ const OTHER: &str = "kube_service_harbour_default_shop";
 
 async fn cleanup(folder: &Path, flags: &[&str]) -> anyhow::Result<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bowline"));
-    command.arg("cleanup").arg(format!("--cloud-config={}", folder.join("cloud.conf").display()));
-    command.args(flags).stdin(Stdio::null());
+    command.arg("cleanup");
+    if !flags.iter().any(|flag| flag.starts_with("--os-cloud")) {
+        command.arg(format!("--cloud-config={}", folder.join("cloud.conf").display()));
+    }
+    command.env("OS_CLIENT_CONFIG_FILE", folder.join("clouds.yaml")).args(flags).stdin(Stdio::null());
     Ok(tokio::task::spawn_blocking(move || command.output()).await??)
 }
 
@@ -49,11 +52,21 @@ async fn it_lists_asks_and_removes_what_the_tags_prove_and_tells_what_it_left() 
     cloud.make_balancer(OTHER, &[OTHER, "bowline-cluster:c2", "bowline-service:s2"]).await?;
     cloud.forget();
 
-    let dry = cleanup(folder.path(), &["--cluster=kubernetes", "--dry-run"]).await?;
+    let dry = cleanup(folder.path(), &["--cluster-name=kubernetes", "--dry-run"]).await?;
     let said = String::from_utf8_lossy(&dry.stdout).into_owned();
     ensure!(code(&dry) == Some(4), "{dry:?}");
     ensure!(said.contains(OURS) && said.contains("of default/web"), "{said}");
     ensure!(said.contains(NAMESAKE) && said.contains("no tag") && !said.contains(OTHER), "{said}");
+    ensure!(said.contains("Nothing was removed."), "{said}");
+    cloud.write_clouds_yaml(folder.path())?;
+    let by_name = ["--cluster-name=kubernetes", "--dry-run", "--os-cloud=sim"];
+    let in_json = cleanup(folder.path(), &[&by_name[..], &["-ojson"]].concat()).await?;
+    let in_json: Value = serde_json::from_slice(&in_json.stdout)?;
+    let in_yaml = cleanup(folder.path(), &[&by_name[..], &["-oyaml"]].concat()).await?;
+    let in_yaml: Value = serde_saphyr::from_slice(&in_yaml.stdout)?;
+    ensure!(in_json == in_yaml && in_json["remove"][0]["name"] == OURS, "{in_json:#} {in_yaml:#}");
+    let as_text = cleanup(folder.path(), &["--cluster=kubernetes", "--dry-run", "--output=text"]).await?;
+    ensure!(String::from_utf8_lossy(&as_text.stdout) == said, "the names of before");
     let unasked = cleanup(folder.path(), &["--cluster=kubernetes"]).await?;
     ensure!(code(&unasked) == Some(1) && String::from_utf8_lossy(&unasked.stderr).contains("--yes"));
     ensure!(cloud.changes().is_empty(), "{:?}", cloud.changes());
@@ -86,7 +99,13 @@ async fn two_clusters_of_one_name_need_a_uid_and_what_is_missing_is_usage() -> a
     let several = cleanup(folder.path(), &["--cluster=kubernetes", "--yes"]).await?;
     let said = String::from_utf8_lossy(&several.stderr).into_owned();
     ensure!(code(&several) == Some(2) && said.contains("c1, c2") && said.contains("--cluster-uid"), "{said}");
-    ensure!(code(&cleanup(folder.path(), &["--yes"]).await?) == Some(2), "no --cluster");
+    ensure!(code(&cleanup(folder.path(), &["--yes"]).await?) == Some(2), "no --cluster-name");
+    let nowhere = ["--cluster-name=kubernetes", "--kubeconfig=/nowhere", "--context=prod"];
+    let nowhere = cleanup(folder.path(), &nowhere).await?;
+    let said = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    ensure!(code(&nowhere) == Some(2) && said.contains("the cluster that lives"), "{said}");
+    let help = String::from_utf8_lossy(&cleanup(folder.path(), &["--help"]).await?.stdout).into_owned();
+    ensure!(help.contains("Exit codes:") && help.contains("  4  something"), "{help}");
     let one = cleanup(folder.path(), &["--cluster=kubernetes", "--cluster-uid=c2", "--yes"]).await?;
     ensure!(code(&one) == Some(4) && balancers(&cloud).await? == [OURS], "{one:?}");
     std::fs::remove_file(folder.path().join("cloud.conf"))?;

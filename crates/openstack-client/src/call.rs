@@ -37,6 +37,16 @@ pub(crate) struct Call {
     pub(crate) ok: &'static [u16],
 }
 
+/// What is sent, below the key that services want it under. It is written as it is: thousands of members would take several times the
+/// room in between as JSON values.
+pub(crate) struct Below<'a, T: ?Sized>(pub(crate) &'static str, pub(crate) &'a T);
+
+impl<T: Serialize + ?Sized> Serialize for Below<'_, T> {
+    fn serialize<S: serde::Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.collect_map([(self.0, self.1)])
+    }
+}
+
 impl Call {
     fn new(
         service: Service,

@@ -1,9 +1,11 @@
 //! The client: one identity in one region of one cloud. Cheap to clone; all clones share token, endpoints and connections.
 //!
 //! Each call asks the budget, gets the token, finds the endpoint, asks the fence if it changes something, and is sent.
-//! After a 401 the token is renewed and the call repeated, once. Nothing else is ever repeated here.
+//! After a 401 the token is renewed and the call repeated, once. Nothing else is repeated, unless the handle is a patient one: then
+//! what is refused for a moment only is asked for again (`client/patience.rs`).
 
 mod endpoints;
+mod patience;
 mod run;
 mod settings;
 
@@ -16,6 +18,7 @@ use std::{
 use http::HeaderValue;
 
 use self::endpoints::Endpoint;
+use self::patience::Failures;
 pub use self::settings::{Settings, WallClock};
 use crate::{
     Error, Priority, Service, TokenIdentity, Transport, WriteFence,
@@ -34,6 +37,7 @@ pub struct Client {
     shared: Arc<Shared>,
     priority: Priority,
     fence: Option<Arc<dyn WriteFence>>,
+    is_patient: bool,
 }
 
 struct Shared {
@@ -43,6 +47,7 @@ struct Shared {
     endpoints: Mutex<BTreeMap<Service, Endpoint>>,
     /// The region of the first endpoint that was used, where none is set.
     region: OnceLock<String>,
+    failures: Failures,
 }
 
 impl Client {
@@ -54,11 +59,12 @@ impl Client {
         let wire = Arc::new(Wire { transport, user_agent, clock, witness });
         let session =
             Session::new(Arc::clone(&wire), Arc::clone(&settings.budget), settings.credentials.clone());
-        let (endpoints, region) = (Mutex::default(), OnceLock::new());
+        let (endpoints, region, failures) = (Mutex::default(), OnceLock::new(), Failures::default());
         Self {
-            shared: Arc::new(Shared { wire, session, settings, endpoints, region }),
+            shared: Arc::new(Shared { wire, session, settings, endpoints, region, failures }),
             priority: Priority::User,
             fence: None,
+            is_patient: false,
         }
     }
 
@@ -72,6 +78,13 @@ impl Client {
     #[must_use]
     pub fn fenced_by(&self, fence: Arc<dyn WriteFence>) -> Self {
         Self { fence: Some(fence), ..self.clone() }
+    }
+
+    /// The same client, which makes a call again, after a moment, that a service refuses for the moment only: any that it is asked to make
+    /// some seconds later, and reads also when nobody serves them. For who would have to begin anew otherwise.
+    #[must_use]
+    pub fn patient(self) -> Self {
+        Self { is_patient: true, ..self }
     }
 
     /// Authenticates if need be, and says who we are to the cloud.

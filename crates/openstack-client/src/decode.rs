@@ -1,8 +1,11 @@
 //! How answers are decoded: what may be absent, null or empty is forgiven, what matters is not.
 
-use std::net::IpAddr;
+use std::{fmt, marker::PhantomData, net::IpAddr};
 
-use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
+};
 use serde_json::{Map, Value};
 
 /// Null is the same as absent.
@@ -51,10 +54,44 @@ where
 /// The value below `key` of a JSON object: services wrap what they answer. An answer without it is not understood, and
 /// must never pass for an empty one.
 pub(crate) fn unwrap<T: DeserializeOwned>(body: &[u8], key: &str) -> Result<T, String> {
-    let mut object: Map<String, Value> =
-        serde_json::from_slice(body).map_err(|error| unreadable(&error, body))?;
-    let value = object.remove(key).ok_or_else(|| format!("it has no {key:?}"))?;
-    T::deserialize(value).map_err(|error| format!("its {key:?}: {}", brief(&error.to_string())))
+    let mut input = serde_json::Deserializer::from_slice(body);
+    let found = Wrapped { key, _value: PhantomData::<fn() -> T> }.deserialize(&mut input);
+    let found = found.and_then(|found| input.end().map(|()| found));
+    found.map_err(|error| unreadable(&error, body))?.ok_or_else(|| format!("it has no {key:?}"))
+}
+
+/// Reads the value below `key` right where it stands: as JSON values in between, it would take several times the room.
+struct Wrapped<'k, T> {
+    key: &'k str,
+    _value: PhantomData<fn() -> T>,
+}
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Wrapped<'_, T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<T>, D::Error> {
+        input.deserialize_map(self)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for Wrapped<'_, T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with {:?}", self.key)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<T>, A::Error> {
+        let mut found = None;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == self.key {
+                found = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// Says why a body is no JSON, without quoting it.

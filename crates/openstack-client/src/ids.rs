@@ -126,6 +126,13 @@ ids! {
     SecretId = "secret";
 }
 
+impl MemberId {
+    /// Stands for the id of a member that nobody was told. Octavia gives out no such ids.
+    pub(crate) fn unknown(which: &str) -> Self {
+        Self(format!("unknown-{which}").into_boxed_str())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

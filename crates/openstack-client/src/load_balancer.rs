@@ -2,6 +2,7 @@
 
 mod balancer;
 mod listener;
+mod made;
 mod member;
 mod monitor;
 mod offer;
@@ -11,6 +12,7 @@ mod status;
 pub use self::{
     balancer::{AdditionalVip, LoadBalancer, LoadBalancerCreate, LoadBalancerQuery, LoadBalancerUpdate},
     listener::{Listener, ListenerCreate, ListenerQuery, ListenerUpdate},
+    made::{MadeLoadBalancer, MadeParts, MadePool},
     member::{BatchMember, Member, MemberUpdate},
     monitor::{HealthMonitor, HealthMonitorCreate, HealthMonitorQuery, HealthMonitorUpdate, MonitorType},
     offer::{LoadBalancerFlavor, LoadBalancerQuota, LoadBalancerZone, Provider},

@@ -10,7 +10,10 @@ mod topology;
 
 pub use self::{
     floating_ip::{FloatingIp, FloatingIpCreate, FloatingIpQuery, FloatingIpUpdate},
-    port::{AllowedAddressPair, FixedIp, NewFixedIp, Port, PortCreate, PortQuery, PortUpdate, TrunkDetails},
+    port::{
+        AllowedAddressPair, FixedIp, NewFixedIp, Port, PortAddresses, PortCreate, PortQuery, PortUpdate,
+        TrunkDetails,
+    },
     quota::Quota,
     router::{GatewayInfo, Route, Router, RouterQuery},
     security_group::{

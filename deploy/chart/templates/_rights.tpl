@@ -76,6 +76,15 @@
   - get
   - update
   - watch
+- apiGroups:
+  - coordination.k8s.io
+  resourceNames:
+  - "{{ .Values.leaderElection.name }}-ledger"
+  resources:
+  - leases
+  verbs:
+  - get
+  - update
 {{- end }}
 
 {{- define "bowline.rights.system" -}}

@@ -89,6 +89,8 @@ pub enum Action {
     ServerReplaced(usize),
     /// A further server with its Node.
     NewServer(usize),
+    /// The port of the server gets another address, and the server has it at once.
+    Readdress(usize),
     /// A Node is deleted by a person.
     DeleteNode(usize),
     /// A Node is Ready, or not.
@@ -140,6 +142,7 @@ impl fmt::Display for Action {
                 write!(out, "the server of node-{number} is replaced by a namesake")
             }
             Self::NewServer(number) => write!(out, "a server node-{number} is made and registers"),
+            Self::Readdress(number) => write!(out, "the server of node-{number} gets another address"),
             Self::DeleteNode(number) => write!(out, "Node node-{number} is deleted by hand"),
             Self::Ready(number, ready) => write!(out, "node-{number} ready: {ready}"),
             Self::Exclude(number, excluded) => write!(out, "node-{number} excluded: {excluded}"),

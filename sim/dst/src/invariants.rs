@@ -20,7 +20,7 @@ use sim_kube::RequestInfo;
 pub use self::rule::{Rule, Violation};
 use self::seen::{balancer_of, has_finalizer, is_going, is_tainted, leads_to, owned, text, twice};
 use crate::net::Net;
-use crate::world::{World, service_name};
+use crate::world::{LEADER_LEASE, World, service_name};
 
 /// The finalizer of Services with a load balancer.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
@@ -60,6 +60,15 @@ struct Memory {
     needless: u64,
     /// What each Service shows.
     published: BTreeMap<String, Vec<String>>,
+}
+
+/// Whether a request is about the Lease by which a manager leads; the ledger beside it is a Lease too.
+#[must_use]
+pub fn is_of_leader(request: &RequestInfo) -> bool {
+    let created = || serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
+    request.resource == "leases"
+        && (request.name == LEADER_LEASE
+            || request.name.is_empty() && text(&created()["metadata"]["name"]) == LEADER_LEASE)
 }
 
 /// A change of a load balancer that is under way.
@@ -305,7 +314,7 @@ impl Judge {
     /// A write took effect.
     pub fn after_kube(&self, process: &str, request: &RequestInfo) {
         match request.resource.as_str() {
-            "leases" => self.lease_written(process),
+            _ if is_of_leader(request) => self.lease_written(process),
             "nodes" => self.nodes_are_sound(&request.name),
             "services" => self.service_is_sound(&request.name),
             _ => {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sim_kube::{ApiError, Delivery, EventInfo, Interceptor, Reply, RequestInfo, Verdict, WatchInfo};
 
 use crate::fault::{Kind, Place};
-use crate::invariants::Judge;
+use crate::invariants::{Judge, is_of_leader};
 
 /// How far into the past an old answer is, in versions.
 const VERSIONS_BACK: u64 = 12;
@@ -127,6 +127,10 @@ impl Interceptor for KubeLink {
         }
         if done && request.is_write() {
             self.judge.after_kube(process, request);
+        }
+        let is_told = !matches!(kind, Some(Kind::CrashAfter | Kind::LostReply | Kind::SilenceAfter));
+        if done && is_told && is_of_leader(request) {
+            self.judge.world.note_lease_seen(process);
         }
         match kind {
             Some(Kind::CrashAfter) => {

@@ -57,9 +57,6 @@ struct Arguments {
     /// Show the scenarios
     #[arg(long)]
     list: bool,
-    /// Let the cloud give old answers too: a known gap, see `Swarm::of`
-    #[arg(long)]
-    stale_cloud: bool,
     /// How many threads; as many as there are cores by default
     #[arg(long)]
     jobs: Option<usize>,
@@ -77,7 +74,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(seed) = arguments.seed {
-        return replay(&swarm::with(seed, arguments.stale_cloud));
+        return replay(&swarm::case(seed));
     }
     if let Some(name) = &arguments.scenario {
         let Some(mut case) = scenarios::all().into_iter().find(|case| case.name == *name) else {
@@ -132,7 +129,7 @@ fn whole(arguments: &Arguments) -> ExitCode {
     }
     let deadline = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(minutes * 60.0));
     let outcome = Level { name: "swarm", jobs, deadline, most: arguments.failures }
-        .run(arguments.seeds, |number| swarm::with(arguments.from + number, arguments.stale_cloud));
+        .run(arguments.seeds, |number| swarm::case(arguments.from + number));
     sum.merge(outcome.0);
     failures.extend(outcome.1);
     println!("{}", sum.tables());

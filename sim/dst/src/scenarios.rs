@@ -198,6 +198,7 @@ fn nodes() -> Vec<Case> {
             vec![create(), Action::Join(3), Action::Join(4), Action::ServerReplaced(2), Action::Join(2)],
         ),
         ("node is excluded", vec![create(), Action::Exclude(2, true), Action::Exclude(2, false)]),
+        ("node gets another address", vec![create(), Action::Readdress(2)]),
         ("node is deleted by hand", vec![create(), Action::DeleteNode(2), Action::Join(2)]),
     ];
     stories.into_iter().map(|(name, then)| case(name.to_owned(), setting(), then)).collect()

@@ -1,5 +1,7 @@
 //! Cases by chance: the whole of a case follows from its seed.
 
+mod company;
+
 use std::time::Duration;
 
 use rand::rngs::Xoshiro256PlusPlus;
@@ -16,12 +18,6 @@ const SERVICES: usize = 3;
 /// The case of a seed.
 #[must_use]
 pub fn case(seed: u64) -> Case {
-    with(seed, false)
-}
-
-/// The same, if wanted with answers of the cloud that are old.
-#[must_use]
-pub fn with(seed: u64, stale_cloud: bool) -> Case {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
     let provider = if dice.one_in(2) { Provider::Ovn } else { Provider::Amphora };
     let setting = Setting {
@@ -60,12 +56,13 @@ pub fn with(seed: u64, stale_cloud: bool) -> Case {
         at += Duration::from_secs(1);
         actions.push(Timed { at, action });
     }
+    actions.extend(company::of(&setting, at));
     actions.sort_by_key(|timed| timed.at);
     Case {
         name: format!("seed {seed}"),
         setting,
         actions,
-        faults: Source::Chance(Swarm::of(seed, stale_cloud)),
+        faults: Source::Chance(Swarm::of(seed)),
         ..Case::default()
     }
 }

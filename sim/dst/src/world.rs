@@ -36,6 +36,9 @@ const START: &str = "2026-11-15T08:00:00Z";
 /// The taint of Nodes that no cloud-controller-manager has seen yet.
 pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
+/// The Lease by which a manager leads.
+pub const LEADER_LEASE: &str = "cloud-controller-manager";
+
 /// The label that keeps traffic away from a Node.
 pub const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
@@ -67,6 +70,7 @@ pub struct World {
     strays: Mutex<BTreeMap<String, String>>,
     /// When somebody deleted the Lease.
     lease_deleted: Mutex<Option<Timestamp>>,
+    lease_seen: Mutex<BTreeSet<String>>,
     /// When somebody last changed what belongs to a Service behind its back.
     meddled: Mutex<BTreeMap<String, Timestamp>>,
     /// Since when a load balancer is seen at work.
@@ -75,6 +79,8 @@ pub struct World {
     guarded: Mutex<Vec<(String, String)>>,
     /// The Services whose load balancer or address may become another: people wanted it, or somebody changed it behind our back.
     moved: Mutex<BTreeSet<String>>,
+    /// The Services that were made to share the load balancer of another.
+    guests: Mutex<BTreeSet<String>>,
     /// What OpenStack's own manager had published when it ended: Service, load balancer and addresses.
     inherited: Mutex<Vec<occm::Inherited>>,
 }
@@ -118,10 +124,12 @@ impl World {
             kept: Mutex::default(),
             strays: Mutex::default(),
             lease_deleted: Mutex::default(),
+            lease_seen: Mutex::default(),
             meddled: Mutex::default(),
             pending: Mutex::default(),
             guarded: Mutex::default(),
             moved: Mutex::default(),
+            guests: Mutex::default(),
             inherited: Mutex::default(),
         };
         world.write_conf(CANARIES[0]);
@@ -194,6 +202,7 @@ impl World {
                 self.add_server(*number);
                 self.register(*number);
             }
+            Action::Readdress(number) => self.readdress(*number),
             Action::DeleteNode(number) => {
                 let _gone = self.nodes().delete(&node_name(*number)).is_ok();
             }
@@ -229,11 +238,14 @@ impl World {
             Action::PauseLeader(pause) => {
                 self.leader().into_iter().for_each(|leader| net.pause(&leader, *pause));
             }
+            Action::DeleteLease if self.has_newcomers(net) => {
+                net.tell("people", "leave the Lease alone while a process starts", "");
+            }
             Action::DeleteLease => {
                 *self.lease_deleted.lock().expect("one thread") = Some(self.cloud.now());
                 let path =
-                    "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager";
-                self.kube.request(Method::DELETE, path, &Value::Null);
+                    format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{LEADER_LEASE}");
+                self.kube.request(Method::DELETE, &path, &Value::Null);
             }
             Action::BreakWatches => self.kube.break_watches(),
             Action::ExpireWatches => self.kube.expire_watches(),
@@ -251,7 +263,7 @@ impl World {
     #[must_use]
     pub fn leader(&self) -> Option<String> {
         let leases = self.kube.stored("coordination.k8s.io", "leases");
-        let lease = leases.iter().find(|lease| lease["metadata"]["name"] == "cloud-controller-manager")?;
+        let lease = leases.iter().find(|lease| lease["metadata"]["name"] == LEADER_LEASE)?;
         lease["spec"]["holderIdentity"].as_str().filter(|holder| !holder.is_empty()).map(str::to_owned)
     }
 

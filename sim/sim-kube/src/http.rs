@@ -1,15 +1,21 @@
 //! The server on a socket: plain HTTP on a listener, for kubectl and other processes. And its kubeconfig.
+//!
+//! Every answer carries the date by the clock of the cluster, as Go's HTTP server writes it: a cluster whose clock is off says so itself.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::time::Duration;
 
+use http::{HeaderValue, Request, Response, header};
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::service::TowerToHyperService;
+use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tower::{BoxError, Service as _};
 
-use crate::server::SimKube;
+use crate::server::{SimBody, SimKube};
 
 /// How often in a row a listener may fail before it is given up; single faults (a client that left, a moment without
 /// file descriptors) pass.
@@ -37,7 +43,7 @@ pub async fn serve(server: SimKube, listener: TcpListener) -> std::io::Result<()
         if socket.set_nodelay(true).is_err() {
             continue; // the client has left already
         }
-        let service = TowerToHyperService::new(server.clone());
+        let service = Dated(server.clone());
         connections.spawn(async move {
             let builder = Builder::new(TokioExecutor::new());
             // A connection that breaks is the client's affair; it is logged nowhere, as nobody could act on it.
@@ -45,6 +51,29 @@ pub async fn serve(server: SimKube, listener: TcpListener) -> std::io::Result<()
         });
         while connections.try_join_next().is_some() {}
     }
+}
+
+/// The server, whose answers carry the date.
+struct Dated(SimKube);
+
+impl hyper::service::Service<Request<Incoming>> for Dated {
+    type Response = Response<SimBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let mut server = self.0.clone();
+        Box::pin(async move { Ok(dated(server.call(request).await?, server.now())) })
+    }
+}
+
+/// An answer that was given at this time.
+fn dated(mut response: Response<SimBody>, now: Timestamp) -> Response<SimBody> {
+    let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    if let Ok(date) = HeaderValue::from_str(&date) {
+        response.headers_mut().insert(header::DATE, date);
+    }
+    response
 }
 
 /// A kubeconfig that leads to the server.

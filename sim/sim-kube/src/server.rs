@@ -49,6 +49,12 @@ impl SimKube {
         Self { shared: Arc::new(Shared { core, log, interceptor: Mutex::new(interceptor) }) }
     }
 
+    /// The time of the cluster.
+    #[must_use]
+    pub fn now(&self) -> jiff::Timestamp {
+        self.core().now()
+    }
+
     fn core(&self) -> MutexGuard<'_, Core> {
         locked(&self.shared.core)
     }

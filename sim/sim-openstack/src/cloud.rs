@@ -102,7 +102,9 @@ impl Cloud {
     /// What was due before it but not looked at yet has not happened: call [`Cloud::settle`] first where time has passed, as
     /// [`crate::SimService::with`] does.
     pub fn edit<R>(&mut self, change: impl FnOnce(&mut State) -> R) -> R {
-        change(&mut self.world.state)
+        let result = change(&mut self.world.state);
+        self.world.state.compute.date_deleted(self.world.now);
+        result
     }
 
     /// The faults that are injected.

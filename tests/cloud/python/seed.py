@@ -224,23 +224,39 @@ def seed_servers(compute, estate):
     servers = {server.name: server for server in compute.servers()}
     zones = list(ZONES)
     names = [f"node-{number}" for number in range(1, SERVERS + 1)]
+
+    def boot(number):
+        return compute.create_server(
+            name=names[number],
+            image_id=estate["image"],
+            flavor_id=estate["flavor"],
+            networks=[{"uuid": estate["network"]}],
+            security_groups=[{"name": "k8s-nodes"}],
+            availability_zone=zones[number % len(zones)],
+        )
+
     for number, name in enumerate(names):
-        if name not in servers:
-            servers[name] = compute.create_server(
-                name=name,
-                image_id=estate["image"],
-                flavor_id=estate["flavor"],
-                networks=[{"uuid": estate["network"]}],
-                security_groups=[{"name": "k8s-nodes"}],
-                availability_zone=zones[number % len(zones)],
-            )
-    return [described(await_active(compute, servers[name])) for name in names]
+        servers[name] = servers.get(name) or boot(number)
+    return [
+        described(await_active(compute, servers[name], lambda number=number: boot(number)))
+        for number, name in enumerate(names)
+    ]
 
 
-def await_active(compute, server):
+def await_active(compute, server, boot):
+    """A host counts only when the scheduler has mapped it to its cell, some seconds after it is up: before, servers end in ERROR."""
     if server.status == "SHUTOFF":  # a test stopped it and did not start it again
         compute.start_server(server)
-    return compute.wait_for_server(server, interval=0.3, wait=PATIENCE_SECONDS)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return compute.wait_for_server(server, interval=0.3, wait=PATIENCE_SECONDS)
+        except exceptions.ResourceFailure:
+            if time.monotonic() > deadline:
+                raise
+            compute.delete_server(server)
+            compute.wait_for_delete(server, interval=0.3, wait=PATIENCE_SECONDS)
+            server = boot()
 
 
 def described(server):

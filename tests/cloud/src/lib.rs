@@ -1,6 +1,6 @@
 //! A real OpenStack on loopback to test against: Keystone, Placement, Glance, Nova, Neutron and Octavia, as released.
 //!
-//! [`up`] installs, configures, starts and seeds it; [`Cloud::open`] gives a test what it needs to know and to break. What is not
+//! [`up`] installs ([`prepare`] does only that), configures, starts and seeds it; [`Cloud::open`] gives a test what it needs to know and to break. What is not
 //! real: the hypervisor (Nova's fake driver), the datapath (OVS' dummy) and the agent in the amphorae (Octavia's no-op driver), so
 //! that no packet flows. Everything above is: databases, queues, OVN, states and their timing.
 //!
@@ -39,4 +39,4 @@ pub use machine::Unsupported;
 pub use settings::{Choices, Settings};
 pub use shell::{ConfOptions, Who, cloud_conf, exports};
 pub use status::{ApiStatus, ServiceState, ServiceStatus, Status};
-pub use up::{down, up, wipe};
+pub use up::{down, prepare, up, wipe};

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use real_cloud::{
     Choices, ConfOptions, Description, Fault, Interrupt, Interrupted, Settings, Status, Unsupported, Who,
-    cloud_conf, down, exports, inflict, up, wipe,
+    cloud_conf, down, exports, inflict, prepare, up, wipe,
 };
 
 /// A real OpenStack on loopback to test against.
@@ -20,6 +20,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Install what is missing, and start nothing
+    Install,
     /// Install what is missing, start what does not run, seed; safe to run again
     Up {
         /// Forget all data first
@@ -86,6 +88,7 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
 fn perform(task: &Task) -> anyhow::Result<ExitCode> {
     let settings = Settings::locate();
     match task {
+        Task::Install => prepare(&settings, &Interrupt::watch()?)?,
         Task::Up { fresh, choices } => drop(up(&settings, choices, *fresh, &Interrupt::watch()?)?),
         Task::Down => down(&settings)?,
         Task::Status { json } => return status(&settings, *json),

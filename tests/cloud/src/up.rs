@@ -62,6 +62,17 @@ pub fn up(
     Ok(description)
 }
 
+/// Installs what is missing, and starts nothing.
+///
+/// # Errors
+/// As [`up`].
+pub fn prepare(settings: &Settings, interrupt: &Interrupt) -> anyhow::Result<()> {
+    let _lock = lock(settings)?;
+    // Nothing else yet: a folder of data without a description is taken for a start that failed.
+    fs::create_dir_all(settings.logs()).with_context(|| format!("create {}", settings.logs().display()))?;
+    install(settings, Progress::spoken(), interrupt)
+}
+
 /// Ends everything that was started, by its recorded process.
 ///
 /// # Errors

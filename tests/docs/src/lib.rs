@@ -7,8 +7,19 @@
 //! | `sh run=SETUP` | the commands are run, in bash that stops at the first failure, in the surroundings SETUP: `plain`, `cluster`, `kubernetes` or `playground` |
 //! | `text output` | what the block before it has to print: these lines, in this order; `…` is anything, other lines may be between |
 //! | `yaml file=NAME` | a file of that name is there for the blocks after it |
+//! | `sh unrun=REASON` | the commands cannot be run by the tests; why, in a word of [`REASONS`] |
 //!
-//! Blocks of one page that have the same surroundings share them, also their variables.
+//! Blocks of one page that have the same surroundings share them, also their variables. A block of `sh` is either run or says why not.
+
+/// Why commands are not run, and what that means.
+pub const REASONS: [(&str, &str); 6] = [
+    ("build", "compiles for minutes"),
+    ("other-machine", "is for a node, not for the machine of the reader"),
+    ("real-cloud", "needs a service that the simulated cloud or its client does not have"),
+    ("real-cluster", "needs pods that run, or a distribution's own API"),
+    ("registry", "needs a registry and an identity to sign with"),
+    ("serves", "does not end by itself"),
+];
 
 /// Something that a page asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +68,20 @@ pub fn items(page: &str) -> Vec<Item> {
         }
     }
     items
+}
+
+/// The lines of the blocks of `sh` that are not run and do not say why, with a word that is known.
+#[must_use]
+pub fn unexplained(page: &str) -> Vec<usize> {
+    let is_known = |word: &str| REASONS.iter().any(|(reason, _)| *reason == word);
+    let is_explained =
+        |word: &String| word.starts_with("run=") || word.strip_prefix("unrun=").is_some_and(is_known);
+    fences(page)
+        .into_iter()
+        .filter(|fence| fence.words.first().is_some_and(|language| language == "sh"))
+        .filter(|fence| !fence.words.iter().any(is_explained))
+        .map(|fence| fence.line)
+        .collect()
 }
 
 /// Whether a page has commands to run.
@@ -148,6 +173,13 @@ mod tests {
     fn a_page_has_commands_if_they_are_to_be_run() {
         assert!(has_commands(PAGE));
         assert!(!has_commands("```sh\nssh node\n```\n"));
+    }
+
+    #[test]
+    fn commands_that_are_not_run_have_to_say_why_in_a_word_that_is_known() {
+        assert_eq!(unexplained(PAGE), [18]);
+        assert_eq!(unexplained("```sh unrun=other-machine\nssh node\n```\n"), [0; 0]);
+        assert_eq!(unexplained("```sh unrun=because\n```\n```text\n```\n```sh run=plain\n```\n"), [1]);
     }
 
     #[test]

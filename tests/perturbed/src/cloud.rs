@@ -327,8 +327,8 @@ impl Front {
     }
 }
 
-/// Nothing was done, for certain. Of a 503 that is not so, and who asked for a load balancer rightly waits three minutes for it to come:
-/// longer than a run.
+/// Nothing was done, for certain. Of a 503 that is not so, and who asked for a load balancer rightly waits half a minute for it to come:
+/// a large part of a run.
 fn too_many() -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from("{\"error\": \"too many requests\"}"));
     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;

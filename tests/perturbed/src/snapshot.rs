@@ -14,11 +14,11 @@ use sim_openstack::network::SecurityGroup;
 use crate::invariants::Foreign;
 use crate::observer::FINALIZER;
 
+const FINGERPRINT: &str = "bowline.dev/fingerprint";
 /// The condition in which Bowline says how a Service is.
 const CONDITION: &str = "bowline.dev/LoadBalancerReady";
 /// Where Bowline notes which load balancer a Service uses.
 pub const BALANCER: &str = "loadbalancer.openstack.org/load-balancer-id";
-const FINGERPRINT: &str = "loadbalancer.bowline.dev/fingerprint";
 /// What makes a Service internal.
 pub const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 /// The taint of a Node that waits for the manager.

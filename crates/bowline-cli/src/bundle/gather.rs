@@ -7,7 +7,8 @@ use super::Document;
 use super::scrub;
 use crate::session::Session;
 use crate::session::cloud::settings;
-use crate::{doctor, drift, plan, sight, status};
+use crate::way::Way;
+use crate::{doctor, drift, plan, sight, status, way};
 
 /// So many lines of a manager's log.
 const LOG_LINES: usize = 2000;
@@ -33,7 +34,7 @@ impl Gathered {
     }
 }
 
-pub(super) async fn gather(session: &Session) -> Gathered {
+pub(super) async fn gather(session: &Session, way: &way::Arguments) -> Gathered {
     let mut bundle = Gathered { documents: Vec::new(), missing: Vec::new(), secrets: Vec::new() };
     let about = json!({
         "bowline": env!("CARGO_PKG_VERSION"), "madeAt": session.now.to_string(), "clusterName": *session.cluster_name,
@@ -41,9 +42,11 @@ pub(super) async fn gather(session: &Session) -> Gathered {
     });
     bundle.add_value("about.json", &about);
     objects(session, &mut bundle).await;
+    wishes(session, &mut bundle).await;
     configuration(session, &mut bundle).await;
     logs(session, &mut bundle).await;
-    answers(session, &mut bundle).await;
+    leader(session, way, &mut bundle).await;
+    answers(session, way, &mut bundle).await;
     bundle
 }
 
@@ -55,6 +58,10 @@ async fn objects(session: &Session, bundle: &mut Gathered) {
         ("cluster/nodes.json", "/api/v1/nodes".to_owned()),
         ("cluster/services.json", "/api/v1/services".to_owned()),
         ("cluster/events-of-nodes.json", "/api/v1/namespaces/default/events".to_owned()),
+        (
+            "cluster/events-of-services.json",
+            "/api/v1/events?fieldSelector=involvedObject.kind%3DService".to_owned(),
+        ),
         ("manager/pods.json", format!("/api/v1/namespaces/{namespace}/pods")),
         ("manager/leases.json", format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")),
         ("manager/events.json", format!("/api/v1/namespaces/{namespace}/events")),
@@ -64,6 +71,15 @@ async fn objects(session: &Session, bundle: &mut Gathered) {
             Ok(list) => bundle.add_value(name, &scrubbed(list)),
             Err(why) => bundle.missing.push(format!("{name}: {why}")),
         }
+    }
+}
+
+/// What people asked the operator for, where there is one.
+async fn wishes(session: &Session, bundle: &mut Gathered) {
+    match session.cluster.raw_if_served("/apis/bowline.dev/v1alpha1/cloudcontrollermanagers").await {
+        Ok(Some(list)) => bundle.add_value("manager/cloudcontrollermanagers.json", &scrubbed(list)),
+        Ok(None) => {}
+        Err(why) => bundle.missing.push(format!("manager/cloudcontrollermanagers.json: {why}")),
     }
 }
 
@@ -102,20 +118,46 @@ async fn configuration(session: &Session, bundle: &mut Gathered) {
 async fn logs(session: &Session, bundle: &mut Gathered) {
     for manager in &session.managers {
         let (namespace, pod) = (&manager.namespace, &manager.pod);
-        match session.cluster.log(namespace, pod, LOG_LINES).await {
+        match session.cluster.log(namespace, pod, LOG_LINES, false).await {
             Ok(log) => bundle.add(format!("manager/log-{pod}.txt"), log),
             Err(why) => bundle.missing.push(format!("the log of {namespace}/{pod}: {why}")),
+        }
+        if manager.restarts == 0 {
+            continue;
+        }
+        match session.cluster.log(namespace, pod, LOG_LINES, true).await {
+            Ok(log) => bundle.add(format!("manager/log-{pod}-before.txt"), log),
+            Err(why) => {
+                bundle.missing.push(format!("the log of {namespace}/{pod} before its restart: {why}"));
+            }
         }
     }
 }
 
+/// What the leader tells of itself.
+async fn leader(session: &Session, way: &way::Arguments, bundle: &mut Gathered) {
+    let way = match Way::of(way, &session.access) {
+        Ok(way) => way,
+        Err(ending) => return bundle.missing.push(format!("the leader: {ending}")),
+    };
+    match way.overview().await {
+        Ok(overview) => bundle.add_value("manager/overview.json", &scrub::object(overview)),
+        // Then there is no way for the other either.
+        Err(why) => return bundle.missing.push(format!("manager/overview.json: {why}")),
+    }
+    match way.text("/metrics").await {
+        Ok(scrape) => bundle.add("manager/metrics.txt", scrape),
+        Err(why) => bundle.missing.push(format!("manager/metrics.txt: {why}")),
+    }
+}
+
 /// What the other commands say.
-async fn answers(session: &Session, bundle: &mut Gathered) {
-    match status::look(session).await {
+async fn answers(session: &Session, way: &way::Arguments, bundle: &mut Gathered) {
+    match status::look(session, way).await {
         Ok(status) => bundle.add_value("status.json", &status),
         Err(ending) => bundle.missing.push(format!("status: {ending}")),
     }
-    match doctor::look(session).await {
+    match doctor::look(session, way).await {
         Ok(diagnosis) => bundle.add_value("doctor.json", &diagnosis),
         Err(ending) => bundle.missing.push(format!("doctor: {ending}")),
     }

@@ -71,7 +71,10 @@ fn value(name: &str, found: &mut Value) {
             for (key, inside) in fields.iter_mut() {
                 let is_text = inside.is_string() || inside.is_number();
                 let refers = REFERENCES.contains(&key.as_str());
-                if (is_variable && key == "value" || sounds_secret(key) && !refers) && is_text {
+                // A cloud.conf that somebody wrote into an object of the operator.
+                if let (Some(text), true) = (inside.as_str(), name == "cloudConfig" && key == "inline") {
+                    *inside = Value::String(cloud_conf(text).0);
+                } else if (is_variable && key == "value" || sounds_secret(key) && !refers) && is_text {
                     *inside = Value::String(SCRUBBED.to_owned());
                 } else {
                     value(if is_variable { name } else { key }, inside);
@@ -197,6 +200,17 @@ mod tests {
             json!({"kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "CANARY"}, "stringData": {"b": "CANARY"}}),
         );
         assert!(!secret.to_string().contains("CANARY"), "{secret}");
+    }
+
+    #[test]
+    fn a_cloud_conf_within_an_object_of_the_operator_keeps_no_secret() {
+        let inline = "[Global]\nusername = ops\npassword = CANARY\n[LoadBalancer]\nsubnet-id = s-1\n";
+        let wish =
+            object(json!({"kind": "CloudControllerManager", "spec": {"cloudConfig": {"inline": inline}}}));
+        assert!(
+            !wish.to_string().contains("CANARY") && wish.to_string().contains("subnet-id = s-1"),
+            "{wish}"
+        );
     }
 
     #[test]

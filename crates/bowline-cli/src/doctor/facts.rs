@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bowline_cloud::{NodeView, ServiceView};
 use bowline_controllers::shadow::preview::Machine;
+use bowline_openstack::config::LoadBalancer;
 use jiff::Timestamp;
 
 use crate::session::managers::Manager;
@@ -26,6 +27,8 @@ pub struct Facts {
     pub managers: Option<Vec<Manager>>,
     /// Who leads.
     pub leader: Leader,
+    /// The parts of the leader of which it says that somebody should look, each with the reason as far as it tells.
+    pub degraded: Option<Vec<String>>,
     /// What the manager may not do, and should.
     pub missing_rights: Option<Vec<MissingRight>>,
     /// The configuration of the cloud.
@@ -58,6 +61,8 @@ pub struct ConfigFacts {
     pub problem: Option<String>,
     /// What is doubtful in it.
     pub warnings: Vec<String>,
+    /// What it says of load balancers.
+    pub balancing: LoadBalancer,
 }
 
 /// What the cloud says.

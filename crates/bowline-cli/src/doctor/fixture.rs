@@ -54,6 +54,7 @@ pub(super) fn well() -> Facts {
             holder: Some("first_1".into()),
             ..Leader::default()
         },
+        degraded: Some(Vec::new()),
         missing_rights: Some(Vec::new()),
         config: ConfigFacts::default(),
         cloud: Some(CloudFacts { octavia: Some((2, 27)), balancers: vec![own], ..CloudFacts::default() }),

@@ -3,7 +3,7 @@
 use bowline_cloud::CloudConfig;
 use bowline_manager::rbac::{Rights, Rule, SYSTEM_NAMESPACE, Scope};
 use bowline_openstack::cleanup;
-use bowline_openstack::config::{ConfigSource, Environment, Site};
+use bowline_openstack::config::{ConfigSource, Configuration, Environment, Site};
 use http::{Request, header};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
@@ -11,6 +11,7 @@ use k8s_openapi::api::authorization::v1::ResourceAttributes;
 use openstack_client::identity::Version;
 
 use super::facts::{BalancerFact, ClockFact, CloudFacts, ConfigFacts, Facts, MissingRight};
+use super::health;
 use crate::ending::Ending;
 use crate::session::cloud::{CloudAccess, settings};
 use crate::session::cluster::Cluster;
@@ -18,9 +19,10 @@ use crate::session::managers::{Manager, Program};
 use crate::session::{Session, managers};
 use crate::sight::{self, Sight};
 use crate::status::leader;
+use crate::way;
 
 /// All facts that can be had.
-pub(super) async fn gather(session: &Session) -> Result<Facts, Ending> {
+pub(super) async fn gather(session: &Session, way: &way::Arguments) -> Result<Facts, Ending> {
     let Sight { nodes, services } = Sight::read(session).await?;
     let mut facts = Facts {
         now: session.now,
@@ -30,6 +32,7 @@ pub(super) async fn gather(session: &Session) -> Result<Facts, Ending> {
         services,
         managers: None,
         leader: leader::read(session).await?,
+        degraded: None,
         missing_rights: None,
         config: ConfigFacts::default(),
         cloud: None,
@@ -38,6 +41,10 @@ pub(super) async fn gather(session: &Session) -> Result<Facts, Ending> {
         not_looked_at: Vec::new(),
     };
     managers_of(session, &mut facts).await;
+    match health::read(session, &facts.leader, way).await {
+        Ok(degraded) => facts.degraded = degraded,
+        Err(why) => facts.not_looked_at.push(format!("the health of the leader: {why}")),
+    }
     clock_of_cluster(&session.cluster, &mut facts).await;
     config(session, &mut facts).await;
     if facts.config.problem.is_none() {
@@ -143,15 +150,17 @@ async fn config(session: &Session, facts: &mut Facts) {
         }
     };
     match read(&found.config).await {
-        Ok(warnings) => facts.config.warnings = warnings,
+        Ok(configuration) => {
+            facts.config.warnings = configuration.warnings.iter().map(ToString::to_string).collect();
+            facts.config.balancing = configuration.conf.load_balancer;
+        }
         Err(why) => facts.config.problem = Some(format!("{}: {why}", found.from)),
     }
 }
 
-async fn read(config: &CloudConfig) -> Result<Vec<String>, String> {
+async fn read(config: &CloudConfig) -> Result<Configuration, String> {
     let site = Site::of(config, Environment::of_process());
-    let configuration = site.read().await.map_err(|error| error.to_string())?;
-    Ok(configuration.warnings.iter().map(ToString::to_string).collect())
+    site.read().await.map_err(|error| error.to_string())
 }
 
 async fn cloud(session: &Session, facts: &mut Facts) {

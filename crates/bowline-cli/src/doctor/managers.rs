@@ -107,6 +107,37 @@ pub fn paused(facts: &Facts) -> Vec<Finding> {
     }]
 }
 
+/// The cloud does not know the manager any more, as it told.
+#[must_use]
+pub fn identity_lost(facts: &Facts) -> Vec<Finding> {
+    let Some(why) = &facts.leader.identity_lost else { return Vec::new() };
+    vec![Finding {
+        id: "identity-lost",
+        severity: Severity::Error,
+        found: format!("the cloud does not know the manager any more: {why}"),
+        why: "nothing is changed, neither in the cloud nor on Nodes and Services, until it does",
+        remedy:
+            "renew the credentials in its cloud.conf, for the same project; it takes them by itself, and asks every five seconds"
+                .to_owned(),
+    }]
+}
+
+/// Parts of the leader that do not work, as it says itself.
+#[must_use]
+pub fn degraded(facts: &Facts) -> Vec<Finding> {
+    let parts = facts.degraded.as_deref().unwrap_or_default();
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    vec![Finding {
+        id: "manager-degraded",
+        severity: Severity::Warning,
+        found: format!("the leader says that somebody should look at {}", some(parts)),
+        why: "a part that does not work does nothing, and is tried again by itself",
+        remedy: "kubectl bowline page shows why, and so does the log of the leader".to_owned(),
+    }]
+}
+
 /// A manager that is started again and again.
 #[must_use]
 pub fn restarts(facts: &Facts) -> Vec<Finding> {

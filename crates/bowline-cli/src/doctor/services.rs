@@ -1,16 +1,20 @@
 //! Checks of Services. Pure.
 
-use bowline_cloud::ConditionStatus;
+use std::sync::Arc;
+
+use bowline_cloud::{ConditionStatus, ServiceView};
 use bowline_controllers::service::desire::{is_paused, wants};
-use bowline_controllers::service::nodes::select;
+use bowline_controllers::service::nodes::{EXCLUDE_LABEL, select};
+use bowline_openstack::loadbalancer::annotations::NODE_SELECTOR;
 
 use super::facts::Facts;
 use super::{Finding, Severity, some};
+use crate::sight::serving;
 
 /// Services of which the manager says that their load balancer is not as they ask.
 #[must_use]
 pub fn not_ready(facts: &Facts) -> Vec<Finding> {
-    let said = |service: &&std::sync::Arc<bowline_cloud::ServiceView>| {
+    let said = |service: &&Arc<ServiceView>| {
         let condition = service.condition.as_ref();
         wants(service)
             && !is_paused(service)
@@ -34,27 +38,43 @@ pub fn not_ready(facts: &Facts) -> Vec<Finding> {
     }]
 }
 
-/// No Node can get traffic, and there are Services that want some.
+/// There are Services that want traffic, and no Node may get it, or none that they choose.
 #[must_use]
 pub fn no_nodes(facts: &Facts) -> Vec<Finding> {
-    let wanting = facts.services.iter().filter(|service| wants(service)).count();
-    if wanting == 0 || facts.nodes.is_empty() || !select(&facts.nodes).is_empty() {
+    let unserved = |service: &&Arc<ServiceView>| {
+        wants(service) && serving(service, &facts.config.balancing, &facts.nodes) == 0
+    };
+    let unserved: Vec<String> =
+        facts.services.iter().filter(unserved).map(|service| service.key().to_string()).collect();
+    if unserved.is_empty() || facts.nodes.is_empty() {
         return Vec::new();
     }
-    vec![Finding {
-        id: "no-nodes-for-traffic",
-        severity: Severity::Error,
-        found: format!("{wanting} Services want load balancers, and none of {} Nodes may get traffic", facts.nodes.len()),
-        why: "load balancers without members answer nobody",
-        remedy: "take the label node.kubernetes.io/exclude-from-external-load-balancers off the Nodes that shall serve: kubectl label nodes --all node.kubernetes.io/exclude-from-external-load-balancers-".to_owned(),
-    }]
+    let nodes = facts.nodes.len();
+    let (found, remedy) = match select(&facts.nodes).is_empty() {
+        true => (
+            format!(
+                "{} Services want load balancers, and none of {nodes} Nodes may get traffic",
+                unserved.len()
+            ),
+            format!(
+                "take the label {EXCLUDE_LABEL} off the Nodes that shall serve: kubectl label nodes --all {EXCLUDE_LABEL}-"
+            ),
+        ),
+        false => (
+            format!("none of {nodes} Nodes has the labels by which {} choose theirs", some(&unserved)),
+            format!(
+                "label the Nodes that shall serve, or correct the annotation {} of the Services or node-selector in cloud.conf",
+                NODE_SELECTOR.key
+            ),
+        ),
+    };
+    let why = "load balancers without members answer nobody";
+    vec![Finding { id: "no-nodes-for-traffic", severity: Severity::Error, found, why, remedy }]
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use bowline_cloud::{PAUSED, ServiceCondition, ServiceView};
+    use bowline_cloud::{PAUSED, ServiceCondition};
 
     use super::*;
     use crate::doctor::fixture::well;
@@ -91,11 +111,20 @@ mod tests {
         let mut facts = well();
         facts.services.push(Arc::new(service(ConditionStatus::True)));
         assert!(no_nodes(&facts).is_empty());
+        facts.config.balancing.node_selector = "pool=edge".to_owned();
+        let found = no_nodes(&facts);
+        assert!(
+            found[0].found.contains("none of 1 Nodes has the labels by which shop/web choose"),
+            "{found:?}"
+        );
+        assert!(found[0].remedy.contains("node-selector"), "{found:?}");
         for node in &mut facts.nodes {
-            Arc::make_mut(node)
-                .labels
-                .insert(bowline_controllers::service::nodes::EXCLUDE_LABEL.into(), String::new());
+            Arc::make_mut(node).labels.insert("pool".into(), "edge".into());
         }
-        assert_eq!(no_nodes(&facts)[0].id, "no-nodes-for-traffic");
+        assert!(no_nodes(&facts).is_empty());
+        for node in &mut facts.nodes {
+            Arc::make_mut(node).labels.insert(EXCLUDE_LABEL.into(), String::new());
+        }
+        assert!(no_nodes(&facts)[0].remedy.contains(EXCLUDE_LABEL));
     }
 }

@@ -1,15 +1,14 @@
 //! What is to say of one Node.
 
-use bowline_cloud::{AddressKind, Evidence, Instance, NodeView, Power};
-use bowline_controllers::lifecycle::plan::RELEASE_ANNOTATION;
-use bowline_controllers::node::plan::UNINITIALIZED_TAINT;
+use bowline_cloud::{AddressKind, Evidence, Instance, Power};
 use bowline_controllers::service::nodes::is_eligible;
 use bowline_controllers::shadow::preview::Machine;
 use serde::Serialize;
 
-use super::conclusion;
+use super::advice::node::{Known, advice};
 use super::said::{self, Told};
-use crate::ending::{Ending, FINE, FOUND, NOT_LOOKED};
+use super::{code, conclusion, told};
+use crate::ending::{Ending, FINE, NOT_LOOKED};
 use crate::session::Session;
 use crate::sight;
 use crate::status::leader::{self, Leader};
@@ -40,6 +39,8 @@ pub struct NodeExplained {
     pub leader: Leader,
     /// What to do.
     pub advice: Vec<String>,
+    /// What a person should know of this answer.
+    pub notes: Vec<String>,
 }
 
 /// What the cloud says of a server.
@@ -153,8 +154,9 @@ fn address(kind: AddressKind, address: &str) -> String {
 /// [`Ending`] if it could not be looked at.
 pub async fn explain(session: &Session, name: &str) -> Result<NodeExplained, Ending> {
     let node = session.cluster.node(name).await?;
-    let events = session.cluster.events("default", "Node", name).await?;
-    let leader = leader::read(session).await?;
+    let mut notes = session.notes.clone();
+    let told = told(session, "default", "Node", name, &mut notes).await;
+    let leader = leader::read_if_allowed(session, &mut notes).await;
     let server = match session.cloud().await {
         Ok(cloud) => match sight::machines(&cloud, std::slice::from_ref(&node)).await {
             Ok(machines) => machines.first().map_or_else(
@@ -165,11 +167,10 @@ pub async fn explain(session: &Session, name: &str) -> Result<NodeExplained, End
         },
         Err(ending) => ServerSight::unknown(ending.why),
     };
-    let told = said::told(&events);
     let texts = told.iter().map(|one| one.message.as_str()).chain(server.why.as_deref());
     let request_ids = said::request_ids(texts);
     let held = told.iter().rev().find(|one| one.reason == "NodeDeletionHeld").map(|one| one.message.as_str());
-    let advice = advice(&node, &server, held, leader.problem.as_deref());
+    let advice = advice(&Known { node: &node, server: &server, held, leader: &leader });
     Ok(NodeExplained {
         node: name.to_owned(),
         provider_id: node.provider_id.as_ref().map(ToString::to_string),
@@ -182,58 +183,14 @@ pub async fn explain(session: &Session, name: &str) -> Result<NodeExplained, End
         request_ids,
         leader,
         advice,
+        notes,
     })
-}
-
-/// What to do about a Node. Pure.
-#[must_use]
-pub fn advice(
-    node: &NodeView,
-    server: &ServerSight,
-    held: Option<&str>,
-    nobody_works: Option<&str>,
-) -> Vec<String> {
-    let name = &node.name;
-    let mut advice = Vec::new();
-    if let Some(why) = nobody_works {
-        advice.push(format!("no manager works: {why}; see kubectl bowline doctor"));
-    }
-    let uninitialized = node.taints.iter().any(|taint| taint.key == UNINITIALIZED_TAINT);
-    match server.state {
-        ServerState::Present if uninitialized && nobody_works.is_none() => advice.push(
-            "its server is there and it is not initialized yet: look for warnings above and in the log of the manager".to_owned(),
-        ),
-        ServerState::Present if node.provider_id.is_none() && !uninitialized => advice.push(
-            "its kubelet runs without --cloud-provider=external, so the manager leaves it alone: set it and let the Node register again".to_owned(),
-        ),
-        ServerState::Gone if node.ready == Some(true) => advice.push(
-            "it is Ready although the cloud has no such server: it is not deleted. Check that these are the credentials of its project".to_owned(),
-        ),
-        ServerState::Gone => match held {
-            Some(why) => advice.push(format!(
-                "a safety rail keeps it: {why}. If it is gone indeed: kubectl annotate node {name} {RELEASE_ANNOTATION}=true"
-            )),
-            None => advice.push("the manager deletes it after it has proven again that its server is gone".to_owned()),
-        },
-        ServerState::Foreign if uninitialized => advice.push(
-            "it is another cloud's and waits for that cloud's manager to initialize it".to_owned(),
-        ),
-        ServerState::Unknown => advice.push("the cloud did not say: check it and the credentials, see kubectl bowline doctor".to_owned()),
-        ServerState::Present | ServerState::Foreign => {}
-    }
-    if server.power == Some("shut down") {
-        advice.push("its server is shut down: start it, or delete the Node".to_owned());
-    }
-    advice
 }
 
 impl NodeExplained {
     pub(super) fn code(&self) -> u8 {
-        match self.server.state {
-            ServerState::Unknown => NOT_LOOKED,
-            _ if self.advice.is_empty() => FINE,
-            _ => FOUND,
-        }
+        let looked = if self.server.state == ServerState::Unknown { NOT_LOOKED } else { FINE };
+        code(looked, &self.advice)
     }
 
     pub(super) fn text(&self) -> String {
@@ -251,59 +208,7 @@ impl NodeExplained {
         if !self.server.addresses.is_empty() {
             text.push_str(&format!("  addresses: {}\n", self.server.addresses.join(", ")));
         }
-        text.push_str(&conclusion(&self.events, &self.request_ids, &self.leader, &self.advice));
+        text.push_str(&conclusion(&self.events, &self.request_ids, &self.leader, &self.advice, &self.notes));
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bowline_cloud::{Doubt, Proof, Taint};
-
-    use super::*;
-
-    fn present() -> ServerSight {
-        ServerSight::of(&Machine::Ours(Evidence::Present(Instance {
-            provider_id: "openstack:///1".into(),
-            power: Power::Running,
-            ..Instance::default()
-        })))
-    }
-
-    fn gone() -> ServerSight {
-        ServerSight::of(&Machine::Ours(Evidence::Absent(Proof::new("Nova answered 404 (request id req-9)"))))
-    }
-
-    fn said(node: &NodeView, server: &ServerSight, held: Option<&str>) -> String {
-        advice(node, server, held, None).join("\n")
-    }
-
-    #[test]
-    fn each_state_of_a_node_has_its_advice_and_a_good_one_has_none() {
-        let good = NodeView {
-            name: "n1".into(),
-            provider_id: Some("openstack:///1".into()),
-            ready: Some(true),
-            ..NodeView::default()
-        };
-        assert_eq!(said(&good, &present(), None), "");
-        let tainted = Taint { key: UNINITIALIZED_TAINT.into(), value: None, effect: "NoSchedule".into() };
-        let waiting = NodeView { taints: vec![tainted], provider_id: None, ..good.clone() };
-        assert!(said(&waiting, &present(), None).contains("not initialized yet"));
-        let unmanaged = NodeView { provider_id: None, ..good.clone() };
-        assert!(said(&unmanaged, &present(), None).contains("--cloud-provider=external"));
-        assert!(said(&good, &gone(), None).contains("credentials of its project"));
-        let dead = NodeView { ready: Some(false), ..good.clone() };
-        assert!(said(&dead, &gone(), None).contains("deletes it"));
-        let held = said(&dead, &gone(), Some("4 of 5 nodes seem gone"));
-        assert!(held.contains("kubectl annotate node n1 bowline.dev/allow-node-deletion=true"), "{held}");
-        let unknown = ServerSight::of(&Machine::Ours(Evidence::Unknown(Doubt::new("502"))));
-        assert!(said(&dead, &unknown, None).contains("doctor"));
-        let off = ServerSight { power: Some("shut down"), ..present() };
-        assert!(said(&dead, &off, None).contains("shut down"));
-        assert!(advice(&good, &present(), None, Some("no Lease")).join("").contains("no Lease"));
-        let foreign = ServerSight::of(&Machine::Foreign("metal".into()));
-        assert!(said(&waiting, &foreign, None).contains("another cloud's"));
-        assert_eq!(said(&good, &foreign, None), "");
     }
 }

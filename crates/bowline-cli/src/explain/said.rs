@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use bowline_controllers::view::SERVICE_CONDITION;
-use k8s_openapi::api::core::v1::{Event, Service};
+use bowline_kube::objects::Service;
+use k8s_openapi::api::core::v1::Event;
 use serde::Serialize;
 
 use crate::session::cluster::last_seen;

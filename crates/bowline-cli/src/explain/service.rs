@@ -1,23 +1,25 @@
 //! What is to say of one Service.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bowline_cloud::picture::BalancerPicture;
 use bowline_cloud::shadow::{PlannedStep, Verdict};
 use bowline_cloud::{Purpose, ServiceView};
 use bowline_controllers::service::desire::purpose;
-use bowline_controllers::shadow::preview::node_set;
+use bowline_controllers::shadow::preview::Preview;
+use bowline_openstack::config::LoadBalancer;
 use bowline_openstack::loadbalancer::annotations::ANNOTATIONS;
 use serde::Serialize;
 
-use super::advice::{self, Known};
-use super::conclusion;
+use super::advice::service::{Known, advice};
 use super::drawing::draw;
 use super::said::{self, Condition, Told};
-use crate::ending::{Ending, FOUND};
+use super::{code, conclusion, told};
+use crate::ending::Ending;
 use crate::plan::{self, word};
-use crate::session::Session;
-use crate::sight::Sight;
+use crate::session::{CloudAccess, Session};
+use crate::sight::{Sight, serving};
 use crate::status::leader::{self, Leader};
 
 /// All that is to say of a Service.
@@ -62,8 +64,8 @@ pub struct WantedService {
     pub ports: Vec<String>,
     /// Its annotations that mean something here.
     pub annotations: BTreeMap<String, String>,
-    /// How many Nodes would get its traffic.
-    pub nodes: usize,
+    /// How many Nodes would get its traffic; none if it is not known.
+    pub nodes: Option<usize>,
 }
 
 /// Whether a Service asks for a load balancer.
@@ -85,45 +87,24 @@ pub enum Want {
 /// [`Ending`] if it could not be looked at.
 pub async fn explain(session: &Session, namespace: &str, name: &str) -> Result<ServiceExplained, Ending> {
     let (view, object) = session.cluster.service(namespace, name).await?;
-    let events = session.cluster.events(namespace, "Service", name).await?;
-    let leader = leader::read(session).await?;
+    let mut notes = session.notes.clone();
+    let told = told(session, namespace, "Service", name, &mut notes).await;
+    let leader = leader::read_if_allowed(session, &mut notes).await;
     let condition = said::condition(&object);
-    let told = said::told(&events);
     let texts =
         condition.iter().map(|one| one.message.as_str()).chain(told.iter().map(|one| one.message.as_str()));
     let mut request_ids = said::request_ids(texts);
-    let mut notes = session.notes.clone();
-    let nodes = session.cluster.nodes().await?;
-    let wanted = wanted(&view, node_set(&nodes, None, session.now).nodes.len());
-    let (verdict, message, planned, there) = match wanted.load_balancer {
-        Want::NotOurs => (Verdict::Settled, not_ours(&view), Vec::new(), None),
-        Want::Wanted | Want::Removed => {
-            let sight = Sight { nodes, services: vec![view.clone()] };
-            match session.cloud().await {
-                Ok(cloud) => {
-                    notes.extend(cloud.notes.clone());
-                    let mut previews = sight.previews(session, &cloud, &sight.services).await?;
-                    match previews.pop() {
-                        Some(preview) => {
-                            let finding = preview.finding;
-                            (finding.verdict, finding.message, finding.planned, preview.picture)
-                        }
-                        None => (Verdict::Settled, not_ours(&view), Vec::new(), None),
-                    }
-                }
-                Err(ending) => (Verdict::Unknown, ending.why, Vec::new(), None),
-            }
-        }
-    };
+    let (wanted, seen) = look(session, &view, &mut notes).await?;
+    let Seen { verdict, message, planned, there, looked } = seen;
     request_ids.extend(said::request_ids(std::iter::once(message.as_str())));
-    let advice = advice::for_service(&Known {
+    let advice = advice(&Known {
         service: &view,
         verdict,
+        looked,
         nodes: wanted.nodes,
         picture: there.as_ref(),
-        condition: condition.as_ref().map(|condition| condition.reason.as_str()),
-        nobody_works: leader.problem.as_deref(),
-        cluster_paused: leader.paused.as_deref(),
+        condition: condition.as_ref(),
+        leader: &leader,
         has_request_ids: !request_ids.is_empty(),
     });
     let advice = if wanted.load_balancer == Want::NotOurs { Vec::new() } else { advice };
@@ -143,7 +124,78 @@ pub async fn explain(session: &Session, namespace: &str, name: &str) -> Result<S
     })
 }
 
-fn wanted(view: &ServiceView, nodes: usize) -> WantedService {
+/// What would be done about a Service, and what is there.
+struct Seen {
+    verdict: Verdict,
+    message: String,
+    planned: Vec<PlannedStep>,
+    there: Option<BalancerPicture>,
+    /// Whether somebody asked the cloud.
+    looked: bool,
+}
+
+impl Seen {
+    fn nothing(verdict: Verdict, message: String, looked: bool) -> Self {
+        Self { verdict, message, planned: Vec::new(), there: None, looked }
+    }
+}
+
+/// Asks cluster and cloud. What we have no right to see is a note.
+async fn look(
+    session: &Session,
+    view: &Arc<ServiceView>,
+    notes: &mut Vec<String>,
+) -> Result<(WantedService, Seen), Ending> {
+    let nodes = session.cluster.nodes().await;
+    if let Err(ending) = &nodes {
+        notes.push(format!(
+            "which Nodes get its traffic is not known: {ending}; it takes the right to list nodes"
+        ));
+    }
+    let wanting = |balancing: &LoadBalancer| {
+        wanted(view, nodes.as_ref().ok().map(|nodes| serving(view, balancing, nodes)))
+    };
+    if purpose(view, false).is_none() {
+        return Ok((
+            wanting(&LoadBalancer::default()),
+            Seen::nothing(Verdict::Settled, not_ours(view), true),
+        ));
+    }
+    let cloud = match CloudAccess::prepare(session).await {
+        Ok(cloud) => cloud,
+        Err(ending) => {
+            // What cloud.conf chooses is not known here; what the Service itself chooses is.
+            let seen = Seen::nothing(Verdict::Unknown, ending.why, false);
+            return Ok((wanting(&LoadBalancer::default()), seen));
+        }
+    };
+    let wanted = wanting(&cloud.cloud.balancing());
+    if let Some(why) = &cloud.problem {
+        let why = format!("the cloud ({}): {why}", cloud.from);
+        return Ok((wanted, Seen::nothing(Verdict::Unknown, why, true)));
+    }
+    notes.extend(cloud.notes.clone());
+    let without_nodes = nodes.is_err();
+    let sight = Sight { nodes: nodes.unwrap_or_default(), services: vec![view.clone()] };
+    let mut previews = sight.previews(session, &cloud, &sight.services).await?;
+    let seen = match previews.pop() {
+        None => Seen::nothing(Verdict::Settled, not_ours(view), true),
+        Some(Preview { picture, .. }) if without_nodes => {
+            let why = "nobody can plan for it who may not list Nodes".to_owned();
+            Seen { there: picture, ..Seen::nothing(Verdict::Unknown, why, false) }
+        }
+        Some(Preview { finding, picture, .. }) => Seen {
+            verdict: finding.verdict,
+            message: finding.message,
+            planned: finding.planned,
+            there: picture,
+            looked: true,
+        },
+    };
+    Ok((wanted, seen))
+}
+
+fn wanted(view: &ServiceView, nodes: Option<usize>) -> WantedService {
     let port = |port: &bowline_cloud::ServicePort| {
         let node_port =
             port.node_port.map_or_else(|| "no node port".to_owned(), |port| format!("node port {port}"));
@@ -185,12 +237,7 @@ fn not_ours(view: &ServiceView) -> String {
 
 impl ServiceExplained {
     pub(super) fn code(&self) -> u8 {
-        match self.leader.problem {
-            Some(_) if self.wanted.load_balancer != Want::NotOurs => {
-                plan::code(std::iter::once(self.verdict)).max(FOUND)
-            }
-            _ => plan::code(std::iter::once(self.verdict)),
-        }
+        code(plan::code(std::iter::once(self.verdict)), &self.advice)
     }
 
     pub(super) fn text(&self) -> String {
@@ -205,7 +252,10 @@ impl ServiceExplained {
             self.wanted.address.as_deref().unwrap_or("no address yet")
         ));
         self.wanted.ports.iter().for_each(|port| text.push_str(&format!("  {port}\n")));
-        text.push_str(&format!("  {} Nodes get its traffic\n", self.wanted.nodes));
+        match self.wanted.nodes {
+            Some(nodes) => text.push_str(&format!("  {nodes} Nodes get its traffic\n")),
+            None => text.push_str("  how many Nodes get its traffic is not known\n"),
+        }
         for (key, value) in &self.wanted.annotations {
             text.push_str(&format!("  {key}: {value}\n"));
         }
@@ -215,6 +265,7 @@ impl ServiceExplained {
         text.push_str("\nThere\n");
         match &self.there {
             Some(picture) => text.extend(draw(picture).lines().map(|line| format!("  {line}\n"))),
+            None if self.verdict == Verdict::Unknown => text.push_str("  not known\n"),
             None => text.push_str("  no load balancer\n"),
         }
         text.push_str(&format!("\nNow: {} - {}\n", word(self.verdict), self.message));
@@ -222,8 +273,8 @@ impl ServiceExplained {
         if let Some(Condition { status, reason, message, since }) = &self.condition {
             text.push_str(&format!("\nThe manager says since {since}\n  {reason} ({status}): {message}\n"));
         }
-        text.push_str(&conclusion(&self.events, &self.request_ids, &self.leader, &self.advice));
-        self.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}\n")));
+        let Self { events, request_ids, leader, advice, notes, .. } = self;
+        text.push_str(&conclusion(events, request_ids, leader, advice, notes));
         text
     }
 }

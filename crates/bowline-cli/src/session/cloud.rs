@@ -1,5 +1,6 @@
 //! The cloud of a command: its configuration from where it can be had, and the provider on it. It never writes.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bowline_cloud::{AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, Instances};
@@ -131,16 +132,23 @@ fn supported<T>(capability: Capability<T>) -> Result<T, String> {
 /// [`Ending`] if none of them has one.
 pub async fn settings(session: &Session) -> Result<CloudSettings, Ending> {
     let Access { cloud_config, os_cloud, .. } = &session.access;
+    match given(cloud_config.as_deref(), os_cloud.as_deref()) {
+        Some(settings) => Ok(settings),
+        None => of_cluster(session).await,
+    }
+}
+
+/// What flags or environment say; none if they say nothing.
+#[must_use]
+pub fn given(cloud_config: Option<&Path>, os_cloud: Option<&str>) -> Option<CloudSettings> {
     if let Some(path) = cloud_config {
-        let config = CloudConfig::new(None).with_path(Some(path.clone()));
-        return Ok(CloudSettings { config, from: path.display().to_string(), credentials_only: false });
+        let config = CloudConfig::new(None).with_path(Some(path.to_owned()));
+        return Some(CloudSettings { config, from: path.display().to_string(), credentials_only: false });
     }
-    if let Some(text) = of_environment(os_cloud.as_deref(), |name| std::env::var(name).ok()) {
-        let from = if os_cloud.is_some() { "--os-cloud" } else { "the OS_* variables" };
-        let config = CloudConfig::new(Some(text.to_string()));
-        return Ok(CloudSettings { config, from: from.to_owned(), credentials_only: true });
-    }
-    of_cluster(session).await
+    let text = of_environment(os_cloud, |name| std::env::var(name).ok())?;
+    let from = if os_cloud.is_some() { "--os-cloud" } else { "the OS_* variables" };
+    let config = CloudConfig::new(Some(text.to_string()));
+    Some(CloudSettings { config, from: from.to_owned(), credentials_only: true })
 }
 
 /// The text of a cloud.conf that says what the openstack client would read.

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use bowline_cloud::{NodeView, ServiceView};
 use bowline_controllers::view::{SlimNode, SlimService, node_view, service_view};
 use bowline_kube::client::{ClientFactory, load_as_kubectl};
+use bowline_kube::objects::{Node, Pod, Service};
 use http::Request;
+use http_body_util::{BodyExt, Limited};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{Event, Namespace, Secret};
 use k8s_openapi::serde::de::DeserializeOwned;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::client::Body;
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 
@@ -23,6 +26,9 @@ const RATE: (f64, u32) = (50.0, 100);
 
 /// A list is read in pages of this size.
 const PAGE: u32 = 500;
+
+/// Not more is read of a health page: a line for each part.
+const MOST_HEALTH_BYTES: usize = 64 * 1024;
 
 /// The owner of the annotations that commands write.
 const FIELD_MANAGER: &str = "bowline-cli";
@@ -208,13 +214,38 @@ impl Cluster {
         self.client.request_text(request).await.map_err(|error| error.to_string())
     }
 
-    /// The last lines of a pod's log.
+    /// What a pod's `/readyz?verbose` says, through the API server, which shows the pod no credentials: whether all is well or not, which
+    /// is another status code.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no such answer.
+    pub async fn health(&self, namespace: &str, pod: &str, port: u16) -> Result<String, String> {
+        let path = format!("/api/v1/namespaces/{namespace}/pods/https:{pod}:{port}/proxy/readyz?verbose");
+        let request = Request::get(path).body(Body::empty()).map_err(|error| error.to_string())?;
+        let answer = self.client.send(request).await.map_err(|error| error.to_string())?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), MOST_HEALTH_BYTES).collect().await;
+        let text = String::from_utf8_lossy(&body.map_err(|error| error.to_string())?.to_bytes()).into_owned();
+        let is_verbose = text.lines().any(|line| line.starts_with("[+]") || line.starts_with("[-]"));
+        let refused = || format!("its health cannot be read through the API server: {}", status.as_u16());
+        is_verbose.then_some(text).ok_or_else(refused)
+    }
+
+    /// The last lines of a pod's log, or of the one before its container was started again.
     ///
     /// # Errors
     ///
     /// What came back instead.
-    pub async fn log(&self, namespace: &str, pod: &str, lines: usize) -> Result<String, String> {
-        let path = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}");
+    pub async fn log(
+        &self,
+        namespace: &str,
+        pod: &str,
+        lines: usize,
+        previous: bool,
+    ) -> Result<String, String> {
+        let path =
+            format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}&previous={previous}");
         let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
         self.client.request_text(request).await.map_err(|error| error.to_string())
     }
@@ -227,6 +258,20 @@ impl Cluster {
     pub async fn raw(&self, path: &str) -> Result<Value, String> {
         let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
         self.client.request(request).await.map_err(|error| error.to_string())
+    }
+
+    /// The same, if the API server knows such a resource.
+    ///
+    /// # Errors
+    ///
+    /// What came back instead.
+    pub async fn raw_if_served(&self, path: &str) -> Result<Option<Value>, String> {
+        let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
+        match self.client.request(request).await {
+            Ok(value) => Ok(Some(value)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Writes annotations on a Service of this UID; none removes one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use k8s_openapi::api::core::v1::{Container, KeyToPath, Pod, PodSpec, Volume, VolumeMount};
+use bowline_kube::objects::{Container, KeyToPath, Pod, PodSpec, Volume, VolumeMount};
 use serde::Serialize;
 
 /// A pod that runs a cloud-controller-manager.

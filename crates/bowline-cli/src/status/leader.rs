@@ -2,12 +2,20 @@
 
 use bowline_cloud::{PAUSED, pause_said};
 use bowline_kube::lease::LeaseRecord;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Event;
 use serde::Serialize;
 
 use crate::ending::Ending;
 use crate::session::Session;
+use crate::session::cluster::last_seen;
+
+/// The event by which a manager tells that the cloud does not know it any more.
+const IDENTITY_LOST: &str = "CloudIdentityLost";
+
+/// That one, and the one that ends it.
+const IDENTITY: [&str; 2] = [IDENTITY_LOST, "CloudIdentityFound"];
 
 /// Who leads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -25,9 +33,11 @@ pub struct Leader {
     pub paused: Option<String>,
     /// Why nobody works, if nobody does.
     pub problem: Option<String>,
+    /// Why the cloud does not know the one who leads, if it does not: nothing is changed meanwhile.
+    pub identity_lost: Option<String>,
 }
 
-/// Reads the Lease.
+/// Reads the Lease, and what was told of it.
 ///
 /// # Errors
 ///
@@ -35,7 +45,32 @@ pub struct Leader {
 pub async fn read(session: &Session) -> Result<Leader, Ending> {
     let (namespace, name) = (&session.access.manager_namespace, &session.access.lease);
     let lease = session.cluster.lease(namespace, name).await?;
-    Ok(judge(&format!("{namespace}/{name}"), lease.as_ref(), session.now))
+    let leader = judge(&format!("{namespace}/{name}"), lease.as_ref(), session.now);
+    // Who may not read events hears of it by what fails.
+    let events = session.cluster.events(namespace, "Lease", name).await.unwrap_or_default();
+    Ok(told(leader, lease.as_ref(), &events))
+}
+
+/// The same for those who may not read it: what they cannot know is a note.
+pub async fn read_if_allowed(session: &Session, notes: &mut Vec<String>) -> Leader {
+    let (namespace, name) = (&session.access.manager_namespace, &session.access.lease);
+    read(session).await.unwrap_or_else(|ending| {
+        notes.push(format!(
+            "the leader is not known: {ending}; it takes the right to get leases in namespace {namespace}"
+        ));
+        Leader { lease: format!("{namespace}/{name}"), ..Leader::default() }
+    })
+}
+
+/// With what was told of the one who leads, the last at the end. What is older was told of another. Pure.
+fn told(leader: Leader, lease: Option<&Lease>, events: &[Event]) -> Leader {
+    let since = lease.and_then(|lease| LeaseRecord::from_lease(lease).acquire_time);
+    // An event may know no parts of seconds.
+    let since = since.and_then(|since| since.checked_sub(SignedDuration::from_secs(1)).ok());
+    let is_of_identity = |event: &&Event| event.reason.as_deref().is_some_and(|one| IDENTITY.contains(&one));
+    let last = events.iter().rev().find(is_of_identity).filter(|event| last_seen(event) >= since);
+    let lost = last.filter(|event| event.reason.as_deref() == Some(IDENTITY_LOST));
+    Leader { identity_lost: lost.map(|event| event.message.clone().unwrap_or_default()), ..leader }
 }
 
 /// What a Lease says. Pure.
@@ -82,9 +117,10 @@ impl Leader {
                     self.renewed_seconds_ago.unwrap_or_default()
                 )
             }
-            (None, None) => "nobody works".to_owned(),
+            (None, None) => "not known".to_owned(),
         };
-        format!("{said}{paused}")
+        let lost = self.identity_lost.as_deref().map(|why| format!("; the cloud does not know it: {why}"));
+        format!("{said}{paused}{}", lost.unwrap_or_default())
     }
 }
 
@@ -118,5 +154,23 @@ mod tests {
         let paused = judged(&spec, &json!({"bowline.dev/paused": "rack 7 moves"}));
         assert!(paused.words().ends_with("; paused: rack 7 moves"), "{}", paused.words());
         assert_eq!(judged(&spec, &json!({"bowline.dev/paused": "false"})).paused, None);
+    }
+
+    #[test]
+    fn that_the_cloud_lost_the_leader_is_told_until_it_knows_it_again_or_another_one_leads() {
+        let lease: Lease =
+            serde_json::from_value(json!({"spec": {"acquireTime": "2026-11-16T10:00:00.500000Z"}})).unwrap();
+        let event = |reason: &str, at: &str| -> Event {
+            serde_json::from_value(json!({
+                "metadata": {}, "involvedObject": {}, "reason": reason, "message": "401", "lastTimestamp": at,
+            }))
+            .unwrap()
+        };
+        let lost = |events: &[Event]| told(Leader::default(), Some(&lease), events).identity_lost;
+        let loss = || event("CloudIdentityLost", "2026-11-16T10:00:00Z");
+        assert_eq!(lost(&[]), None);
+        assert_eq!(lost(&[loss()]).as_deref(), Some("401"));
+        assert_eq!(lost(&[loss(), event("CloudIdentityFound", "2026-11-16T10:01:00Z")]), None);
+        assert_eq!(lost(&[event("CloudIdentityLost", "2026-11-16T09:59:00Z")]), None, "of another leader");
     }
 }

@@ -1,16 +1,18 @@
-//! Breaker and budgets: from the metrics of the leader where they can be read, else from what was told of Nodes.
+//! Breaker and budgets: as the leader tells them itself where it can be asked, else from what was told of Nodes.
 
 use std::collections::BTreeMap;
 
 use bowline_controllers::rails::deletion_budget::BREAKER_CHECK;
 use k8s_openapi::api::core::v1::Event;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::leader::Leader;
 use super::metrics::{label, values};
 use crate::session::Session;
 use crate::session::cluster::last_seen;
 use crate::session::managers::Manager;
+use crate::way::{self, Way};
 
 /// The port that a manager serves on unless told otherwise.
 const PORT: u16 = 10258;
@@ -39,23 +41,55 @@ pub struct Rails {
     pub problem: Option<String>,
 }
 
-/// Asks the leader: for its metrics, or else for its health, which it tells everybody; or else the events.
-pub async fn read(session: &Session, leader: &Leader) -> Rails {
+/// Asks the leader: for its metrics, where everybody may read them; for its overview, by a way that shows it our credentials; or else
+/// for its health, which it tells everybody; or else the events.
+pub async fn read(session: &Session, leader: &Leader, way: &way::Arguments) -> Rails {
+    if way.url.is_some() {
+        return match overview(session, way).await {
+            Ok(rails) => rails,
+            Err(why) => by_events(session, why).await,
+        };
+    }
     let Some(manager) = leading(&session.managers, leader) else {
-        let why = "the pod of the leader is not known, so its metrics cannot be read";
+        let why = "the pod of the leader is not known, so it cannot be asked; give its address with --url";
         return by_events(session, why.to_owned()).await;
     };
-    let port = manager.flags.get("secure-port").and_then(|port| port.parse().ok()).unwrap_or(PORT);
+    let port = port_of(manager);
     let page = |path| session.cluster.page(&manager.namespace, &manager.pod, port, path);
-    let why = match page("/metrics").await {
-        Ok(scrape) => return of_metrics(&scrape),
-        Err(why) => {
-            format!("the metrics of pod {} cannot be read through the API server: {why}", manager.pod)
-        }
+    if let Ok(scrape) = page("/metrics").await {
+        return of_metrics(&scrape);
+    }
+    let why = match overview(session, way).await {
+        Ok(rails) => return rails,
+        Err(why) => why,
     };
     match page("/readyz?verbose").await.ok().and_then(|text| of_health(&text)) {
         Some(rails) => Rails { problem: Some(why), ..rails },
         None => by_events(session, why).await,
+    }
+}
+
+async fn overview(session: &Session, way: &way::Arguments) -> Result<Rails, String> {
+    let way = Way::of(way, &session.access).map_err(|ending| ending.why)?;
+    Ok(of_overview(&way.overview().await?))
+}
+
+/// What the overview of a manager says. Pure.
+#[must_use]
+pub fn of_overview(overview: &Value) -> Rails {
+    let rows = |name: &str| overview.get(name).and_then(Value::as_array).into_iter().flatten();
+    let count = |list: &str, key: &str, value: &str| -> Option<BTreeMap<String, u64>> {
+        let pair = |row: &Value| Some((row.get(key)?.as_str()?.to_owned(), row.get(value)?.as_u64()?));
+        Some(rows(list).filter_map(pair).collect()).filter(|map: &BTreeMap<_, _>| !map.is_empty())
+    };
+    let breaker = rows("rails").find(|row| row.get("rail").and_then(Value::as_str) == Some("breaker"));
+    Rails {
+        breaker_open: breaker.and_then(|row| row.get("holds")?.as_bool()),
+        held_nodes: count("rails", "rail", "nodesHeld"),
+        held_plans: count("rails", "rail", "plansHeld"),
+        calls_left: count("cloud", "service", "left"),
+        from: "the overview of the leader".to_owned(),
+        problem: None,
     }
 }
 
@@ -76,8 +110,13 @@ pub fn of_health(text: &str) -> Option<Rails> {
     Some(Rails { breaker_open, from: "the health of the leader".to_owned(), ..Rails::default() })
 }
 
+/// The secure port of a manager.
+pub(crate) fn port_of(manager: &Manager) -> u16 {
+    manager.flags.get("secure-port").and_then(|port| port.parse().ok()).unwrap_or(PORT)
+}
+
 /// The pod of the leader: its identity begins with the name of its host, which is that of the pod or of the node.
-fn leading<'a>(managers: &'a [Manager], leader: &Leader) -> Option<&'a Manager> {
+pub(crate) fn leading<'a>(managers: &'a [Manager], leader: &Leader) -> Option<&'a Manager> {
     let holder = leader.holder.as_deref()?;
     let host = holder.split('_').next().unwrap_or(holder);
     managers.iter().find(|manager| manager.pod == host || manager.node.as_deref() == Some(host))
@@ -182,6 +221,21 @@ mod tests {
         assert_eq!(rails.held_nodes.as_ref().unwrap()["breaker"], 4);
         assert!(rails.words().contains("open: no Node is deleted") && rails.words().contains("4 by breaker"));
         assert_eq!(of_metrics("").breaker_open, None, "another program's metrics");
+    }
+
+    #[test]
+    fn an_overview_tells_the_same() {
+        let rail = |rail: &str, holds, nodes: Option<u64>, plans: Option<u64>| json!({"rail": rail, "holds": holds, "nodesHeld": nodes, "plansHeld": plans});
+        let rails = of_overview(&json!({
+            "rails": [rail("breaker", true, Some(4), None), rail("pause", false, None, None), rail("second-look", false, None, Some(2))],
+            "cloud": [{"service": "compute", "left": 17}, {"service": "network", "left": null}],
+        }));
+        assert_eq!(rails.breaker_open, Some(true));
+        assert_eq!(rails.held_nodes, Some(BTreeMap::from([("breaker".to_owned(), 4)])));
+        assert_eq!(rails.held_plans, Some(BTreeMap::from([("second-look".to_owned(), 2)])));
+        assert_eq!(rails.calls_left, Some(BTreeMap::from([("compute".to_owned(), 17)])));
+        let old = of_overview(&json!({"rails": [{"name": "Breaker", "holds": true}]}));
+        assert_eq!((old.breaker_open, old.held_nodes), (None, None), "an older manager names no rails");
     }
 
     #[test]

@@ -1,20 +1,88 @@
-//! `doctor`: nothing is found where all is well, and each finding that can be provoked here is.
+//! `doctor`: nothing is found where all is well, and each finding that there is is provoked here.
+
+use std::collections::BTreeSet;
 
 use anyhow::ensure;
-use serde_json::{Value, json};
+use bowline_cli::doctor::CHECKS;
+use http::StatusCode;
+use jiff::SignedDuration;
+use serde_json::json;
+use sim_openstack::{Fault, Rule, Service};
 
-use crate::stage::{Answer, CLUSTER, Stage, manager, node};
+use crate::stage::{Answer, CLUSTER, Pages, Stage, WELL, manager, node};
+
+/// What each test below finds, one row for each state of its cluster and cloud.
+const OF_NODES: &[&str] = &[
+    "kubelet-flag-missing",
+    "built-in-manager",
+    "foreign-provider-id",
+    "taint-left-over",
+    "shutdown-taint-left-over",
+    "uninitialized-for-long",
+    "server-gone",
+];
+const OF_A_SILENT_NOVA: &[&str] = &["server-not-known"];
+const OF_NO_SERVERS: &[&str] = &["another-project"];
+const OF_MANAGERS: &[&str] = &["two-managers", "manager-restarts", "no-leader", "paused", "rights-missing"];
+const OF_A_NAMELESS_CLUSTER: &[&str] = &["default-cluster-name"];
+const OF_NO_MANAGERS: &[&str] = &["no-manager"];
+const OF_THE_CLOUD: &[&str] =
+    &["duplicate-cluster-name", "load-balancers-of-one-name", "load-balancer-in-error", "config-doubtful"];
+const OF_AN_OLD_OCTAVIA: &[&str] = &["octavia-too-old"];
+const OF_A_WRONG_REGION: &[&str] = &["service-missing"];
+const OF_A_WRONG_PASSWORD: &[&str] = &["credentials-refused"];
+const OF_A_BROKEN_FILE: &[&str] = &["config-unreadable"];
+const OF_CLOCKS: &[&str] = &["clock-skew"];
+const OF_ITSELF: &[&str] = &["identity-lost", "manager-degraded"];
+const OF_SERVICES: &[&str] = &["service-not-ready", "no-nodes-for-traffic"];
+
+#[test]
+fn each_finding_that_doctor_can_make_is_made_in_a_test_here() {
+    let made = [
+        OF_NODES,
+        OF_A_SILENT_NOVA,
+        OF_NO_SERVERS,
+        OF_MANAGERS,
+        OF_A_NAMELESS_CLUSTER,
+        OF_NO_MANAGERS,
+        OF_THE_CLOUD,
+        OF_AN_OLD_OCTAVIA,
+        OF_A_WRONG_REGION,
+        OF_A_WRONG_PASSWORD,
+        OF_A_BROKEN_FILE,
+        OF_CLOCKS,
+        OF_ITSELF,
+        OF_SERVICES,
+    ];
+    let made: BTreeSet<&str> = made.concat().into_iter().collect();
+    let all: BTreeSet<&str> = CHECKS.iter().map(|(kind, _check)| *kind).collect();
+    assert_eq!(made, all, "a check needs a test on the simulators that finds something with it");
+}
 
 fn ids(answer: &Answer) -> anyhow::Result<Vec<String>> {
     let findings = answer.json()?["findings"].as_array().cloned().unwrap_or_default();
     Ok(findings.iter().filter_map(|one| one["id"].as_str()).map(str::to_owned).collect())
 }
 
-fn needs(found: &[String], wanted: &[&str]) -> anyhow::Result<()> {
+/// What doctor finds: all of this, and nothing of a kind that has no row among the checks.
+async fn finds(stage: &Stage, wanted: &[&str]) -> anyhow::Result<Answer> {
+    let answer = stage.run("doctor -o json").await?;
+    let found = ids(&answer)?;
     for id in wanted {
-        ensure!(found.iter().any(|one| one == id), "{id} was not found: {found:?}");
+        ensure!(found.iter().any(|one| one == id), "{id} was not found: {answer:?}");
     }
-    Ok(())
+    for id in &found {
+        ensure!(CHECKS.iter().any(|(kind, _check)| kind == id), "{id} has no row");
+    }
+    Ok(answer)
+}
+
+/// The same where there is nothing else to find.
+async fn finds_only(stage: &Stage, wanted: &[&str]) -> anyhow::Result<Answer> {
+    let answer = finds(stage, wanted).await?;
+    let found = ids(&answer)?;
+    ensure!(found.iter().all(|id| wanted.contains(&id.as_str())), "{wanted:?}: {answer:?}");
+    Ok(answer)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -52,29 +120,25 @@ async fn what_is_wrong_with_nodes_is_found() -> anyhow::Result<()> {
     let mut waiting = tainted("waiting", uninitialized, None);
     waiting["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
     stage.seed(waiting)?;
-    let found = stage.run("doctor -o json").await?;
-    let expected = [
-        "kubelet-flag-missing",
-        "built-in-manager",
-        "foreign-provider-id",
-        "taint-left-over",
-        "shutdown-taint-left-over",
-        "uninitialized-for-long",
-        "server-gone",
-    ];
-    needs(&ids(&found)?, &expected)?;
+    let found = finds(&stage, OF_NODES).await?;
     ensure!(found.code == 1, "{found:?}");
     stage.run("doctor").await?.says(1, &["ERROR kubelet-flag-missing: bare", "--cloud-provider=external"])?;
+
+    for name in ["bare", "waiting"] {
+        stage.delete(&format!("/api/v1/nodes/{name}"));
+    }
+    let outage = Rule::new(Fault::html(StatusCode::SERVICE_UNAVAILABLE)).on(Service::Compute);
+    let outage = stage.cloud.disturb(|faults| faults.add(outage.path("*/servers*")));
+    let found = finds(&stage, OF_A_SILENT_NOVA).await?;
+    found.says(1, &["does not say whether the servers of left, node-1, node-2, stopped are there", "503"])?;
+    ensure!(!ids(&found)?.contains(&"server-gone".to_owned()), "silence proves nothing: {found:?}");
+    stage.cloud.disturb(|faults| faults.remove(outage));
 
     for id in stage.cloud.estate.servers.clone() {
         stage.cloud.world(|world| world.state.compute.servers.remove(&id));
     }
-    for name in ["bare", "waiting"] {
-        stage.kube.request(http::Method::DELETE, &format!("/api/v1/nodes/{name}"), &Value::Null);
-    }
-    let found = ids(&stage.run("doctor -o json").await?)?;
-    needs(&found, &["another-project"])?;
-    ensure!(!found.contains(&"server-gone".to_owned()), "said once: {found:?}");
+    let found = finds(&stage, OF_NO_SERVERS).await?;
+    ensure!(!ids(&found)?.contains(&"server-gone".to_owned()), "said once: {found:?}");
     Ok(())
 }
 
@@ -87,26 +151,53 @@ async fn what_is_wrong_with_the_manager_is_found() -> anyhow::Result<()> {
         json!({"name": "manager", "ready": false, "restartCount": 12, "image": "", "imageID": ""});
     stage.seed(crashing)?;
     stage.lead("2026-01-01T00:00:00Z".parse()?)?;
-    stage.patch(
-        "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager",
-        &json!({"metadata": {"annotations": {"bowline.dev/paused": "rack 7 moves"}}}),
-    )?;
+    stage.pause(Some("rack 7 moves"))?;
     stage.kube.authorize_with(|access| {
         let manager = access.user.name == "system:serviceaccount:kube-system:cloud-controller-manager";
         !(manager && access.verb == "delete" && access.resource == "nodes")
     });
-    let found = stage.run("doctor -o json").await?;
-    needs(&ids(&found)?, &["two-managers", "manager-restarts", "no-leader", "paused", "rights-missing"])?;
+    finds(&stage, OF_MANAGERS).await?;
     stage.run("doctor").await?.says(1, &["may not delete nodes", "rack 7 moves", "deploy/rbac.yaml"])?;
 
-    for name in ["ccm-1", "ccm-2", "occm-1"] {
-        stage.kube.request(
-            http::Method::DELETE,
-            &format!("/api/v1/namespaces/kube-system/pods/{name}"),
-            &Value::Null,
-        );
+    for name in ["ccm-2", "occm-1"] {
+        stage.delete(&format!("/api/v1/namespaces/kube-system/pods/{name}"));
     }
-    needs(&ids(&stage.run("doctor -o json").await?)?, &["no-manager"])
+    let mut nameless = manager("ccm-1", "bowline");
+    nameless["spec"]["containers"][0]["args"] = json!(["--cloud-config=/etc/cloud/cloud.conf"]);
+    stage.seed(nameless)?;
+    stage.kube.authorize_with(|_anybody| true);
+    stage.lead(jiff::Timestamp::now())?;
+    let found = finds_only(&stage, OF_A_NAMELESS_CLUSTER).await?;
+    found.says(0, &["is called kubernetes in the cloud"])?;
+
+    stage.delete("/api/v1/namespaces/kube-system/pods/ccm-1");
+    stage.lead("2026-01-01T00:00:00Z".parse()?)?;
+    finds_only(&stage, OF_NO_MANAGERS).await?.says(1, &["install one"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_manager_says_of_itself_is_found_and_a_manager_that_cannot_be_asked_is_no_good_answer()
+-> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    stage.lose_identity(true)?;
+    let (page, ..) = WELL;
+    let ill = "[+]ping ok\n[!]cloud-identity degraded: reason withheld\n[-]informers failed: reason withheld\nreadyz check failed\n";
+    stage.kube.intercept(Pages(vec![(page, 500, ill)]));
+    finds_only(&stage, OF_ITSELF).await?.says(
+        1,
+        &[
+            "does not know the manager any more: 401",
+            "should look at cloud-identity, informers",
+            "bowline page",
+        ],
+    )?;
+    stage.lose_identity(false)?;
+    stage.kube.intercept(Pages(vec![(page, 403, "{}")]));
+    let silent = stage.run("doctor --kubectl=/nowhere/kubectl").await?;
+    silent.says(
+        2,
+        &["NOT LOOKED AT the health of the leader", "/nowhere/kubectl", "through the API server: 403"],
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -121,20 +212,47 @@ async fn what_is_wrong_with_the_cloud_is_found() -> anyhow::Result<()> {
         first.and_then(|id| balancers.update(&id, |one| one.provisioning_status = "ERROR".to_owned()))
     });
     stage.cloud.write_conf(stage.folder.path(), "subnet-idd = x")?;
-    let found = stage.run("doctor -o json").await?;
-    let expected =
-        ["duplicate-cluster-name", "load-balancers-of-one-name", "load-balancer-in-error", "config-doubtful"];
-    needs(&ids(&found)?, &expected)?;
-    ensure!(found.out.contains("did you mean subnet-id?"), "{found:?}");
+    finds_only(&stage, OF_THE_CLOUD).await?.says(1, &["did you mean subnet-id?"])?;
+
+    // An Octavia of the release Rocky.
+    stage.cloud.world(|world| world.config.load_balancer_minor_version = 4);
+    finds(&stage, OF_AN_OLD_OCTAVIA).await?.says(1, &["Octavia's API is 2.4; tags came with 2.5"])?;
 
     let good = std::fs::read_to_string(stage.conf())?;
     std::fs::write(stage.conf(), good.replace("RegionOne", "Nowhere"))?;
-    needs(&ids(&stage.run("doctor -o json").await?)?, &["service-missing"])?;
+    finds(&stage, OF_A_WRONG_REGION).await?;
     stage.cloud.write_conf_with(stage.folder.path(), "wrong", "")?;
-    needs(&ids(&stage.run("doctor -o json").await?)?, &["credentials-refused"])?;
+    finds_only(&stage, OF_A_WRONG_PASSWORD).await?;
     std::fs::write(stage.conf(), "[Global\n")?;
-    let broken = stage.run("doctor -o json").await?;
-    needs(&ids(&broken)?, &["config-unreadable"])?;
-    ensure!(broken.code == 1, "{broken:?}");
-    Ok(())
+    finds_only(&stage, OF_A_BROKEN_FILE).await?.says(1, &["bowline config check FILE"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clocks_that_are_off_are_found_at_the_api_server_and_at_keystone() -> anyhow::Result<()> {
+    let (ahead, behind) = (SignedDuration::from_secs(3600), SignedDuration::from_secs(-1800));
+    let stage = Stage::start_with_clocks(1, ahead, behind).await?;
+    let found = finds_only(&stage, OF_CLOCKS).await?;
+    ensure!(ids(&found)?.len() == 2, "{found:?}");
+    found.says(1, &["the clock of the API server is 3", "ahead of", "the clock of Keystone is 1", "behind"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_services_is_found() -> anyhow::Result<()> {
+    let stage = Stage::start(2).await?;
+    stage.service("web")?;
+    stage.settle("web").await?;
+    stage.say("web", "SyncFailed", "503 (request id req-7f)")?;
+    let excluded =
+        json!({"metadata": {"labels": {"node.kubernetes.io/exclude-from-external-load-balancers": ""}}});
+    for node in ["node-1", "node-2"] {
+        stage.patch(&format!("/api/v1/nodes/{node}"), &excluded)?;
+    }
+    finds_only(&stage, OF_SERVICES).await?.says(
+        1,
+        &[
+            "default/web (SyncFailed)",
+            "kubectl bowline explain -n default svc/web",
+            "1 Services want load balancers, and none of 2 Nodes may get traffic",
+        ],
+    )
 }

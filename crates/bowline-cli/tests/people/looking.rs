@@ -3,19 +3,12 @@
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use crate::stage::{CLUSTER, Stage};
+use crate::stage::{CLUSTER, Pages, Stage};
 
 /// A Service whose last failure is told with the id of the cloud's request.
 fn complain(stage: &Stage) -> anyhow::Result<()> {
-    let condition = json!({
-        "type": "bowline.dev/LoadBalancerReady", "status": "False", "reason": "SyncFailed",
-        "message": "Tried again with a growing pause; the last failure: 503 (request id req-7f)",
-        "lastTransitionTime": "2026-11-16T08:00:00Z",
-    });
-    stage.patch(
-        "/api/v1/namespaces/default/services/web/status",
-        &json!({"status": {"conditions": [condition]}}),
-    )?;
+    let why = "Tried again with a growing pause; the last failure: 503 (request id req-7f)";
+    stage.say("web", "SyncFailed", why)?;
     stage.seed(json!({
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
         "involvedObject": {"kind": "Service", "namespace": "default", "name": "web"},
@@ -55,6 +48,8 @@ async fn a_service_is_planned_explained_and_shown_before_and_after_it_has_its_lo
     ensure!(stage.cloud.changes().is_empty() && stage.kube.writes() == 0, "something was written");
 
     stage.settle("web").await?;
+    let web = "/api/v1/namespaces/default/services/web/status";
+    stage.patch(web, &json!({"status": {"conditions": null}}))?;
     stage.cloud.forget();
     stage.kube.clear_log();
     let planned = stage.run("plan --all -o json").await?;
@@ -148,11 +143,15 @@ async fn what_cannot_be_looked_at_ends_with_two_and_the_managers_own_secret_is_u
         "explain svc/nobody",
         "explain node/nobody",
         "plan svc/nobody",
-        "plan svc/kubernetes",
         "resync svc/nobody",
+        "adopt svc/nobody --load-balancer x",
     ] {
         let answer = stage.run(line).await?;
-        ensure!(answer.code != 0 && !answer.err.is_empty(), "{line}: {answer:?}");
+        ensure!(answer.code == 2 && !answer.err.is_empty(), "{line}: {answer:?}");
+    }
+    // It was looked at, and is nothing to plan for.
+    for line in ["plan svc/kubernetes", "resync svc/kubernetes", "adopt svc/kubernetes --load-balancer x"] {
+        stage.run(line).await?.says(1, &["wants no load balancer of this manager"])?;
     }
     let by_secret = stage.run_with("plan --all -o json", None).await?;
     ensure!(
@@ -168,27 +167,12 @@ async fn what_cannot_be_looked_at_ends_with_two_and_the_managers_own_secret_is_u
     Ok(())
 }
 
-/// A manager whose pages are reached through the API server: each by its path, with status code and text.
-struct Pages(Vec<(&'static str, u16, &'static str)>);
-
-impl sim_kube::Interceptor for Pages {
-    fn before(&self, request: &sim_kube::RequestInfo) -> sim_kube::Verdict {
-        let found = self.0.iter().find(|(end, ..)| {
-            request.path.ends_with(end) && request.path.contains("/pods/https:ccm-1:10258/proxy/")
-        });
-        found.map_or(sim_kube::Verdict::Pass, |(_, code, body)| sim_kube::Verdict::Answer {
-            code: *code,
-            body: (*body).to_owned(),
-        })
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn breaker_and_budgets_are_what_the_leader_says_of_itself() -> anyhow::Result<()> {
     let stage = Stage::start(1).await?;
     let scrape = "bowline_node_deletion_breaker_open 1\nbowline_node_deletions_held{rail=\"breaker\"} 2\n\
         bowline_cloud_budget_remaining_calls{service=\"compute\"} 17\n";
-    stage.kube.intercept(Pages(vec![("/proxy/metrics", 200, scrape)]));
+    stage.kube.intercept(Pages(vec![("/https:ccm-1:10258/proxy/metrics", 200, scrape)]));
     let status = stage.run("status -o json").await?;
     let rails = &status.json()?["rails"];
     ensure!(

@@ -8,7 +8,10 @@
 #[path = "../../../bowline/tests/stage/cloud.rs"]
 #[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
 mod cloud;
+mod contracts;
 mod doctoring;
+mod explaining;
 mod looking;
+mod page;
 mod stage;
 mod writing;

@@ -8,7 +8,7 @@ use bowline_cli::session::{Access, Session};
 use bowline_cloud::{Plan, Unfenced};
 use bowline_controllers::shadow::preview;
 use clap::{CommandFactory, Parser};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use sim_kube::SimKube;
 use tempfile::TempDir;
@@ -25,9 +25,9 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Parser)]
 #[command(name = "bowline")]
-struct Line {
+pub(crate) struct Line {
     #[command(subcommand)]
-    command: bowline_cli::Command,
+    pub(crate) command: bowline_cli::Command,
 }
 
 /// What a command answered.
@@ -52,6 +52,24 @@ impl Answer {
     }
 }
 
+/// What the API server answers in place of the simulator, by the ends of paths, with status code and text: the pages of a manager, which
+/// the simulator does not run, its logs, and objects that it does not define.
+pub(crate) struct Pages(pub(crate) Vec<(&'static str, u16, &'static str)>);
+
+/// The manager is well.
+pub(crate) const WELL: (&str, u16, &str) =
+    ("/pods/https:ccm-1:10258/proxy/readyz", 200, "[+]ping ok\nreadyz check passed\n");
+
+impl sim_kube::Interceptor for Pages {
+    fn before(&self, request: &sim_kube::RequestInfo) -> sim_kube::Verdict {
+        let found = self.0.iter().find(|(end, ..)| request.path.ends_with(end));
+        found.map_or(sim_kube::Verdict::Pass, |(_, code, body)| sim_kube::Verdict::Answer {
+            code: *code,
+            body: (*body).to_owned(),
+        })
+    }
+}
+
 pub(crate) struct Stage {
     pub(crate) kube: SimKube,
     pub(crate) cloud: Cloud,
@@ -64,10 +82,21 @@ pub(crate) struct Stage {
 impl Stage {
     /// So many ready Nodes with their servers, a manager that leads, and its Secret.
     pub(crate) async fn start(servers: usize) -> anyhow::Result<Self> {
-        let cloud = Cloud::start(servers).await?;
+        Self::start_with_clocks(servers, SignedDuration::ZERO, SignedDuration::ZERO).await
+    }
+
+    /// The same where the clocks of the cluster and of the cloud are so far ahead of the one here.
+    pub(crate) async fn start_with_clocks(
+        servers: usize,
+        cluster: SignedDuration,
+        cloud: SignedDuration,
+    ) -> anyhow::Result<Self> {
+        let cloud = Cloud::start_at(servers, Timestamp::now().checked_add(cloud)?).await?;
         let folder = tempfile::tempdir()?;
         let conf = cloud.write_conf(folder.path(), "")?;
-        let kube = SimKube::new(sim_kube::Config::real());
+        let clock =
+            sim_kube::Clock::new(move || Timestamp::now().checked_add(cluster).unwrap_or(Timestamp::MAX));
+        let kube = SimKube::new(sim_kube::Config { clock, ..sim_kube::Config::real() });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         std::fs::write(folder.path().join("kubeconfig"), sim_kube::http::kubeconfig(listener.local_addr()?))?;
         let server = kube.clone();
@@ -85,6 +114,7 @@ impl Stage {
             "data": {"cloud.conf": base64(text.as_bytes())},
         }))?;
         stage.lead(Timestamp::now())?;
+        stage.kube.intercept(Pages(vec![WELL]));
         Ok(stage)
     }
 
@@ -104,6 +134,43 @@ impl Stage {
 
     pub(crate) fn conf(&self) -> PathBuf {
         self.folder.path().join("cloud.conf")
+    }
+
+    pub(crate) fn delete(&self, path: &str) {
+        self.kube.request(http::Method::DELETE, path, &Value::Null);
+    }
+
+    /// Writes what the manager says of a Service of namespace default.
+    pub(crate) fn say(&self, service: &str, reason: &str, message: &str) -> anyhow::Result<()> {
+        let condition = json!({
+            "type": "bowline.dev/LoadBalancerReady", "status": "False", "reason": reason, "message": message,
+            "lastTransitionTime": "2026-11-16T08:00:00Z",
+        });
+        let path = format!("/api/v1/namespaces/default/services/{service}/status");
+        self.patch(&path, &json!({"status": {"conditions": [condition]}}))
+    }
+
+    /// The manager tells that the cloud does not know it, or that it does again.
+    pub(crate) fn lose_identity(&self, lost: bool) -> anyhow::Result<()> {
+        let (reason, message) = if lost {
+            ("CloudIdentityLost", "401")
+        } else {
+            ("CloudIdentityFound", "changes are made again")
+        };
+        self.seed(json!({
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": reason.to_lowercase(), "namespace": "kube-system"},
+            "involvedObject": {"kind": "Lease", "namespace": "kube-system", "name": "cloud-controller-manager"},
+            "reason": reason, "type": "Warning", "message": message, "count": 1,
+            "lastTimestamp": Timestamp::now().to_string(),
+        }))
+    }
+
+    /// Pauses the whole cluster for a reason, or ends that.
+    pub(crate) fn pause(&self, why: Option<&str>) -> anyhow::Result<()> {
+        self.patch(
+            "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager",
+            &json!({"metadata": {"annotations": {"bowline.dev/paused": why}}}),
+        )
     }
 
     /// Makes a Service of type LoadBalancer with port 80.
@@ -136,10 +203,25 @@ impl Stage {
 
     /// The same with another cloud.conf, or with none.
     pub(crate) async fn run_with(&self, line: &str, conf: Option<&Path>) -> anyhow::Result<Answer> {
+        self.run_by(&self.folder.path().join("kubeconfig"), line, conf).await
+    }
+
+    /// The same by somebody with another kubeconfig.
+    pub(crate) async fn run_by(
+        &self,
+        kubeconfig: &Path,
+        line: &str,
+        conf: Option<&Path>,
+    ) -> anyhow::Result<Answer> {
         let mut words: Vec<String> =
             std::iter::once("bowline").chain(line.split_whitespace()).map(str::to_owned).collect();
-        words.push(format!("--kubeconfig={}", self.folder.path().join("kubeconfig").display()));
+        words.push(format!("--kubeconfig={}", kubeconfig.display()));
         words.extend(conf.map(|conf| format!("--cloud-config={}", conf.display())));
+        Self::run_words(words).await
+    }
+
+    /// Runs a command line as it is.
+    pub(crate) async fn run_words(words: Vec<String>) -> anyhow::Result<Answer> {
         let command = Line::try_parse_from(words)?.command;
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let code = bowline_cli::execute(command, Line::command(), &mut out, &mut err).await;

@@ -58,7 +58,14 @@ impl EnsureLoadBalancer for Arc<OneBalancer> {
 
 fn request(purpose: Purpose) -> LoadBalancerRequest {
     let service = ServiceView { uid: "1234".into(), name: "web".into(), ..ServiceView::default() };
-    LoadBalancerRequest { cluster: "c".into(), service: service.into(), nodes: NodeSet::default(), purpose }
+    LoadBalancerRequest {
+        cluster: "c".into(),
+        service: service.into(),
+        nodes: NodeSet::default(),
+        purpose,
+        fingerprints: Vec::new(),
+        urgency: crate::Urgency::User,
+    }
 }
 
 /// Drives one Service until nothing is left to do, as a controller would, and gives the final plan.

@@ -108,6 +108,8 @@ async fn answers_that_come_in_time_pass_unchanged() {
     let cloud: Arc<dyn AnyLoadBalancers> = Arc::new(bowline_cloud::Ensured::new(Quick));
     let quick = Punctual::new(cloud, CallDeadlines::default());
     let request = LoadBalancerRequest {
+        fingerprints: Vec::new(),
+        urgency: bowline_cloud::Urgency::User,
         cluster: "c".into(),
         service: Arc::new(ServiceView::default()),
         nodes: Default::default(),

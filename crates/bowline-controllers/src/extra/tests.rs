@@ -83,6 +83,8 @@ async fn run(server: &Server, rack: &Arc<Rack>, fence: Arc<dyn Fence>, meanwhile
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
+        ledger: bowline_kube::ledger::Ledger::default(),
+        machines: crate::rails::new_node_grace::SeenMachines::default(),
     };
     let extra = Extra::new(rack.clone());
     let stop = async {

@@ -243,6 +243,8 @@ impl World {
             queues: QueueMetrics::register(&mut registry),
             metrics: ControllerMetrics::register(&mut registry),
             journal: bowline_cloud::Journal::default(),
+            ledger: bowline_kube::ledger::Ledger::default(),
+            machines: crate::rails::new_node_grace::SeenMachines::default(),
         };
         let ask = async {
             loop {
@@ -328,6 +330,8 @@ async fn another_projects_404_deletes_nothing() {
 
 fn request() -> LoadBalancerRequest {
     LoadBalancerRequest {
+        fingerprints: Vec::new(),
+        urgency: bowline_cloud::Urgency::User,
         cluster: "c".into(),
         service: Arc::new(ServiceView { name: "web".into(), uid: "u".into(), ..ServiceView::default() }),
         nodes: NodeSet::default(),

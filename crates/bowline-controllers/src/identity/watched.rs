@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use bowline_cloud::{
     Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, Cloud, CloudContext,
     CloudError, Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances,
-    LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled, Route, RouteChange, Routes,
-    ServiceKey, ServiceView, Watched, Watches,
+    LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route, RouteChange,
+    Routes, ServiceKey, ServiceView, Text, Watched, Watches,
 };
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -148,6 +148,13 @@ impl Instances for Watch<dyn Instances> {
         answers
     }
 
+    async fn presence(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Power>> {
+        let begun = Instant::now();
+        let answers = self.inside.presence(nodes).await;
+        self.note_evidence(begun, &answers);
+        answers
+    }
+
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
         let begun = Instant::now();
         let mut answer = self.inside.confirm(node).await;
@@ -186,6 +193,10 @@ impl AnyLoadBalancers for Balancers {
 
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
         self.0.inside.notes(request, observed)
+    }
+
+    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
+        self.0.inside.fingerprint(request, observed)
     }
 
     fn outlook(

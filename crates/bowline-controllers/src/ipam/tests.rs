@@ -66,6 +66,8 @@ async fn run_with(
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
+        ledger: bowline_kube::ledger::Ledger::default(),
+        machines: crate::rails::new_node_grace::SeenMachines::default(),
     };
     let controller = IpamController::new(options);
     let stop = async {

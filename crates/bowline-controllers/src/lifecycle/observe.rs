@@ -23,7 +23,7 @@ impl Observer<'_> {
         if nodes.is_empty() {
             return Some(Vec::new());
         }
-        let Some(mut answers) = self.cancel.run_until_cancelled(self.instances.observe(nodes)).await else {
+        let Some(mut answers) = self.cancel.run_until_cancelled(self.instances.presence(nodes)).await else {
             self.count("instance_exists", "canceled");
             return None;
         };
@@ -37,18 +37,18 @@ impl Observer<'_> {
     pub(super) async fn confirm(&self, node: &NodeView) -> Option<Evidence<Instance>> {
         let answer = self.cancel.run_until_cancelled(self.instances.confirm(node)).await;
         match &answer {
-            Some(answer) => self.counted(answer),
+            Some(answer) => self.counted(&answer.as_ref().map(|instance| instance.power)),
             None => self.count("instance_exists", "canceled"),
         }
         answer
     }
 
     /// One answer tells what upstream asks in two questions.
-    fn counted(&self, answer: &Evidence<Instance>) {
+    fn counted(&self, answer: &Evidence<Power>) {
         match answer {
-            Evidence::Present(instance) => {
+            Evidence::Present(power) => {
                 self.count("instance_exists", "success");
-                let reported = instance.power != Power::NotReported;
+                let reported = *power != Power::NotReported;
                 self.count("instance_shutdown", if reported { "success" } else { "not_implemented" });
             }
             Evidence::Absent(_) => self.count("instance_exists", "instance_not_found"),

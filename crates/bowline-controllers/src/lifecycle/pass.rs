@@ -72,6 +72,10 @@ impl Pass<'_> {
         let Claimed { ours, foreign } = claimed(self.observer.instances, nodes, |node| node);
         let uids: BTreeSet<&str> = ours.iter().map(|node| node.uid.as_str()).collect();
         self.memory.grace.keep_only(|uid| uids.contains(uid));
+        let now = self.context.clock.now();
+        let is_new = |node: &&SeenNode| self.memory.grace.is_new(node, now);
+        let new: BTreeSet<&str> = ours.iter().filter(is_new).map(|node| node.uid.as_str()).collect();
+        self.context.machines.keep_only(|uid| new.contains(uid));
         // Those that need no word from the cloud do not wait for it.
         self.edit_taints(which_are(&ours, Triage::Up).map(|node| (node, Machine::Up)).collect()).await;
         let mut sorted = self.look(which_are(&ours, Triage::Ask).collect()).await?;
@@ -133,6 +137,9 @@ impl Pass<'_> {
         let mut held = Vec::new();
         let mut going = Vec::new();
         for node in &sorted.missing {
+            if self.context.machines.knows(node) {
+                self.memory.grace.saw(node);
+            }
             match self.memory.grace.judge(node, now) {
                 Ok(()) => going.push((node, plan::announced(node, &self.options.announcing_taints))),
                 Err(too_new) => held.push((node.clone(), "grace", too_new.to_string())),

@@ -1,6 +1,6 @@
 //! What becomes of a node, from what the cluster and the cloud say of it. Pure.
 
-use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, NodeView, Power};
+use bowline_cloud::{Doubt, ErrorClass, Evidence, NodeView, Power};
 use serde_json::Value;
 
 use super::taints;
@@ -45,10 +45,10 @@ pub enum Sight {
     Unclear(Doubt),
 }
 
-impl From<Evidence<Instance>> for Sight {
-    fn from(evidence: Evidence<Instance>) -> Self {
+impl From<Evidence<Power>> for Sight {
+    fn from(evidence: Evidence<Power>) -> Self {
         match evidence {
-            Evidence::Present(instance) => Self::There(instance.power),
+            Evidence::Present(power) => Self::There(power),
             Evidence::Absent(_) => Self::LooksGone,
             // Not in the snapshot: no proof, but a reason to look.
             Evidence::Unknown(doubt) if doubt.class == ErrorClass::NotFound => Self::LooksGone,

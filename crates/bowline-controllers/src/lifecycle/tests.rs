@@ -22,6 +22,7 @@ use super::*;
 use crate::deadline::{CallDeadlines, Punctual};
 use crate::memory_api::Server;
 use crate::metrics::ControllerMetrics;
+use crate::rails::new_node_grace::SeenMachines;
 use crate::registry::common_names;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
 
@@ -132,6 +133,8 @@ impl Cloud for FakeCloud {
 struct World {
     server: Server,
     machines: Arc<Machines>,
+    /// What other controllers have seen.
+    seen: SeenMachines,
     controller: LifecycleController,
     writes_to: Client,
     fence: Arc<dyn Fence>,
@@ -147,7 +150,8 @@ impl World {
         let server = Server::new(nodes);
         let controller = LifecycleController::new(common_names().remove(1), options).unwrap();
         let (writes_to, fence) = (server.client(), Arc::new(Unfenced));
-        Self { server, machines: Arc::default(), controller, writes_to, fence, registry: Mutex::default() }
+        let (machines, seen, registry) = (Arc::default(), SeenMachines::default(), Mutex::default());
+        Self { server, machines, seen, controller, writes_to, fence, registry }
     }
 
     /// Long enough for one look, and too short for a second.
@@ -183,6 +187,8 @@ impl World {
             queues,
             metrics,
             journal: bowline_cloud::Journal::default(),
+            ledger: bowline_kube::ledger::Ledger::default(),
+            machines: self.seen.clone(),
         };
         let stop = async {
             tokio::select! { () = meanwhile => {}, () = cancel.cancelled() => {} }

@@ -12,10 +12,12 @@ use futures::StreamExt;
 use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::duplicates::{id_of, shared_ids};
+use super::pace::Pace;
 use super::plan::{Initialization, NotYet, is_uninitialized, plan_initialization, plan_stable_labels};
 use super::{KnownNode, Work, execute};
 use crate::rails::pause;
@@ -55,16 +57,17 @@ enum Write {
 impl Work {
     /// Works on the queue until `cancel`; then what had begun is finished.
     pub(super) async fn initialize_all(&self, queue: &Queue, cancel: &CancellationToken) {
-        let turn = Mutex::new(());
+        let turn = Mutex::new(Pace::default());
         join_all((0..BATCHES).map(|_| self.work_through(queue, &turn, cancel))).await;
     }
 
-    async fn work_through(&self, queue: &Queue, turn: &Mutex<()>, cancel: &CancellationToken) {
+    async fn work_through(&self, queue: &Queue, turn: &Mutex<Pace>, cancel: &CancellationToken) {
         while let Some(batch) = self.next_batch(queue, turn, cancel).await {
-            let writes: Vec<_> =
-                batch.into_iter().map(|(ticket, write)| self.write(ticket, write, cancel)).collect();
             let at_once = self.options.concurrent_syncs.max(1);
-            futures::stream::iter(writes).buffer_unordered(at_once).for_each(|()| async {}).await;
+            // A future of a write has 2.5 kB: they are made when it is their turn, not for the whole batch at once.
+            let writes =
+                futures::stream::iter(batch).map(|(ticket, write)| self.write(ticket, write, cancel));
+            writes.buffer_unordered(at_once).for_each(|()| async {}).await;
         }
     }
 
@@ -73,13 +76,13 @@ impl Work {
     async fn next_batch(
         &self,
         queue: &Queue,
-        turn: &Mutex<()>,
+        turn: &Mutex<Pace>,
         cancel: &CancellationToken,
     ) -> Option<Vec<(Ticket<ObjectKey>, Write)>> {
         let gathered = async {
-            let _turn = turn.lock().await;
+            let mut pace = turn.lock().await;
             let tickets = self.gather(queue).await;
-            self.look_up(tickets).await
+            self.look_up(tickets, &mut pace).await
         };
         let batch = cancel.run_until_cancelled(gathered).await?;
         (!cancel.is_cancelled()).then_some(batch)
@@ -96,7 +99,11 @@ impl Work {
         tickets
     }
 
-    async fn look_up(&self, tickets: Vec<Ticket<ObjectKey>>) -> Vec<(Ticket<ObjectKey>, Write)> {
+    async fn look_up(
+        &self,
+        tickets: Vec<Ticket<ObjectKey>>,
+        pace: &mut Pace,
+    ) -> Vec<(Ticket<ObjectKey>, Write)> {
         let (mut batch, mut asking, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
         for ticket in tickets {
             match self.first_step(ticket.key()) {
@@ -109,6 +116,13 @@ impl Work {
                     nodes.push(node);
                 }
             }
+        }
+        if asking.is_empty() {
+            return batch;
+        }
+        if let Err(wait) = pace.judge(asking.iter().map(Ticket::key), Instant::now()) {
+            asking.into_iter().for_each(|ticket| ticket.finish(Outcome::RetryAfter(wait)));
+            return batch;
         }
         let answers = self.observe(&nodes).await;
         self.warn_of_duplicates(&nodes, &answers);
@@ -193,6 +207,7 @@ impl Work {
         };
         match execute::initialize(&self.context.writer, &self.progress, &node, &plan).await {
             Ok(()) => {
+                self.saw(&node, found);
                 self.initialized(&node, &plan);
                 Outcome::Done
             }

@@ -40,10 +40,11 @@ impl Work {
         let ours = |node: &&Arc<KnownNode>| !is_uninitialized(&node.view) && self.is_claimed(&node.view);
         let nodes: Vec<_> = everything.objects().iter().filter(ours).cloned().collect();
         let Some(answers) = cancel.run_until_cancelled(self.observe(&nodes)).await else { return true };
-        let updates: Vec<_> =
-            nodes.iter().zip(&answers).map(|(node, found)| self.update(node, found, cancel)).collect();
         let at_once = self.options.concurrent_status_updates.max(1);
-        let written = futures::stream::iter(updates).buffer_unordered(at_once);
+        let updates = futures::stream::iter(nodes.into_iter().zip(answers));
+        let written = updates
+            .map(|(node, found)| async move { self.update(&node, &found, cancel).await })
+            .buffer_unordered(at_once);
         written.fold(true, |all, one| async move { all && one }).await
     }
 
@@ -64,6 +65,7 @@ impl Work {
                 return true;
             }
         };
+        self.saw(asked, found);
         let now = self.context.nodes.get(&asked.key).filter(|now| now.uid == asked.uid);
         match now {
             Some(node) if !cancel.is_cancelled() && !is_uninitialized(&node.view) => {

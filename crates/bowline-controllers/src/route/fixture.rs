@@ -201,6 +201,8 @@ impl Bench {
             queues: QueueMetrics::register(&mut Registry::default()),
             metrics: self.metrics.clone(),
             journal: bowline_cloud::Journal::default(),
+            ledger: bowline_kube::ledger::Ledger::default(),
+            machines: crate::rails::new_node_grace::SeenMachines::default(),
         };
         let name =
             ControllerName::new("node-route-controller", "route", "route-controller", "route_controller");

@@ -1,12 +1,14 @@
 //! Runs that take long go on aside: they hold no worker and no place, so that Services whose cloud hangs delay no other.
 //!
 //! What is aside is limited too: a cloud that is slow for all of them is not asked for everything at once. Then the places
-//! stay taken, and new work waits, as it must. Nothing here knows what a run does.
+//! stay taken, and new work waits, as it must. Users' work has places of its own, so that none waits behind a round over all
+//! Services. Nothing here knows what a run does.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use bowline_kube::queue::Priority;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -27,43 +29,103 @@ type SlowPlace<'w> = Result<SemaphorePermit<'w>, AcquireError>;
 /// How many keys there may be in runs at once.
 #[derive(Debug)]
 pub(super) struct Places {
+    user: Lane,
+    background: Lane,
+    /// How many keys there may be in lots that no worker waits for.
+    in_lots: Semaphore,
+}
+
+/// The places for work of one priority.
+#[derive(Debug)]
+struct Lane {
     quick: Semaphore,
     slow: Semaphore,
+    /// How many of the slow ones one lot takes at most: another one must be able to go aside, too.
+    for_a_lot: usize,
+}
+
+impl Lane {
+    fn new(quick: usize, slow: usize) -> Self {
+        Self { quick: Semaphore::new(quick.max(1)), slow: Semaphore::new(slow), for_a_lot: (slow / 2).max(1) }
+    }
 }
 
 impl Places {
-    pub(super) fn new(quick: usize, slow: usize) -> Self {
-        Self { quick: Semaphore::new(quick.max(1)), slow: Semaphore::new(slow) }
+    /// So many quick places for each priority, so many slow ones for users and half as many for others, and so many keys in lots.
+    pub(super) fn new(quick: usize, slow: usize, in_lots: usize) -> Self {
+        let (user, background) = (Lane::new(quick, slow), Lane::new(quick, slow.div_ceil(2)));
+        Self { user, background, in_lots: Semaphore::new(in_lots) }
     }
 
-    /// Waits for a place, then for the end of `run`, or until it goes on aside.
-    pub(super) async fn run<'w>(&'w self, mut run: Run<'w>, aside: &Aside<'w>) {
-        let _place = self.quick.acquire().await;
-        if let Err(place) = self.patiently(&mut run, 1).await {
+    fn lane(&self, priority: Priority) -> &Lane {
+        match priority {
+            Priority::User => &self.user,
+            Priority::Background => &self.background,
+        }
+    }
+
+    /// Waits for a place.
+    pub(super) async fn quick(&self, priority: Priority) -> Option<SemaphorePermit<'_>> {
+        // Never closed; if it were, nothing would be limited.
+        self.lane(priority).quick.acquire().await.ok()
+    }
+
+    /// Waits for the end of `run`, which has its place, or until it goes on aside.
+    pub(super) async fn run<'w>(
+        &'w self,
+        priority: Priority,
+        place: Option<SemaphorePermit<'w>>,
+        mut run: Run<'w>,
+        aside: &Aside<'w>,
+    ) {
+        if let Err(slow) = self.patiently(priority, &mut run, 1).await {
             let rest = async move {
                 run.await;
-                drop(place);
+                drop(slow);
             };
             aside.take(rest.boxed());
         }
+        drop(place);
     }
 
     /// What `run` of so many keys comes to, or the place in which it may go on: it takes long, and has not ended.
     pub(super) async fn patiently<'w, T>(
         &'w self,
+        priority: Priority,
         run: &mut BoxFuture<'_, T>,
         keys: usize,
     ) -> Result<T, SlowPlace<'w>> {
-        let slow = async {
-            sleep(PATIENCE).await;
-            // If there are not as many places at all it stays where it is.
-            self.slow.acquire_many(u32::try_from(keys).unwrap_or(u32::MAX)).await
-        };
-        tokio::select! {
-            biased;
-            ended = run => Ok(ended),
-            place = slow => Err(place),
+        let lane = self.lane(priority);
+        patiently(run, &lane.slow, keys.min(lane.for_a_lot)).await
+    }
+
+    /// Waits for the end of `lot`, of so many keys for which nobody waits, or until it takes long: its runs have places by themselves,
+    /// and wait for them without a worker.
+    pub(super) async fn lot<'w>(&'w self, mut lot: Run<'w>, keys: usize, aside: &Aside<'w>) {
+        if let Err(place) = patiently(&mut lot, &self.in_lots, keys).await {
+            let rest = async move {
+                lot.await;
+                drop(place);
+            };
+            aside.take(rest.boxed());
         }
+    }
+}
+
+/// What `run` comes to, or so many of `places`, if it takes long. If there are not as many at all it stays where it is.
+async fn patiently<'w, T>(
+    run: &mut BoxFuture<'_, T>,
+    places: &'w Semaphore,
+    count: usize,
+) -> Result<T, SlowPlace<'w>> {
+    let slow = async {
+        sleep(PATIENCE).await;
+        places.acquire_many(u32::try_from(count).unwrap_or(u32::MAX)).await
+    };
+    tokio::select! {
+        biased;
+        ended = run => Ok(ended),
+        place = slow => Err(place),
     }
 }
 

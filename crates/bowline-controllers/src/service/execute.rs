@@ -7,7 +7,7 @@ use std::time::Duration;
 use bowline_cloud::journal::cut;
 use bowline_cloud::{
     AnyObserved, AnyStep, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Notes, Plan, Planned, Retry,
-    ServiceCondition, Standing, Wait,
+    ServiceCondition, Standing, Text, Wait,
 };
 use bowline_kube::queue::{Outcome, Priority};
 use bowline_kube::write::Guard;
@@ -19,7 +19,9 @@ use super::desire::needs_update;
 use super::memory::Task;
 use super::message;
 use super::noted::with_notes;
-use super::patch;
+use super::patch::{self, FINGERPRINT};
+use super::turn::Turn;
+use super::waiting::Waiter;
 use super::work::{Job, Work};
 use crate::rails::pause::{self, Paused};
 use crate::rails::second_look::{Verdict, drastic_removals};
@@ -41,6 +43,9 @@ impl Work {
     pub(super) async fn conclude(&self, job: &mut Job, observed: Evidence<AnyObserved>) -> Outcome {
         if !self.is_current(job) {
             return Outcome::Requeue;
+        }
+        if self.is_overtaken(job) {
+            return self.give_way(job);
         }
         self.look_again_when_drained(job);
         let observed = match observed.known() {
@@ -68,7 +73,10 @@ impl Work {
         }
         match plan {
             Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,
-            Plan::Settled(status) => self.settled(job, &status).await,
+            Plan::Settled(status) => {
+                let word = self.balancers.fingerprint(&job.request, observed.as_ref());
+                self.settled(job, &status, word).await
+            }
             Plan::Act(steps) => self.act(job, steps).await,
             Plan::Wait(wait) => self.wait(job, wait, observed.is_some()).await,
             Plan::Elsewhere => self.elsewhere(job).await,
@@ -110,7 +118,8 @@ impl Work {
         }
         job.memory().cluster_pause_told = false;
         let mut done = format!("nodes {}", job.request.nodes.epoch);
-        let mut result = self.step(job, &first.step, &first.reason, &mut done).await;
+        let turn = Turn::new(self, job);
+        let mut result = self.step(job, &turn, &first, &mut done).await;
         // What may follow without a look does, as long as nothing else is wished meanwhile. Whatever stops it is found, and told
         // of, by the next look.
         while result.is_ok()
@@ -119,10 +128,14 @@ impl Work {
             && pause::judge(self.context.fence.as_ref()).is_ok()
             && self.may_create(job, &next)
         {
-            result = self.step(job, &next.step, &next.reason, &mut done).await;
+            result = self.step(job, &turn, &next, &mut done).await;
         }
         let is_new = job.memory().stepped(done);
         match result {
+            Err(error) if error.class() == ErrorClass::Fenced && turn.has_given_way() => {
+                debug!(service = %job.key, "gave way before its call");
+                self.give_way(job)
+            }
             Ok(()) if is_new => Outcome::Requeue,
             Ok(()) => {
                 let step = &first.step;
@@ -140,12 +153,15 @@ impl Work {
     async fn step(
         &self,
         job: &Job,
-        step: &AnyStep,
-        reason: &str,
+        turn: &Turn<'_>,
+        Planned { step, reason, .. }: &Planned<AnyStep>,
         done: &mut String,
     ) -> Result<(), CloudError> {
         info!(service = %job.key, %step, %reason, "performing a step");
-        let result = self.balancers.execute(step, self.context.fence.as_ref()).await;
+        let result = self.turns.perform(&job.key, self.balancers.execute(step, turn)).await;
+        if result.is_ok() {
+            job.memory().gives_way_since = None;
+        }
         job.memory().creates.record(step.facts(), result.as_ref().copied(), Instant::now());
         if result.is_ok() {
             done.push_str("; ");
@@ -188,7 +204,7 @@ impl Work {
         Some((Outcome::RetryAfter(exhausted.wait.max(WAITS.0)), Some(said)))
     }
 
-    async fn settled(&self, job: &Job, status: &LoadBalancerStatus) -> Outcome {
+    async fn settled(&self, job: &mut Job, status: &LoadBalancerStatus, word: Option<Text>) -> Outcome {
         if let Some(outcome) = self.add_finalizer(job).await {
             return outcome;
         }
@@ -201,9 +217,19 @@ impl Work {
             there.as_ref().map_or(shows_something_new, |there| !condition::says_the_same(there, &ready));
         let now = self.context.clock.now();
         let said = is_due.then(|| patch::condition(there.as_ref(), &ready, now));
+        // It goes with what is written anyway. For its own sake a Service is not written, which every node of the cluster watches.
+        let rides = shows_something_new || said.is_some() || !job.notes.is_empty();
+        if let Some(word) = word.as_deref().filter(|_word| rides) {
+            job.notes = std::mem::take(&mut job.notes).with(FINGERPRINT, word);
+        }
         let change = patch::status(job.service(), status, said, &job.notes);
         if let Some(outcome) = self.outcome_of(job, self.patch_noting(job, change).await) {
             return outcome;
+        }
+        if let Some(word) = word.filter(|_word| !rides)
+            && !job.request.fingerprints.contains(&word)
+        {
+            self.context.ledger.note(&job.service().uid, word);
         }
         let episode = {
             let mut memory = job.memory();
@@ -258,6 +284,7 @@ impl Work {
         }
         self.concluded(job, false);
         self.memories.forget(&job.key);
+        self.context.ledger.forget(&job.service().uid);
         self.note_gone(&job.key);
         // A namesake may have waited for this.
         if job.task == Task::RemoveOrphan { Outcome::Requeue } else { Outcome::Done }
@@ -270,7 +297,8 @@ impl Work {
             return Some(Outcome::Requeue);
         };
         let guard = Guard::ResourceVersion(seen.resource_version.to_string());
-        let notes = self.balancers.notes(&job.request, None).missing_from(&seen.annotations);
+        let notes = self.balancers.notes(&job.request, None).without(FINGERPRINT);
+        let notes = notes.missing_from(&seen.annotations);
         self.outcome_of(job, self.patch(job, patch::release(&seen.view, &notes), &guard).await)
     }
 
@@ -280,7 +308,10 @@ impl Work {
         }
         debug!(service = %job.key, reason = wait.reason, "waiting for the cloud");
         self.tell_of_wait(job, &wait.reason, &wait.reason).await;
-        self.waiting.begin(&job.key, job.request.clone(), job.priority);
+        let since = job.memory().waits.as_ref().map_or_else(Instant::now, |waits| waits.since);
+        let (request, priority) = (job.request.clone(), job.priority);
+        let has_time = priority == Priority::Background && !self.has_more_to_free(job);
+        self.waiting.begin(&job.key, Waiter { request, priority, since, has_time });
         Outcome::RetryAfter(wait.at_most.clamp(WAITS.0, WAITS.1))
     }
 
@@ -315,13 +346,20 @@ impl Work {
 
     /// A wait is told when it has lasted: `kind` says which waits are one and the same.
     async fn tell_of_wait(&self, job: &Job, kind: &str, for_what: &str) {
-        if self.context.fence.paused().is_none() && job.memory().waits(kind, self.options.tell_of_wait_after)
-        {
+        if self.context.fence.paused().is_some() {
+            return;
+        }
+        let (tell, say) = {
+            let mut memory = job.memory();
+            let wait = memory.waits(kind);
+            (wait.is_to_tell(self.options.tell_of_wait_after), wait.lasts(self.options.say_wait_after))
+        };
+        if tell {
             self.tell(job.service(), &message::waits(for_what));
-            // While only its nodes change it serves, and nobody waits: not worth two writes on every Service there is.
-            if job.task != Task::Nodes {
-                self.say(job, condition::waits(for_what)).await;
-            }
+        }
+        // While only its nodes change it serves, and nobody waits: not worth two writes on every Service there is.
+        if say && job.task != Task::Nodes {
+            self.say(job, condition::waits(for_what)).await;
         }
     }
 

@@ -2,17 +2,27 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_cloud::{NodeView, Notes, ServiceView};
-use bowline_kube::informer::{Change, Subscription};
+use bowline_kube::informer::{Change, ObjectKey, Subscription};
 use bowline_kube::queue::Priority;
 use tokio::time::{Instant, sleep_until};
 use tracing::info;
 
+use super::burst::{Burst, Pace};
 use super::desire::{has_finalizer, needs_cleanup, needs_update, wants};
-use super::nodes::{Audience, is_eligible, is_worth_a_look};
+use super::fan_out;
+use super::nodes::Audience;
 use super::noted::with_notes;
 use super::work::Work;
+use crate::node::plan::UNINITIALIZED_TAINT;
+
+/// A Service that changed begins when no other did for so long: who makes, or deletes, several has them some milliseconds apart.
+const GATHER_QUIET: Duration = Duration::from_millis(50);
+
+/// But not later than this after the first. A call of a cloud takes about as long.
+const GATHER_MOST: Duration = Duration::from_millis(250);
 
 /// Whether a change of a Service asks for a run, and how soon. What we noted on it ourselves does not.
 pub(super) fn asks_for(change: &Change<Arc<ServiceView>>, noted: &Notes) -> Option<Priority> {
@@ -43,70 +53,87 @@ fn unsaid(service: &ServiceView) -> ServiceView {
     ServiceView { condition: None, ..service.clone() }
 }
 
-/// Whom a change of a Node may concern: all, or only those that drain nodes whose removal is announced.
-pub(super) fn concerns(change: &Change<Arc<NodeView>>) -> Audience {
-    match change {
-        Change::Added { .. } | Change::Deleted { .. } => Audience::All,
-        Change::Updated { old, new } if is_worth_a_look(old, new) => Audience::All,
-        Change::Updated { old, new } if is_eligible(old) != is_eligible(new) => Audience::Draining,
-        Change::Updated { .. } => Audience::Nobody,
-    }
-}
-
-/// The labels of a Node that came, went or changed. With a Node that comes or goes the set changes, and all are told.
-pub(super) fn changed_labels(change: &Change<Arc<NodeView>>) -> BTreeSet<String> {
-    let Change::Updated { old, new } = change else { return BTreeSet::new() };
-    if old.labels == new.labels {
-        return BTreeSet::new();
-    }
-    let keys = old.labels.keys().chain(new.labels.keys());
-    keys.filter(|key| old.labels.get(key) != new.labels.get(key)).map(ToOwned::to_owned).collect()
-}
-
 impl Work {
-    /// Ends with the informer.
+    /// Those that come within moments of each other begin together: they share their looks at the cloud. Ends with the informer.
     pub(super) async fn feed_services(&self, mut changes: Subscription<Arc<ServiceView>>) {
         while let Some(change) = changes.next().await {
-            let noted = match &change {
-                Change::Updated { new, .. } => self.memories.update(&new.key, &new.view),
-                Change::Added { .. } | Change::Deleted { .. } => None,
-            };
-            if let Some(priority) = asks_for(&change, &noted.unwrap_or_default()) {
-                self.queue.add(change.key().clone(), priority);
-            }
-        }
-    }
-
-    /// A burst of changes becomes one look at the set: when it was quiet for a while, but not later than a limit.
-    pub(super) async fn feed_nodes(&self, mut changes: Subscription<Arc<NodeView>>) {
-        while let Some(change) = changes.next().await {
-            let (mut audience, mut labels) = (concerns(&change), changed_labels(&change));
-            if audience == Audience::Nobody && labels.is_empty() {
-                continue;
-            }
-            let latest = Instant::now() + self.options.node_burst;
-            let mut due = Instant::now() + self.options.node_quiet;
-            loop {
+            let Some(first) = self.asked_by(&change) else { continue };
+            let mut asked = vec![first];
+            let latest = Instant::now() + GATHER_MOST;
+            let mut due = Instant::now() + GATHER_QUIET;
+            let mut ended = false;
+            while !ended {
                 tokio::select! {
                     // First, so that changes without end cannot put the look off beyond its limit.
                     biased;
                     () = sleep_until(due.min(latest)) => break,
                     change = changes.next() => match change {
+                        Some(change) => if let Some(another) = self.asked_by(&change) {
+                            asked.push(another);
+                            due = Instant::now() + GATHER_QUIET;
+                        },
+                        None => ended = true,
+                    },
+                }
+            }
+            asked.iter().for_each(|(key, _priority)| self.turns.wake(key));
+            self.queue.add_all(asked);
+        }
+    }
+
+    /// The Service that has to run because of a change, and how soon.
+    fn asked_by(&self, change: &Change<Arc<ServiceView>>) -> Option<(ObjectKey, Priority)> {
+        let noted = match change {
+            Change::Updated { new, .. } => self.memories.update(&new.key, &new.view),
+            Change::Added { .. } | Change::Deleted { .. } => None,
+        };
+        let priority = asks_for(change, &noted.unwrap_or_default())?;
+        Some((change.key().clone(), priority))
+    }
+
+    /// A burst of changes becomes one look at the set: when it was quiet for a while, but not later than a limit.
+    pub(super) async fn feed_nodes(&self, mut changes: Subscription<Arc<NodeView>>) {
+        // Nodes that come without end put nothing off: what was told after the limit is brought.
+        let mut has_no_end = false;
+        while let Some(change) = changes.next().await {
+            let Some(mut burst) = Burst::begun_by(&change, || self.pace()) else { continue };
+            loop {
+                if burst.audience == Audience::All && !has_no_end {
+                    self.turns.nodes_come();
+                }
+                tokio::select! {
+                    // First, so that changes without end cannot put the look off beyond its limit.
+                    biased;
+                    () = sleep_until(burst.due()) => if !burst.waits_for(|node| self.is_coming(node)) {
+                        break;
+                    },
+                    change = changes.next() => match change {
                         Some(change) => {
-                            let (concerned, of_change) = (concerns(&change), changed_labels(&change));
-                            if concerned != Audience::Nobody || !of_change.is_empty() {
-                                due = Instant::now() + self.options.node_quiet;
-                                audience = audience.max(concerned);
-                                labels.extend(of_change);
-                            }
+                            burst.goes_on_with(&change);
                         }
                         None => return,
                     },
                 }
             }
-            self.tell_of_new_nodes(audience);
-            self.tell_of_labels(&labels);
+            has_no_end = burst.is_at_its_limit();
+            let put_off = self.turns.nodes_have_come();
+            self.tell_of_new_nodes(burst.audience);
+            fan_out::tell(&self.queue, put_off);
+            self.tell_of_labels(&burst.labels);
         }
+    }
+
+    /// How long to wait for more, with as many load balancers as there are.
+    fn pace(&self) -> Pace {
+        let services = self.context.services.snapshot();
+        let balancers = services.objects().iter().filter(|object| wants(object)).count();
+        Pace::of(&self.options, balancers)
+    }
+
+    /// Whether a Node is here, and who it is will be known soon.
+    fn is_coming(&self, node: &ObjectKey) -> bool {
+        let here = self.context.nodes.get(node);
+        here.is_some_and(|node| node.taints.iter().any(|taint| taint.key == UNINITIALIZED_TAINT))
     }
 
     /// The Services that choose Nodes by one of these labels are looked at. Without such Services this costs nothing but asking
@@ -133,23 +160,22 @@ impl Work {
             Audience::All => wants(service),
         };
         let services = self.context.services.snapshot();
-        let keys: Vec<_> =
-            services.objects().iter().filter(|object| concerned(object)).map(|o| o.key.clone()).collect();
+        let services = services.objects().iter().map(|object| (&object.key, &*object.view));
+        let keys = fan_out::keys_of(services, concerned);
         if keys.is_empty() {
             return;
         }
         info!(services = keys.len(), "the set of nodes behind load balancers changed");
-        self.rounds.begin(keys.iter().cloned().collect());
-        for key in keys {
-            self.queue.add(key, Priority::Background);
-        }
+        self.rounds.begin(keys.clone());
+        fan_out::tell(&self.queue, keys);
+        self.turns.wake_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use bowline_cloud::{Ingress, LoadBalancerStatus};
-    use bowline_kube::informer::{Incarnation, Object, ObjectKey};
+    use bowline_kube::informer::{Incarnation, Object};
 
     use super::*;
     use crate::service::desire::FINALIZER;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bowline_cloud::{NodeSet, Notes, ServiceCondition, ServiceView, Text};
 use bowline_kube::informer::ObjectKey;
@@ -58,6 +59,8 @@ pub(super) struct Memory {
     pub(super) said: Option<Said>,
     /// Our annotations, until the informer shows them.
     pub(super) noted: Option<Box<Noted>>,
+    /// Since when its runs are given up because there are newer nodes by then.
+    pub(super) gives_way_since: Option<Instant>,
 }
 
 /// The condition that we wrote last.
@@ -101,6 +104,20 @@ pub(super) struct Waits {
     pub(super) reason: String,
     pub(super) since: Instant,
     pub(super) told: bool,
+}
+
+impl Waits {
+    /// Whether it has lasted this long.
+    pub(super) fn lasts(&self, time: Duration) -> bool {
+        self.since.elapsed() >= time
+    }
+
+    /// Whether it is time to tell of it, once.
+    pub(super) fn is_to_tell(&mut self, after: Duration) -> bool {
+        let tell = !self.told && self.lasts(after);
+        self.told |= tell;
+        tell
+    }
 }
 
 impl Memory {
@@ -187,6 +204,16 @@ impl Memory {
         self.wrote(service, service);
     }
 
+    /// Whether its load balancer was not brought yet to the set of this epoch.
+    pub(super) fn lacks(&self, epoch: u64) -> bool {
+        self.settled.as_ref().is_none_or(|settled| settled.node_epoch < epoch)
+    }
+
+    /// Whether its load balancer still has nodes that leave.
+    pub(super) fn drains(&self) -> bool {
+        self.settled.as_ref().is_some_and(|settled| !settled.leaving.is_empty())
+    }
+
     /// Begins an episode, or goes on with it; whether this is the first step of its kind.
     pub(super) fn begin(&mut self, task: Task) -> bool {
         match &mut self.episode {
@@ -212,23 +239,14 @@ impl Memory {
         !repeated
     }
 
-    /// Notes a wait; whether it is time to tell of it, once for each reason.
-    pub(super) fn waits(&mut self, reason: &str, tell_after: std::time::Duration) -> bool {
+    /// Notes a wait; what is known of it by now.
+    pub(super) fn waits(&mut self, reason: &str) -> &mut Waits {
         if let Some(episode) = &mut self.episode {
             episode.last_step = None;
         }
-        let now = Instant::now();
-        match &mut self.waits {
-            Some(waits) if waits.reason == reason => {
-                let tell = !waits.told && now.duration_since(waits.since) >= tell_after;
-                waits.told |= tell;
-                tell
-            }
-            waits => {
-                *waits = Some(Waits { reason: reason.to_owned(), since: now, told: false });
-                false
-            }
-        }
+        let begins = || Waits { reason: reason.to_owned(), since: Instant::now(), told: false };
+        self.waits.take_if(|waits| waits.reason != reason);
+        self.waits.get_or_insert_with(begins)
     }
 
     /// All is as wanted; gives back the episode that led to it.
@@ -236,7 +254,7 @@ impl Memory {
         let (node_epoch, leaving) = (nodes.epoch, nodes.leaving.keys().cloned().collect());
         self.settled = Some(Settled { service: service.clone(), node_epoch, leaving });
         self.known = Some(service.clone());
-        (self.waits, self.refused, self.not_adopted) = (None, None, None);
+        (self.waits, self.refused, self.not_adopted, self.gives_way_since) = (None, None, None, None);
         self.second_look.settled();
         self.episode.take()
     }
@@ -328,7 +346,7 @@ mod tests {
 
         // What is never shown is not believed for ever.
         lock(&memory).notes(&before, &notes);
-        tokio::time::advance(std::time::Duration::from_secs(61)).await;
+        tokio::time::advance(Duration::from_secs(61)).await;
         assert!(Arc::ptr_eq(&lock(&memory).by_now(&before), &before));
         assert_eq!(memories.update(&key, &before), None);
         assert!(lock(&memory).noted.is_none());

@@ -54,11 +54,32 @@ pub fn select<'a>(nodes: impl IntoIterator<Item = &'a Arc<NodeView>>) -> BTreeMa
 #[must_use]
 pub fn next_set(current: &NodeSet, selected: BTreeMap<Text, Arc<NodeView>>) -> NodeSet {
     let same = current.nodes.len() == selected.len()
-        && current.nodes.iter().zip(&selected).all(|((name, node), (other_name, other))| {
-            name == other_name && node.provider_id == other.provider_id && node.addresses == other.addresses
-        });
+        && current
+            .nodes
+            .iter()
+            .zip(&selected)
+            .all(|((name, node), (other_name, other))| name == other_name && serves_as(node, other));
     let epoch = if same { current.epoch } else { current.epoch.saturating_add(1) };
     NodeSet { epoch, nodes: Arc::new(selected), leaving: BTreeMap::new() }
+}
+
+/// Whether it is the same to a load balancer.
+fn serves_as(node: &NodeView, other: &NodeView) -> bool {
+    node.provider_id == other.provider_id && node.addresses == other.addresses
+}
+
+/// Whether load balancers have to let go of `old` when it becomes `new`: it gets no traffic any more, is another machine, or has
+/// lost an address. A node that gets what it did not have is not one of them.
+pub(super) fn leaves(old: &NodeView, new: &NodeView) -> bool {
+    let is_another = old.provider_id.is_some() && old.provider_id != new.provider_id;
+    is_eligible(old)
+        && (!is_eligible(new) || is_another || !old.addresses.iter().all(|one| new.addresses.contains(one)))
+}
+
+/// Whether somebody of the one set is not in the other, or is another there.
+fn loses(before: &NodeSet, after: &NodeSet) -> bool {
+    let stays = |name, node| after.nodes.get(name).is_some_and(|other| !leaves(node, other));
+    before.epoch != after.epoch && !before.nodes.iter().all(|(name, node)| stays(name, node))
 }
 
 /// Whom a change of nodes concerns.
@@ -86,6 +107,8 @@ struct State {
     /// The informer's epoch that these were made from.
     made_from: Option<u64>,
     announced: u64,
+    /// The epoch of the last set from which somebody went.
+    lost: u64,
     /// What those that drain were told of last: the set, and who leaves.
     announced_to_draining: (u64, Vec<Text>),
 }
@@ -109,7 +132,11 @@ impl SharedNodes {
         if state.made_from != Some(snapshot.epoch()) {
             let nodes = || snapshot.objects().iter().map(|object| &object.view);
             state.leaving = leaving(&state.leaving, &state.set, nodes(), now);
-            state.set = next_set(&state.set, select(nodes()));
+            let next = next_set(&state.set, select(nodes()));
+            if loses(&state.set, &next) {
+                state.lost = next.epoch;
+            }
+            state.set = next;
             state.made_from = Some(snapshot.epoch());
         }
     }
@@ -126,6 +153,16 @@ impl SharedNodes {
             return Audience::All;
         }
         if is_new { Audience::Draining } else { Audience::Nobody }
+    }
+
+    /// The epoch of the set that all were told of last.
+    pub(super) fn announced(&self) -> u64 {
+        self.lock().announced
+    }
+
+    /// The epoch of the last set from which somebody went.
+    pub(super) fn lost(&self) -> u64 {
+        self.lock().lost
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -12,6 +12,9 @@ use serde_json::{Map, Value, json};
 use super::desire::{FINALIZER, has_finalizer};
 use crate::view::SERVICE_CONDITION;
 
+/// The annotation of a Service that was last written when all was as it shall be: the provider's word for that.
+pub const FINGERPRINT: &str = "bowline.dev/fingerprint";
+
 /// Adds our finalizer. The server merges it into the list it has, so that nobody else's is lost.
 #[must_use]
 pub fn add_finalizer() -> Change {

@@ -9,6 +9,7 @@ mod conditions;
 mod draining;
 mod failures;
 mod fairness;
+mod ledger;
 mod lifecycle;
 mod nodes;
 mod notes;
@@ -80,6 +81,8 @@ async fn run_to_the_end(
         queues: QueueMetrics::register(&mut registry),
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
+        ledger: cloud.state().ledger.clone(),
+        machines: crate::rails::new_node_grace::SeenMachines::default(),
     };
     cloud.state().metrics = Some(context.metrics.clone());
     let events = context.events.clone();

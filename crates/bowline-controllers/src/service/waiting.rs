@@ -8,7 +8,7 @@ use bowline_cloud::{AnyLoadBalancers, LoadBalancerRequest};
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Priority};
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 use tracing::warn;
 
 use super::memory::lock;
@@ -16,42 +16,84 @@ use super::memory::lock;
 /// The longest pause a cloud may ask for: a broken header must not stop the poller for a day.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
-/// Who waits, for what, and how urgently.
+/// The longest pause between two looks, unless the cloud's own is longer: what took a minute may take some seconds more.
+const SLOWEST_LOOKS: Duration = Duration::from_secs(5);
+
+/// The pause after a look at something that had been waited for so long then: a quarter of that, so that nobody waits much longer
+/// than has to be, and what takes long costs few looks.
+fn pause(waited: Duration, shortest: Duration) -> Duration {
+    (waited / 4).clamp(shortest, SLOWEST_LOOKS.max(shortest))
+}
+
+/// What is waited for, how urgently, and since when.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    pub(super) request: LoadBalancerRequest,
+    pub(super) priority: Priority,
+    pub(super) since: Instant,
+    /// Nobody waits for it, and nothing that matters follows: the slowest looks are soon enough.
+    pub(super) has_time: bool,
+}
+
+impl Waiter {
+    /// When the next look is worth its calls, after one at `last`.
+    fn due(&self, last: Instant, shortest: Duration) -> Instant {
+        let shortest = if self.has_time { SLOWEST_LOOKS.max(shortest) } else { shortest };
+        last.max(self.since) + pause(last.saturating_duration_since(self.since), shortest)
+    }
+}
+
+/// Who waits.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    requests: Mutex<BTreeMap<ObjectKey, (LoadBalancerRequest, Priority)>>,
+    waiters: Mutex<BTreeMap<ObjectKey, Waiter>>,
     begun: Notify,
 }
 
 impl Waiting {
-    pub(super) fn begin(&self, key: &ObjectKey, request: LoadBalancerRequest, priority: Priority) {
-        lock(&self.requests).insert(key.clone(), (request, priority));
+    pub(super) fn begin(&self, key: &ObjectKey, waiter: Waiter) {
+        lock(&self.waiters).insert(key.clone(), waiter);
         self.begun.notify_one();
     }
 
     pub(super) fn end(&self, key: &ObjectKey) {
-        lock(&self.requests).remove(key);
+        lock(&self.waiters).remove(key);
     }
 
     fn all(&self) -> Vec<LoadBalancerRequest> {
-        lock(&self.requests).values().map(|(request, _)| request.clone()).collect()
+        lock(&self.waiters).values().map(|waiter| waiter.request.clone()).collect()
     }
 
-    /// Asks the cloud again and again, once for all who wait, and lets those run that are worth another look. Ends never.
+    /// Returns when a look is worth its calls for one of those who wait.
+    async fn until_due(&self, due: impl Fn(&Waiter) -> Instant) {
+        loop {
+            let next = lock(&self.waiters).values().map(&due).min();
+            match next {
+                None => self.begun.notified().await,
+                Some(next) => tokio::select! {
+                    () = sleep_until(next) => return,
+                    () = self.begun.notified() => {}
+                },
+            }
+        }
+    }
+
+    /// Asks the cloud again and again, once for all who wait, and lets those run that are worth another look: with this pause, or
+    /// with pauses that grow from the one that the cloud names. Ends never.
     pub(super) async fn poll(
         &self,
         cloud: &dyn AnyLoadBalancers,
         queue: &KeyedQueue<ObjectKey>,
         period: Option<Duration>,
     ) {
+        let mut last = Instant::now();
         loop {
-            sleep(period.unwrap_or_else(|| cloud.poll_period())).await;
-            let waiting = self.all();
-            if waiting.is_empty() {
-                self.begun.notified().await;
-                continue;
-            }
-            match cloud.poll(&waiting).await {
+            self.until_due(|waiter| match period {
+                Some(period) => last.max(waiter.since) + period,
+                None => waiter.due(last, cloud.poll_period()),
+            })
+            .await;
+            match cloud.poll(&self.all()).await {
                 Ok(ready) => {
                     for key in ready {
                         self.wake(&ObjectKey::namespaced(&key.namespace, &key.name), queue);
@@ -63,12 +105,82 @@ impl Waiting {
                     sleep(error.asked_to_wait().unwrap_or_default().min(LONGEST_PAUSE)).await;
                 }
             }
+            last = Instant::now();
         }
     }
 
     fn wake(&self, key: &ObjectKey, queue: &KeyedQueue<ObjectKey>) {
-        if let Some((_, priority)) = lock(&self.requests).remove(key) {
-            queue.add(key.clone(), priority);
+        if let Some(waiter) = lock(&self.waiters).remove(key) {
+            queue.add(key.clone(), waiter.priority);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_cloud::{NodeSet, Purpose, ServiceView};
+
+    use super::*;
+
+    const TWO: Duration = Duration::from_secs(2);
+
+    fn since(since: Instant) -> Waiter {
+        let request = LoadBalancerRequest {
+            cluster: "kubernetes".into(),
+            service: ServiceView::default().into(),
+            nodes: NodeSet::default(),
+            purpose: Purpose::Ensure,
+            fingerprints: Vec::new(),
+            urgency: bowline_cloud::Urgency::User,
+        };
+        Waiter { request, priority: Priority::User, since, has_time: false }
+    }
+
+    /// When there are looks at what begins at these seconds, until the end.
+    async fn looks(begins: &[u64], end: u64) -> Vec<u64> {
+        let begins: Vec<_> = begins.iter().map(|begins| (*begins, false)).collect();
+        looks_at(&begins, end).await
+    }
+
+    /// The same, for those that may have time.
+    async fn looks_at(begins: &[(u64, bool)], end: u64) -> Vec<u64> {
+        let (waiting, start) = (Waiting::default(), Instant::now());
+        let begin = async {
+            for (n, (begins, has_time)) in begins.iter().enumerate() {
+                sleep_until(start + Duration::from_secs(*begins)).await;
+                let key = ObjectKey::namespaced("shop", &format!("web-{n}"));
+                waiting.begin(&key, Waiter { has_time: *has_time, ..since(Instant::now()) });
+            }
+            sleep_until(start + Duration::from_secs(end)).await;
+        };
+        let (mut last, mut looks) = (start, Vec::new());
+        let look = async {
+            loop {
+                waiting.until_due(|waiter| waiter.due(last, TWO)).await;
+                last = Instant::now();
+                looks.push((last - start).as_secs());
+            }
+        };
+        tokio::select! { () = begin => {}, () = look => {} }
+        looks
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_long_is_looked_at_less_often_and_what_is_new_as_often_as_ever() {
+        assert_eq!(looks(&[0], 61).await, [2, 4, 6, 8, 10, 12, 15, 19, 24, 29, 34, 39, 44, 49, 54, 59]);
+        assert_eq!(looks(&[0, 50], 61).await[12..], [44, 49, 52, 54, 56, 58, 60]);
+        assert!(looks(&[], 60).await.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_waits_for_is_looked_at_each_five_seconds_unless_somebody_else_is_waited_for() {
+        assert_eq!(looks_at(&[(0, true)], 21).await, [5, 10, 15, 20]);
+        assert_eq!(looks_at(&[(0, true), (6, false)], 13).await, [5, 8, 10, 12]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn newcomers_without_end_put_no_look_off() {
+        let each_second: Vec<u64> = (0..60).collect();
+        assert_eq!(looks(&each_second, 61).await.len(), 30);
     }
 }

@@ -5,11 +5,12 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use bowline_cloud::journal::cut;
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Notes, Purpose, ServiceView,
-    Standing,
+    Standing, Text, Urgency,
 };
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
@@ -27,7 +28,9 @@ use super::held::HeldKeys;
 use super::memory::{Memories, Memory, Task, lock};
 use super::message::{self, Message};
 use super::nodes::SharedNodes;
+use super::patch::FINGERPRINT;
 use super::rounds::Rounds;
+use super::turn::Turns;
 use super::waiting::Waiting;
 use crate::controller::ControllerContext;
 use crate::view::service_reference;
@@ -44,7 +47,11 @@ pub(super) struct Work {
     pub(super) held: HeldKeys,
     pub(super) rounds: Rounds,
     pub(super) places: Places,
+    pub(super) turns: Turns,
 }
+
+/// So long a run that is only about nodes gives way to newer ones, in all: as long as nodes come in groups, and then it has its turn.
+const GIVES_WAY: Duration = Duration::from_secs(45);
 
 /// One run of one key.
 pub(super) struct Job {
@@ -78,8 +85,14 @@ impl Work {
     pub(super) async fn run<'w>(&'w self, cancel: &CancellationToken, aside: Aside<'w>) {
         while let Some(first) = cancel.run_until_cancelled(self.queue.take()).await {
             let tickets = self.take_more(first);
-            // A ticket that is dropped by a panic counts as failed: its key is tried again, later.
-            aside::caught(self.run_batch(tickets, &aside)).await;
+            self.queue.call_another();
+            let is_urgent = |ticket: &Ticket<ObjectKey>| ticket.picked().priority == Priority::User;
+            let (urgent, others): (Vec<_>, Vec<_>) = tickets.into_iter().partition(is_urgent);
+            tokio::join!(
+                // A ticket that is dropped by a panic counts as failed: its key is tried again, later.
+                aside::caught(self.run_batch(Priority::User, urgent, &aside)),
+                self.run_lot(others, &aside)
+            );
         }
     }
 
@@ -100,7 +113,17 @@ impl Work {
         tickets
     }
 
-    async fn run_batch<'w>(&'w self, tickets: Vec<Ticket<ObjectKey>>, aside: &Aside<'w>) {
+    /// What nobody waits for holds no worker: there may be a call for each of a thousand, and the budget has ten a second.
+    async fn run_lot<'w>(&'w self, tickets: Vec<Ticket<ObjectKey>>, aside: &Aside<'w>) {
+        if tickets.is_empty() {
+            return;
+        }
+        let (keys, further) = (tickets.len(), aside.clone());
+        let lot = async move { aside::caught(self.run_batch(Priority::Background, tickets, &further)).await };
+        self.places.lot(lot.boxed(), keys, aside).await;
+    }
+
+    async fn run_batch<'w>(&'w self, priority: Priority, tickets: Vec<Ticket<ObjectKey>>, aside: &Aside<'w>) {
         let (mut together, mut alone) = (Vec::new(), Vec::new());
         for ticket in tickets {
             match self.prepare(ticket.picked()) {
@@ -112,9 +135,13 @@ impl Work {
         }
         let mut runs: Vec<BoxFuture<'_, ()>> = Vec::new();
         for (ticket, job) in alone {
-            runs.push(self.places.run(self.run_alone(ticket, job).boxed(), aside).boxed());
+            let run = async move {
+                let place = self.places.quick(priority).await;
+                self.places.run(priority, place, self.run_alone(ticket, job).boxed(), aside).await;
+            };
+            runs.push(run.boxed());
         }
-        runs.push(self.run_together(together, aside).boxed());
+        runs.push(self.run_together(priority, together, aside).boxed());
         join_all(runs).await;
     }
 
@@ -123,20 +150,25 @@ impl Work {
         self.conclude_caught(ticket, job, observed.into_iter().next()).await;
     }
 
-    async fn run_together<'w>(&'w self, jobs: Vec<(Ticket<ObjectKey>, Job)>, aside: &Aside<'w>) {
+    async fn run_together<'w>(
+        &'w self,
+        priority: Priority,
+        jobs: Vec<(Ticket<ObjectKey>, Job)>,
+        aside: &Aside<'w>,
+    ) {
         if jobs.is_empty() {
             return;
         }
         let keys = jobs.len();
         let mut look = self.look(jobs).boxed();
-        match self.places.patiently(&mut look, keys).await {
-            Ok(seen) => self.conclude_all(seen, aside).await,
+        match self.places.patiently(priority, &mut look, keys).await {
+            Ok(seen) => self.conclude_all(priority, seen, aside).await,
             Err(place) => {
                 let further = aside.clone();
                 let rest = async move {
                     let seen = look.await;
                     drop(place);
-                    self.conclude_all(seen, &further).await;
+                    self.conclude_all(priority, seen, &further).await;
                 };
                 aside.take(rest.boxed());
             }
@@ -149,10 +181,16 @@ impl Work {
         jobs.into_iter().map(|(ticket, job)| (ticket, job, observed.next())).collect()
     }
 
-    async fn conclude_all<'w>(&'w self, seen: Vec<Seen>, aside: &Aside<'w>) {
-        let conclude = |(ticket, job, observed)| {
-            let run = self.conclude_caught(ticket, job, observed).boxed();
-            self.places.run(run, aside).boxed()
+    async fn conclude_all<'w>(&'w self, priority: Priority, seen: Vec<Seen>, aside: &Aside<'w>) {
+        let conclude = |(ticket, job, observed): Seen| {
+            let run = async move {
+                let place = self.places.quick(priority);
+                // Without a place only if it has to look again, and performs nothing.
+                let place = self.turns.wait(&job.key, place, || self.leaves_its_line(&job)).await;
+                let run = self.conclude_caught(ticket, job, observed).boxed();
+                self.places.run(priority, place, run, aside).await;
+            };
+            run.boxed()
         };
         join_all(seen.into_iter().map(conclude)).await;
     }
@@ -221,10 +259,20 @@ impl Work {
             }
         };
         let purpose = if task.is_removal() { Purpose::Remove } else { Purpose::Ensure };
-        let request =
-            LoadBalancerRequest { cluster: self.options.cluster_name.clone(), service, nodes, purpose };
+        let (cluster, fingerprints) = (self.options.cluster_name.clone(), self.fingerprints(&service));
+        let urgency = match picked.priority {
+            Priority::User => Urgency::User,
+            Priority::Background => Urgency::Background,
+        };
+        let request = LoadBalancerRequest { cluster, service, nodes, purpose, fingerprints, urgency };
         let (key, priority, failures) = (key.clone(), picked.priority, picked.failures);
         Ok(Job { key, priority, failures, request, task, notes: Notes::default(), drained_at, memory })
+    }
+
+    /// What was said of this Service when it was as it shall be: on itself, and in the ledger.
+    fn fingerprints(&self, service: &ServiceView) -> Vec<Text> {
+        let noted = service.annotations.get(FINGERPRINT).map(Text::from);
+        noted.into_iter().chain(self.context.ledger.about(&service.uid)).collect()
     }
 
     /// Nothing is written. If the Service goes while it is paused, what it has in the cloud stays.
@@ -277,6 +325,58 @@ impl Work {
                         && purpose(&live, true) == Some(job.request.purpose))
             }
         }
+    }
+
+    /// Whether this run, which is about nodes, would bring a set that is out of date, or soon will be: all were told of newer nodes while
+    /// it waited for its turn, or more nodes come. Not for long: who is overtaken again and again has its turn all the same.
+    pub(super) fn is_overtaken(&self, job: &Job) -> bool {
+        let gives_way_since = job.memory().gives_way_since;
+        match gives_way_since {
+            None if self.frees_nodes(job) => self.has_newer_nodes(job),
+            _ => self.is_overtaken_in_line(job),
+        }
+    }
+
+    /// The same while it waits in some line. If a node has left it keeps its place: the set that it brings is better than the one
+    /// that is there.
+    fn is_overtaken_in_line(&self, job: &Job) -> bool {
+        let may_wait = || job.memory().gives_way_since.is_none_or(|since| since.elapsed() < GIVES_WAY);
+        let more_come = || self.turns.do_nodes_come() && job.memory().lacks(job.request.nodes.epoch);
+        job.task == Task::Nodes
+            && (self.has_newer_nodes(job) || more_come())
+            && !self.frees_nodes(job)
+            && may_wait()
+    }
+
+    /// Whether this run, which is about nodes, has to leave its line: it is overtaken, or its Service is another by now.
+    pub(super) fn leaves_its_line(&self, job: &Job) -> bool {
+        job.task == Task::Nodes && (!self.is_current(job) || self.is_overtaken_in_line(job))
+    }
+
+    /// A run that is overtaken ends so: it looks again, at once or when the nodes have come.
+    pub(super) fn give_way(&self, job: &Job) -> Outcome {
+        job.memory().gives_way_since.get_or_insert_with(Instant::now);
+        if self.is_current(job) && self.turns.put_off(&job.key) {
+            // Only a precaution: it runs when they have come.
+            return Outcome::RetryAfter(GIVES_WAY);
+        }
+        Outcome::Requeue
+    }
+
+    fn has_newer_nodes(&self, job: &Job) -> bool {
+        job.task == Task::Nodes && self.nodes.announced() > job.request.nodes.epoch
+    }
+
+    /// Whether a node that has left may have to be taken out of another pool, when this wait is over.
+    pub(super) fn has_more_to_free(&self, job: &Job) -> bool {
+        job.service().ports.len() > 1 && self.frees_nodes(job)
+    }
+
+    /// Whether the load balancer still has a node that has left, or leaves.
+    fn frees_nodes(&self, job: &Job) -> bool {
+        let lost = self.nodes.lost();
+        let memory = job.memory();
+        memory.lacks(lost) || memory.drains()
     }
 
     pub(super) fn tell(&self, service: &ServiceView, message: &Message) {

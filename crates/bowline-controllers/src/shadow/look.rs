@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_cloud::shadow::{Availability, AvailabilityState, Finding, NodeReport};
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, Capability, Doubt, Evidence, Instances, LoadBalancerRequest, NodeView,
-    Purpose, ServiceView,
+    Purpose, ServiceView, Urgency,
 };
 
 use super::ShadowOptions;
@@ -82,7 +82,15 @@ impl Look<'_> {
         purpose: Purpose,
     ) -> LoadBalancerRequest {
         let (nodes, _drained_at) = self.nodes.current(balancers.drains(&service), self.context.clock.now());
-        LoadBalancerRequest { cluster: self.options.cluster_name.clone(), service, nodes, purpose }
+        let cluster = self.options.cluster_name.clone();
+        LoadBalancerRequest {
+            cluster,
+            service,
+            nodes,
+            purpose,
+            fingerprints: Vec::new(),
+            urgency: Urgency::Background,
+        }
     }
 
     fn judge(

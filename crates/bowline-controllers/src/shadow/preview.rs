@@ -53,7 +53,14 @@ pub fn request(
 ) -> Option<LoadBalancerRequest> {
     let purpose = purpose(service, false)?;
     let nodes = node_set(nodes, balancers.drains(service), now);
-    Some(LoadBalancerRequest { cluster: cluster.clone(), service: service.clone(), nodes, purpose })
+    Some(LoadBalancerRequest {
+        cluster: cluster.clone(),
+        service: service.clone(),
+        nodes,
+        purpose,
+        fingerprints: Vec::new(),
+        urgency: bowline_cloud::Urgency::User,
+    })
 }
 
 /// The nodes that get the traffic of a Service whose load balancer drains nodes for so long.

@@ -83,6 +83,8 @@ fn judged(
     notes: &Notes,
 ) -> Judged {
     let request = LoadBalancerRequest {
+        fingerprints: Vec::new(),
+        urgency: bowline_cloud::Urgency::User,
         cluster: "kubernetes".into(),
         service: service.clone().into(),
         nodes: NodeSet::default(),

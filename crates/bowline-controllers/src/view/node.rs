@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 
-use super::exactly;
+use super::{exactly, metadata};
 
 /// Longer annotations are other people's state, not options: they are not kept.
 pub const LONGEST_ANNOTATION_BYTES: usize = 1024;
@@ -27,6 +27,7 @@ const STATE_OF_OTHERS: [&str; 7] = [
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
 #[resource(inherit = Node)]
 pub struct SlimNode {
+    #[serde(deserialize_with = "metadata::slim")]
     metadata: ObjectMeta,
     #[serde(default)]
     spec: SlimSpec,

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 
-use super::exactly;
+use super::{exactly, metadata};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -22,6 +22,7 @@ pub const SERVICE_CONDITION: &str = "bowline.dev/LoadBalancerReady";
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
 #[resource(inherit = Service)]
 pub struct SlimService {
+    #[serde(deserialize_with = "metadata::slim")]
     metadata: ObjectMeta,
     #[serde(default)]
     spec: SlimSpec,

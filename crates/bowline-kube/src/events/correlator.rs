@@ -24,7 +24,8 @@ const EVENT_LIFE: Duration = Duration::from_secs(3_600);
 const SIMILAR_SHOWN: usize = 10;
 const SIMILAR_INTERVAL: Duration = Duration::from_secs(600);
 const COMBINED: &str = "(combined from similar events): ";
-/// One object may have so many events at once, and then one each five minutes.
+/// One object may have so many events at once, and then one each five minutes. Warnings are counted by themselves, which client-go
+/// does not do: two dozen edits in a row must not leave the warning about the last of them unsaid.
 const SPAM_BURST: u32 = 25;
 const SPAM_PER_SECOND: f64 = 1.0 / 300.0;
 /// The most bytes of a message.
@@ -64,7 +65,7 @@ pub enum Decision {
 pub struct EventCorrelator {
     component: String,
     host: String,
-    budgets: BoundedMap<Subject, TokenBucket>,
+    budgets: BoundedMap<(Subject, EventKind), TokenBucket>,
     similar: BoundedMap<Group, BTreeSet<u64>>,
     written: BoundedMap<(Group, Text), Written>,
     last_suffix: u64,
@@ -125,7 +126,7 @@ impl EventCorrelator {
             Text::Exactly(message) => message.clone(),
             Text::Combined => truncate(&format!("{COMBINED}{}", event.message)).to_owned(),
         };
-        let subject = group.subject.clone();
+        let of = (group.subject.clone(), group.kind);
         let fresh_name = self.name_for(event);
         let written = self.written.use_or_make((group, text), now, EVENT_LIFE, || Written {
             name: fresh_name,
@@ -134,7 +135,7 @@ impl EventCorrelator {
         });
         written.count = written.count.saturating_add(1);
         let (name, count, first) = (written.name.clone(), written.count, written.first);
-        if !self.may_write(subject, now) {
+        if !self.may_write(of, now) {
             // Nothing is on the server under a name that was never sent; the patch that follows finds that out.
             return Decision::Drop;
         }
@@ -155,9 +156,9 @@ impl EventCorrelator {
         Text::Combined
     }
 
-    fn may_write(&mut self, subject: Subject, now: Duration) -> bool {
+    fn may_write(&mut self, of: (Subject, EventKind), now: Duration) -> bool {
         let full = || TokenBucket::new(SPAM_PER_SECOND, SPAM_BURST);
-        self.budgets.use_or_make(subject, now, Duration::MAX, full).try_take(now)
+        self.budgets.use_or_make(of, now, Duration::MAX, full).try_take(now)
     }
 
     /// A name that no other event of this process has.

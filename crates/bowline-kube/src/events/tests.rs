@@ -118,6 +118,18 @@ fn one_object_gets_a_burst_of_25_and_then_one_event_in_five_minutes() {
 }
 
 #[test]
+fn a_warning_is_told_however_much_was_told_that_is_normal() {
+    let mut correlator = correlator();
+    let normal = NewEvent { kind: EventKind::Normal, ..new_event("Ensured", "same") };
+    let warning = NewEvent { kind: EventKind::Warning, ..new_event("Refused", "a mistake") };
+    (0..100).for_each(|_| drop(correlator.observe(&normal, SECOND)));
+    assert_eq!(correlator.observe(&normal, SECOND), Decision::Drop);
+    assert!(matches!(correlator.observe(&warning, SECOND), Decision::Create(_)));
+    let more = (0..100).map(|_| correlator.observe(&warning, SECOND)).filter(|one| *one != Decision::Drop);
+    assert_eq!(more.count(), 24, "warnings have a limit too");
+}
+
+#[test]
 fn a_long_message_or_name_is_cut_between_characters() {
     assert_eq!(correlator::truncate(&"ä".repeat(600)).len(), 1024);
     assert_eq!(correlator::truncate(&format!("x{}", "ä".repeat(600))).len(), 1023);

@@ -29,6 +29,12 @@ fn half_an_event_in_the_midst_of_others_is_not_passed_over() {
 }
 
 #[test]
+fn half_an_event_at_the_end_is_asked_for_again_also_if_it_ends_in_a_carriage_return() {
+    let cut = "1{\"typound while parsing a string at line 1 column 10\r";
+    assert_eq!(watch_frames(cut.as_bytes()), Ok(()));
+}
+
+#[test]
 fn a_bookmark_without_a_version_leads_to_a_list() {
     let nowhere = "1{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"\"}}}\n";
     assert_eq!(watch_frames(nowhere.as_bytes()), Ok(()));

@@ -3,6 +3,8 @@
 
 use thiserror::Error;
 
+use super::brackets::Brackets;
+
 /// A line that is no event from its beginning to its end.
 #[derive(Debug, Clone, Copy, Error)]
 #[error("the API server, or what is in front of it, sent a line of a watch that ends within an event")]
@@ -11,11 +13,9 @@ pub(super) struct BrokenLine;
 /// How far a line has come.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    depth: usize,
+    brackets: Brackets,
     /// Whether anything but blanks was on the line.
     begun: bool,
-    in_text: bool,
-    escaped: bool,
 }
 
 impl Lines {
@@ -25,16 +25,10 @@ impl Lines {
     }
 
     fn take(&mut self, byte: u8) -> bool {
-        match byte {
-            b'\n' => return !self.in_text && self.next_line(),
-            _ if self.escaped => self.escaped = false,
-            b'\\' if self.in_text => self.escaped = true,
-            b'"' => self.in_text = !self.in_text,
-            _ if self.in_text => {}
-            b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-            _ => {}
+        if byte == b'\n' {
+            return !self.brackets.in_text && self.next_line();
         }
+        self.brackets.follow(byte);
         // An event is an object, and nothing else is on a line.
         let is_blank = byte.is_ascii_whitespace();
         let begins_well = self.begun || is_blank || byte == b'{';
@@ -43,7 +37,7 @@ impl Lines {
     }
 
     fn next_line(&mut self) -> bool {
-        let whole = self.depth == 0;
+        let whole = self.brackets.depth == 0;
         *self = Self::default();
         whole
     }

@@ -1,14 +1,13 @@
 //! How an informer is described and built: what it watches, what it keeps, how that is looked up.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::{Api, Client, Resource};
 
 use super::index::Indexes;
+use super::intake::{Intake, Project};
 use super::metrics::Meter;
 use super::store::Store;
-use super::watch::Project;
 use super::{Informer, InformerMetrics, InformerTask, Shared, WatchSettings};
 
 /// The description of an informer: what it watches, what it keeps, how it is looked up.
@@ -53,11 +52,17 @@ impl<K, P: PartialEq> InformerSpec<K, P> {
 
     /// Shows the informer in `metrics` under its name.
     #[must_use]
-    pub fn metrics(mut self, metrics: &InformerMetrics) -> Self
+    pub fn metrics(self, metrics: &InformerMetrics) -> Self
     where
         K: Resource<DynamicType = ()>,
     {
-        self.meter = metrics.meter::<K>(&self.name);
+        self.metrics_of::<K>(metrics)
+    }
+
+    /// The same where the type does not say which kind it is.
+    #[must_use]
+    pub fn metrics_of<Kind: Resource<DynamicType = ()>>(mut self, metrics: &InformerMetrics) -> Self {
+        self.meter = metrics.meter::<Kind>(&self.name);
         self
     }
 
@@ -70,15 +75,10 @@ impl<K, P: PartialEq> InformerSpec<K, P> {
     ) -> (Informer<P>, InformerTask<K, P>) {
         let store = Store::new(self.indexes);
         let shared = Arc::new(Shared::new(self.name, store, self.meter, self.settings.silence_limit()));
-        let task = InformerTask {
-            shared: Arc::clone(&shared),
-            client,
-            api_of: Box::new(api_of),
-            project: self.project,
-            settings: self.settings,
-            listed: BTreeMap::new(),
-            listed_version: 0,
-        };
+        let intake = Arc::new(Intake::new(shared.name.clone(), self.project));
+        let settings = self.settings;
+        let task =
+            InformerTask { shared: Arc::clone(&shared), client, api_of: Box::new(api_of), intake, settings };
         (Informer { shared }, task)
     }
 }

@@ -3,6 +3,7 @@
 //! kube's watcher hides quiet reconnects and bookmarks, waits without end for the answer to a list or to the start of a
 //! watch, and restarts a watch that ends at once without a pause. Here each of the three is put right, once, below it:
 //! every good answer and every frame is noted as contact, every answer has a deadline, watches start at a limited rate.
+//! It would have whole pages of a list in memory, several times over: objects are taken out of them as they come.
 //! It also passes over half an event in silence, and goes on at an empty version after a bookmark without one: from either on
 //! objects would be missing, so a watch that has the one is broken off, and one that asks for the other is sent back to a list.
 
@@ -22,6 +23,7 @@ use tokio::time::{Instant, timeout};
 use tower::{BoxError, service_fn};
 
 use super::health::Contact;
+use super::items::Items;
 use super::lines::{BrokenLine, Lines};
 use super::metrics::Meter;
 use crate::client::is_watch;
@@ -40,24 +42,55 @@ struct NoAnswer {
 }
 
 type HeardBody = UnsyncBoxBody<Bytes, BoxError>;
+/// Takes in one object of a list, as it stands in the answer.
+pub(super) type Take = Arc<dyn Fn(&str) -> Result<(), serde_json::Error> + Send + Sync>;
+
+/// What an answer consists of.
+enum Content {
+    List(Items),
+    Events(Lines),
+    Refusal,
+}
+
+impl Content {
+    /// What of the bytes is handed on.
+    fn heard(&mut self, data: Bytes, take: &Take) -> Result<Bytes, BoxError> {
+        match self {
+            Self::List(items) => Ok(items.take_out(&data, |object| take(object))?.into()),
+            Self::Events(lines) => {
+                let whole = lines.are_whole_with(&data);
+                if whole { Ok(data) } else { Err(BrokenLine.into()) }
+            }
+            Self::Refusal => Ok(data),
+        }
+    }
+}
 
 struct Transport {
     client: Client,
     contact: Arc<Contact>,
     meter: Meter,
     answer_deadline: Duration,
+    take: Take,
     watch_pace: Mutex<TokenBucket>,
     started: Instant,
 }
 
 /// Wraps `client` for one informer.
-pub(super) fn wrap(client: Client, contact: Arc<Contact>, meter: Meter, answer_deadline: Duration) -> Client {
+pub(super) fn wrap(
+    client: Client,
+    contact: Arc<Contact>,
+    meter: Meter,
+    answer_deadline: Duration,
+    take: Take,
+) -> Client {
     let namespace = client.default_namespace().to_owned();
     let transport = Arc::new(Transport {
         client,
         contact,
         meter,
         answer_deadline,
+        take,
         watch_pace: Mutex::new(TokenBucket::new(WATCHES_PER_SECOND, WATCH_BURST)),
         started: Instant::now(),
     });
@@ -86,16 +119,26 @@ impl Transport {
         }
         // A watch may be quiet for long, and the watcher has a timer for that. A list may not.
         let frame_deadline = (!is_watch).then_some(self.answer_deadline);
-        Ok(response.map(|body| self.hear(body, frame_deadline, no_answer)))
+        let content = match is_watch {
+            true => Content::Events(Lines::default()),
+            false if response.status().is_success() => Content::List(Items::default()),
+            false => Content::Refusal,
+        };
+        Ok(response.map(|body| self.hear(body, content, frame_deadline, no_answer)))
     }
 
-    /// Notes every frame of a body as contact, and ends the body with an error if one does not come in time.
-    fn hear(self: Arc<Self>, body: Body, deadline: Option<Duration>, no_answer: NoAnswer) -> HeardBody {
-        let lines = Lines::default();
-        let frames = stream::unfold(Some((body, lines)), move |rest| {
+    /// Notes every frame of a body as contact, and ends the body with an error if one does not come in time or cannot be.
+    fn hear(
+        self: Arc<Self>,
+        body: Body,
+        content: Content,
+        deadline: Option<Duration>,
+        no_answer: NoAnswer,
+    ) -> HeardBody {
+        let frames = stream::unfold(Some((body, content)), move |rest| {
             let (transport, no_answer) = (Arc::clone(&self), no_answer.clone());
             async move {
-                let (mut body, mut lines) = rest?;
+                let (mut body, mut content) = rest?;
                 let next = match deadline {
                     None => body.frame().await,
                     Some(deadline) => match timeout(deadline, body.frame()).await {
@@ -103,16 +146,23 @@ impl Transport {
                         Err(_) => return Some((Err(BoxError::from(no_answer)), None)),
                     },
                 };
-                let frame = next?;
-                if let Ok(frame) = &frame {
-                    transport.contact.heard();
-                    // Only events are lines.
-                    let events = frame.data_ref().filter(|_data| deadline.is_none());
-                    if !events.is_none_or(|events| lines.are_whole_with(events)) {
-                        return Some((Err(BoxError::from(BrokenLine)), None));
+                let frame = match next? {
+                    Ok(frame) => frame,
+                    Err(error) => return Some((Err(BoxError::from(error)), Some((body, content)))),
+                };
+                transport.contact.heard();
+                let mut broken = None;
+                let frame = frame.map_data(|data| match content.heard(data, &transport.take) {
+                    Ok(data) => data,
+                    Err(error) => {
+                        broken = Some(error);
+                        Bytes::new()
                     }
+                });
+                match broken {
+                    Some(broken) => Some((Err(broken), None)),
+                    None => Some((Ok(frame), Some((body, content)))),
                 }
-                Some((frame.map_err(BoxError::from), Some((body, lines))))
             }
         });
         BodyExt::boxed_unsync(StreamBody::new(frames))

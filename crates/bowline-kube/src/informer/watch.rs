@@ -1,13 +1,11 @@
 //! The loop that feeds the store from kube's watcher. It projects, it recovers, it decides nothing about the objects.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::api::ObjectMeta;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -15,8 +13,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::intake::{Intake, version_of};
 use super::object::Identity;
-use super::{Object, ObjectKey, Shared, transport};
+use super::{Shared, transport};
 use crate::queue::Backoff;
 
 /// What kube's watcher adds to the watch timeout before it takes a silent connection for dead.
@@ -34,7 +33,7 @@ pub struct WatchSettings {
     /// How long one watch lasts before it is resumed. A dead connection is noticed within this and five seconds, so it is
     /// set below kube's 290 s. A resumed watch costs one request and transfers nothing that is known. At least 1 s.
     pub watch_timeout: Duration,
-    /// Objects in one page of a list. Two thousand whole nodes at once would be 30 MB to parse and throw away.
+    /// Objects in one page of a list. They are taken in one by one while the page comes; the server makes a page at once.
     pub page_size: u32,
     /// How long to wait for the answer to a list, for the start of a watch, and between two parts of a list.
     pub answer_deadline: Duration,
@@ -56,8 +55,8 @@ impl Default for WatchSettings {
 }
 
 impl WatchSettings {
-    /// A list is a consistent read (no resource version), and then a watch. Streaming lists would use less memory at
-    /// the start, but kube begins them at version 0, "anything cached will do": after a relist against another API
+    /// A list is a consistent read (no resource version), and then a watch. Streaming lists would be as easy on the memory as
+    /// our pages, but kube begins them at version 0, "anything cached will do": after a relist against another API
     /// server the picture could go back in time, and an object made since would look deleted.
     fn watcher_config(&self) -> watcher::Config {
         let seconds = u32::try_from(self.watch_timeout.as_secs()).unwrap_or(u32::MAX).max(1);
@@ -78,7 +77,6 @@ impl WatchSettings {
     }
 }
 
-pub(super) type Project<K, P> = Box<dyn Fn(K) -> Option<P> + Send + Sync>;
 pub(super) type ApiOf<K> = Box<dyn Fn(Client) -> Api<K> + Send + Sync>;
 
 /// The running half of an informer: to be run by whoever owns the tasks. Dropped, it stops the informer.
@@ -86,12 +84,8 @@ pub struct InformerTask<K, P: PartialEq> {
     pub(super) shared: Arc<Shared<P>>,
     pub(super) client: Client,
     pub(super) api_of: ApiOf<K>,
-    pub(super) project: Project<K, P>,
+    pub(super) intake: Arc<Intake<K, P>>,
     pub(super) settings: WatchSettings,
-    /// The list in progress. The store changes only when it is complete, so nobody ever sees half a list.
-    pub(super) listed: BTreeMap<ObjectKey, Object<P>>,
-    /// The highest version of an object in that list; kube's watcher does not tell that of the list itself.
-    pub(super) listed_version: u128,
 }
 
 impl<K, P> InformerTask<K, P>
@@ -108,7 +102,9 @@ where
     async fn follow(&mut self) {
         let contact = Arc::clone(&self.shared.contact);
         let deadline = self.settings.answer_deadline;
-        let client = transport::wrap(self.client.clone(), contact, self.shared.meter.clone(), deadline);
+        let intake = Arc::clone(&self.intake);
+        let take: transport::Take = Arc::new(move |object| intake.listed_text(object));
+        let client = transport::wrap(self.client.clone(), contact, self.shared.meter.clone(), deadline, take);
         let mut failures = Failures::new(self.settings.backoff);
         loop {
             // A new watcher begins with a list.
@@ -151,21 +147,17 @@ where
         match event {
             watcher::Event::Init => {
                 self.shared.meter.list();
-                self.listed.clear();
-                self.listed_version = 0;
+                drop(self.intake.take_list());
             }
-            watcher::Event::InitApply(object) => {
-                self.listed_version = self.listed_version.max(version_of(object.meta()));
-                if let Some((key, Some(kept))) = self.project(object) {
-                    self.listed.insert(key, kept);
-                }
-            }
+            // The transport takes objects out of a list before the watcher sees them; this is for what it does not recognise.
+            watcher::Event::InitApply(object) => self.intake.listed(object),
             watcher::Event::InitDone => {
-                self.shared.replace(std::mem::take(&mut self.listed));
+                let listed = self.intake.take_list();
+                self.shared.replace(listed.objects);
                 self.shared.contact.listed();
-                self.shared.meter.version(self.listed_version);
+                self.shared.meter.version(listed.version);
             }
-            watcher::Event::Apply(object) => match self.project(object) {
+            watcher::Event::Apply(object) => match self.intake.project(object) {
                 Some((_, Some(kept))) => self.shared.apply(kept),
                 Some((key, None)) => self.shared.remove(&key),
                 None => {}
@@ -176,16 +168,6 @@ where
                 }
             }
         }
-    }
-
-    /// The key of an object, and what is kept of it, if it is kept. The rest of the object ends here.
-    fn project(&self, object: K) -> Option<(ObjectKey, Option<Object<P>>)> {
-        let Some(identity) = Identity::of(object.meta()) else {
-            warn!(informer = self.shared.name, "the API server sent an object without a name; left out");
-            return None;
-        };
-        let key = identity.key.clone();
-        Some((key, (self.project)(object).map(|view| Object::identified(identity, view))))
     }
 
     fn note(&self, error: &watcher::Error, pause: Duration, stale: bool) {
@@ -253,11 +235,6 @@ fn is_calm(last: Option<Instant>, now: Instant) -> bool {
 
 fn is_live<K>(event: &watcher::Event<K>) -> bool {
     matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_))
-}
-
-/// A resource version as a number, for a gauge only; nothing is decided by it.
-fn version_of(meta: &ObjectMeta) -> u128 {
-    meta.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 /// Whether the picture can be put right only by a list. kube's watcher goes on at the version it has reached after every

@@ -194,6 +194,12 @@ impl<K: Clone + Ord> QueueState<K> {
         self.timers.first_key_value().map(|((due, _), _)| *due)
     }
 
+    /// Whether a key is ready that nobody has picked.
+    #[must_use]
+    pub fn has_ready(&self) -> bool {
+        !self.user.is_empty() || !self.background.is_empty()
+    }
+
     /// How many keys the queue knows: those that wait, run or have a timer.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -256,6 +256,31 @@ async fn a_waiting_worker_is_woken_when_a_delayed_key_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_keys_that_are_added_together_one_worker_gets_all_it_can_take_and_calls_another_for_the_rest() {
+    let queue = queue();
+    let worker = |queue: KeyedQueue<&'static str>| async move {
+        let mut tickets = vec![queue.take().await];
+        while tickets.len() < 3
+            && let Some(ticket) = queue.try_take()
+        {
+            tickets.push(ticket);
+        }
+        queue.call_another();
+        let keys: Vec<_> = tickets.iter().map(|ticket| *ticket.key()).collect();
+        tickets.into_iter().for_each(|ticket| ticket.finish(Outcome::Done));
+        keys
+    };
+    let workers: Vec<_> = (0..3).map(|_| tokio::spawn(worker(queue.clone()))).collect();
+    tokio::task::yield_now().await;
+    queue.add_all(["a", "b", "c", "d"].map(|key| (key, Priority::User)));
+    let mut taken = Vec::new();
+    for worker in workers {
+        taken.extend(tokio::time::timeout(secs(5), worker).await.ok().map(Result::unwrap));
+    }
+    assert_eq!(taken, [vec!["a", "b", "c"], vec!["d"]], "the third is not called");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_worker_that_goes_away_takes_no_knowledge_of_a_timer_with_it() {
     let queue = queue();
     let take = |queue: KeyedQueue<&'static str>| async move { *queue.take().await.key() };

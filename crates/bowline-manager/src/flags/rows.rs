@@ -38,8 +38,10 @@ pub(super) const COMMON: &[Flag] = &[
     Flag::new(Generic, "kube-api-content-type", String, "application/vnd.kubernetes.protobuf",
         "Content type of requests to the API server.")
         .noted("Accepted, no effect: requests are JSON."),
-    Flag::new(Generic, "kube-api-qps", Float, "20",
-        "Requests per second that a client may send to the API server."),
+    Flag::new(Generic, "kube-api-qps", Float, "-1",
+        "Requests per second that a client may send to the API server; less than 0 is no limit.")
+        .noted("Upstream's default is 20, from before API servers shared themselves out fairly: a cluster of 5,000 nodes would need minutes \
+                to be initialised. How long an overloaded API server asks to wait is respected."),
     Flag::new(Generic, "kube-api-burst", Int, "30",
         "Requests that a client may send to the API server at once, before --kube-api-qps limits it."),
     Flag::new(Generic, "controller-start-interval", Duration, "0s",

@@ -139,12 +139,19 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     load-balancer-repair-period d 12h0m0s
     load-balancer-poll-period d 0s";
 
+/// Defaults of ours that are others, with upstream's: why is said by each flag.
+const OTHER_DEFAULTS: &[(&str, &str)] = &[("generic: kube-api-qps f 20", "generic: kube-api-qps f -1")];
+
 fn lines(section: &str, rows: &str) -> Vec<String> {
     rows.lines().map(|row| format!("{section}: {}", row.trim())).collect()
 }
 
 fn wanted() -> Vec<String> {
     let mut all: Vec<String> = UPSTREAM.iter().flat_map(|(section, rows)| lines(section, rows)).collect();
+    for (theirs, ours) in OTHER_DEFAULTS {
+        let line = all.iter_mut().find(|line| line == theirs).unwrap();
+        *line = (*ours).to_owned();
+    }
     all.extend(lines("bowline", EXTENSIONS));
     all.sort();
     all

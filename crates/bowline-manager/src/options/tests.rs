@@ -1,7 +1,9 @@
 //! Options as operators give them: defaults, full command lines, and everything that is refused.
 
+mod controllers;
+mod shown;
+
 use ipnet::IpNet;
-use serde_json::json;
 
 use super::*;
 use crate::flags::FlagProblem;
@@ -48,7 +50,7 @@ fn without_flags_everything_is_as_upstream_has_it() {
             client: ClientOptions {
                 kubeconfig: None,
                 master: None,
-                qps: 20.0,
+                qps: -1.0,
                 burst: 30,
                 timeout: seconds(30)
             },
@@ -441,140 +443,6 @@ fn feature_gates_are_known_removed_or_unknown() {
     assert!(!gates(&format!("AllAlpha=true,{routes}=false")).feature_gates.is_enabled(routes));
     assert!(!gates("AllBeta=true").feature_gates.is_enabled(routes));
     assert!(gates("AllBeta=true").feature_gates.is_enabled("ContextualLogging"));
-}
-
-fn known() -> Vec<(String, String)> {
-    [
-        ("cloud-node-controller", "cloud-node"),
-        ("cloud-node-lifecycle-controller", "cloud-node-lifecycle"),
-        ("service-lb-controller", "service"),
-        ("node-route-controller", "route"),
-    ]
-    .map(|(canonical, alias)| (canonical.to_owned(), alias.to_owned()))
-    .to_vec()
-}
-
-fn select(items: &[&str]) -> Result<ControllerSelection, OptionErrors> {
-    let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
-    ControllerSelection::parse(&items, &known())
-}
-
-#[test]
-fn the_first_item_that_mentions_a_controller_decides() {
-    let service = "service-lb-controller";
-    for (items, enabled) in [
-        (&["service-lb-controller"][..], true),
-        (&["-service-lb-controller"], false),
-        (&["*"], true),
-        (&["*", "-service-lb-controller"], false),
-        (&["-service-lb-controller", "*"], false),
-        (&["service-lb-controller", "-service-lb-controller"], true),
-        (&["-service-lb-controller", "service-lb-controller", "*"], false),
-        (&["cloud-node-controller"], false),
-        (&["-cloud-node-controller"], false),
-        (&[], false),
-    ] {
-        assert_eq!(select(items).unwrap().is_enabled(service), enabled, "{items:?}");
-    }
-    assert!(!select(&["*"]).unwrap().is_enabled("unheard-of-controller"));
-}
-
-#[test]
-fn aliases_mean_their_controller_in_both_signs() {
-    let all = |items: &[&str]| {
-        let selection = select(items).unwrap();
-        known()
-            .iter()
-            .filter(|(name, _)| selection.is_enabled(name))
-            .map(|(_, alias)| alias.clone())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(all(&["service"]), ["service"]);
-    assert_eq!(all(&["*", "-service"]), ["cloud-node", "cloud-node-lifecycle", "route"]);
-    assert_eq!(all(&["route", "-node-route-controller"]), ["route"], "name and alias are one controller");
-    assert_eq!(all(&["*", "-cloud-node-lifecycle-controller"]), ["cloud-node", "service", "route"]);
-}
-
-#[test]
-fn unknown_controllers_are_all_named_with_what_is_known() {
-    let errors = select(&["*", "-servce", "zzz", "-*", ""]).unwrap_err();
-    assert_eq!(errors.0.len(), 4);
-    let text = errors.0[0].to_string();
-    assert!(
-        text.starts_with(
-            "--controllers=-servce: no controller has this name; known are cloud-node-controller,"
-        ),
-        "{text}"
-    );
-    assert!(text.ends_with("did you mean service?"), "{text}");
-}
-
-#[test]
-fn configz_has_the_shape_and_the_defaults_of_upstream() {
-    assert_eq!(
-        configz(&options(&["--cloud-config=/etc/cloud.conf", "--kube-api-qps=12.5"]), None),
-        json!({"cloudcontrollermanager.config.k8s.io": {
-            "kind": "CloudControllerManagerConfiguration",
-            "apiVersion": "cloudcontrollermanager.config.k8s.io/v1alpha1",
-            "Generic": {
-                "Port": 0, "Address": "0.0.0.0", "MinResyncPeriod": "12h0m0s",
-                "ClientConnection": {
-                    "kubeconfig": "", "acceptContentTypes": "", "contentType": "application/vnd.kubernetes.protobuf",
-                    "qps": 12.5, "burst": 30,
-                },
-                "ControllerStartInterval": "0s",
-                "LeaderElection": {
-                    "leaderElect": true, "leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s",
-                    "resourceLock": "leases", "resourceName": "cloud-controller-manager",
-                    "resourceNamespace": "kube-system",
-                },
-                "Controllers": ["*"],
-                "Debugging": {"enableProfiling": true, "enableContentionProfiling": false},
-                "LeaderMigrationEnabled": false,
-                "LeaderMigration": {"leaderName": "", "resourceLock": "", "controllerLeaders": null},
-            },
-            "KubeCloudShared": {
-                "CloudProvider": {"Name": "fake", "CloudConfigFile": "/etc/cloud.conf"},
-                "ExternalCloudVolumePlugin": "", "UseServiceAccountCredentials": false, "AllowUntaggedCloud": false,
-                "RouteReconciliationPeriod": "10s", "ClusterName": "kubernetes", "ClusterCIDR": "",
-                "AllocateNodeCIDRs": false, "CIDRAllocatorType": "RangeAllocator", "ConfigureCloudRoutes": true,
-                "NodeSyncPeriod": "0s",
-            },
-            "NodeController": {"ConcurrentNodeSyncs": 1, "ConcurrentNodeStatusUpdates": 0},
-            "NodeLifecycleController": {"NodeMonitorPeriod": "5s", "ConcurrentNodeLifecycleSyncs": 1},
-            "ServiceController": {"ConcurrentServiceSyncs": 1},
-            "NodeStatusUpdateFrequency": "5m0s",
-            "Webhook": {"Webhooks": []},
-        }})
-    );
-    let whole = configz(&Options::default(), None).to_string();
-    assert!(whole.contains("\"qps\":20}"), "as Go prints 20: {whole}");
-}
-
-#[test]
-fn configz_shows_the_migration_in_force() {
-    let shown = configz(&options(&["--enable-leader-migration"]), Some(&LeaderMigration::built_in()));
-    let generic = &shown["cloudcontrollermanager.config.k8s.io"]["Generic"];
-    assert_eq!(generic["LeaderMigrationEnabled"], true);
-    assert_eq!(
-        generic["LeaderMigration"],
-        json!({
-            "leaderName": "cloud-provider-extraction-migration",
-            "resourceLock": "leases",
-            "controllerLeaders": [
-                {"name": "cloud-node-lifecycle-controller", "component": "*"},
-                {"name": "node-route-controller", "component": "*"},
-                {"name": "service-lb-controller", "component": "*"},
-            ],
-        })
-    );
-}
-
-#[test]
-fn flagz_shows_given_and_default_values() {
-    let shown = flagz(&parsed(&["--controllers=a,b"]));
-    assert!(shown.contains(&("controllers".into(), "[a,b]".into())));
-    assert!(shown.contains(&("node-status-update-frequency".into(), "5m0s".into())));
 }
 
 #[test]

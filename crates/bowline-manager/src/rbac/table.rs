@@ -12,6 +12,9 @@ const AUTHENTICATION_SETTINGS: &str = "extension-apiserver-authentication";
 /// The default names of the Leases: of the election, and of the leader migration.
 const LEASES: [&str; 2] = ["cloud-controller-manager", "cloud-provider-extraction-migration"];
 
+/// The default name of the Lease that is the ledger.
+const LEDGER: &str = "cloud-controller-manager-ledger";
+
 const EVENTS: &str = "tell people what happens; repeated events are counted on the first one";
 
 /// A right everywhere.
@@ -70,6 +73,23 @@ fn process() -> Vec<Rule> {
         )
         .within(Scope::LeaseNamespace)
         .named(&LEASES),
+        rule(
+            Part::Ledger,
+            leases,
+            "leases",
+            &["create"],
+            "make the ledger (a create cannot be limited to a name)",
+        )
+        .within(Scope::LeaseNamespace),
+        rule(
+            Part::Ledger,
+            leases,
+            "leases",
+            &["get", "update"],
+            "keep for the next leader what is as it shall be, so that it need not read everything again",
+        )
+        .within(Scope::LeaseNamespace)
+        .named(&[LEDGER]),
         rule(
             Part::Authentication,
             reviews,

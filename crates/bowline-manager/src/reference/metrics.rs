@@ -236,7 +236,7 @@ pub const METRICS: &[MetricRow] = &[
         "bowline_rail_held_back_total",
         COUNTER,
         &["rail"],
-        "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10) or pause (SR-15)",
+        "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10), adopt-only or pause (SR-15)",
     ),
     row("bowline_paused", GAUGE, &[], "Whether a person paused all changes (SR-15)"),
     row(

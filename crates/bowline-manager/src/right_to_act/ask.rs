@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+    ResourceAttributes, ResourceRule, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+    SelfSubjectRulesReview, SelfSubjectRulesReviewSpec,
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -14,10 +15,15 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::Question;
+use super::rules::Place;
 use crate::clients::{ClientError, Clients};
 
 /// An identity that could not be had is not asked for again within this: all questions of a round would wait for it.
 const BELIEVE_FAILURE: Duration = Duration::from_secs(10);
+
+/// Rules are listed for a namespace, and those of all namespaces with them. No namespace can have a name with a dot, so nothing but
+/// what holds everywhere holds in this one.
+const EVERYWHERE: &str = "every.where";
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +41,9 @@ pub(crate) enum Answer {
 /// Answers questions about rights.
 #[async_trait]
 pub(crate) trait Ask: Send + Sync {
+    /// The rules that hold for somebody somewhere; none if they cannot be listed, or not all of them.
+    async fn rules(&self, place: &Place) -> Option<Vec<ResourceRule>>;
+
     /// Asks.
     async fn ask(&self, question: &Question) -> Answer;
 }
@@ -90,6 +99,19 @@ impl KubeAsk {
 
 #[async_trait]
 impl Ask for KubeAsk {
+    /// Why there is no list is not told: the questions are asked one by one then, and say it.
+    async fn rules(&self, place: &Place) -> Option<Vec<ResourceRule>> {
+        let client = self.client(place.account.as_deref()).await.ok()?;
+        let namespace = Some(place.namespace.clone().unwrap_or_else(|| EVERYWHERE.to_owned()));
+        let review = SelfSubjectRulesReview {
+            spec: SelfSubjectRulesReviewSpec { namespace },
+            ..SelfSubjectRulesReview::default()
+        };
+        let reviews = Api::<SelfSubjectRulesReview>::all(client);
+        let status = reviews.create(&PostParams::default(), &review).await.ok()?.status?;
+        (!status.incomplete).then_some(status.resource_rules)
+    }
+
     async fn ask(&self, question: &Question) -> Answer {
         let client = match self.client(question.account.as_deref()).await {
             Ok(client) => client,

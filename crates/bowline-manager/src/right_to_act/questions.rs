@@ -18,6 +18,8 @@ pub(crate) struct Situation {
     pub(crate) lease_namespace: String,
     /// The names of the Leases; none without leader election.
     pub(crate) leases: Vec<String>,
+    /// The name of the Lease that is the ledger.
+    pub(crate) ledger: String,
     /// Whether callers of the serving port are told apart with our own identity.
     pub(crate) authentication: bool,
     /// Whether the cluster is asked for the authorities of their certificates.
@@ -100,7 +102,7 @@ pub(crate) fn questions(rights: &Rights, situation: &Situation) -> Vec<Question>
 impl Situation {
     fn needs(&self, part: &Part) -> bool {
         match part {
-            Part::Informers | Part::Events | Part::Cluster => true,
+            Part::Informers | Part::Events | Part::Cluster | Part::Ledger => true,
             Part::Election => !self.leases.is_empty(),
             Part::Authentication => self.authentication,
             Part::Authorities => self.authorities,
@@ -116,6 +118,7 @@ impl Situation {
         let named = |names: &[String]| names.iter().cloned().map(Some).collect();
         match rule.part {
             Part::Election if !rule.names.is_empty() => named(&self.leases),
+            Part::Ledger if !rule.names.is_empty() => vec![Some(self.ledger.clone())],
             Part::Accounts if !(rule.resource == "serviceaccounts" && rule.verbs == ["create"]) => {
                 let mut accounts: Vec<_> = self.controllers.iter().map(|name| name.client.clone()).collect();
                 accounts.sort();

@@ -11,6 +11,7 @@ use bowline_kube::clock::Clock;
 use bowline_kube::events::EventMetrics;
 use http::{Request, Response};
 use http_body_util::BodyExt;
+use k8s_openapi::api::authorization::v1::ResourceRule;
 use kube::client::Body;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -18,6 +19,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::ask::Answer;
+use super::rules::Place;
 use super::*;
 use crate::rbac::Rights;
 use crate::serving::health::{Endpoint, HealthQuery};
@@ -28,6 +30,9 @@ struct Role {
     denied: Mutex<BTreeSet<String>>,
     unasked: Mutex<bool>,
     asked: Mutex<Vec<String>>,
+    /// Whether it lists its rules, and how often it was asked to.
+    lists: bool,
+    listed: Mutex<Vec<Place>>,
     /// As whom it was asked.
     accounts: Mutex<BTreeSet<String>>,
 }
@@ -40,6 +45,22 @@ impl Role {
 
 #[async_trait]
 impl Ask for Role {
+    /// One rule for each right that is not denied.
+    async fn rules(&self, place: &Place) -> Option<Vec<ResourceRule>> {
+        if !self.lists {
+            return None;
+        }
+        self.listed.lock().unwrap().push(place.clone());
+        let is_here = |question: &&Question| Place::of(question) == *place;
+        let all = questions(&Rights::common(), &situation());
+        let denied = self.denied.lock().unwrap();
+        let is_granted = |question: &&Question| {
+            !denied.contains(&format!("{} {}", question.verb, question.full_resource()))
+        };
+        let granted = all.iter().filter(is_here).filter(is_granted);
+        Some(granted.map(rule_for).collect())
+    }
+
     async fn ask(&self, question: &Question) -> Answer {
         let right = format!("{} {}", question.verb, question.full_resource());
         self.asked.lock().unwrap().push(right.clone());
@@ -51,6 +72,15 @@ impl Ask for Role {
             true => Answer::Denied,
             false => Answer::Allowed,
         }
+    }
+}
+
+fn rule_for(question: &Question) -> ResourceRule {
+    ResourceRule {
+        verbs: vec![question.verb.to_owned()],
+        api_groups: Some(vec![question.group.to_owned()]),
+        resources: Some(vec![question.resource.to_owned()]),
+        resource_names: question.name.clone().map(|name| vec![name]),
     }
 }
 
@@ -69,6 +99,7 @@ fn situation() -> Situation {
         controllers: vec![node, lifecycle, service],
         lease_namespace: "kube-system".to_owned(),
         leases: vec!["ccm".to_owned()],
+        ledger: "ccm-ledger".to_owned(),
         authentication: true,
         ..Situation::default()
     }
@@ -144,6 +175,26 @@ async fn a_missing_verb_is_named_everywhere_and_forgotten_when_it_is_granted() {
     sleep(AGAIN_WHILE_MISSING).await;
     assert!(bench.readyz().1.contains("[+]permissions ok"), "{}", bench.readyz().1);
     assert!(!bench.metrics().contains("bowline_missing_permissions{"), "{}", bench.metrics());
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_lists_answer_for_a_role_that_has_all_and_only_what_they_lack_is_asked_about() {
+    let bench = Bench::start(Role { lists: true, ..Role::default() });
+    sleep(Duration::from_secs(1)).await;
+    assert!(bench.readyz().1.contains("[+]permissions ok"), "{}", bench.readyz().1);
+    assert_eq!(*bench.role.asked.lock().unwrap(), Vec::<String>::new());
+    let everywhere = Place { account: None, namespace: None };
+    let leases = Place { account: None, namespace: Some("kube-system".to_owned()) };
+    assert_eq!(*bench.role.listed.lock().unwrap(), [everywhere, leases]);
+
+    bench.role.deny(&["delete nodes"]);
+    bench.checking.leads();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(*bench.role.asked.lock().unwrap(), ["delete nodes"]);
+    let (_, body) = bench.readyz();
+    for word in ["delete nodes", "cloud-node-lifecycle-controller", "deploy/rbac.yaml"] {
+        assert!(body.contains(word), "{word} in {body}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -236,7 +287,8 @@ fn leases_are_asked_about_under_the_names_this_process_was_told() {
         "{all:#?}"
     );
     let alone = Situation { leases: Vec::new(), ..situation() };
-    assert!(!lines(&alone).iter().any(|line| line.contains("leases")));
+    let ledger = |line: &&String| !line.contains("\"ccm-ledger\"") && !line.starts_with("create leases");
+    assert!(!lines(&alone).iter().filter(ledger).any(|line| line.contains("leases")), "the ledger alone");
 }
 
 #[test]

@@ -325,6 +325,12 @@ pub struct RailRow {
     pub holds: bool,
     /// What it says now.
     pub says: String,
+    /// What it is called in metrics.
+    pub rail: &'static str,
+    /// So many Nodes it keeps from being deleted now; none where it is about something else.
+    pub nodes_held: Option<u64>,
+    /// So many plans for Services it held back since the start; none where it is about something else.
+    pub plans_held: Option<u64>,
 }
 
 /// A part of the process.

@@ -18,13 +18,13 @@ use super::query::Query;
 use crate::serving::digest::sha384;
 
 /// Where the page is. Kubernetes' own `/statusz` is something else, and is served too.
-pub(crate) const PAGE: &str = "/bowline";
+pub const PAGE: &str = "/bowline";
 
 /// Where the live stream is.
-pub(crate) const LIVE: &str = "/bowline/live";
+pub const LIVE: &str = "/bowline/live";
 
 /// Where programs look.
-pub(crate) const JSON: &str = "/bowline.json";
+pub const JSON: &str = "/bowline.json";
 
 type Pairs = Vec<(String, String)>;
 
@@ -64,8 +64,16 @@ impl StatusPage {
     }
 }
 
+/// Whoever comes to the root is sent to the page.
+#[must_use]
+pub fn to_page() -> Response {
+    let mut response = reply(StatusCode::TEMPORARY_REDIRECT, "text/plain; charset=utf-8", "see /bowline\n");
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(PAGE));
+    response
+}
+
 /// An answer that nobody guesses the kind of, and nobody keeps.
-pub(super) fn reply(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
+pub fn reply(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();

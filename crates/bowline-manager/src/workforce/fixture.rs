@@ -89,6 +89,8 @@ pub(crate) fn context() -> (ControllerContext, Arc<Registry>) {
         queues: tools.metrics.queues,
         metrics: tools.metrics.controllers,
         journal: bowline_cloud::Journal::default(),
+        ledger: Ledger::default(),
+        machines: SeenMachines::default(),
     };
     (context, registry)
 }

@@ -65,6 +65,12 @@ impl Grant {
         self.policy().resources.iter().flatten().next().map_or("", String::as_str)
     }
 
+    /// Whether it is for what is kept for the next leader.
+    pub(crate) fn is_of_the_ledger(&self) -> bool {
+        self.policy().resource_names.iter().flatten().all(|name| name.ends_with("-ledger"))
+            && self.policy().resource_names.is_some()
+    }
+
     /// The controllers' account that has it; none for the process itself.
     pub(crate) fn account(&self) -> Option<&str> {
         (self.subject != ACCOUNT).then_some(self.subject.as_str())

@@ -68,6 +68,10 @@ fn proof(grant: &Grant) -> anyhow::Result<Proof> {
         (_, "create", "tokenreviews" | "subjectaccessreviews") => Missing(Page),
         (_, "get", "namespaces") => Proof::Said("get namespaces"),
         (_, "get", "configmaps") => Proof::NoStart("extension-apiserver-authentication"),
+        (_, "get", "leases") if grant.is_of_the_ledger() => Proof::Said("get leases.coordination.k8s.io"),
+        (_, "update", "leases") if grant.is_of_the_ledger() => {
+            Proof::Said("update leases.coordination.k8s.io")
+        }
         (_, "create", "leases") => Proof::WithoutALease(Initialised),
         (_, "get" | "update", "leases") => MissingFromTheStart(Initialised),
         (_, "watch", "leases") => Proof::SlowerTakeOver,

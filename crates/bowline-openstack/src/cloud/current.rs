@@ -52,6 +52,7 @@ impl Current {
             project: None,
             environment: &environment,
             context: None,
+            lore: None,
         };
         let held = Held { generation: reloader.status().generation, parts: Arc::new(Parts::new(material)) };
         Ok(Self {
@@ -96,6 +97,7 @@ impl Current {
                     project: self.reloader.status().project,
                     environment: &self.environment,
                     context: self.context.get(),
+                    lore: held.parts.lore.as_ref(),
                 };
                 held.parts = Arc::new(Parts::new(material));
             }

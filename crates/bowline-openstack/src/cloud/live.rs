@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, CloudError, Doubt, Evidence,
-    Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Reconciled,
-    Refusal, Route, RouteChange, Routes, ServiceKey, ServiceView, async_trait,
+    Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power,
+    Reconciled, Refusal, Route, RouteChange, Routes, ServiceKey, ServiceView, Text, async_trait,
 };
 use jiff::Timestamp;
 
@@ -31,6 +31,10 @@ impl Instances for LiveInstances {
 
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
         self.0.parts().servers.observe(nodes).await
+    }
+
+    async fn presence(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Power>> {
+        self.0.parts().servers.presence(nodes).await
     }
 
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
@@ -116,6 +120,10 @@ impl AnyLoadBalancers for LiveLoadBalancers {
 
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
         self.inside().map(|inside| inside.notes(request, observed)).unwrap_or_default()
+    }
+
+    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
+        self.inside()?.fingerprint(request, observed)
     }
 
     fn outlook(

@@ -1,5 +1,5 @@
 //! What a configuration is turned into: the client, and the parts of the cloud that work with it. Everything here lives as
-//! long as its configuration, and is made anew for the next one.
+//! long as its configuration, and is made anew for the next one, but for what is known of load balancers that are at work: it is handed on.
 //!
 //! [`Parts::new`] is the one place where the parts are plugged together.
 
@@ -11,7 +11,7 @@ use openstack_client::{Client, ProjectId};
 use crate::config::{Configuration, Environment};
 use crate::instances::Servers;
 use crate::inventory::{AGE_LIMIT, Inventory};
-use crate::loadbalancer::Balancers;
+use crate::loadbalancer::{Balancers, Lore};
 use crate::routes::RouteAccess;
 
 /// What parts are made from.
@@ -27,6 +27,8 @@ pub(super) struct Material<'a> {
     /// What the framework gave us: the name of the cluster, the budget and the events. None before we lead; nobody works
     /// with the parts then.
     pub(super) context: Option<&'a CloudContext>,
+    /// What was known under the configuration before: it is of the same project.
+    pub(super) lore: Option<&'a Lore>,
 }
 
 /// The parts of the cloud for one configuration.
@@ -37,22 +39,31 @@ pub(super) struct Parts {
     pub(super) routes: RouteAccess,
     /// None as long as we do not lead.
     pub(super) load_balancers: Option<Arc<dyn AnyLoadBalancers>>,
+    /// What they know, for those of the next configuration.
+    pub(super) lore: Option<Lore>,
 }
 
 impl Parts {
     /// Makes them. No call is made.
     pub(super) fn new(material: Material<'_>) -> Self {
-        let Material { configuration, client, project, environment, context } = material;
+        let Material { configuration, client, project, environment, context, lore } = material;
         let conf = &configuration.conf;
         let inventory = Arc::new(Inventory::new(client.clone(), AGE_LIMIT).of_project(project));
         let region = configuration.connection.region.clone();
         let servers = Servers::new(inventory.clone(), &conf.networking, region, environment.regional());
-        let balancers = |context: &CloudContext| -> Arc<dyn AnyLoadBalancers> {
+        let balancers = context.map(|context| {
             let cluster = context.cluster_uid.as_deref().map(Text::from);
-            let conf = Arc::new(conf.clone());
-            Arc::new(Balancers::new(client.clone(), conf, inventory, cluster, context.events.clone()))
-        };
-        let load_balancers = context.map(balancers);
+            let events = context.events.clone();
+            let balancers =
+                Balancers::new(client.clone(), Arc::new(conf.clone()), inventory, cluster, events)
+                    .compared_every(context.compared_every);
+            match lore {
+                Some(lore) => balancers.knowing(lore),
+                None => balancers,
+            }
+        });
+        let lore = balancers.as_ref().map(Balancers::lore);
+        let load_balancers = balancers.map(|balancers| -> Arc<dyn AnyLoadBalancers> { Arc::new(balancers) });
         let routes = RouteAccess::new(client.clone(), &conf.route);
         Self {
             configuration: configuration.clone(),
@@ -60,6 +71,7 @@ impl Parts {
             servers: Arc::new(servers),
             routes,
             load_balancers,
+            lore,
         }
     }
 }

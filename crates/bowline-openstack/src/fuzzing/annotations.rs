@@ -14,6 +14,7 @@ use crate::loadbalancer::annotations::{ANNOTATIONS, Annotation, PREFIX};
 use crate::loadbalancer::features::{ApiVersion, Features};
 use crate::loadbalancer::found::Found;
 use crate::loadbalancer::intent::{self, Intent, Removal, Surroundings};
+use crate::loadbalancer::members::Rosters;
 use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::plan;
 use crate::loadbalancer::wanted::{Resolved, Rules, Wanted};
@@ -129,7 +130,8 @@ fn keys_in(problem: &str) -> impl Iterator<Item = &'static str> {
 fn wanted(case: &Case, intent: Intent) -> Held {
     let config = &case.conf.load_balancer;
     let ownership = Ownership { cluster: Some("c1".into()), service: case.service.uid.clone() };
-    let rules = Rules { config, tagged: true };
+    let rosters = Rosters::default();
+    let rules = Rules { config, tagged: true, rosters: &rosters };
     let removal = Removal::of(&case.service, "held", ownership.clone(), config, true);
     let again = intent.clone();
     let wanted = |intent| Wanted::of(intent, &nodes(), Resolved::default(), ownership.clone(), rules, None);

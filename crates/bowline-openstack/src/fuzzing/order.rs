@@ -38,7 +38,7 @@ fn balancer_otherwise(found: &mut FoundBalancer, choices: &mut Choices<'_>) {
         choices.shuffle(&mut listener.allowed_cidrs);
     }
     for pool in &mut tree.pools {
-        choices.shuffle(&mut pool.members);
+        pool.members.change(|all| choices.shuffle(all));
         choices.shuffle(&mut pool.pool.listeners);
     }
 }
@@ -89,11 +89,16 @@ fn sorted(action: Action) -> Action {
             Box::new(ListenerUpdate { tags: sort(change.tags.clone()), ..*change }),
         ),
         Action::CreateBalancer(mut new) => {
-            new.listeners.sort_by_key(|listener| (listener.protocol_port, listener.protocol.to_string()));
+            let listeners = std::mem::take(&mut new.frame.listeners).into_iter();
+            let mut listeners: Vec<_> = listeners.zip(std::mem::take(&mut new.members)).collect();
+            listeners.sort_by_key(|(listener, _)| (listener.protocol_port, listener.protocol.to_string()));
+            (new.frame.listeners, new.members) = listeners.into_iter().unzip();
             Action::CreateBalancer(new)
         }
         Action::SetMembers { pool, mut members, change } => {
-            members.sort_by_key(|member: &BatchMember| (member.address, member.protocol_port));
+            members.change(|all| {
+                all.sort_by_key(|member: &BatchMember| (member.address, member.protocol_port));
+            });
             Action::SetMembers { pool, members, change }
         }
         other => other,

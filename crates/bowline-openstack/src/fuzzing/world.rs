@@ -1,18 +1,18 @@
 //! A cloud as small as can be: it refuses what Octavia and Neutron refuse, and finishes its work when it is told to.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod group;
+mod parts;
+
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
-use openstack_client::Change;
-use openstack_client::load_balancer::{
-    BatchMember, HealthMonitor, HealthMonitorCreate, Listener, ListenerCreate, ListenerUpdate, LoadBalancer,
-    LoadBalancerCreate, Member, PoolCreate, Protocol, ProvisioningStatus,
-};
+use openstack_client::load_balancer::{Listener, LoadBalancer, Member, ProvisioningStatus};
 use openstack_client::network::FloatingIp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use self::parts::{set, update_listener};
 use super::scene::VIP_PORT;
 use crate::loadbalancer::found::{Children, Found, FoundBalancer, FoundBy, FoundFloating, FoundPool, Tree};
 use crate::loadbalancer::group::FoundGroup;
@@ -111,7 +111,7 @@ impl World {
     /// All that a Service wants, made at once, and nothing else.
     pub(crate) fn of(wanted: &Wanted) -> Self {
         let mut world = Self::empty();
-        world.create_balancer(&wanted.new_balancer());
+        world.create_balancer(&wanted.new_balancer().whole());
         world.finish();
         if matches!(wanted.address, WantedAddress::Floating { .. }) {
             world.float("192.0.2.1", Some(VIP_PORT), &wanted.names.floating_ip_description());
@@ -256,7 +256,7 @@ impl World {
 
     fn change(&mut self, action: &Action) {
         match action.clone() {
-            Action::CreateBalancer(new) => self.create_balancer(&new),
+            Action::CreateBalancer(new) => self.create_balancer(&new.whole()),
             Action::UpdateBalancer(change) => {
                 let balancer = self.lb();
                 balancer.name = change.name.unwrap_or_else(|| balancer.name.clone());
@@ -291,19 +291,21 @@ impl World {
                     listener.default_pool_id = listener.default_pool_id.take().filter(|pool| *pool != id);
                 }
             }
-            Action::SetMembers { pool, members, .. } => self.set_members(&pool.to_string(), &members),
+            Action::SetMembers { pool, members, .. } => {
+                self.set_members(&pool.to_string(), &members.to_vec());
+            }
             Action::CreateMember(pool, member) => {
                 let new = self.member(&member);
                 let found = self.pool_of(pool.as_str());
                 let taken =
                     |old: &Member| (old.address, old.protocol_port) == (new.address, new.protocol_port);
-                assert!(!found.members.iter().any(taken), "the member is there already");
-                found.members.push(new);
+                assert!(!found.members.to_vec().iter().any(taken), "the member is there already");
+                found.members.change(|all| all.push(new));
             }
             Action::DeleteMember { pool, member, .. } => {
                 let found = self.pool_of(pool.as_str());
-                assert!(found.members.iter().any(|old| old.id == member), "no member {member}");
-                found.members.retain(|old| old.id != member);
+                assert!(found.members.to_vec().iter().any(|old| old.id == member), "no member {member}");
+                found.members.change(|all| all.retain(|old| old.id != member));
             }
             Action::CreateMonitor(new) => {
                 let monitor = self.monitor(&new);
@@ -359,189 +361,14 @@ impl World {
         };
         assert!(!self.floating.iter().any(here), "a floating IP leads there already");
     }
-
-    fn change_group(&mut self, action: Action) {
-        if let Action::CreateGroup { name, description } = action {
-            // Neutron gives a new one what lets everything out.
-            let out = |id: String, family: &str| json!({ "id": id, "security_group_id": "sg-new", "direction": "egress", "ethertype": family });
-            let rules = json!([out(self.next("rule"), "IPv4"), out(self.next("rule"), "IPv6")]);
-            let ports = self.group.take().map(|found| found.ports).unwrap_or_default();
-            let group = json!({ "id": "sg-new", "name": name, "description": description, "security_group_rules": rules });
-            self.group = Some(FoundGroup { group: from(group), ports });
-            return;
-        }
-        let new_ids: Vec<String> = match &action {
-            Action::CreateRules(_, rules) => rules.iter().map(|_rule| self.next("rule")).collect(),
-            _ => Vec::new(),
-        };
-        let Some(found) = &mut self.group else { panic!("no group for {action:?}") };
-        let port_of = |found: &mut FoundGroup, id: &openstack_client::PortId| {
-            found.ports.iter().position(|port| port.id == *id).unwrap()
-        };
-        match action {
-            Action::CreateRules(_, rules) => {
-                for (rule, id) in rules.iter().zip(new_ids) {
-                    let mut value = serde_json::to_value(rule).unwrap();
-                    value["id"] = json!(id);
-                    found.group.rules.as_mut().unwrap().push(from(value));
-                }
-            }
-            Action::DeleteRule(id, _) => {
-                let rules = found.group.rules.as_mut().unwrap();
-                let before = rules.len();
-                rules.retain(|rule| rule.id != id);
-                assert_eq!(rules.len() + 1, before, "no rule {id}");
-            }
-            Action::AddPortGroup { port, group } => {
-                let at = port_of(found, &port);
-                found.ports[at].security_groups.as_mut().unwrap().push(group);
-            }
-            Action::RemovePortGroup { port, group } => {
-                let at = port_of(found, &port);
-                found.ports[at].security_groups.as_mut().unwrap().retain(|own| *own != group);
-            }
-            Action::DeletePortTag { port, tag } => {
-                let at = port_of(found, &port);
-                found.ports[at].tags.retain(|own| *own != tag);
-            }
-            Action::DeleteGroup(id) => {
-                let used = found
-                    .ports
-                    .iter()
-                    .any(|port| port.security_groups.iter().flatten().any(|own| *own == id));
-                assert!(!used, "a port has the group");
-                self.group = None;
-            }
-            other => panic!("not in this model: {other:?}"),
-        }
-    }
-
-    fn create_balancer(&mut self, new: &LoadBalancerCreate) {
-        assert!(self.balancer.is_none(), "there is one already");
-        let id = self.next("lb");
-        let additional = serde_json::to_value(&new.additional_vips).unwrap();
-        self.balancer = Some(from(json!({
-            "id": id, "name": new.name, "description": new.description, "tags": new.tags,
-            "provisioning_status": "PENDING_CREATE", "vip_address": self.vip, "vip_port_id": VIP_PORT,
-            "additional_vips": additional,
-        })));
-        self.by = FoundBy::Name;
-        for listener in &new.listeners {
-            self.create_listener(listener);
-        }
-    }
-
-    fn create_listener(&mut self, new: &ListenerCreate) {
-        let family = |protocol: &Protocol| match protocol {
-            Protocol::Udp => 1,
-            Protocol::Sctp => 2,
-            _ => 0,
-        };
-        let taken = |old: &Listener| {
-            (old.protocol_port, family(&old.protocol)) == (new.protocol_port, family(&new.protocol))
-        };
-        assert!(!self.tree.listeners.iter().any(taken), "port {} is taken", new.protocol_port);
-        let id = self.next("listener");
-        let mut value = serde_json::to_value(new).unwrap();
-        value["id"] = json!(id);
-        value["provisioning_status"] = json!("ACTIVE");
-        self.tree.listeners.push(from(value));
-        if let Some(pool) = &new.default_pool {
-            self.create_pool(&PoolCreate { listener_id: id.parse().ok(), ..pool.clone() });
-        }
-    }
-
-    fn create_pool(&mut self, new: &PoolCreate) {
-        let id = self.next("pool");
-        let of = new.listener_id.clone().unwrap();
-        let mut value = serde_json::to_value(new).unwrap();
-        value["id"] = json!(id);
-        value["listeners"] = json!([{ "id": of.as_str() }]);
-        value["members"] = json!([]);
-        value["provisioning_status"] = json!("ACTIVE");
-        let listener = self.tree.listeners.iter_mut().find(|listener| listener.id == of).unwrap();
-        assert!(listener.default_pool_id.is_none(), "the listener has a pool");
-        listener.default_pool_id = id.parse().ok();
-        let members = new.members.iter().map(|member| self.member(member)).collect();
-        let monitor = new.healthmonitor.as_ref().map(|monitor| self.monitor(monitor));
-        self.tree.pools.push(FoundPool { pool: from(value), members, monitor });
-    }
-
-    fn member(&mut self, new: &BatchMember) -> Member {
-        let mut value = serde_json::to_value(new).unwrap();
-        value["id"] = json!(self.next("member"));
-        from(value)
-    }
-
-    fn monitor(&mut self, new: &HealthMonitorCreate) -> HealthMonitor {
-        let mut value = serde_json::to_value(new).unwrap();
-        value["id"] = json!(self.next("monitor"));
-        value["provisioning_status"] = json!("ACTIVE");
-        if value.get("max_retries_down").is_none() {
-            value["max_retries_down"] = json!(3);
-        }
-        from(value)
-    }
-
-    fn pool_of(&mut self, id: &str) -> &mut FoundPool {
-        self.tree.pools.iter_mut().find(|found| found.pool.id.as_str() == id).unwrap()
-    }
-
-    fn set_members(&mut self, pool: &str, members: &[BatchMember]) {
-        let old = std::mem::take(&mut self.pool_of(pool).members);
-        let mut seen = BTreeSet::new();
-        let mut next = Vec::new();
-        for member in members {
-            assert!(seen.insert((member.address, member.protocol_port)), "a member is there twice");
-            let at =
-                |old: &&Member| (old.address, old.protocol_port) == (member.address, member.protocol_port);
-            match old.iter().find(at) {
-                None => next.push(self.member(member)),
-                Some(found) => {
-                    assert!(
-                        member.subnet_id.is_none()
-                            || found.subnet_id.is_none()
-                            || member.subnet_id == found.subnet_id,
-                        "Octavia cannot change the subnet of a member"
-                    );
-                    let mut found = found.clone();
-                    (found.name, found.monitor_port) = (member.name.clone(), member.monitor_port);
-                    found.weight = member.weight.or(found.weight);
-                    next.push(found);
-                }
-            }
-        }
-        self.pool_of(pool).members = next;
-    }
-}
-
-fn set<T>(field: &mut Option<T>, change: Change<T>) {
-    match change {
-        Change::Keep => {}
-        Change::Clear => *field = None,
-        Change::Set(value) => *field = Some(value),
-    }
-}
-
-fn update_listener(listener: &mut Listener, change: ListenerUpdate) {
-    listener.name = change.name.unwrap_or_else(|| listener.name.clone());
-    listener.tags = change.tags.unwrap_or_else(|| listener.tags.clone());
-    listener.connection_limit = change.connection_limit.or(listener.connection_limit);
-    let mut cidrs = Some(std::mem::take(&mut listener.allowed_cidrs));
-    set(&mut cidrs, change.allowed_cidrs);
-    listener.allowed_cidrs = cidrs.unwrap_or_default();
-    listener.insert_headers = change.insert_headers.unwrap_or_else(|| listener.insert_headers.clone());
-    set(&mut listener.default_tls_container_ref, change.default_tls_container_ref);
-    listener.timeout_client_data = change.timeout_client_data.or(listener.timeout_client_data);
-    listener.timeout_member_connect = change.timeout_member_connect.or(listener.timeout_member_connect);
-    listener.timeout_member_data = change.timeout_member_data.or(listener.timeout_member_data);
-    listener.timeout_tcp_inspect = change.timeout_tcp_inspect.or(listener.timeout_tcp_inspect);
 }
 
 /// A step as text, with what it sends.
 pub(crate) fn line(planned: &Planned<CloudStep>) -> String {
     let sent = match &planned.step.action {
-        Action::CreateBalancer(new) => json!({ "tags": new.tags, "listeners": new.listeners.len() }),
+        Action::CreateBalancer(new) => {
+            json!({ "tags": new.frame.tags, "listeners": new.frame.listeners.len() })
+        }
         Action::DeleteBalancer { cascade, .. } => json!({ "cascade": cascade }),
         Action::UpdateBalancer(change) => json!(change),
         Action::UpdateListener(_, change) => json!(change),
@@ -549,7 +376,7 @@ pub(crate) fn line(planned: &Planned<CloudStep>) -> String {
         Action::UpdateMonitor(_, change) => json!(change),
         Action::CreateMonitor(new) => json!(new),
         Action::SetMembers { members, change, .. } => {
-            let subnets = members.iter().map(|member| member.subnet_id.as_ref().map(ToString::to_string));
+            let subnets = members.each().map(|member| member.subnet_id.as_ref().map(ToString::to_string));
             json!({ "subnets": subnets.collect::<Vec<_>>(), "before": change.before, "removed": change.removed })
         }
         Action::DeleteMember { change, .. } => json!({ "before": change.before, "removed": change.removed }),

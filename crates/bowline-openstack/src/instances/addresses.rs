@@ -11,14 +11,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bowline_cloud::{AddressKind, NodeAddress, Text};
-use openstack_client::compute::{AddressType, Server};
-use openstack_client::network::Port;
+use openstack_client::compute::AddressType;
 
 pub use self::order::SortOrder;
 use crate::config::Networking;
-
-/// The key of a server's metadata that names its host.
-const HOSTNAME: &str = "hostname";
+use crate::inventory::{SeenPort, SeenServer};
 
 /// The options of `[Networking]`, read once.
 #[derive(Debug, Clone, Default)]
@@ -44,15 +41,19 @@ impl AddressRules {
     /// The addresses of `server`, whose own ports are `ports`; `carried` are the sub-ports of their trunks, each with the
     /// name of its network.
     #[must_use]
-    pub fn addresses(&self, server: &Server, ports: &[&Port], carried: &[(&str, &Port)]) -> Vec<NodeAddress> {
+    pub fn addresses(
+        &self,
+        server: &SeenServer,
+        ports: &[&SeenPort],
+        carried: &[(&str, &SeenPort)],
+    ) -> Vec<NodeAddress> {
         let mut found = Found { ipv6_disabled: self.ipv6_disabled, list: Vec::new() };
-        for port in ports.iter().filter(|port| port.status == "ACTIVE") {
+        for port in ports.iter().filter(|port| port.is_active) {
             port.fixed_ips.iter().for_each(|fixed| found.add(AddressKind::InternalIP, fixed.ip_address));
         }
-        let access = server.access_ipv4.iter().chain(&server.access_ipv6);
-        access.for_each(|address| found.add(AddressKind::ExternalIP, *address));
-        if let Some(hostname) = server.metadata.get(HOSTNAME).filter(|hostname| !hostname.is_empty()) {
-            found.push(NodeAddress::new(AddressKind::Hostname, hostname.as_str()));
+        server.access.iter().for_each(|address| found.add(AddressKind::ExternalIP, *address));
+        if let Some(hostname) = &server.hostname {
+            found.push(NodeAddress::new(AddressKind::Hostname, &**hostname));
         }
         for (network, addresses) in by_network(server, carried) {
             for (kind, address) in addresses {
@@ -82,13 +83,12 @@ impl AddressRules {
 /// The addresses that Nova lists by network, with those that trunks carry behind them; networks in the order of their
 /// names, byte by byte.
 fn by_network<'a>(
-    server: &'a Server,
-    carried: &[(&'a str, &Port)],
+    server: &'a SeenServer,
+    carried: &[(&'a str, &SeenPort)],
 ) -> BTreeMap<&'a str, Vec<(AddressType, IpAddr)>> {
     let mut networks: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for (network, addresses) in &server.addresses {
-        let entries = addresses.iter().map(|address| (address.kind.clone(), address.addr));
-        networks.entry(network).or_default().extend(entries);
+    for each in &server.addresses {
+        networks.entry(&each.network).or_default().push((each.kind.clone(), each.address));
     }
     for (network, port) in carried {
         let entries = port.fixed_ips.iter().map(|fixed| (AddressType::Fixed, fixed.ip_address));

@@ -1,4 +1,4 @@
-//! How fresh an answer has to be. Whoever asks about the same Node again and again, as is done for Nodes that are not
+//! How fresh an answer has to be, and how much of it is wanted. Whoever asks about the same Node again and again, as is done for Nodes that are not
 //! Ready, is told the same for a growing while: a Node that stays so costs next to nothing, and one that just became so
 //! is looked at soon. Times are handed in.
 
@@ -30,11 +30,24 @@ pub(super) struct Interest {
     reading: Option<Reading>,
 }
 
-/// What a direct read found.
+/// What was read for a Node alone.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
     pub(super) at: Instant,
     pub(super) found: Evidence<Instance>,
+    /// Whether all of it was read. Else only that it is there and whether it runs, and nothing about addresses and type.
+    pub(super) is_whole: bool,
+    /// What Nova said, if it was asked for the server by its id and said that there is none.
+    pub(super) denial: Option<String>,
+}
+
+/// How much of a machine somebody wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Whether it is there, and whether it runs.
+    Presence,
+    /// All that it tells of its Node.
+    Everything,
 }
 
 impl Interest {
@@ -44,9 +57,10 @@ impl Interest {
         (self.asked.saturating_duration_since(self.since) / 2).max(at_least).min(OLDEST)
     }
 
-    /// What was read for it alone, if that is newer than `begun`.
-    pub(super) fn newer_than(&self, begun: Instant) -> Option<&Reading> {
-        self.reading.as_ref().filter(|reading| reading.at > begun)
+    /// What was read for it alone, if that is newer than `begun` and enough.
+    pub(super) fn newer_than(&self, begun: Instant, need: Need) -> Option<&Reading> {
+        let is_enough = |reading: &&Reading| reading.is_whole || need == Need::Presence;
+        self.reading.as_ref().filter(|reading| reading.at > begun).filter(is_enough)
     }
 }
 
@@ -65,10 +79,17 @@ impl Attention {
     }
 
     /// Keeps in mind what was read for a Node alone.
-    pub(super) fn read(&self, node: &NodeView, at: Instant, found: &Evidence<Instance>) {
+    pub(super) fn read(&self, node: &NodeView, reading: Reading) {
         if let Some(interest) = self.lock().get_mut(&key(node)) {
-            interest.reading = Some(Reading { at, found: found.clone() });
+            interest.reading = Some(reading);
         }
+    }
+
+    /// What Nova said, if it was last asked for a Node's server by its id, after `since`, and said that there is none.
+    pub(super) fn denial(&self, node: &NodeView, since: Instant) -> Option<String> {
+        let interests = self.lock();
+        let reading = interests.get(&key(node))?.reading.as_ref()?;
+        reading.denial.clone().filter(|_| reading.at >= since)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Interest>> {
@@ -109,10 +130,39 @@ mod tests {
         let (plain, named) = (node("a", None), node("a", Some("openstack:///1")));
         attention.asked([&plain, &named].into_iter(), begun);
         let found = Evidence::Present(Instance::default());
-        attention.read(&named, begun + seconds(1), &found);
+        attention.read(&named, reading(begun + seconds(1), &found));
         let again = attention.asked([&plain, &named].into_iter(), begun + seconds(2));
-        assert!(again[0].newer_than(begun).is_none());
-        assert_eq!(again[1].newer_than(begun).map(|reading| &reading.found), Some(&found));
-        assert!(again[1].newer_than(begun + seconds(1)).is_none(), "the snapshot is as new");
+        let newer = |place: usize, than| again[place].newer_than(than, Need::Everything);
+        assert!(newer(0, begun).is_none());
+        assert_eq!(newer(1, begun).map(|reading| &reading.found), Some(&found));
+        assert!(newer(1, begun + seconds(1)).is_none(), "the snapshot is as new");
+    }
+
+    #[test]
+    fn who_wants_to_know_all_is_not_told_what_was_read_for_somebody_who_did_not() {
+        let (attention, begun, node) = (Attention::default(), Instant::now(), node("a", None));
+        attention.asked([&node].into_iter(), begun);
+        let found = Evidence::Present(Instance::default());
+        attention.read(&node, Reading { is_whole: false, ..reading(begun + seconds(1), &found) });
+        let asked = attention.asked([&node].into_iter(), begun + seconds(2));
+        assert!(asked[0].newer_than(begun, Need::Presence).is_some());
+        assert!(asked[0].newer_than(begun, Need::Everything).is_none());
+    }
+
+    #[test]
+    fn only_the_last_word_about_a_server_can_be_a_denial() {
+        let (attention, begun, node) = (Attention::default(), Instant::now(), node("a", None));
+        attention.asked([&node].into_iter(), begun);
+        let missing = Evidence::Unknown(bowline_cloud::Doubt::new("404"));
+        let denial = Some("404".to_owned());
+        attention.read(&node, Reading { denial: denial.clone(), ..reading(begun + seconds(5), &missing) });
+        assert_eq!(attention.denial(&node, begun), denial);
+        assert_eq!(attention.denial(&node, begun + seconds(6)), None, "too long ago");
+        attention.read(&node, reading(begun + seconds(7), &Evidence::Present(Instance::default())));
+        assert_eq!(attention.denial(&node, begun), None);
+    }
+
+    fn reading(at: Instant, found: &Evidence<Instance>) -> Reading {
+        Reading { at, found: found.clone(), is_whole: true, denial: None }
     }
 }

@@ -1,20 +1,26 @@
 //! The direct read of one Node's server, past every cache: the only thing here that can say "gone".
 //!
 //! Proof of absence is Nova's own 404 for the server's id, said to a token of our project, said again when asked again, and
-//! not contradicted by the list of servers of that name. Everything else is doubt.
+//! not contradicted by the list of servers of that name. Everything else is doubt. Who has just looked and was told 404 has
+//! been told once; the last word is always read here and now, so that no denial is believed because it was kept.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, NodeView, Proof};
 use openstack_client::ServerId;
-use openstack_client::compute::Server;
+use tokio::time::Instant;
 
+use super::attention::Need;
 use super::{Servers, Wanted, ambiguous, doubt, is_missing};
-use crate::inventory::InventoryError;
+use crate::inventory::{InventoryError, SeenServer};
+
+/// How long ago a look may have been told 404 to count as the first of two. The direct read follows the look that asks for it.
+const JUST_TOLD: Duration = Duration::from_secs(10);
 
 /// What a direct read found.
 enum Found {
-    Server(Box<Server>),
+    Server(Box<SeenServer>),
     Gone(Proof),
 }
 
@@ -41,7 +47,7 @@ impl Servers {
     /// There is no id to ask for, and so no proof to be had. That is asked every few seconds as long as the Node is there,
     /// so it must not cost more than any other look.
     async fn read_without_id(&self, node: &NodeView) -> Evidence<Instance> {
-        let found = self.look(&[Arc::new(node.clone())]).await.pop();
+        let found = self.look(&[Arc::new(node.clone())], Need::Everything).await.pop();
         match found {
             Some(found) if !is_missing(&found) => found,
             _ => Evidence::Unknown(Doubt::new(format!(
@@ -53,9 +59,14 @@ impl Servers {
     }
 
     async fn read_by_id(&self, node: &NodeView, id: &ServerId) -> Result<Found, Doubt> {
-        let gone = match self.inventory.server(id).await {
-            Ok(server) => return Ok(Found::Server(Box::new(server))),
-            Err(error) => not_found(&error)?,
+        let now = Instant::now();
+        let told = self.attention.denial(node, now.checked_sub(JUST_TOLD).unwrap_or(now));
+        let gone = match told {
+            Some(words) => words,
+            None => match self.inventory.server(id).await {
+                Ok(server) => return Ok(Found::Server(Box::new(server))),
+                Err(error) => not_found(&error)?,
+            },
         };
         let named = self.inventory.servers_named(&node.name).await.map_err(|error| error.doubt())?;
         if named.iter().any(|server| server.id == *id) {
@@ -119,12 +130,12 @@ fn contradiction(id: &ServerId) -> Doubt {
 }
 
 /// The one server of the Node's name, by the same rule as in a snapshot; a doubt if there are several.
-fn only(node: &NodeView, servers: Vec<Server>) -> Result<Option<Server>, Doubt> {
-    let alike: Vec<Server> =
+fn only(node: &NodeView, servers: Vec<SeenServer>) -> Result<Option<SeenServer>, Doubt> {
+    let alike: Vec<SeenServer> =
         servers.into_iter().filter(|server| server.name.eq_ignore_ascii_case(&node.name)).collect();
-    let exact = alike.iter().any(|server| server.name == *node.name);
-    let mut found: Vec<Server> =
-        alike.into_iter().filter(|server| !exact || server.name == *node.name).collect();
+    let exact = alike.iter().any(|server| *server.name == *node.name);
+    let mut found: Vec<SeenServer> =
+        alike.into_iter().filter(|server| !exact || *server.name == *node.name).collect();
     match (found.pop(), found.is_empty()) {
         (last, true) => Ok(last),
         (last, false) => Err(ambiguous(node, found.iter().chain(&last).map(|server| &server.id))),

@@ -1,5 +1,6 @@
 //! The instances on the simulated OpenStack, in virtual time; calls are counted by its log.
 
+mod changes;
 mod gone;
 mod namesake;
 mod steady;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use openstack_client::compute::{Compute, Server};
+use openstack_client::compute::Compute;
 use openstack_client::{Error, FlavorId};
 
+use super::SeenServer;
 use crate::instances::metadata::{FlavorNames, told_type};
 
 /// Reads the flavors that `servers` need: none as a rule, one by its id, or all.
-pub(super) async fn read(nova: &Compute, servers: &[Server]) -> Result<FlavorNames, Error> {
+pub(super) async fn read(nova: &Compute, servers: &[SeenServer]) -> Result<FlavorNames, Error> {
     let unknown = servers.iter().map(|server| &server.flavor).filter(|flavor| told_type(flavor).is_none());
     let (mut ids, mut by_name) = (BTreeSet::new(), false);
     for flavor in unknown {

@@ -10,7 +10,7 @@ use bowline_cloud::{
     LoadBalancers, Notes, Plan, Purpose, Refusal, ServiceKey, ServiceView, Text, async_trait,
 };
 use jiff::Timestamp;
-use openstack_client::identity::Version;
+use openstack_client::identity::{Version, VersionStatus};
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::FloatingIp;
 use openstack_client::{Client, ProjectId};
@@ -18,13 +18,14 @@ use tokio::sync::{OnceCell, Semaphore};
 
 use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
+use super::fingerprint;
 use super::found::Found;
 use super::group::{LeftOvers, MadeGroups, SubnetRanges};
 use super::intent::{Removal, drain_of, node_labels};
 use super::memory::Memory;
 use super::names::Names;
 use super::notes;
-use super::observe::SharedList;
+use super::observe::{Asking, SharedList};
 use super::picture;
 use super::plan;
 use super::resolve::Resolver;
@@ -54,11 +55,13 @@ pub struct Balancers {
     pub(super) told: Told,
     pub(super) resolver: Resolver,
     pub(super) left_overs: LeftOvers,
-    pub(super) made_groups: MadeGroups,
-    pub(super) port_turns: PortTurns,
+    pub(super) made_groups: Arc<MadeGroups>,
+    pub(super) port_turns: Arc<PortTurns>,
     pub(super) ranges: SubnetRanges,
     pub(super) all_balancers: SharedList<Vec<LoadBalancer>>,
     pub(super) all_floating: SharedList<Vec<FloatingIp>>,
+    pub(super) asking_balancers: Asking,
+    pub(super) asking_floating: Asking,
     version: OnceCell<ApiVersion>,
 }
 
@@ -66,6 +69,15 @@ impl fmt::Debug for Balancers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Balancers").field("client", &self.client).finish_non_exhaustive()
     }
+}
+
+/// What stays known of a project's load balancers when the configuration changes: what was asked for without an answer, what is under
+/// way, and whose turn it is. Whoever forgets that makes things twice.
+#[derive(Debug, Clone)]
+pub struct Lore {
+    memory: Memory,
+    made_groups: Arc<MadeGroups>,
+    port_turns: Arc<PortTurns>,
 }
 
 /// What was seen for a Service, with what it is compared with.
@@ -99,22 +111,51 @@ impl Balancers {
         cluster: Option<Text>,
         events: Arc<dyn EventSink>,
     ) -> Self {
+        // A look that fails costs all who share it another one, and a change that was only refused for a moment one of its own.
+        let client = client.patient();
         Self {
             resolver: Resolver::new(client.clone(), inventory),
             client,
+            memory: Memory::new(conf.load_balancer.provider_requires_serial_api_calls, None),
             conf,
             cluster,
             events,
-            memory: Memory::default(),
             making: Semaphore::new(MAKE_AT_ONCE),
             told: Told::default(),
             left_overs: LeftOvers::default(),
-            made_groups: MadeGroups::default(),
-            port_turns: PortTurns::default(),
+            made_groups: Arc::default(),
+            port_turns: Arc::default(),
             ranges: SubnetRanges::default(),
             all_balancers: SharedList::default(),
             all_floating: SharedList::default(),
+            asking_balancers: Asking::default(),
+            asking_floating: Asking::default(),
             version: OnceCell::new(),
+        }
+    }
+
+    /// Where they are compared with their Services so often, although nothing changed.
+    #[must_use]
+    pub fn compared_every(mut self, period: Option<Duration>) -> Self {
+        self.memory = Memory::new(self.conf.load_balancer.provider_requires_serial_api_calls, period);
+        self
+    }
+
+    /// What is to be handed on to the next ones of this project.
+    #[must_use]
+    pub fn lore(&self) -> Lore {
+        let (made_groups, port_turns) = (Arc::clone(&self.made_groups), Arc::clone(&self.port_turns));
+        Lore { memory: self.memory.clone(), made_groups, port_turns }
+    }
+
+    /// Goes on with what was known under the configuration before.
+    #[must_use]
+    pub fn knowing(self, lore: &Lore) -> Self {
+        Self {
+            memory: lore.memory.succeeded_by(&self.memory),
+            made_groups: Arc::clone(&lore.made_groups),
+            port_turns: Arc::clone(&lore.port_turns),
+            ..self
         }
     }
 
@@ -122,16 +163,31 @@ impl Balancers {
     /// load balancer look like one's own.
     pub(super) async fn features(&self) -> Result<Features, Trouble> {
         let read = || async {
-            let versions = self.client.load_balancer().api_versions().await?;
-            let numbers = versions.iter().filter_map(Version::number);
-            numbers.max().map(|(major, minor)| ApiVersion(major, minor)).ok_or_else(|| {
-                let why =
-                    "Octavia names no version of its API that could be read; see what its endpoint answers";
-                Trouble::Unknown(bowline_cloud::Doubt::new(why))
-            })
+            let first = self.read_version().await?;
+            if first.is_whole {
+                return Ok(first.newest);
+            }
+            // Cut short, or of a cloud that calls none current: believed if it says the same once more.
+            let again = self.read_version().await?;
+            if again.is_whole || again.newest == first.newest {
+                return Ok(again.newest);
+            }
+            Err(unknown_version("Octavia named versions of its API, but not all of them; it is asked again"))
         };
         let version = self.version.get_or_try_init(read).await?;
         Ok(Features::of(&self.conf.load_balancer.lb_provider, *version))
+    }
+
+    async fn read_version(&self) -> Result<NamedVersions, Trouble> {
+        let versions = self.client.load_balancer().api_versions().await?;
+        let newest = versions.iter().filter_map(Version::number).max();
+        let (major, minor) = newest.ok_or_else(|| {
+            unknown_version(
+                "Octavia names no version of its API that could be read; see what its endpoint answers",
+            )
+        })?;
+        let is_whole = versions.iter().any(|version| version.status == VersionStatus::Current);
+        Ok(NamedVersions { newest: ApiVersion(major, minor), is_whole })
     }
 
     /// What load balancers of a provider can do, once the version is known.
@@ -148,6 +204,18 @@ impl Balancers {
             )
         })
     }
+}
+
+/// The versions of its API that Octavia named.
+struct NamedVersions {
+    newest: ApiVersion,
+    /// Whether the current one is among them. A list that was cut short has the oldest, and who believes it thinks that there are no
+    /// tags, by which shared load balancers are told from one's own.
+    is_whole: bool,
+}
+
+fn unknown_version(why: &str) -> Trouble {
+    Trouble::Unknown(bowline_cloud::Doubt::new(why))
 }
 
 #[async_trait]
@@ -169,24 +237,30 @@ impl LoadBalancers for Balancers {
         observed: Option<&Observed>,
         _now: Timestamp,
     ) -> Plan<CloudStep, LoadBalancerStatus> {
-        match observed {
+        let mut plan = match observed {
             Some(Observed::Refused(refusal)) => Plan::Refuse(refusal.clone()),
             Some(Observed::Ensure { wanted, found }) => plan::ensure(wanted, found),
             Some(Observed::Remove { removal, found }) => plan::remove(removal, found),
             None if request.purpose == Purpose::Remove => Plan::Settled(LoadBalancerStatus::default()),
             None => Plan::Refuse(Refusal { problems: vec![NOT_LOOKED_AT.to_owned()] }),
+        };
+        if let Plan::Act(steps) = &mut plan {
+            steps.iter_mut().for_each(|planned| planned.step.for_whom_it_is(request.urgency));
         }
+        plan
     }
 
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Notes {
         match observed {
-            Some(Observed::Ensure { wanted, found }) => {
-                let settled = matches!(plan::ensure(wanted, found), Plan::Settled(_));
-                notes::notes(wanted, found, settled)
-            }
+            Some(Observed::Ensure { wanted, found }) => notes::notes(wanted, found),
             None if request.purpose == Purpose::Remove => notes::removed(),
             _ => Notes::default(),
         }
+    }
+
+    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Option<Text> {
+        let Observed::Ensure { wanted, found } = observed? else { return None };
+        fingerprint::of(wanted, &found.balancer.as_ref()?.balancer, &request.service)
     }
 
     fn outlook(

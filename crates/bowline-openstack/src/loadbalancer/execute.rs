@@ -7,14 +7,15 @@ mod network;
 mod octavia;
 pub(super) mod port;
 
-use bowline_cloud::{CloudError, ErrorClass, Fence};
+use bowline_cloud::{CloudError, ErrorClass, Fence, Urgency};
 use openstack_client::load_balancer::LoadBalancerCreate;
-use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome};
+use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome, Priority};
 use tokio::time::Instant;
 
 use self::octavia::change;
 pub(super) use self::port::PortTurns;
 use super::balancers::Balancers;
+use super::memory::Doubtful;
 use super::step::{Action, CloudStep, Seen};
 use crate::error::{class_of, cloud_error};
 use crate::fence;
@@ -30,7 +31,7 @@ impl Balancers {
         fence.check()?;
         let perform = |client: Client| async move {
             match (&step.action, &step.on) {
-                (Action::CreateBalancer(new), _) => self.create(&client, new).await,
+                (Action::CreateBalancer(new), _) => self.create(&client, new.whole()).await,
                 (action, Some(on)) => self.perform_on(&client, on, action).await,
                 (action, None) => match &step.while_as {
                     Some(seen) => self.perform_while(&client, seen, action).await,
@@ -38,20 +39,24 @@ impl Balancers {
                 },
             }
         };
-        fence::lend(&self.client, fence, perform).await
+        let priority = match step.urgency {
+            Urgency::User => Priority::User,
+            Urgency::Background => Priority::Background,
+        };
+        fence::lend(&self.client.with_priority(priority), fence, perform).await
     }
 
-    async fn create(&self, client: &Client, new: &LoadBalancerCreate) -> Result<(), CloudError> {
-        match client.load_balancer().create_load_balancer(new).await {
+    async fn create(&self, client: &Client, new: LoadBalancerCreate) -> Result<(), CloudError> {
+        match client.load_balancer().create_whole_load_balancer(&new).await {
             Ok(made) => {
-                self.memory.made(new, &made, Instant::now());
+                self.memory.made(&new, made, Instant::now());
                 Ok(())
             }
             Err(error) => {
-                if may_still_come(&error) {
-                    self.memory.may_be_made(new.name.clone(), Instant::now());
+                if let Some(doubt) = doubt_of(&error) {
+                    self.memory.may_be_made(new.name.clone(), doubt, Instant::now());
                 }
-                Err(advised(advice::on_balancer(new, &error), error))
+                Err(advised(advice::on_balancer(&new, &error), error))
             }
         }
     }
@@ -93,11 +98,14 @@ fn changed_meanwhile(on: &Seen) -> CloudError {
     CloudError::new(ErrorClass::Conflict, why)
 }
 
-/// Whether what was asked for may be made although the call failed. Not if Octavia itself says that it failed: it has given up then,
-/// and takes back what it began.
-fn may_still_come(error: &Error) -> bool {
+/// How long what was asked for may still come although the call failed. Not at all if Octavia itself says that it failed: it has given
+/// up then, and takes back what it began.
+fn doubt_of(error: &Error) -> Option<Doubtful> {
     let given_up = error.status() == Some(500) && error.fault().is_some();
-    error.outcome() == Outcome::Unknown && !given_up
+    if error.outcome() != Outcome::Unknown || given_up {
+        return None;
+    }
+    Some(if error.status() == Some(503) { Doubtful::Unserved } else { Doubtful::Unanswered })
 }
 
 /// A failure, with what to do where a person can do something.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use openstack_client::LoadBalancerId;
-use openstack_client::load_balancer::{HealthMonitor, Listener, LoadBalancer, Member, Pool};
+use openstack_client::load_balancer::{HealthMonitor, Listener, LoadBalancer, Pool};
 use openstack_client::network::FloatingIp;
 
 use super::group::FoundGroup;
+use super::members::FoundMembers;
 
 /// All that was found for one Service.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +83,7 @@ pub struct FoundPool {
     /// The pool itself.
     pub pool: Pool,
     /// Its members.
-    pub members: Vec<Member>,
+    pub members: FoundMembers,
     /// Its monitor.
     pub monitor: Option<HealthMonitor>,
 }

@@ -317,8 +317,14 @@ fn algorithm(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Algorithm {
 /// The labels of Nodes that decide whether they get the traffic of a Service.
 #[must_use]
 pub fn node_labels(service: &ServiceView, config: &LoadBalancer) -> BTreeSet<String> {
+    node_selector(service, config).keys().map(ToOwned::to_owned).collect()
+}
+
+/// Which Nodes a Service chooses by their labels. What cannot be read chooses all, and is told elsewhere.
+#[must_use]
+pub fn node_selector(service: &ServiceView, config: &LoadBalancer) -> NodeSelector {
     let text = Reader::new(service).raw(&annotations::NODE_SELECTOR).unwrap_or(&config.node_selector);
-    NodeSelector::parse(text).unwrap_or_default().keys().map(ToOwned::to_owned).collect()
+    NodeSelector::parse(text).unwrap_or_default()
 }
 
 /// An annotation that is empty says: all.

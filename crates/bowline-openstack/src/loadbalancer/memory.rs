@@ -4,8 +4,12 @@
 //! A tree, or the request that a load balancer was made by, holds as long as the load balancer's own time of change does, and for
 //! a few hours at most: then it is read again, for things change in ways that leave no trace.
 
+mod doubts;
+mod floating;
+mod fulfilled;
 mod parting;
 mod room;
+mod sent;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -15,44 +19,45 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::Text;
-use openstack_client::load_balancer::{BatchMember, LoadBalancer, LoadBalancerCreate, ProvisioningStatus};
-use openstack_client::network::FloatingIp;
+use openstack_client::load_balancer::{
+    LoadBalancer, LoadBalancerCreate, MadeLoadBalancer, ProvisioningStatus,
+};
 use openstack_client::{FloatingIpId, LoadBalancerId, PortId};
 use tokio::time::Instant;
 
-pub(super) use self::tree::{Answer, member};
+pub(super) use self::doubts::Doubtful;
+use self::floating::Floating;
+pub(super) use self::fulfilled::LookFor;
+use self::sent::Sent;
+pub(super) use self::tree::Answer;
 use super::found::{Children, Tree};
+use super::members::{Members, Rosters};
 use super::step::Action;
 use super::wanted::Wanted;
 
-/// How long what was not read again is believed.
-pub(super) const DRIFT: Duration = Duration::from_secs(6 * 60 * 60);
+/// How long what was not read again is believed at most.
+const DRIFT: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// How long the answer to a change of ours stands for a look at it.
 const FRESH: Duration = Duration::from_secs(3);
 
-/// How long a load balancer that was seen is kept for that.
-const SEEN: Duration = Duration::from_secs(60);
-
-/// How long a port that came with a load balancer of ours is new: nobody else leads a floating IP to it. Were it not so, Neutron
-/// would refuse a second one.
-const NEW_PORT: Duration = Duration::from_secs(600);
-
-/// How long Octavia may take to show a load balancer that it was asked for without an answer to us. A real one, busy with twenty
-/// at once, took longer than a call may take, and went on when nobody listened any more. To ask again before would make two.
-const IN_DOUBT: Duration = Duration::from_secs(180);
+/// How long a load balancer that was seen is kept for that: a look is for a thousand at once, and their changes take as long as this.
+const SEEN: Duration = Duration::from_secs(120);
 
 /// How soon after a change of ours a load balancer is active again if the change was simply made. One that took longer may have
 /// been given up, and set right by hand: what hangs on it is read.
 const SOON: Duration = Duration::from_secs(120);
 
-/// How long the floating IPs of a port that were read stand for a look at a load balancer that Octavia is at work on: as long as
-/// the members of some thousand load balancers take to be changed.
-const AT_WORK: Duration = Duration::from_secs(300);
-
-/// All that is known.
-#[derive(Debug, Default)]
-pub(super) struct Memory(Mutex<Inner>);
+/// All that is known. Clones are the same memory.
+#[derive(Debug, Clone)]
+pub(super) struct Memory {
+    inner: Arc<Mutex<Inner>>,
+    rosters: Arc<Rosters>,
+    /// Whether the ids of members are needed, because they are changed one by one.
+    serial: bool,
+    /// How long what was not read again is believed.
+    believed: Duration,
+}
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -64,12 +69,16 @@ struct Inner {
     ports: HashMap<PortId, Floating>,
     /// The Services whose load balancer these floating IPs were seen to lead to.
     led: HashMap<FloatingIpId, Text>,
-    /// Load balancers that may be in the making: the answer to our request was lost.
-    in_doubt: HashMap<String, Instant>,
+    /// Load balancers that may be in the making: the answer to our request was lost. Since when, and how long that may be so.
+    in_doubt: HashMap<String, (Instant, Duration)>,
+    /// Load balancers that were made for us a moment ago, by name, and when.
+    made: HashMap<String, (LoadBalancerId, Instant)>,
     parting: parting::Parting,
+    fulfilled: fulfilled::Fulfilled,
     /// Names of load balancers that somebody may have asked for before we did, unseen.
     perhaps_twice: HashSet<String>,
-    members: usize,
+    /// How many things the trees have.
+    parts: usize,
     swept: Option<Instant>,
 }
 
@@ -87,7 +96,7 @@ struct Entry {
     /// Whether a poll saw it: that is good for one look.
     polled: bool,
     tree: Option<Known<Arc<Tree>>>,
-    body: Option<Known<Arc<LoadBalancerCreate>>>,
+    sent: Option<Known<Arc<Sent>>>,
     fingerprint: Option<String>,
     /// Whether a change of ours was accepted, and nobody has seen yet what became of it.
     unproven: bool,
@@ -106,18 +115,33 @@ struct Known<T> {
     adopt: Option<Instant>,
 }
 
-/// What is known of the floating IPs of a port.
-#[derive(Debug)]
-enum Floating {
-    /// The port is new, made by us: there is none.
-    None(Instant),
-    /// These, for a moment.
-    Just(Vec<FloatingIp>, Instant),
-    /// These, when they were last read: enough for who can do nothing yet but wait.
-    Read(Vec<FloatingIp>, Instant),
-}
-
 impl Memory {
+    /// An empty one; `serial` where members are changed one by one. What is in it is read again at each comparison that comes with
+    /// time, and not before by anything that happens in between.
+    pub(super) fn new(serial: bool, compared_every: Option<Duration>) -> Self {
+        let believed = compared_every.map_or(DRIFT, |period| DRIFT.min(period / 2));
+        Self { inner: Arc::default(), rosters: Arc::default(), serial, believed }
+    }
+
+    /// This memory in place of an empty one, for another configuration: what was asked for, is under way or was seen stays known, and what
+    /// was concluded from the configuration before is concluded anew.
+    pub(super) fn succeeded_by(&self, empty: &Self) -> Self {
+        let mut inner = self.lock();
+        let ids: Vec<LoadBalancerId> = inner.entries.keys().cloned().collect();
+        for id in ids {
+            inner.unlearn(&id);
+        }
+        inner.ports.clear();
+        inner.fulfilled = fulfilled::Fulfilled::default();
+        drop(inner);
+        Self { serial: empty.serial, believed: empty.believed, ..self.clone() }
+    }
+
+    /// Who serves, for all pools.
+    pub(super) fn rosters(&self) -> &Rosters {
+        &self.rosters
+    }
+
     /// How many changes we have made: asked before a look begins.
     pub(super) fn changes(&self) -> u64 {
         self.lock().changes
@@ -143,14 +167,24 @@ impl Memory {
     pub(super) fn forget(&self, name: &str) {
         let mut inner = self.lock();
         inner.perhaps_twice.remove(name);
-        if let Some(id) = inner.names.remove(name) {
+        let named = inner.names.remove(name);
+        let deleted = inner.parting.ids_of(name);
+        for id in named.into_iter().chain(deleted) {
             inner.unlearn(&id);
             inner.entries.remove(&id);
         }
     }
 
+    /// Octavia itself says that there is no such load balancer.
+    pub(super) fn is_gone(&self, id: &LoadBalancerId) {
+        let mut inner = self.lock();
+        inner.unlearn(id);
+        inner.entries.remove(id);
+    }
+
     /// Notes a load balancer as it was seen.
     pub(super) fn sees(&self, balancer: &LoadBalancer, now: Instant) {
+        self.keep_lists_few();
         let mut inner = self.lock();
         inner.sweep(now);
         let entry = inner.entries.entry(balancer.id.clone()).or_default();
@@ -184,21 +218,23 @@ impl Memory {
         }
         entry.asked = Some(at.into());
         inner.unlearn(id);
+        inner.fulfilled.forget_ports(|_port, _attached| true);
     }
 
-    /// What hangs on a load balancer, unless it must be read. `noted` is the fingerprint on the Service.
+    /// What hangs on a load balancer, unless it must be read. `noted` are the fingerprints that the request brings.
     pub(super) fn children(
         &self,
         balancer: &LoadBalancer,
         wanted: &Wanted,
-        noted: Option<&str>,
+        noted: &[&str],
         now: Instant,
     ) -> Option<Children> {
         if balancer.provisioning_status.is_pending() {
             return Some(Children::Busy);
         }
         let mut inner = self.lock();
-        let too_old = |entry: &Entry| entry.checked_at.is_some_and(|at| now.duration_since(at) >= DRIFT);
+        let too_old =
+            |entry: &Entry| entry.checked_at.is_some_and(|at| now.duration_since(at) >= self.believed);
         let old = inner.entries.get(&balancer.id).is_some_and(too_old);
         if old || balancer.provisioning_status != ProvisioningStatus::Active {
             inner.unlearn(&balancer.id);
@@ -207,19 +243,24 @@ impl Memory {
         let changed = time_of(balancer)?;
         let entry = inner.entries.entry(balancer.id.clone()).or_default();
         let tree = entry.tree.as_mut().and_then(|known| known.at(changed, now)).cloned();
-        let body = entry.body.as_mut().and_then(|known| known.at(changed, now)).cloned();
+        let sent = entry.sent.as_mut().and_then(|known| known.at(changed, now)).cloned();
         let fingerprint = wanted.fingerprint(balancer)?;
-        let as_made = body.as_ref().is_some_and(|body| !wanted.serial && same(body, &wanted.new_balancer()));
-        if as_made || entry.fingerprint.as_ref() == Some(&fingerprint) || noted == Some(fingerprint.as_str())
+        let as_made = sent.as_ref().is_some_and(|sent| !wanted.serial && sent.makes(wanted));
+        if as_made
+            || entry.fingerprint.as_ref() == Some(&fingerprint)
+            || noted.contains(&fingerprint.as_str())
         {
             entry.fingerprint = Some(fingerprint);
             entry.checked_at.get_or_insert(now);
             // Of one with members that drain the request says too little: without them it would seem to be what is wanted.
             let told = !wanted.serial && wanted.draining().next().is_none();
-            if tree.is_none() && body.is_none() && told {
-                let what = Arc::new(wanted.new_balancer());
+            if tree.is_none()
+                && sent.is_none()
+                && told
+                && let Some(what) = Sent::as_wanted(wanted).map(Arc::new)
+            {
                 let known = Known { what, changed: Some(changed.to_owned()), adopt: None };
-                inner.keep_body(&balancer.id, known);
+                inner.keep_sent(&balancer.id, known);
             }
             return Some(Children::AsWanted);
         }
@@ -234,26 +275,21 @@ impl Memory {
     }
 
     /// The members of the pools of a load balancer, by the names of the pools, if they are known.
-    pub(super) fn members_of(
-        &self,
-        balancer: &LoadBalancer,
-        now: Instant,
-    ) -> HashMap<String, Vec<BatchMember>> {
+    pub(super) fn members_of(&self, balancer: &LoadBalancer, now: Instant) -> HashMap<String, Members> {
         let mut inner = self.lock();
         let Some(changed) = time_of(balancer) else { return HashMap::new() };
         let entry = inner.entries.get_mut(&balancer.id);
-        let body = entry.and_then(|entry| entry.body.as_mut()?.at(changed, now).cloned());
-        let listeners = body.iter().flat_map(|body| &body.listeners);
-        let pools = listeners.filter_map(|listener| listener.default_pool.as_ref());
-        pools.map(|pool| (pool.name.clone(), pool.members.clone())).collect()
+        let sent = entry.and_then(|entry| entry.sent.as_mut()?.at(changed, now).cloned());
+        sent.map(|sent| sent.pools.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Notes what was read of a load balancer.
     pub(super) fn read(&self, balancer: &LoadBalancer, tree: &Tree, now: Instant) {
+        let what = Arc::new(self.small(tree.clone()));
         let mut inner = self.lock();
         inner.unlearn(&balancer.id);
         let changed = time_of(balancer).map(ToOwned::to_owned);
-        inner.keep_tree(&balancer.id, Known { what: Arc::new(tree.clone()), changed, adopt: None });
+        inner.keep_tree(&balancer.id, Known { what, changed, adopt: None });
         if let Some(entry) = inner.entries.get_mut(&balancer.id) {
             entry.checked_at = Some(now);
             entry.unproven = false;
@@ -324,18 +360,20 @@ impl Memory {
             inner.parting.deletes(id, name, now);
         }
         let Some(entry) = inner.entries.get_mut(id) else { return };
-        let count = entry.members();
-        let (tree, body) = (entry.tree.take(), entry.body.take());
-        inner.members = inner.members.saturating_sub(count);
+        let count = entry.parts();
+        let (tree, sent) = (entry.tree.take(), entry.sent.take());
+        inner.parts = inner.parts.saturating_sub(count);
         if let Some(Known { what, .. }) = tree
-            && let Some(what) = tree::after((*what).clone(), action, answer)
+            && let Some(after) = tree::after((*what).clone(), action, answer)
         {
-            inner.keep_tree(id, Known { what: Arc::new(what), changed: None, adopt: Some(now) });
-        } else if matches!(action, Action::UpdateBalancer(_))
-            && let Some(Known { what, .. }) = body
+            let what = Arc::new(self.small(after));
+            inner.keep_tree(id, Known { what, changed: None, adopt: Some(now) });
+        }
+        if matches!(action, Action::UpdateBalancer(_))
+            && let Some(Known { what, .. }) = sent
         {
             // What hangs on it is not touched.
-            inner.keep_body(id, Known { what, changed: None, adopt: Some(now) });
+            inner.keep_sent(id, Known { what, changed: None, adopt: Some(now) });
         }
     }
 
@@ -348,8 +386,11 @@ impl Memory {
         }
     }
 
-    /// A load balancer was made, by this request.
-    pub(super) fn made(&self, new: &LoadBalancerCreate, balancer: &LoadBalancer, now: Instant) {
+    /// A load balancer was made, by this request. Octavia answers with all that it made.
+    pub(super) fn made(&self, new: &LoadBalancerCreate, made: MadeLoadBalancer, now: Instant) {
+        let MadeLoadBalancer { balancer, parts, .. } = made;
+        let sent = Sent::by(new, &self.rosters);
+        let tree = parts.and_then(|parts| tree::made(new, parts, &balancer.id)).map(|tree| self.small(tree));
         let mut inner = self.lock();
         inner.changes += 1;
         let entry = Entry {
@@ -362,95 +403,16 @@ impl Memory {
         };
         inner.entries.insert(balancer.id.clone(), entry);
         inner.names.insert(new.name.clone(), balancer.id.clone());
-        if !new.listeners.is_empty() {
-            let what = Arc::new(new.clone());
-            inner.keep_body(&balancer.id, Known { what, changed: None, adopt: Some(now) });
+        inner.note_made(&new.name, &balancer.id, now);
+        if let Some(what) = sent.map(Arc::new) {
+            inner.keep_sent(&balancer.id, Known { what, changed: None, adopt: Some(now) });
+        }
+        if let Some(what) = tree.map(Arc::new) {
+            inner.keep_tree(&balancer.id, Known { what, changed: None, adopt: Some(now) });
         }
         if let Some(port) = balancer.vip_port_id.clone().filter(|_port| new.vip_port_id.is_none()) {
             inner.ports.insert(port, Floating::None(now));
         }
-    }
-
-    /// The answer to a request for a load balancer of this name was lost: Octavia may still be at it.
-    pub(super) fn may_be_made(&self, name: String, now: Instant) {
-        let mut inner = self.lock();
-        inner.in_doubt.retain(|_name, since| now.duration_since(*since) < IN_DOUBT);
-        inner.in_doubt.insert(name, now);
-    }
-
-    /// How long nobody can say yet whether there is one of this name, although Octavia shows none.
-    pub(super) fn in_doubt(&self, name: &str, now: Instant) -> Option<Duration> {
-        let since = *self.lock().in_doubt.get(name)?;
-        IN_DOUBT.checked_sub(now.duration_since(since)).filter(|left| !left.is_zero())
-    }
-
-    /// One of this name was found. If we asked for one in vain, it is that one, most likely; a predecessor may have asked as well.
-    pub(super) fn came(&self, name: &str) {
-        let mut inner = self.lock();
-        if inner.in_doubt.remove(name).is_some() {
-            inner.perhaps_twice.insert(name.to_owned());
-        }
-    }
-
-    /// None of this name is to be seen, but its creation was begun before.
-    pub(super) fn may_be_twice(&self, name: String) {
-        self.lock().perhaps_twice.insert(name);
-    }
-
-    /// Whether there may be two of this name.
-    pub(super) fn is_perhaps_twice(&self, name: &str) -> bool {
-        self.lock().perhaps_twice.contains(name)
-    }
-
-    /// There are not two of this name.
-    pub(super) fn is_once(&self, name: &str) {
-        self.lock().perhaps_twice.remove(name);
-    }
-
-    /// The floating IPs of the port of a load balancer, if they are known. While Octavia is at work on it nothing is concluded, and
-    /// those that were last read will do: each of many Services would ask for its own otherwise, right after its change.
-    pub(super) fn floating(&self, port: &PortId, of: &LoadBalancer, now: Instant) -> Option<Vec<FloatingIp>> {
-        let at_work = of.provisioning_status.is_pending();
-        match self.lock().ports.get(port)? {
-            Floating::None(since) => (now.duration_since(*since) < NEW_PORT).then(Vec::new),
-            Floating::Just(floating, at) => (now.duration_since(*at) < FRESH).then(|| floating.clone()),
-            Floating::Read(floating, at) => {
-                (at_work && now.duration_since(*at) < AT_WORK).then(|| floating.clone())
-            }
-        }
-    }
-
-    /// Notes which floating IPs lead to a port, as they were read.
-    pub(super) fn reads_floating(&self, port: &PortId, floating: Vec<FloatingIp>, now: Instant) {
-        self.lock().ports.insert(port.clone(), Floating::Read(floating, now));
-    }
-
-    /// A floating IP was led to a port.
-    pub(super) fn leads(&self, port: &PortId, floating: FloatingIp, now: Instant) {
-        let mut inner = self.lock();
-        // Others may be there already, unless the port is new.
-        if let Some(Floating::None(_since)) = inner.ports.remove(port) {
-            inner.ports.insert(port.clone(), Floating::Just(vec![floating], now));
-        }
-    }
-
-    /// A floating IP was seen to lead to the load balancer of a Service. Its description alone does not say so: a namesake from
-    /// before, or of another cluster, has the same.
-    pub(super) fn led_to(&self, service: &Text, floating: &FloatingIpId) {
-        let mut inner = self.lock();
-        if inner.led.get(floating) != Some(service) {
-            inner.led.insert(floating.clone(), service.clone());
-        }
-    }
-
-    /// Whether a floating IP was seen to lead to the load balancer of a Service.
-    pub(super) fn has_led(&self, service: &Text, floating: &FloatingIpId) -> bool {
-        self.lock().led.get(floating) == Some(service)
-    }
-
-    /// Whether any was.
-    pub(super) fn has_led_any(&self, service: &Text) -> bool {
-        self.lock().led.values().any(|of| of == service)
     }
 
     /// A Service is gone, and all that it had.
@@ -458,23 +420,22 @@ impl Memory {
         let mut inner = self.lock();
         inner.led.retain(|_id, of| of != service);
         inner.parting.forget(service);
+        inner.fulfilled.forget_service(service);
     }
 
-    /// What is known of a port, or of a floating IP, holds no more.
-    pub(super) fn forget_floating(&self, port: Option<&PortId>, id: Option<&FloatingIpId>) {
-        let mut inner = self.lock();
-        if let Some(port) = port {
-            inner.ports.remove(port);
+    /// A tree as it is kept: its members in lists that all pools share, unless their ids are needed.
+    fn small(&self, mut tree: Tree) -> Tree {
+        for found in &mut tree.pools {
+            found.pool.members = Vec::new();
+            if !self.serial {
+                found.members = self.rosters.keep(std::mem::take(&mut found.members));
+            }
         }
-        let leads = |floating: &Floating| match floating {
-            Floating::None(_since) => false,
-            Floating::Just(all, _at) | Floating::Read(all, _at) => all.iter().any(|one| Some(&one.id) == id),
-        };
-        inner.ports.retain(|_port, floating| !leads(floating));
+        tree
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -491,20 +452,4 @@ impl<T> Known<T> {
 /// When a load balancer, or what hangs on it, was last changed.
 fn time_of(balancer: &LoadBalancer) -> Option<&str> {
     balancer.updated_at.as_deref().or(balancer.created_at.as_deref())
-}
-
-/// Whether two requests make the same, wherever it stands.
-fn same(one: &LoadBalancerCreate, other: &LoadBalancerCreate) -> bool {
-    let text = |new: &LoadBalancerCreate| {
-        let anywhere = LoadBalancerCreate {
-            vip_subnet_id: None,
-            vip_network_id: None,
-            vip_port_id: None,
-            additional_vips: Vec::new(),
-            ..new.clone()
-        };
-        serde_json::to_string(&anywhere).ok()
-    };
-    let texts = (text(one), text(other));
-    texts.0.is_some() && texts.0 == texts.1
 }

@@ -1,5 +1,4 @@
-//! What is written on a Service as annotations: which load balancer it has, where it is reached, and the fingerprint of a wish that
-//! is fulfilled. Pure.
+//! What is written on a Service as annotations: which load balancer it has, and where it is reached. Pure.
 
 use std::net::IpAddr;
 
@@ -7,19 +6,19 @@ use bowline_cloud::Notes;
 
 use super::annotations;
 use super::found::Found;
+use super::plan;
 use super::wanted::{Wanted, WantedAddress};
 
-/// The annotations of a Service whose load balancer is looked after. The fingerprint is for a wish that is fulfilled: `settled`
-/// says whether nothing is left to do. Until then the one from before stays; it fits nothing that has changed since.
+/// The annotations of a Service whose load balancer is looked after. Of one that it only names nothing is noted: who is refused there
+/// would take its address for his own later.
 #[must_use]
-pub fn notes(wanted: &Wanted, found: &Found, settled: bool) -> Notes {
-    let Some(at) = &found.balancer else { return Notes::default() };
+pub fn notes(wanted: &Wanted, found: &Found) -> Notes {
+    let Some(at) = found.balancer.as_ref().filter(|_at| plan::has(wanted, found)) else {
+        return Notes::default();
+    };
     let mut notes = Notes::default().with(annotations::LOAD_BALANCER_ID.key, at.balancer.id.as_str());
     if let Some(address) = reached_at(wanted, found) {
         notes = notes.with(annotations::LOAD_BALANCER_ADDRESS.key, address.to_string());
-    }
-    if settled && let Some(fingerprint) = wanted.fingerprint(&at.balancer) {
-        notes = notes.with(annotations::FINGERPRINT.key, fingerprint);
     }
     notes
 }
@@ -27,7 +26,7 @@ pub fn notes(wanted: &Wanted, found: &Found, settled: bool) -> Notes {
 /// The annotations of a Service that has no load balancer any more: they go, so that it can have another one later.
 #[must_use]
 pub fn removed() -> Notes {
-    let rows = [annotations::LOAD_BALANCER_ID, annotations::LOAD_BALANCER_ADDRESS, annotations::FINGERPRINT];
+    let rows = [annotations::LOAD_BALANCER_ID, annotations::LOAD_BALANCER_ADDRESS];
     rows.into_iter().fold(Notes::default(), |notes, row| notes.without(row.key))
 }
 

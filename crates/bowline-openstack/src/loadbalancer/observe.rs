@@ -22,16 +22,20 @@ use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
 use tokio::time::Instant;
 
 use self::find::{At, Look};
-pub(super) use self::lists::SharedList;
+pub(super) use self::lists::{Asking, SharedList};
 use self::notices::notices;
 use super::annotations;
 use super::balancers::{Balancers, Observed};
 use super::features::Features;
+use super::fingerprint;
 use super::found::{Children, Found, FoundBalancer, FoundFloating};
 use super::group::{FoundGroup, WantedGroup};
 use super::intent::{Intent, Removal, Surroundings};
+use super::members::Digest;
+use super::memory::LookFor;
 use super::names;
 use super::ownership::Ownership;
+use super::plan;
 use super::resolve::Question;
 use super::trouble::Trouble;
 use super::wanted::{Resolved as References, Rules, Wanted};
@@ -66,6 +70,8 @@ struct Sight<'a> {
     run: Run<'a>,
     at: At,
     floating: FoundFloating,
+    /// Whether the floating IPs that lead here are known as of this look, and not only believed to be as they were.
+    floating_is_read: bool,
 }
 
 /// A wish whose references are known; none for who wants nothing.
@@ -183,17 +189,21 @@ impl Balancers {
         let balancer = sight.at.balancer.as_ref().map(|at| &at.balancer);
         let (wanted, children) = match (&sight.run.wish, references) {
             (Wish::Ensure(intent), Some(references)) => {
-                let rules = Rules { config: &self.conf.load_balancer, tagged: sight.run.features.tags };
+                let rules = Rules {
+                    config: &self.conf.load_balancer,
+                    tagged: sight.run.features.tags,
+                    rosters: self.memory.rosters(),
+                };
                 let ownership = self.ownership(&request.service);
                 let intent = (**intent).clone();
                 let wanted = Wanted::of(intent, &request.nodes, *references, ownership, rules, group);
-                let noted = request.service.annotations.get(annotations::FINGERPRINT.key);
+                let noted = fingerprint::brought_by(request);
                 let asked = request.service.annotations.get(RESYNC_AT);
                 if let (Some(balancer), Some(at)) = (balancer, asked) {
                     self.memory.ask(&balancer.id, at);
                 }
                 let children = balancer
-                    .and_then(|balancer| self.memory.children(balancer, &wanted, noted, Instant::now()));
+                    .and_then(|balancer| self.memory.children(balancer, &wanted, &noted, Instant::now()));
                 (Some(Box::new(wanted)), children)
             }
             (Wish::Remove(removal), _) => {
@@ -249,8 +259,27 @@ impl Balancers {
         }
     }
 
+    /// Remembers what a look was for, and which floating IPs it found.
+    fn note_look(
+        &self,
+        request: &LoadBalancerRequest,
+        intent: &Intent,
+        wanted: &Wanted,
+        found: &Found,
+        floating_is_read: bool,
+    ) {
+        let look = look_for(request, intent);
+        let port = found.balancer.as_ref().and_then(|at| at.balancer.vip_port_id.as_ref());
+        if let Some(port) = port.filter(|_port| floating_is_read) {
+            let is_fulfilled = plan::outlook(wanted, found).is_some();
+            self.memory.leading(port, &found.floating.attached, look, is_fulfilled, Instant::now());
+        }
+        self.memory.looked_for(look);
+    }
+
     async fn picture(&self, resolved: Result<Resolved<'_>, Trouble>) -> Result<Evidence<Observed>, Trouble> {
-        let Resolved { sight: Sight { run, at, floating }, wanted, group, children } = resolved?;
+        let Resolved { sight, wanted, group, children } = resolved?;
+        let Sight { run, at, floating, floating_is_read } = sight;
         let balancer = at.balancer.map(|found| match children {
             Some(children) => FoundBalancer { children, ..found },
             None => found,
@@ -270,6 +299,7 @@ impl Balancers {
         match (run.wish, wanted) {
             (Wish::Ensure(intent), Some(wanted)) => {
                 self.resolver.check_certificates(&intent, &wanted, &found).await?;
+                self.note_look(run.request, &intent, &wanted, &found, floating_is_read);
                 self.told.tell(service, &notices(&wanted, &found), self.events.as_ref());
                 Ok(Evidence::Present(Observed::Ensure { wanted, found: Box::new(found) }))
             }
@@ -289,6 +319,19 @@ impl Balancers {
             }
             (Wish::Ensure(_), None) => Err(Trouble::refused("a wish was lost; this is a defect of Bowline")),
         }
+    }
+}
+
+/// What a look at a Service is for.
+fn look_for<'a>(request: &'a LoadBalancerRequest, intent: &Intent) -> LookFor<'a> {
+    let nodes = &request.nodes;
+    let leaving: Vec<_> = nodes.leaving.keys().collect();
+    let floating = format!("{:?} {} {:?}", intent.floating, intent.keep_floating_ip, intent.names);
+    LookFor {
+        service: &request.service.uid,
+        wish: Digest::default().text(&format!("{intent:?} {} {leaving:?}", nodes.epoch)).0,
+        floating: Digest::default().text(&floating).0,
+        is_shown: !request.service.status.ingress.is_empty(),
     }
 }
 

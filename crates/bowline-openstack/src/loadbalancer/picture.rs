@@ -87,7 +87,7 @@ fn frontend(tree: &Tree, listener: &Listener) -> Frontend {
 
 fn pool(found: &FoundPool) -> Pool {
     let FoundPool { pool, members, monitor } = found;
-    let mut members: Vec<_> = members.iter().map(member).collect();
+    let mut members: Vec<_> = members.to_vec().iter().map(member).collect();
     members.sort_by(|a, b| (&a.name, a.address, a.port).cmp(&(&b.name, b.address, b.port)));
     Pool {
         id: Some(pool.id.to_string()),
@@ -113,8 +113,8 @@ fn member(member: &octavia::Member) -> Member {
 /// What is wished for, and was seen to be so.
 fn wished(listener: &WantedListener) -> Frontend {
     let wish = &listener.pool;
-    let member = |member: &BatchMember| Member {
-        name: member.name.clone(),
+    let member = |member: BatchMember| Member {
+        name: member.name,
         address: member.address,
         port: member.protocol_port,
         weight: member.weight,
@@ -127,7 +127,7 @@ fn wished(listener: &WantedListener) -> Frontend {
         algorithm: wish.algorithm.to_string(),
         status: Status::default(),
         monitor: wish.monitor.as_ref().map(|monitor| monitor.kind.to_string()),
-        members: wish.members.iter().map(member).collect(),
+        members: wish.members.each().map(member).collect(),
     };
     Frontend {
         id: None,

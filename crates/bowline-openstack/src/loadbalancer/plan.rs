@@ -66,6 +66,13 @@ pub fn ensure(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     }
 }
 
+/// Whether the load balancer that was found is the Service's: its own, or one that it has joined, and may use.
+#[must_use]
+pub fn has(wanted: &Wanted, found: &Found) -> bool {
+    let claim = there(found).map(|there| Claim::of(&wanted.names, &wanted.ownership, found, there));
+    claim.is_some_and(|claim| claim.joined() && claim.refusals(wanted).is_empty())
+}
+
 /// How the Service will be reached when all that is planned is done; none while that is not known.
 #[must_use]
 pub fn outlook(wanted: &Wanted, found: &Found) -> Option<LoadBalancerStatus> {

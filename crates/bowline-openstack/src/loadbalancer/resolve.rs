@@ -8,6 +8,7 @@ mod certificates;
 mod external;
 mod families;
 mod nodes;
+mod ways;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub(super) struct Resolver {
     external: Kept<(), Option<NetworkId>>,
     /// Certificates that are there, by their reference.
     certificates: Kept<String, ()>,
+    ways: ways::Ways,
 }
 
 /// A wish whose references are looked up.
@@ -62,6 +64,7 @@ impl Resolver {
             choices: Kept::default(),
             external: Kept::default(),
             certificates: Kept::default(),
+            ways: ways::Ways::default(),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use bowline_cloud::{SetChange, Step, StepFacts, Verb};
+use bowline_cloud::{SetChange, Step, StepFacts, Urgency, Verb};
 use openstack_client::load_balancer::{
     BatchMember, HealthMonitorCreate, HealthMonitorUpdate, ListenerCreate, ListenerUpdate,
-    LoadBalancerCreate, LoadBalancerUpdate, PoolCreate, PoolUpdate,
+    LoadBalancerUpdate, PoolCreate, PoolUpdate,
 };
 use openstack_client::network::{FloatingIpCreate, FloatingIpUpdate, NewSecurityGroupRule};
 use openstack_client::{
@@ -14,6 +14,8 @@ use openstack_client::{
 };
 
 use super::group::WantedRule;
+use super::members::Members;
+use super::wanted::NewBalancer;
 
 /// One call that changes the cloud.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ pub struct CloudStep {
     pub on: Option<Seen>,
     /// The load balancer that must still be as it was seen, though this step does not change it.
     pub while_as: Option<Seen>,
+    /// Whether users' calls may go first.
+    pub urgency: Urgency,
 }
 
 /// A load balancer as it was seen.
@@ -39,7 +43,7 @@ pub struct Seen {
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Makes a load balancer.
-    CreateBalancer(Box<LoadBalancerCreate>),
+    CreateBalancer(Box<NewBalancer>),
     /// Changes its name or tags.
     UpdateBalancer(LoadBalancerUpdate),
     /// Deletes it, with all that hangs on it if told so.
@@ -66,7 +70,7 @@ pub enum Action {
         /// The pool.
         pool: PoolId,
         /// Its members from now on.
-        members: Vec<BatchMember>,
+        members: Members,
         /// How the set changes.
         change: SetChange,
     },
@@ -138,19 +142,29 @@ impl CloudStep {
     /// A step of Neutron, or one that makes a load balancer.
     #[must_use]
     pub const fn new(action: Action) -> Self {
-        Self { action, on: None, while_as: None }
+        Self { action, on: None, while_as: None, urgency: Urgency::User }
     }
 
     /// A step on a load balancer as it was seen.
     #[must_use]
     pub const fn on(seen: Seen, action: Action) -> Self {
-        Self { action, on: Some(seen), while_as: None }
+        Self { action, on: Some(seen), while_as: None, urgency: Urgency::User }
     }
 
     /// A step of Neutron that is right only as long as a load balancer is as it was seen.
     #[must_use]
     pub const fn while_as(seen: Seen, action: Action) -> Self {
-        Self { action, on: None, while_as: Some(seen) }
+        Self { action, on: None, while_as: Some(seen), urgency: Urgency::User }
+    }
+
+    /// Lets users' calls go first if nobody waits for this one: it only adds members. A node that has left is taken out as soon as
+    /// ever, since traffic to it is lost.
+    pub(super) fn for_whom_it_is(&mut self, urgency: Urgency) {
+        if let Action::SetMembers { change: SetChange { removed: 0, .. }, .. } | Action::CreateMember(..) =
+            &self.action
+        {
+            self.urgency = urgency;
+        }
     }
 
     fn balancer(&self) -> &str {
@@ -169,7 +183,7 @@ impl CloudStep {
 
     fn target(&self) -> String {
         match &self.action {
-            Action::CreateBalancer(new) => new.name.clone(),
+            Action::CreateBalancer(new) => new.frame.name.clone(),
             Action::UpdateBalancer(_) | Action::DeleteBalancer { .. } => self.balancer().to_owned(),
             Action::CreateListener(new) => new.name.clone(),
             Action::CreatePool(new) => new.name.clone(),
@@ -262,11 +276,11 @@ impl fmt::Display for CloudStep {
         };
         match &self.action {
             Action::SetMembers { pool, members, .. } => {
-                let name = |member: &BatchMember| match member.weight {
+                let name = |member: BatchMember| match member.weight {
                     Some(weight) => format!("{}:{weight}", member.name),
-                    None => member.name.clone(),
+                    None => member.name,
                 };
-                let names: Vec<String> = members.iter().map(name).collect();
+                let names: Vec<String> = members.each().map(name).collect();
                 write!(f, "give pool {pool} the members [{}]", names.join(" "))
             }
             Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: None, .. }) => {

@@ -8,6 +8,7 @@ mod fingerprint;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bowline_cloud::NodeSet;
 use openstack_client::load_balancer::{
@@ -15,8 +16,11 @@ use openstack_client::load_balancer::{
 };
 use openstack_client::{LoadBalancerFlavorId, LoadBalancerId, NetworkId, PortId, SubnetId};
 
+pub use self::create::NewBalancer;
+pub(super) use self::fingerprint::request_digest;
 use super::group::WantedGroup;
 use super::intent::{Intent, MemberIntent, MonitorValues, Notice, PortIntent, Publication, Timeouts};
+use super::members::{Members, Rosters};
 use super::names::{self, Names};
 use super::ownership::Ownership;
 use crate::config::LoadBalancer;
@@ -29,7 +33,7 @@ pub struct Resolved {
     /// The subnets of further addresses of a new load balancer, for Services of two IP families.
     pub additional_vips: Vec<SubnetId>,
     /// The subnets by which Nodes are reached.
-    pub members: MemberSubnets,
+    pub members: Arc<MemberSubnets>,
     /// Where a floating IP comes from; none for an internal Service, or if the cloud has no external network.
     pub floating: Option<FloatingPlace>,
     /// What the owner should know of the search.
@@ -56,6 +60,20 @@ pub struct MemberSubnets {
     pub by_address: BTreeMap<IpAddr, SubnetId>,
     /// The address of a Node, by its name, where it has one in the members' subnet and its first is elsewhere.
     pub addresses: BTreeMap<String, IpAddr>,
+}
+
+impl MemberSubnets {
+    /// The address of a Node whose first one is this.
+    #[must_use]
+    pub fn address_of(&self, node: &str, first: IpAddr) -> IpAddr {
+        self.addresses.get(node).copied().unwrap_or(first)
+    }
+
+    /// The subnet by which an address is reached.
+    #[must_use]
+    pub fn of(&self, address: IpAddr) -> Option<&SubnetId> {
+        self.by_address.get(&address).or(self.all.as_ref())
+    }
 }
 
 /// Where a floating IP comes from.
@@ -159,7 +177,7 @@ pub struct WantedPool {
     /// How a client is sent to the same member again.
     pub session_persistence: Option<SessionPersistence>,
     /// Its members, by name of the Node.
-    pub members: Vec<BatchMember>,
+    pub members: Members,
     /// The members of Nodes that leave, which stay as long as they are there; none at all if nothing is drained, and weights are
     /// left as they are.
     pub leaving: Option<Vec<BatchMember>>,
@@ -206,6 +224,8 @@ pub struct Rules<'a> {
     pub config: &'a LoadBalancer,
     /// Whether load balancers and listeners can have tags.
     pub tagged: bool,
+    /// Who serves, counted out once for all Services.
+    pub rosters: &'a Rosters,
 }
 
 impl Wanted {
@@ -224,7 +244,7 @@ impl Wanted {
         let listeners = intent
             .ports
             .iter()
-            .map(|port| listener(&intent, port, nodes, &resolved.members, serial))
+            .map(|port| listener(&intent, port, nodes, &resolved.members, rules))
             .collect();
         let additional = |subnet_id| AdditionalVip { subnet_id, ip_address: None, port_id: None };
         let balancer = WantedBalancer {
@@ -268,12 +288,22 @@ fn listener(
     intent: &Intent,
     port: &PortIntent,
     nodes: &NodeSet,
-    subnets: &MemberSubnets,
-    serial: bool,
+    subnets: &Arc<MemberSubnets>,
+    rules: Rules<'_>,
 ) -> WantedListener {
     let ranges = || intent.source_ranges.iter().map(ToString::to_string).collect();
+    let serial = rules.config.provider_requires_serial_api_calls;
     let member = |member: MemberIntent| batch_member(&member, subnets, serial);
-    let members: Vec<_> = intent.members(port, nodes).into_iter().map(member).collect();
+    let members = match port.node_port {
+        None => Members::default(),
+        // Their names tell their ports.
+        Some(_) if serial => intent.members(port, nodes).into_iter().map(member).collect(),
+        Some(node_port) => Members::Alike {
+            roster: rules.rosters.of(intent, nodes, subnets),
+            port: node_port,
+            monitor_port: port.monitor_port,
+        },
+    };
     // Somebody has to serve: where all leave, all go on until they are gone.
     let weight = (!members.is_empty()).then_some(0);
     let leaving = intent.drains.then(|| {
@@ -307,7 +337,7 @@ fn listener(
 
 /// A member to be. Its address is another one of the Node's if only that is in the members' subnet.
 fn batch_member(member: &MemberIntent, subnets: &MemberSubnets, serial: bool) -> BatchMember {
-    let address = subnets.addresses.get(member.name.as_str()).copied().unwrap_or(member.address);
+    let address = subnets.address_of(&member.name, member.address);
     let name = if serial {
         names::serial_member(&member.name, &address.to_string(), member.port)
     } else {
@@ -315,7 +345,7 @@ fn batch_member(member: &MemberIntent, subnets: &MemberSubnets, serial: bool) ->
     };
     BatchMember {
         name,
-        subnet_id: subnets.by_address.get(&address).or(subnets.all.as_ref()).cloned(),
+        subnet_id: subnets.of(address).cloned(),
         monitor_port: member.monitor_port,
         ..BatchMember::new(address, member.port)
     }

@@ -115,7 +115,7 @@ pub struct CloudControllerManagerSpec {
     pub paused: bool,
 }
 
-fn default_namespace() -> String {
+pub(crate) fn default_namespace() -> String {
     "kube-system".to_owned()
 }
 

@@ -9,13 +9,12 @@ mod tests;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bowline_kube::client::{ClientFactory, load_config};
+use bowline_kube::client::{ClientFactory, load_as_kubectl};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use kube::Api;
 use kube::api::ListParams;
 
-use super::finish;
 use crate::api::CloudControllerManager;
 
 pub use self::text::{Report, report, to_text};
@@ -27,47 +26,74 @@ pub enum Command {
     Status(Arguments),
 }
 
+/// Nothing waits for a person.
+const FINE: u8 = 0;
+/// Something does.
+const FOUND: u8 = 1;
+/// It could not be looked at. Nothing follows from it.
+const NOT_LOOKED: u8 = 2;
+
+/// What it says of its exit codes.
+const CODES: &str = "Exit codes:\n  0  nothing waits for a person\n  1  a migration is blocked, or waits for what a person has to do\n  2  it could not be looked at, or the command line is wrong";
+
 /// How it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// For people.
-    Text,
-    /// For programs.
+    #[value(alias = "text")]
+    Table,
+    /// One JSON list.
     Json,
+    /// One YAML document.
+    Yaml,
 }
 
 /// The flags of `bowline migrate status`.
 #[derive(Debug, Args)]
+#[command(after_help = CODES)]
 pub struct Arguments {
-    /// How to reach the API server; without it, $KUBECONFIG, ~/.kube/config, or as the pod that this is
+    /// The kubeconfig; without it KUBECONFIG, or the one at home, or what a pod has
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// How it is printed
-    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    /// Another context of it than the current one
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The form of the answer; the names in json and yaml stay the same from version to version
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
     pub output: Output,
     /// Only this CloudControllerManager
     pub name: Option<String>,
 }
 
-/// Does it. The exit code is 0 if it could be told, and 1 if not.
+/// Does it.
 #[must_use]
 pub fn execute(command: Command) -> ExitCode {
     let Command::Status(arguments) = command;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    finish(match runtime {
+    let ended = match runtime {
         Ok(runtime) => runtime.block_on(status(&arguments)),
         Err(error) => Err(error.to_string()),
-    })
+    };
+    match ended {
+        Ok((text, code)) => {
+            print!("{text}");
+            ExitCode::from(code)
+        }
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::from(NOT_LOOKED)
+        }
+    }
 }
 
-/// What is printed.
+/// What is printed, and the exit code.
 ///
 /// # Errors
 ///
 /// If the cluster cannot be asked, or there is no such object.
-pub async fn status(arguments: &Arguments) -> Result<String, String> {
-    let path = arguments.kubeconfig.clone().or_else(usual_kubeconfig);
-    let config = load_config(path.as_deref(), None).await.map_err(|error| error.to_string())?;
+pub async fn status(arguments: &Arguments) -> Result<(String, u8), String> {
+    let config = load_as_kubectl(arguments.kubeconfig.as_deref(), arguments.context.as_deref());
+    let config = config.map_err(|error| error.to_string())?;
     let factory = ClientFactory::new(config, "bowline", env!("CARGO_PKG_VERSION"), 20.0, 20);
     let client = factory.client("migrate").map_err(|error| error.to_string())?;
     let found = Api::<CloudControllerManager>::all(client).list(&ListParams::default()).await;
@@ -83,19 +109,15 @@ pub async fn status(arguments: &Arguments) -> Result<String, String> {
             return Err(format!("there is no CloudControllerManager {name}"));
         }
     }
-    match arguments.output {
-        Output::Text => Ok(to_text(&reports, Timestamp::now())),
-        Output::Json => {
-            let json = serde_json::to_string_pretty(&reports).map_err(|error| error.to_string())?;
-            Ok(format!("{json}\n"))
-        }
-    }
+    let waits = reports.iter().any(Report::waits_for_a_person);
+    Ok((printed(&reports, arguments.output)?, if waits { FOUND } else { FINE }))
 }
 
-/// Where people have theirs; none in a pod.
-fn usual_kubeconfig() -> Option<PathBuf> {
-    let named = std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
-    let first = named.and_then(|value| std::env::split_paths(&value).next());
-    let home = || std::env::home_dir().map(|home| home.join(".kube/config")).filter(|path| path.exists());
-    first.or_else(home)
+fn printed(reports: &[Report], output: Output) -> Result<String, String> {
+    let text = match output {
+        Output::Table => return Ok(to_text(reports, Timestamp::now())),
+        Output::Json => serde_json::to_string_pretty(reports).map_err(|error| error.to_string())?,
+        Output::Yaml => serde_saphyr::to_string(&reports).map_err(|error| error.to_string())?,
+    };
+    Ok(format!("{}\n", text.trim_end()))
 }

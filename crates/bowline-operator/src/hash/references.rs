@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
+use bowline_kube::objects::{Container, PodSpec, Volume};
 
 /// How far the look goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Hashes: upstream's golden values, what is collected from a pod, and Go's escapes.
 
-use k8s_openapi::api::core::v1::PodSpec;
+use bowline_kube::objects::PodSpec;
 use serde_json::{Value, json};
 
 use super::*;
@@ -149,8 +149,11 @@ fn the_complete_scope_sees_projections_and_binary_data() {
 
 #[test]
 fn a_specification_has_a_hash_of_its_own() {
-    let one = spec_hash(&pod(json!({ "containers": [{ "name": "a" }] }))).unwrap();
-    let two = spec_hash(&pod(json!({ "containers": [{ "name": "b" }] }))).unwrap();
+    let whole = |name: &str| -> k8s_openapi::api::core::v1::PodSpec {
+        serde_json::from_value(json!({ "containers": [{ "name": name }] })).unwrap()
+    };
+    let one = spec_hash(&whole("a")).unwrap();
+    let two = spec_hash(&whole("b")).unwrap();
     assert_eq!(one.len(), 64);
     assert_ne!(one, two);
 }

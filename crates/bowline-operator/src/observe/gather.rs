@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use bowline_kube::informer::{Informer, InformerHealth};
 use bowline_kube::lease::LeaseRecord;
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use bowline_kube::objects::{DaemonSet, Deployment, Pod};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::ListParams;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -246,8 +246,7 @@ impl Gatherer {
         let namespace = known.resource.spec.namespace.as_str();
         let selector = format!("{OWNER_LABEL}={}", known.resource.name_any());
         let maps: Vec<ConfigMap> = list(self.api(Some(namespace)), &selector).await?;
-        let secrets: Vec<k8s_openapi::api::core::v1::Secret> =
-            list(self.api(Some(namespace)), &selector).await?;
+        let secrets: Vec<Secret> = list(self.api(Some(namespace)), &selector).await?;
         let names = maps.iter().map(ResourceExt::name_any).chain(secrets.iter().map(ResourceExt::name_any));
         let configs = names.filter(|name| name.starts_with(known.config_prefix)).collect();
         let api: Api<ConfigMap> = self.api(Some(namespace));

@@ -1,6 +1,6 @@
 //! Pods of managers, and the mirror pods of a control plane. Pure.
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, PodStatus};
+use bowline_kube::objects::{Container, Pod, PodSpec, PodStatus};
 
 use crate::flags::Component;
 use crate::migration::{ManagerMode, MirrorPod, PodFacts};

@@ -1,6 +1,6 @@
 //! A Service in the few facts that decisions need. Pure.
 
-use k8s_openapi::api::core::v1::Service;
+use bowline_kube::objects::Service;
 
 use crate::migration::ServiceFacts;
 

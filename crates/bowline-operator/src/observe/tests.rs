@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Service};
+use bowline_kube::objects::{DaemonSet, Deployment, Node, Pod, Service};
+use k8s_openapi::api::core::v1::ConfigMap;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::Instant;

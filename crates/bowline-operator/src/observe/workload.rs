@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
-use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use bowline_kube::objects::{DaemonSet, Deployment, LabelSelector, Pod, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::pod::{is_mirror, pod_facts, words};
 use crate::migration::{

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::{ConfigMap, PodSpec, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client};
 use serde_json::{Map, Value};
 
@@ -19,9 +19,7 @@ pub(super) struct Mounted {
 
 /// What the pods of an object refer to; nothing for what has no pods.
 fn references_of(object: &Object) -> Option<References> {
-    let pod = object.body.pointer("/spec/template/spec")?.clone();
-    let pod: PodSpec = serde_json::from_value(pod).ok()?;
-    Some(references(Some(&pod), Scope::Compatible))
+    Some(references(Some(&object.pod_spec()?), Scope::Compatible))
 }
 
 /// Reads what the workloads refer to.

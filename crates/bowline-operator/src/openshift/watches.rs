@@ -3,10 +3,11 @@
 use bowline_kube::informer::{Informer, WatchSettings};
 use bowline_kube::queue::{KeyedQueue, Priority};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::DynamicObject;
 
 use super::kinds::{API_VERSION, KINDS};
-use crate::operate::{Base, Key, content_of};
+use crate::operate::{Base, Key, content_of, contents};
 
 /// The namespaces whose ConfigMaps are read, besides the managers' own.
 const CONFIG_NAMESPACES: [&str; 2] = ["openshift-config", "openshift-config-managed"];
@@ -34,26 +35,13 @@ pub(super) fn start(base: &Base, queue: &KeyedQueue<Key>, known: &[String], mana
         follow(&base.dynamic(&format!("openshift-{}", kind.plural), settings, kind.resource()), queue);
     }
     for namespace in CONFIG_NAMESPACES.into_iter().chain([managed_namespace]) {
-        let of = namespace.to_owned();
         let name = format!("openshift-configmaps-{namespace}");
-        let project = |object: ConfigMap| {
-            Some(content_of(&(&object.metadata.annotations, &object.data, &object.binary_data)))
-        };
-        follow(
-            &base.informer(&name, WatchSettings::default(), project, move |client| {
-                Api::namespaced(client, &of)
-            }),
-            queue,
-        );
+        let project =
+            |object: &DynamicObject| Some(content_of(&(&object.metadata.annotations, contents(object))));
+        follow(&base.compared::<ConfigMap, _>(&name, Some(namespace), project), queue);
     }
-    let of = managed_namespace.to_owned();
-    let project = |object: Secret| Some(content_of(&object.data));
-    follow(
-        &base.informer("openshift-secrets", WatchSettings::default(), project, move |client| {
-            Api::namespaced(client, &of)
-        }),
-        queue,
-    );
+    let project = |object: &DynamicObject| Some(content_of(&contents(object)));
+    follow(&base.compared::<Secret, _>("openshift-secrets", Some(managed_namespace), project), queue);
 }
 
 fn follow<P: PartialEq + Send + Sync + 'static>(informer: &Informer<P>, queue: &KeyedQueue<Key>) {

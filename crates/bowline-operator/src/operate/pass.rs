@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
+use bowline_kube::objects::{DaemonSet, Deployment};
 use bowline_kube::queue::{Outcome, Picked};
 use bowline_kube::write::{Change, Guard, Writer};
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use bowline_kube::objects::Pod;
 use bowline_kube::queue::Outcome;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use tracing::info;

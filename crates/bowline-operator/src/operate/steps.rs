@@ -1,10 +1,10 @@
 //! Executes the steps of a migration, to the letter. Each is guarded by what was seen: another object of the same name is not
 //! touched.
 
+use bowline_kube::objects::{DaemonSet, Deployment, Node};
 use bowline_kube::write::{Change, Guard, WriteError, Writer};
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
-use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::api::core::v1::Taint;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::marks::mark;
 use super::steps::with_taint;
+use super::watches::{input, resource_view};
 use super::*;
 use crate::api::{CloudControllerManager, CloudControllerManagerStatus, MigrationStatus, Phase};
 use crate::migration::{Decision, ManagerMode, NodeFacts};
@@ -220,4 +221,47 @@ fn a_taint_is_added_once_and_removed_without_touching_others() {
     assert_eq!(with_taint(tainted.clone(), true), None);
     assert_eq!(with_taint(tainted, false), Some(vec![other.clone()]));
     assert_eq!(with_taint(vec![other], false), None);
+}
+
+fn changed(object: &Value, pointer: &str, value: Value) -> Value {
+    let mut object = object.clone();
+    let (parent, field) = pointer.rsplit_once('/').unwrap();
+    object.pointer_mut(parent).unwrap()[field] = value;
+    object
+}
+
+#[test]
+fn a_resource_is_looked_at_again_for_what_a_person_changes_and_not_for_what_we_write() {
+    let view = |object: &Value| resource_view(&serde_json::from_value(object.clone()).unwrap()).unwrap();
+    let metadata = json!({ "name": "main", "resourceVersion": "1" });
+    let before = json!({ "apiVersion": "bowline.dev/v1alpha1", "kind": "CloudControllerManager", "metadata": metadata,
+        "spec": { "platform": "OpenStack", "clusterName": "c" }, "status": {} });
+    assert_eq!(view(&before).namespace, "kube-system", "as the definition has it where nobody says");
+    assert_eq!(view(&changed(&before, "/spec/namespace", json!("n"))).namespace, "n");
+    for (pointer, value) in [
+        ("/spec/paused", json!(true)),
+        ("/metadata/annotations", json!({ "a": "b" })),
+        ("/metadata/finalizers", json!(["f"])),
+        ("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")),
+    ] {
+        assert_ne!(view(&changed(&before, pointer, value)), view(&before), "{pointer}");
+    }
+    for (pointer, value) in [("/status/message", json!("m")), ("/metadata/resourceVersion", json!("2"))] {
+        assert_eq!(view(&changed(&before, pointer, value)), view(&before), "{pointer}");
+    }
+}
+
+#[test]
+fn what_others_keep_is_an_input_by_its_content() {
+    let view = |object: &Value| input(&serde_json::from_value(object.clone()).unwrap());
+    let before = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "resourceVersion": "1" }, "data": { "k": "YQ==" } });
+    assert_ne!(view(&changed(&before, "/data/k", json!("Yg=="))), view(&before));
+    assert_ne!(view(&changed(&before, "/binaryData", json!({ "k": "YQ==" }))), view(&before));
+    assert_eq!(view(&changed(&before, "/metadata/resourceVersion", json!("2"))), view(&before));
+    assert!(view(&before).is_some());
+    assert_eq!(
+        view(&changed(&before, "/metadata/labels", json!({ "bowline.dev/managed-by": "main" }))),
+        None
+    );
+    assert_eq!(view(&changed(&before, "/metadata/name", json!("kube-root-ca.crt"))), None);
 }

@@ -7,18 +7,20 @@ use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use bowline_kube::informer::{Change, Informer, InformerMetrics, InformerSpec, WatchSettings};
+use bowline_kube::objects::{Node, Service};
 use bowline_kube::queue::{KeyedQueue, Priority};
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::Key;
-use crate::api::{CloudControllerManager, OWNER_LABEL};
+use crate::api::{CloudControllerManager, OWNER_LABEL, default_namespace};
 use crate::apply::KINDS;
 use crate::migration::{NodeFacts, ServiceFacts};
 use crate::observe::{has_resource, node_facts, service_facts};
@@ -30,7 +32,7 @@ const LOOK_FOR_KIND: Duration = Duration::from_secs(30);
 /// A resource as far as its changes matter; what the operator itself writes does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResourceView {
-    namespace: String,
+    pub(super) namespace: String,
     fingerprint: u64,
 }
 
@@ -62,29 +64,9 @@ impl Watches {
         cancel: CancellationToken,
     ) -> Self {
         let base = Base { client: client.clone(), metrics: metrics.clone(), cancel: cancel.clone() };
-        let resources = base.informer(
-            "resources",
-            WatchSettings::default(),
-            |resource: CloudControllerManager| {
-                let meta = &resource.metadata;
-                let fingerprint = fingerprint(&(
-                    &resource.spec,
-                    &meta.deletion_timestamp,
-                    &meta.annotations,
-                    &meta.finalizers,
-                ));
-                Some(ResourceView { namespace: resource.spec.namespace, fingerprint })
-            },
-            Api::all,
-        );
-        let nodes =
-            base.informer("nodes", WatchSettings::default(), |node: Node| Some(node_facts(node)), Api::all);
-        let services = base.informer(
-            "services",
-            WatchSettings::default(),
-            |service: Service| service_facts(service),
-            Api::all,
-        );
+        let resources = base.compared::<CloudControllerManager, _>("resources", None, resource_view);
+        let nodes = base.informer("nodes", |node: Node| Some(node_facts(node)), Api::all);
+        let services = base.informer("services", |service: Service| service_facts(service), Api::all);
         let watches = Self { client, queue, metrics, cancel, resources, nodes, services };
         watches.follow_resources();
         watches.follow(&watches.nodes, Select::All);
@@ -184,30 +166,32 @@ struct Inputs {
 impl Inputs {
     fn follow(&self, namespace: &str) {
         let select = Select::Namespace(namespace.to_owned());
-        let of = namespace.to_owned();
-        let configs = self.base.informer(
-            &format!("configmaps-{namespace}"),
-            WatchSettings::default(),
-            |object: ConfigMap| content(&object.metadata, &(&object.data, &object.binary_data)),
-            move |client| Api::namespaced(client, &of),
-        );
+        let name = format!("configmaps-{namespace}");
+        let configs = self.base.compared::<ConfigMap, _>(&name, Some(namespace), input);
         follow(&configs, self.queue.clone(), self.resources.clone(), select.clone());
-        let of = namespace.to_owned();
-        let secrets = self.base.informer(
-            &format!("secrets-{namespace}"),
-            WatchSettings::default(),
-            |object: Secret| content(&object.metadata, &object.data),
-            move |client| Api::namespaced(client, &of),
-        );
+        let name = format!("secrets-{namespace}");
+        let secrets = self.base.compared::<Secret, _>(&name, Some(namespace), input);
         follow(&secrets, self.queue.clone(), self.resources.clone(), select);
     }
 }
 
-/// What others keep in a namespace. What is ours is followed by its label, and root certificates are nobody's input.
-fn content(metadata: &kube::api::ObjectMeta, data: &impl Serialize) -> Option<Marked> {
-    let owner = metadata.labels.as_ref().and_then(|labels| labels.get(OWNER_LABEL)).cloned();
-    let is_input = owner.is_none() && metadata.name.as_deref() != Some("kube-root-ca.crt");
-    is_input.then(|| Marked { owner: None, fingerprint: fingerprint(data) })
+pub(super) fn resource_view(resource: &DynamicObject) -> Option<ResourceView> {
+    let (meta, spec) = (&resource.metadata, resource.data.get("spec")?);
+    let fingerprint = fingerprint(&(spec, &meta.deletion_timestamp, &meta.annotations, &meta.finalizers));
+    let namespace =
+        spec.get("namespace").and_then(Value::as_str).map_or_else(default_namespace, str::to_owned);
+    Some(ResourceView { namespace, fingerprint })
+}
+
+/// A ConfigMap or a Secret that others keep in a namespace. What is ours is followed by its label, and root certificates are nobody's input.
+pub(super) fn input(object: &DynamicObject) -> Option<Marked> {
+    let is_input = !object.labels().contains_key(OWNER_LABEL) && object.name_any() != "kube-root-ca.crt";
+    is_input.then(|| content_of(&contents(object)))
+}
+
+/// What is in a ConfigMap or a Secret, as it is written down.
+pub(crate) fn contents(object: &DynamicObject) -> [Option<&Value>; 2] {
+    ["data", "binaryData"].map(|field| object.data.get(field))
 }
 
 /// Which resources are looked at.
@@ -256,7 +240,6 @@ impl Base {
     pub(crate) fn informer<K, P>(
         &self,
         name: &str,
-        settings: WatchSettings,
         project: impl Fn(K) -> Option<P> + Send + Sync + 'static,
         api_of: impl Fn(Client) -> Api<K> + Send + Sync + 'static,
     ) -> Informer<P>
@@ -264,8 +247,29 @@ impl Base {
         K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
         P: PartialEq + Send + Sync + 'static,
     {
-        let spec = InformerSpec::new(name, project).settings(settings).metrics(&self.metrics);
+        let spec = InformerSpec::new(name, project).metrics(&self.metrics);
         let (informer, task) = spec.build(self.client.clone(), api_of);
+        tokio::spawn(task.run(self.cancel.clone()));
+        informer
+    }
+
+    /// Starts an informer over what is compared with what it was, and not understood: kinds without a type share one reader.
+    pub(crate) fn compared<Kind, P>(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+        project: impl Fn(&DynamicObject) -> Option<P> + Send + Sync + 'static,
+    ) -> Informer<P>
+    where
+        Kind: Resource<DynamicType = ()>,
+        P: PartialEq + Send + Sync + 'static,
+    {
+        let (resource, namespace) = (ApiResource::erase::<Kind>(&()), namespace.map(str::to_owned));
+        let spec = InformerSpec::new(name, move |object| project(&object)).metrics_of::<Kind>(&self.metrics);
+        let (informer, task) = spec.build(self.client.clone(), move |client| match &namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+            None => Api::all_with(client, &resource),
+        });
         tokio::spawn(task.run(self.cancel.clone()));
         informer
     }

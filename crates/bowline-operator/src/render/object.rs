@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use k8s_openapi::api::core::v1::PodSpec;
+use bowline_kube::objects::PodSpec;
 use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resource};
 use kube::core::ObjectMeta;
 use serde::Serialize;
@@ -116,7 +116,7 @@ impl Object {
         kube::core::GroupVersionKind::gvk(self.group(), self.version(), &self.kind)
     }
 
-    /// The pods of a workload; `None` for what has none.
+    /// The pods of a workload, as far as they are read; `None` for what has none.
     #[must_use]
     pub fn pod_spec(&self) -> Option<PodSpec> {
         let spec = self.body.pointer("/spec/template/spec")?;

@@ -73,11 +73,13 @@ fn reports(report: &str) -> PolicyRule {
 fn bowline(lease: &str, rights: &[Rule]) -> Grants {
     let mut grants = Grants::default();
     for right in rights {
-        let names: Vec<&str> = right
-            .names
-            .iter()
-            .map(|name| if name == DEFAULT_LEASE { lease } else { name.as_str() })
-            .collect();
+        // The Lease, and the ledger beside it.
+        let renamed = |name: &String| match name.strip_prefix(DEFAULT_LEASE) {
+            Some(rest) => format!("{lease}{rest}"),
+            None => name.clone(),
+        };
+        let names: Vec<String> = right.names.iter().map(renamed).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let granted = rule(right.group, &[right.resource], &names, &right.verbs);
         match right.scope {
             Scope::Cluster => grants.cluster.push(granted),

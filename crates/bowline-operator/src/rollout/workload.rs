@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use bowline_kube::objects::{DaemonSet, Deployment};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// How far a rollout is.

@@ -12,6 +12,7 @@ async fn migrate_status_tells_what_the_operator_wrote_for_people_and_for_program
     let kubeconfig = Some(stage.cluster.kubeconfig(&Identity::Admin).await?);
     let asked = |output: Output, name: Option<&str>| Arguments {
         kubeconfig: kubeconfig.clone(),
+        context: None,
         output,
         name: name.map(str::to_owned),
     };
@@ -20,16 +21,17 @@ async fn migrate_status_tells_what_the_operator_wrote_for_people_and_for_program
     stage.ask("main", json!({ "cloudConfig": { "inline": inline } })).await?;
     stage.steady("main").await?;
 
-    let text = status(&asked(Output::Text, None)).await.map_err(anyhow::Error::msg)?;
+    let (text, code) = status(&asked(Output::Table, None)).await.map_err(anyhow::Error::msg)?;
+    assert_eq!(code, 0, "{text}");
     assert!(text.contains("main") && text.contains("Steady") && text.contains("100"), "{text}");
-    let told = status(&asked(Output::Json, Some("main"))).await.map_err(anyhow::Error::msg)?;
+    let (told, _code) = status(&asked(Output::Json, Some("main"))).await.map_err(anyhow::Error::msg)?;
     let told: Value = serde_json::from_str(&told)?;
     assert_eq!((&told[0]["name"], &told[0]["phase"]), (&json!("main"), &json!("Steady")), "{told:#}");
-    let unknown = status(&asked(Output::Text, Some("other"))).await;
+    let unknown = status(&asked(Output::Table, Some("other"))).await;
     assert_eq!(unknown, Err("there is no CloudControllerManager other".to_owned()));
 
     let nobody = stage.cluster.kubeconfig(&Identity::service_account("default", "nobody")).await?;
-    let refused = status(&Arguments { kubeconfig: Some(nobody), ..asked(Output::Text, None) }).await;
+    let refused = status(&Arguments { kubeconfig: Some(nobody), ..asked(Output::Table, None) }).await;
     assert!(refused.as_ref().is_err_and(|why| why.contains("forbidden")), "{refused:?}");
     Ok(())
 }

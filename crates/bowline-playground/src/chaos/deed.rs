@@ -9,7 +9,7 @@ use sim_openstack::Service;
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
-    /// A service of the cloud answers reads with 503 for a while. Not changes: of those it would be in doubt for minutes whether they
+    /// A service of the cloud answers reads with 503 for a while. Not changes: of those it would be in doubt for half a minute whether they
     /// were made, and the manager waits that long.
     BrownOut(Service),
     /// It answers 429 for a while.
@@ -34,6 +34,8 @@ pub(super) enum Deed {
     ApiServerOverloaded,
     /// The manager is ended and another one started.
     ManagerRestarted,
+    /// The manager is gone in the middle of what it does; another one is started and leads when the Lease has run out.
+    ManagerCrashed,
     /// A server is deleted, and another one joins.
     ServerReplaced,
 }
@@ -65,6 +67,9 @@ impl fmt::Display for Deed {
             Self::WatchesExpired => out.write_str("all watches end with 410 Gone"),
             Self::ApiServerOverloaded => out.write_str("the API server answers the manager 503 for 3 s"),
             Self::ManagerRestarted => out.write_str("the manager is ended, and another one started"),
+            Self::ManagerCrashed => {
+                out.write_str("the manager crashes, and another one leads as soon as the Lease has run out")
+            }
             Self::ServerReplaced => out.write_str("a server is deleted in the cloud, and a new one joins"),
         }
     }
@@ -113,6 +118,7 @@ impl Deeds {
                 | Deed::WatchesBroken
                 | Deed::WatchesExpired
                 | Deed::ManagerRestarted
+                | Deed::ManagerCrashed
         );
         (deed, if needs_work { Meanwhile::Creates } else { meanwhile })
     }
@@ -133,6 +139,7 @@ impl Deeds {
             Deed::WatchesExpired,
             Deed::ApiServerOverloaded,
             Deed::ManagerRestarted,
+            Deed::ManagerCrashed,
             Deed::ServerReplaced,
         ]
     }
@@ -160,9 +167,9 @@ mod tests {
 
     #[test]
     fn every_kind_comes_before_one_comes_again() {
-        let mut names: Vec<String> = first(3, 14).iter().map(|(deed, _)| format!("{deed:?}")).collect();
+        let mut names: Vec<String> = first(3, 15).iter().map(|(deed, _)| format!("{deed:?}")).collect();
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), 14);
+        assert_eq!(names.len(), 15);
     }
 }

@@ -80,7 +80,7 @@ pub(super) async fn octavia_down(stage: &mut Stage) -> anyhow::Result<String> {
     stage.cloud.fail(Rule::new(Fault::html(StatusCode::SERVICE_UNAVAILABLE)).on(Service::LoadBalancer));
     stage
         .tell("meanwhile somebody creates the Service shop, the manager is started anew, and two nodes join");
-    stage.restart_manager().await;
+    stage.restart_manager().await?;
     stage.cluster.create_service("shop", &json!({}))?;
     stage.cloud.add_server("node-3", "");
     stage.cloud.add_server("node-4", "");

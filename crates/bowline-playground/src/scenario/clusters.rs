@@ -39,7 +39,7 @@ pub(super) async fn two_of_one_name(stage: &mut Stage, folder: &Folder) -> anyho
         stage.cloud.add_server(&format!("blue-{number}"), SECOND);
     }
     let _kubelets = Kubelets::start(second.kube.clone(), Arc::clone(&stage.cloud), SECOND, false);
-    let manager = recipe.start();
+    let manager = recipe.start()?;
     let played = async {
         stage.until("the second cluster's nodes are initialised", || news.now().initialised == 2).await?;
         second.create_service("web", &json!({}))?;

@@ -68,6 +68,14 @@ impl Cluster {
         Self::start_with(None, vec![arguments::both_families()]).await
     }
 
+    /// The same with more node ports than there are by default: for a thousand Services of three ports.
+    ///
+    /// # Errors
+    /// As for [`Self::start`].
+    pub async fn start_roomy() -> anyhow::Result<Self> {
+        Self::start_with(None, vec!["--service-node-port-range=20000-32767".to_owned()]).await
+    }
+
     /// The same with an audit log under this policy, to be read at [`Self::audit_log`].
     ///
     /// # Errors

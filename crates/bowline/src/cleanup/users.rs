@@ -2,22 +2,21 @@
 
 use std::path::Path;
 
-use bowline_kube::client::{ClientFactory, load_config};
+use bowline_kube::client::{ClientFactory, load_as_kubectl};
+use bowline_kube::objects::Service;
 use bowline_openstack::cleanup::User;
 use bowline_openstack::loadbalancer::annotations::LOAD_BALANCER_ID;
-use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use kube::api::ListParams;
 
 /// One after the other is fast enough.
 const RATE: (f64, u32) = (20.0, 30);
 
-/// All Services of the cluster of a kubeconfig.
-pub(super) async fn of(kubeconfig: &Path) -> Result<Vec<User>, String> {
-    let failed = |why: &dyn std::fmt::Display| {
-        format!("--kubeconfig={}: the Services cannot be read: {why}", kubeconfig.display())
-    };
-    let config = load_config(Some(kubeconfig), None).await.map_err(|error| failed(&error))?;
+/// All Services of the cluster of a kubeconfig and a context of it.
+pub(super) async fn of(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Vec<User>, String> {
+    let failed =
+        |why: &dyn std::fmt::Display| format!("the Services of the cluster that lives cannot be read: {why}");
+    let config = load_as_kubectl(kubeconfig, context).map_err(|error| failed(&error))?;
     let (qps, burst) = RATE;
     let factory = ClientFactory::new(config, "bowline", env!("CARGO_PKG_VERSION"), qps, burst);
     let client = factory.client("cleanup").map_err(|error| failed(&error))?;

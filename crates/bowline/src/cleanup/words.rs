@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use bowline_cli::output::{self, Format};
 use bowline_openstack::cleanup::{CleanupPlan, LeftAlone, Removal, Thing};
 use serde::Serialize;
 
-use super::Output;
+use super::{FAILED, LEFT_ALONE};
 
 /// All that happened, for programs.
 #[derive(Debug, Serialize)]
@@ -47,9 +48,27 @@ impl Report {
     }
 }
 
+impl output::Report for Report {
+    fn text(&self) -> String {
+        let Self { removed, failed, left_alone, .. } = self;
+        if self.dry_run {
+            return "Nothing was removed.".to_owned();
+        }
+        format!("{} removed, {} failed, {} left alone.", removed.len(), failed.len(), left_alone.len())
+    }
+
+    fn code(&self) -> u8 {
+        match (self.failed.is_empty(), self.left_alone.is_empty()) {
+            (false, _) => FAILED,
+            (true, false) => LEFT_ALONE,
+            (true, true) => 0,
+        }
+    }
+}
+
 /// Says something to people, if there are any.
-pub(super) fn show(output: Output, text: impl FnOnce() -> String) {
-    if output == Output::Text {
+pub(super) fn show(format: Format, text: impl FnOnce() -> String) {
+    if format == Format::Table {
         println!("{}", text());
     }
 }

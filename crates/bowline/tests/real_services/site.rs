@@ -28,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(100);
 
+/// Which components of events are the manager's: its controller, and its cloud.
+const OURS: [&str; 2] = ["service-controller", "cloud-controller-manager"];
+
 /// Where the Services are.
 pub(crate) const NAMESPACE: &str = "shop";
 /// Whom the manager runs as: the ServiceAccount of the shipped manifest.
@@ -267,12 +270,14 @@ impl Site {
         .await
     }
 
-    /// The warnings of a Service: reason and text.
+    /// What the manager warns of at a Service: reason and text. The API server tells of its own repairs there too.
     pub(crate) async fn warnings(&self, name: &str) -> anyhow::Result<Vec<(String, String)>> {
         let fields = format!("involvedObject.name={name},type=Warning");
         let events = self.events.list(&ListParams::default().fields(&fields)).await?;
         let said = |event: Event| (event.reason.unwrap_or_default(), event.message.unwrap_or_default());
-        Ok(events.into_iter().map(said).collect())
+        let from = |event: &Event| event.reporting_component.clone().unwrap_or_default();
+        let is_ours = |event: &Event| OURS.contains(&from(event).as_str());
+        Ok(events.into_iter().filter(is_ours).map(said).collect())
     }
 
     /// Waits until the manager has asked the cloud for something, and then for nothing for a while.

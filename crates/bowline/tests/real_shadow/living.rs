@@ -37,8 +37,9 @@ async fn what_a_service_of_a_living_cluster_uses_is_not_cleaned_up() -> anyhow::
     site.annotate(json!({ "loadbalancer.openstack.org/load-balancer-id": id })).await?;
 
     let unasked = cleanup(&site, "/nowhere/kubeconfig").await?;
-    ensure!(unasked.status.code() == Some(1) && balancers(&site).await?.len() == 2, "{unasked:?}");
-    ensure!(String::from_utf8_lossy(&unasked.stderr).contains("--kubeconfig=/nowhere/kubeconfig"));
+    ensure!(unasked.status.code() == Some(2) && balancers(&site).await?.len() == 2, "{unasked:?}");
+    let said = String::from_utf8_lossy(&unasked.stderr);
+    ensure!(said.contains("/nowhere/kubeconfig") && said.contains("--kubeconfig"), "{said}");
 
     let done = cleanup(&site, &site.kubeconfig().await?.display().to_string()).await?;
     let report: Value = serde_json::from_slice(&done.stdout)?;

@@ -7,7 +7,8 @@ use http::{Method, Request};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use sim_openstack::{
-    ADMIN, Account, Config, Estate, EstateSize, Latencies, MEMBER, Service, SimService, World, seed, serve,
+    ADMIN, Account, Config, Estate, EstateSize, Faults, Latencies, MEMBER, Service, SimService, World, seed,
+    serve,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -79,11 +80,16 @@ const LISTS: [(&str, Service, &str); 6] = [
 
 impl Cloud {
     pub(crate) async fn start(servers: usize) -> anyhow::Result<Self> {
+        Self::start_at(servers, jiff::Timestamp::now()).await
+    }
+
+    /// The same with a clock that shows another time now.
+    pub(crate) async fn start_at(servers: usize, now: jiff::Timestamp) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let root = format!("http://{}", listener.local_addr()?);
         let config = Config { latencies: Latencies::none(), ..Config::at(&root) };
         let size = EstateSize { servers, ..EstateSize::default() };
-        let (cloud, estate) = seed(config, jiff::Timestamp::now(), &size);
+        let (cloud, estate) = seed(config, now, &size);
         let service = SimService::on_tokio_time(cloud);
         let stop = CancellationToken::new();
         tokio::spawn(serve(listener, service.clone(), stop.clone()));
@@ -123,6 +129,11 @@ impl Cloud {
     /// Changes it behind everybody's back.
     pub(crate) fn world<R>(&self, change: impl FnOnce(&mut World) -> R) -> R {
         self.service.with(|cloud| change(cloud.world()))
+    }
+
+    /// Makes requests go wrong, or right again.
+    pub(crate) fn disturb<R>(&self, change: impl FnOnce(&mut Faults) -> R) -> R {
+        self.service.with(|cloud| change(cloud.faults()))
     }
 
     /// How many requests there were since the last [`forget`](Self::forget), and how many of them changed something.

@@ -1,11 +1,13 @@
-//! How a call is made: budget, token, endpoint, fence, sending, and one more time after a 401.
+//! How a call is made: budget, token, endpoint, fence, sending, and one more time after a 401. A patient client makes it again after
+//! refusals for the moment.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use http::StatusCode;
 use serde::de::DeserializeOwned;
+use tokio::time::sleep;
 
-use super::Client;
+use super::{Client, patience};
 use crate::{
     ApiMetrics, Error, ErrorClass, Outcome,
     auth::Token,
@@ -60,10 +62,27 @@ impl Client {
         &self.shared.settings.metrics
     }
 
-    /// Makes a call, and once more with a new token if the one it had is refused.
+    /// Makes a call; a patient client makes it again if it is refused for the moment.
     pub(crate) async fn run(&self, call: &Call) -> Result<Answered, Error> {
-        let budget = &self.shared.settings.budget;
-        budget.acquire(call.service, self.priority).await;
+        let mut repeats = 0;
+        loop {
+            let ended = self.run_once(call).await;
+            let failures = self.shared.failures.note(call.service, &ended);
+            let pause = match &ended {
+                Err(error) if self.is_patient => {
+                    patience::pause(call.is_mutation(), error, repeats, failures)
+                }
+                _ => None,
+            };
+            let Some(pause) = pause else { return ended };
+            repeats += 1;
+            sleep(pause).await;
+        }
+    }
+
+    /// Makes a call, and once more with a new token if the one it had is refused.
+    async fn run_once(&self, call: &Call) -> Result<Answered, Error> {
+        self.wait_for_budget(call).await?;
         let token = self.shared.session.token().await;
         let mut token = token.map_err(|error| error.with_outcome(Outcome::NotSent))?;
         let (mut answer, mut base) = self.send(call, &token, Outcome::NotSent).await?;
@@ -71,7 +90,7 @@ impl Client {
             && let Some(renewed) = self.renew(&token).await?
         {
             token = renewed;
-            budget.acquire(call.service, self.priority).await;
+            self.wait_for_budget(call).await.map_err(|error| error.with_outcome(Outcome::Refused))?;
             (answer, base) = self.send(call, &token, Outcome::Refused).await?;
         }
         if call.ok.contains(&answer.status.as_u16()) {
@@ -80,9 +99,31 @@ impl Client {
         let error = self.shared.wire.judge(call.service, &answer, Some(token.secret()));
         let error = call.doubt(error).at(call.line(base.path()));
         if error.class() == ErrorClass::Throttled {
+            let budget = &self.shared.settings.budget;
             budget.throttled(call.service, error.retry_after().unwrap_or(UNSAID_PAUSE));
         }
         Err(error)
+    }
+
+    /// Waits until the call may be made. A change whose fence closes meanwhile takes nothing of the budget; the fence is asked whenever
+    /// somebody wakes this task before its turn.
+    async fn wait_for_budget(&self, call: &Call) -> Result<(), Error> {
+        let mut acquired = self.shared.settings.budget.acquire(call.service, self.priority);
+        poll_fn(|context| match acquired.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Ok(())),
+            Poll::Pending => {
+                self.ask_fence(call).err().map_or(Poll::Pending, |closed| Poll::Ready(Err(closed)))
+            }
+        })
+        .await
+    }
+
+    /// Whether a change may be made at this moment; a read always may.
+    fn ask_fence(&self, call: &Call) -> Result<(), Error> {
+        let fence = self.fence.as_ref().filter(|_| call.is_mutation());
+        fence.map_or(Ok(()), |fence| fence.check()).map_err(|closed| {
+            Error::new(ErrorClass::Fenced, Outcome::NotSent, format!("not writing: {}", closed.0))
+        })
     }
 
     /// A new token after a 401, which means that the call was refused, whatever comes now.
@@ -99,13 +140,8 @@ impl Client {
         let mut headers = call.headers.clone();
         let value = token.header().map_err(|why| Error::invalid(why).at(line.clone()))?;
         headers.insert(AUTH_TOKEN, value);
-        if let Some(fence) = self.fence.as_ref().filter(|_| call.is_mutation()) {
-            // Nothing waits between the answer and the sending.
-            fence.check().map_err(|closed| {
-                Error::new(ErrorClass::Fenced, Outcome::NotSent, format!("not writing: {}", closed.0))
-                    .at(line.clone())
-            })?;
-        }
+        // Nothing waits between the answer and the sending.
+        self.ask_fence(call).map_err(|error| error.at(line.clone()))?;
         let uri = base.uri(&call.path, &call.query_text());
         let answer = self.shared.wire.send(&line, uri, headers, call.body.clone()).await?;
         Ok((answer, base))

@@ -140,6 +140,9 @@ pub struct Server {
     /// When it was made.
     #[serde(default)]
     pub created: Option<String>,
+    /// When it was last changed, going by Nova's clock, to the second. Not every change counts: addresses are kept elsewhere.
+    #[serde(default)]
+    pub updated: Option<String>,
 }
 
 fn power_state<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<PowerState>, D::Error> {
@@ -186,7 +189,7 @@ pub struct ServerQuery {
     pub name: Option<String>,
     /// With this status.
     pub status: Option<ServerStatus>,
-    /// Changed since then, as Nova writes dates; deleted servers are listed as well.
+    /// Changed at this time or later, as Nova writes times ([`Server::updated`]); deleted servers are listed as well.
     pub changes_since: Option<String>,
 }
 

@@ -3,14 +3,18 @@
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{
-    ListenerCreate, LoadBalancerHealth, LoadBalancing, OperatingStatus, PoolCreate, ProvisioningStatus,
+    ListenerCreate, LoadBalancerHealth, LoadBalancing, MadeLoadBalancer, OperatingStatus, PoolCreate,
+    ProvisioningStatus,
 };
 use crate::{
     Error, ListenerId, LoadBalancerFlavorId, LoadBalancerId, NetworkId, Pages, PoolId, PortId, ProjectId,
-    SecurityGroupId, SubnetId, call::Call, decode, network::TagFilter, paging::Listed,
+    SecurityGroupId, SubnetId,
+    call::{Below, Call},
+    decode,
+    network::TagFilter,
+    paging::Listed,
 };
 
 /// A load balancer.
@@ -221,7 +225,19 @@ impl LoadBalancing {
     ///
     /// [`Error`]
     pub async fn create_load_balancer(&self, balancer: &LoadBalancerCreate) -> Result<LoadBalancer, Error> {
-        let body = json!({ "loadbalancer": balancer });
+        Ok(self.create_whole_load_balancer(balancer).await?.balancer)
+    }
+
+    /// Makes a load balancer, and is told of all that was made with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn create_whole_load_balancer(
+        &self,
+        balancer: &LoadBalancerCreate,
+    ) -> Result<MadeLoadBalancer, Error> {
+        let body = Below("loadbalancer", balancer);
         self.0.fetch(Self::post("loadbalancer_create", &["loadbalancers"], &body)?, "loadbalancer").await
     }
 
@@ -235,7 +251,7 @@ impl LoadBalancing {
         id: &LoadBalancerId,
         balancer: &LoadBalancerUpdate,
     ) -> Result<LoadBalancer, Error> {
-        let body = json!({ "loadbalancer": balancer });
+        let body = Below("loadbalancer", balancer);
         self.0
             .fetch(Self::put("loadbalancer_update", &["loadbalancers", id.as_str()], &body)?, "loadbalancer")
             .await

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{LoadBalancing, OperatingStatus, PoolCreate, Protocol, ProvisioningStatus};
 use crate::{
-    Change, Error, ListenerId, LoadBalancerId, Pages, PoolId, ProjectId, call::Call, decode,
-    network::TagFilter, paging::Listed,
+    Change, Error, ListenerId, LoadBalancerId, Pages, PoolId, ProjectId,
+    call::{Below, Call},
+    decode,
+    network::TagFilter,
+    paging::Listed,
 };
 
 /// A listener.
@@ -225,7 +227,7 @@ impl LoadBalancing {
     ///
     /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
     pub async fn create_listener(&self, listener: &ListenerCreate) -> Result<Listener, Error> {
-        let body = json!({ "listener": listener });
+        let body = Below("listener", listener);
         self.0.fetch(Self::post("loadbalancer_listener_create", &["listeners"], &body)?, "listener").await
     }
 
@@ -239,7 +241,7 @@ impl LoadBalancing {
         id: &ListenerId,
         listener: &ListenerUpdate,
     ) -> Result<Listener, Error> {
-        let body = json!({ "listener": listener });
+        let body = Below("listener", listener);
         let call = Self::put("loadbalancer_listener_update", &["listeners", id.as_str()], &body)?;
         self.0.fetch(call, "listener").await
     }

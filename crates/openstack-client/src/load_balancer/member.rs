@@ -3,10 +3,9 @@
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::{LoadBalancing, OperatingStatus, ProvisioningStatus};
-use crate::{Error, MemberId, Pages, PoolId, SubnetId, decode, paging::Listed};
+use crate::{Error, MemberId, Pages, PoolId, SubnetId, call::Below, decode, paging::Listed};
 
 /// A member of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -99,12 +98,13 @@ impl BatchMember {
 
 /// A member as a batch says it. Octavia leaves what is not mentioned of a member that is there as it was, so that it has no
 /// port of its own for its health has to be said.
-fn in_batch(member: &BatchMember) -> Value {
-    let mut said = json!(member);
-    if let Some(fields) = said.as_object_mut() {
-        let _said = fields.entry("monitor_port").or_insert(Value::Null);
-    }
-    said
+#[derive(Serialize)]
+struct InBatch<'a> {
+    #[serde(flatten)]
+    member: &'a BatchMember,
+    /// Said where the member itself says nothing.
+    #[serde(skip_serializing_if = "Option::is_some")]
+    monitor_port: Option<u16>,
 }
 
 /// A change to a member.
@@ -149,8 +149,9 @@ impl LoadBalancing {
         members: &[BatchMember],
         additive_only: bool,
     ) -> Result<(), Error> {
-        let members: Vec<Value> = members.iter().map(in_batch).collect();
-        let body = json!({ "members": members });
+        let said = |member| InBatch { member, monitor_port: member.monitor_port };
+        let members: Vec<InBatch<'_>> = members.iter().map(said).collect();
+        let body = Below("members", &members);
         let call = Self::put("loadbalancer_members_update", &["pools", pool.as_str(), "members"], &body)?;
         self.0.done(call.with_some("additive_only", additive_only.then_some("True"))).await
     }
@@ -161,7 +162,7 @@ impl LoadBalancing {
     ///
     /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
     pub async fn create_member(&self, pool: &PoolId, member: &BatchMember) -> Result<Member, Error> {
-        let body = json!({ "member": member });
+        let body = Below("member", member);
         let call = Self::post("loadbalancer_member_create", &["pools", pool.as_str(), "members"], &body)?;
         self.0.fetch(call, "member").await
     }
@@ -178,7 +179,7 @@ impl LoadBalancing {
         member: &MemberUpdate,
     ) -> Result<Member, Error> {
         let path = ["pools", pool.as_str(), "members", id.as_str()];
-        let body = json!({ "member": member });
+        let body = Below("member", member);
         self.0.fetch(Self::put("loadbalancer_member_update", &path, &body)?, "member").await
     }
 

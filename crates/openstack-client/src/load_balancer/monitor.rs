@@ -1,10 +1,11 @@
 //! Health monitors.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{LoadBalancing, OperatingStatus, ProvisioningStatus};
-use crate::{Error, HealthMonitorId, Pages, PoolId, ProjectId, decode, paging::Listed, vocabulary::words};
+use crate::{
+    Error, HealthMonitorId, Pages, PoolId, ProjectId, call::Below, decode, paging::Listed, vocabulary::words,
+};
 
 words! {
     /// How members are asked.
@@ -181,7 +182,7 @@ impl LoadBalancing {
     ///
     /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
     pub async fn create_health_monitor(&self, monitor: &HealthMonitorCreate) -> Result<HealthMonitor, Error> {
-        let body = json!({ "healthmonitor": monitor });
+        let body = Below("healthmonitor", monitor);
         self.0
             .fetch(
                 Self::post("loadbalancer_healthmonitor_create", &["healthmonitors"], &body)?,
@@ -200,7 +201,7 @@ impl LoadBalancing {
         id: &HealthMonitorId,
         monitor: &HealthMonitorUpdate,
     ) -> Result<HealthMonitor, Error> {
-        let body = json!({ "healthmonitor": monitor });
+        let body = Below("healthmonitor", monitor);
         let call = Self::put("loadbalancer_healthmonitor_update", &["healthmonitors", id.as_str()], &body)?;
         self.0.fetch(call, "healthmonitor").await
     }

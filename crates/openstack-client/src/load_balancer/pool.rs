@@ -1,12 +1,15 @@
 //! Pools.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{BatchMember, HealthMonitorCreate, LoadBalancing, OperatingStatus, Protocol, ProvisioningStatus};
 use crate::{
     Change, Error, HealthMonitorId, ListenerId, LoadBalancerId, MemberId, Pages, PoolId, ProjectId,
-    call::Call, decode, network::TagFilter, paging::Listed, vocabulary::words,
+    call::{Below, Call},
+    decode,
+    network::TagFilter,
+    paging::Listed,
+    vocabulary::words,
 };
 
 words! {
@@ -215,7 +218,7 @@ impl LoadBalancing {
     ///
     /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
     pub async fn create_pool(&self, pool: &PoolCreate) -> Result<Pool, Error> {
-        let body = json!({ "pool": pool });
+        let body = Below("pool", pool);
         self.0.fetch(Self::post("loadbalancer_pool_create", &["pools"], &body)?, "pool").await
     }
 
@@ -225,7 +228,7 @@ impl LoadBalancing {
     ///
     /// [`Error`]; of class `Busy` while Octavia is at work on its load balancer.
     pub async fn update_pool(&self, id: &PoolId, pool: &PoolUpdate) -> Result<Pool, Error> {
-        let body = json!({ "pool": pool });
+        let body = Below("pool", pool);
         self.0.fetch(Self::put("loadbalancer_pool_update", &["pools", id.as_str()], &body)?, "pool").await
     }
 

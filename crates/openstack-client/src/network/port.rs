@@ -60,6 +60,39 @@ pub struct Port {
     pub trunk_details: TrunkDetails,
 }
 
+/// The addresses of a port, and whose they are. Neutron is asked for nothing else: of thousands of ports, the rest would be most of the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct PortAddresses {
+    /// Its id.
+    pub id: PortId,
+    /// Its network.
+    pub network_id: NetworkId,
+    /// What it belongs to: a server, a router, `lb-<id>`; empty if to nothing.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub device_id: String,
+    /// Whether it is up.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub status: String,
+    /// Its addresses.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub fixed_ips: Vec<FixedIp>,
+    /// The ports that it carries, where it is the parent of a trunk.
+    #[serde(default, deserialize_with = "decode::or_default")]
+    pub trunk_details: TrunkDetails,
+}
+
+impl PortAddresses {
+    const FIELDS: [&str; 6] = ["id", "network_id", "device_id", "status", "fixed_ips", "trunk_details"];
+}
+
+impl From<Port> for PortAddresses {
+    fn from(port: Port) -> Self {
+        let Port { id, network_id, device_id, status, fixed_ips, trunk_details, .. } = port;
+        Self { id, network_id, device_id, status, fixed_ips, trunk_details }
+    }
+}
+
 /// What a port that is the parent of a trunk tells of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[non_exhaustive]
@@ -71,6 +104,13 @@ pub struct TrunkDetails {
 
 impl Listed for Port {
     const COLLECTION: &'static str = "ports";
+    fn marker(&self) -> Option<&str> {
+        Some(self.id.as_str())
+    }
+}
+
+impl Listed for PortAddresses {
+    const COLLECTION: &'static str = Port::COLLECTION;
     fn marker(&self) -> Option<&str> {
         Some(self.id.as_str())
     }
@@ -211,6 +251,12 @@ impl Network {
     /// The ports that fit.
     pub fn ports(&self, query: &PortQuery) -> Pages<Port> {
         self.0.pages(query.apply(Self::get("port_list", &["ports"])))
+    }
+
+    /// The addresses of the ports that fit.
+    pub fn port_addresses(&self, query: &PortQuery) -> Pages<PortAddresses> {
+        let call = query.apply(Self::get("port_list", &["ports"]));
+        self.0.pages(PortAddresses::FIELDS.into_iter().fold(call, |call, field| call.with("fields", field)))
     }
 
     /// Makes a port.

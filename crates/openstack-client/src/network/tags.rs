@@ -1,10 +1,9 @@
 //! Tags of Neutron's objects: filters by them, and changes to them.
 
-use serde_json::json;
-
 use super::Network;
 use crate::{
-    Error, FloatingIpId, NetworkId, PortId, RouterId, SecurityGroupId, Service, SubnetId, TrunkId, call::Call,
+    Error, FloatingIpId, NetworkId, PortId, RouterId, SecurityGroupId, Service, SubnetId, TrunkId,
+    call::{Below, Call},
 };
 
 /// Which tags objects must have, or must not.
@@ -92,7 +91,7 @@ impl Network {
     /// [`Error`]
     pub async fn replace_tags(&self, of: Tagged<'_>, tags: &[String]) -> Result<Vec<String>, Error> {
         let (collection, id) = of.path();
-        let body = json!({ "tags": tags });
+        let body = Below("tags", tags);
         let call = Call::put(Service::Network, "tag_replace", &[collection, id, "tags"], &body)?;
         self.0.fetch(call, "tags").await
     }

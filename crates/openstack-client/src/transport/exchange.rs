@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
+use hyper::body::Body as _;
 use tokio::time::timeout;
 use tower::{BoxError, ServiceExt};
 
@@ -55,7 +56,9 @@ impl Transport {
         let sent = timeout(silence, self.service.clone().oneshot(request));
         let response = sent.await.map_err(silent)?.map_err(|error| failed(&error))?;
         let (head, mut body) = response.into_parts();
-        let mut read = BytesMut::new();
+        // Room for all of it at once, where its length is told: what grows by doubling takes up to three times of it on the way.
+        let told = usize::try_from(body.size_hint().lower()).unwrap_or(LARGEST_BODY);
+        let mut read = BytesMut::with_capacity(told.min(LARGEST_BODY));
         while let Some(frame) = timeout(silence, body.frame()).await.map_err(silent)? {
             let frame = frame.map_err(|error| ExchangeError::Broken(chain(error.as_ref())))?;
             let Ok(data) = frame.into_data() else { continue };

@@ -71,6 +71,72 @@ async fn the_budget_is_told_when_a_service_asks_for_a_pause() {
     assert_eq!(cloud.calls().len(), 2, "nothing is repeated");
 }
 
+/// A cloud that answers each call but the first so many with a port.
+fn refuses(times: u64, with: &Reply) -> Cloud {
+    let (asked, with) = (AtomicU64::new(0), with.clone());
+    Cloud::new(move |call| match asked.fetch_add(1, Ordering::SeqCst) {
+        number if number < times => with.clone(),
+        _ => port(call),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patient_client_makes_a_change_again_that_was_refused_for_some_seconds_and_asks_budget_and_fence_each_time()
+ {
+    let (budget, asked) = (Arc::new(Recorder::default()), Arc::new(AtomicU64::new(0)));
+    let cloud = refuses(2, &Reply::text(429, "").with("retry-after", "3"));
+    let client = Client::new(cloud.transport(), Cloud::settings().budget(budget.clone())).patient();
+    let count = Arc::clone(&asked);
+    let fence = move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    };
+    let (began, id) = (tokio::time::Instant::now(), PortId::new("p1").unwrap());
+    let network = client.fenced_by(Arc::new(fence)).network();
+    network.update_port(&id, &PortUpdate::default(), None).await.unwrap();
+    assert_eq!((cloud.calls().len(), asked.load(Ordering::SeqCst)), (3, 3));
+    assert_eq!(began.elapsed(), Duration::from_secs(6));
+    let of_neutron = budget.asked.lock().unwrap().iter().filter(|(of, _)| *of == Service::Network).count();
+    assert_eq!((of_neutron, budget.pauses.lock().unwrap().len()), (3, 2), "the others wait as well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patient_client_makes_nothing_again_that_may_have_been_done_or_that_was_put_off_for_long() {
+    let id = PortId::new("p1").unwrap();
+    for reply in [
+        Reply::text(503, "<html>no server</html>"),
+        Reply::text(503, "").with("retry-after", "1"),
+        Reply::text(502, ""),
+        Reply::text(429, "").with("retry-after", "6"),
+        Reply::text(429, ""),
+        Reply::Broken("connection reset"),
+    ] {
+        let cloud = refuses(1, &reply);
+        let network = cloud.client().patient().network();
+        network.update_port(&id, &PortUpdate::default(), None).await.unwrap_err();
+        assert_eq!(cloud.calls().len(), 1, "{reply:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patient_client_reads_again_when_nobody_serves_but_once_each_in_an_outage() {
+    let id = PortId::new("p1").unwrap();
+    let down = Reply::text(503, "<html>no server</html>");
+    let cloud = refuses(2, &down);
+    cloud.client().patient().network().port(&id).await.unwrap();
+    assert_eq!(cloud.calls().len(), 3);
+    let cloud = refuses(100, &down);
+    let (client, hasty) = (cloud.client().patient(), cloud.client());
+    client.network().port(&id).await.unwrap_err();
+    assert_eq!(cloud.calls().len(), 3, "tried three times");
+    for number in 4..10 {
+        client.network().port(&id).await.unwrap_err();
+        assert_eq!(cloud.calls().len(), number, "it has failed too often in a row");
+    }
+    hasty.network().port(&id).await.unwrap_err();
+    assert_eq!(cloud.calls().len(), 10, "others make each call once");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_closed_fence_stops_every_change_and_no_reading() {
     let cloud = Cloud::new(port);
@@ -150,4 +216,41 @@ async fn calls_are_counted_under_the_names_of_openstacks_own_controller_manager(
         assert!(text.contains(line), "{line} is missing in\n{text}");
     }
     assert!(!text.contains(r#"errors_total{request="port_update"}"#), "{text}");
+}
+
+/// A budget without end of waiting.
+#[derive(Debug)]
+struct Exhausted;
+
+#[async_trait]
+impl Budget for Exhausted {
+    async fn acquire(&self, service: Service, _priority: Priority) {
+        if service != Service::Identity {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn throttled(&self, _service: Service, _pause: Duration) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_whose_fence_closes_while_it_waits_for_the_budget_is_given_up_when_it_is_woken() {
+    let cloud = Cloud::new(port);
+    let open = Arc::new(AtomicBool::new(true));
+    let is_open = Arc::clone(&open);
+    let fence = move || match is_open.load(Ordering::SeqCst) {
+        true => Ok(()),
+        false => Err(Closed("something newer".to_owned())),
+    };
+    let client = Client::new(cloud.transport(), Cloud::settings().budget(Arc::new(Exhausted)));
+    let network = client.fenced_by(Arc::new(fence)).network();
+    let id = PortId::new("p1").unwrap();
+    let update = PortUpdate::default();
+    let mut change = std::pin::pin!(network.update_port(&id, &update, None));
+    let wait = Duration::from_secs(60);
+    assert!(tokio::time::timeout(wait, &mut change).await.is_err(), "it waits");
+    open.store(false, Ordering::SeqCst);
+    let error = change.await.unwrap_err();
+    assert_eq!((error.class(), error.outcome()), (ErrorClass::Fenced, Outcome::NotSent));
+    assert_eq!(cloud.calls().len(), 0);
 }

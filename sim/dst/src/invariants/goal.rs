@@ -32,13 +32,16 @@ impl Judge {
         let routes = setting.routes;
         let router = self.world.estate.router.clone();
         self.world.note_strays();
-        let excused = self.world.excused();
+        let (excused, guests) = (self.world.excused(), self.world.guests());
         self.world.cloud.with(|cloud| {
             let state = cloud.state();
             let mut missing = wrong_nodes(state, &nodes).0;
             let addresses = addresses(&nodes);
-            for service in &services {
-                missing.extend(wrong_service(state, service, &excused, &addresses));
+            let waits = |one: &&Value| {
+                guests.contains(text(&one["metadata"]["name"])) && is_balanced(one) && is_refused(state, one)
+            };
+            for service in services.iter().filter(|one| !waits(one)) {
+                missing.extend(wrong_service(state, service, &services, &excused, &addresses));
                 missing.extend(wrong_details(state, service, setting));
             }
             missing.extend(leftovers(state, &services, &excused));
@@ -107,8 +110,8 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
             if !(is_ready(node) && has_server) {
                 stale.push(format!("{name} is there, but its server is gone"));
             }
-        } else if internal_ip(node).is_none() {
-            wrong.push(format!("{name} has no address"));
+        } else if let Some(what) = wrong_address(state, node, id) {
+            wrong.push(format!("{name} {what}"));
         }
     }
     // SR-2: when more than a third look gone nobody is deleted until a person says so.
@@ -116,6 +119,15 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
         wrong.append(&mut stale);
     }
     (wrong, stale)
+}
+
+/// A Node says where its server is reached now.
+fn wrong_address(state: &State, node: &Value, server: &str) -> Option<String> {
+    let Some(said) = internal_ip(node) else { return Some("has no address".to_owned()) };
+    let ports = state.network.ports.iter().filter(|port| port.device_id == server);
+    let there: Vec<&str> =
+        ports.flat_map(|port| &port.fixed_ips).map(|fixed| fixed.ip_address.as_str()).collect();
+    (!there.contains(&said)).then(|| format!("says {said}, and its server has {there:?}"))
 }
 
 fn is_ready(node: &Value) -> bool {
@@ -138,9 +150,34 @@ fn note<'s>(service: &'s Value, key: &str) -> Option<&'s str> {
     service["metadata"]["annotations"][annotation(key)].as_str()
 }
 
+/// Whether a guest may wait for ever, as long as it says why (L3): the load balancer that it names is gone, because its host took leave
+/// before the guest was on it or because somebody deleted it; or nobody may share it, because it is internal.
+fn is_refused(state: &State, guest: &Value) -> bool {
+    let named = note(guest, "load-balancer-id").and_then(|id| state.load_balancer.load_balancers.get(id));
+    let tag = format!("kube_service_kubernetes_default_{}", text(&guest["metadata"]["name"]));
+    let has_floating_ip =
+        |port: &str| state.network.floating_ips.iter().any(|one| one.port_id.as_deref() == Some(port));
+    named.is_none_or(|one| !one.tags.contains(&tag) && !has_floating_ip(&one.vip_port_id))
+}
+
+/// Whether those who share a load balancer want different things of its address.
+fn is_disputed(services: &[Value], balancer: &LoadBalancer) -> bool {
+    let uses = |one: &&Value| {
+        let tag = format!("kube_service_kubernetes_default_{}", text(&one["metadata"]["name"]));
+        is_balanced(one) && balancer.tags.contains(&tag)
+    };
+    let wishes: BTreeSet<bool> = services.iter().filter(uses).map(is_internal).collect();
+    wishes.len() > 1
+}
+
+fn is_internal(service: &Value) -> bool {
+    note(service, "service.beta.kubernetes.io/openstack-internal-load-balancer") == Some("true")
+}
+
 fn wrong_service(
     state: &State,
     service: &Value,
+    services: &[Value],
     excused: &Excused,
     addresses: &BTreeSet<String>,
 ) -> Vec<String> {
@@ -172,8 +209,10 @@ fn wrong_service(
     }
     wrong
         .extend(wrong_ports(state, service, balancer, &tag, addresses).map(|what| format!("{name}: {what}")));
-    let internal =
-        note(service, "service.beta.kubernetes.io/openstack-internal-load-balancer") == Some("true");
+    if is_disputed(services, balancer) {
+        return wrong;
+    }
+    let internal = is_internal(service);
     let floating: Vec<&str> = state
         .network
         .floating_ips
@@ -304,21 +343,25 @@ fn leftovers(state: &State, services: &[Value], excused: &Excused) -> Vec<String
 }
 
 fn wrong_routes(state: &State, router: &str, nodes: &[Value]) -> Option<String> {
-    let routes: BTreeSet<String> = state
+    let routes: BTreeSet<(String, String)> = state
         .network
         .routers
         .get(router)
         .into_iter()
-        .flat_map(|router| router.routes.iter().map(|route| route.destination.clone()))
+        .flat_map(|router| {
+            router.routes.iter().map(|route| (route.destination.clone(), route.nexthop.clone()))
+        })
         .collect();
     let lives = |node: &&Value| {
         let id = text(&node["spec"]["providerID"]).rsplit('/').next().unwrap_or_default();
         !is_tainted(node) && state.compute.servers.iter().any(|server| server.id == id)
     };
     let cidr = |node: &Value| node["spec"]["podCIDR"].as_str().map(str::to_owned);
-    let wanted: BTreeSet<String> = nodes.iter().filter(lives).filter_map(cidr).collect();
+    let way = |node: &Value| Some((cidr(node)?, internal_ip(node)?.to_owned()));
+    let wanted: BTreeSet<(String, String)> = nodes.iter().filter(lives).filter_map(way).collect();
     // What leads to a Node whose server is gone, and which stays because too many look gone, may stay too.
     let others: BTreeSet<String> = nodes.iter().filter(|node| !lives(node)).filter_map(cidr).collect();
-    let routes: BTreeSet<String> = routes.difference(&others).cloned().collect();
+    let routes: BTreeSet<(String, String)> =
+        routes.into_iter().filter(|(destination, _)| !others.contains(destination)).collect();
     (routes != wanted).then(|| format!("routes are {routes:?}, wanted {wanted:?}"))
 }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, CloudError, Evidence, Fence,
     LoadBalancerRequest, LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose, Reconciled, Refusal,
-    ServiceKey, ServiceView, Verb, Wait,
+    ServiceKey, ServiceView, Text, Verb, Wait,
 };
 use bytes::Bytes;
 use http::{Method, Request};
@@ -259,6 +259,10 @@ impl AnyLoadBalancers for Balancers {
             return Notes::default();
         }
         self.inner.notes(request, observed)
+    }
+
+    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
+        self.inner.fingerprint(request, observed)
     }
 
     fn outlook(

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{World, service_name};
 use crate::action::{Action, Edit};
+use crate::net::Net;
 
 /// The annotation of Services whose floating IP is not given back.
 const KEEP: &str = "keep-floatingip";
@@ -75,12 +76,24 @@ impl World {
     }
 
     /// How long a new process has still to wait. A known limit: one that never saw the leader takes a Lease that is not there as
-    /// client-go does, and then two lead until the other looks. Whoever deletes the Lease must not start a manager just then.
+    /// client-go does, and then two lead until the other looks. Whoever deletes the Lease must not start a manager just then, nor
+    /// delete it while one starts (`has_newcomers`).
     #[must_use]
     pub fn newcomers_wait(&self) -> Duration {
         let deleted = *self.lease_deleted.lock().expect("one thread");
         let since = deleted.map(|at| self.cloud.now().duration_since(at).unsigned_abs());
         since.map_or(Duration::ZERO, |since| Duration::from_secs(60).saturating_sub(since))
+    }
+
+    /// A process was shown the leader's Lease.
+    pub fn note_lease_seen(&self, process: &str) {
+        self.lease_seen.lock().expect("one thread").insert(process.to_owned());
+    }
+
+    /// Whether a process lives that was never shown the Lease: its first look may be under way (seed 769).
+    pub(super) fn has_newcomers(&self, net: &Net) -> bool {
+        let seen = self.lease_seen.lock().expect("one thread");
+        net.living().iter().any(|process| !seen.contains(process))
     }
 
     pub(super) fn note_kept(&self, action: &Action) {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sim_openstack::State;
 use sim_openstack::load_balancer::LoadBalancer;
 
-use super::{NAMESPACE, UNINITIALIZED, World, annotation, service_name};
+use super::{LEADER_LEASE, NAMESPACE, UNINITIALIZED, World, annotation, service_name};
 use crate::action::{Action, Edit};
 use crate::case::Provider;
 use crate::invariants::FINALIZER;
@@ -22,7 +22,6 @@ pub const TURN: Duration = Duration::from_secs(1);
 /// Its name in the Lease.
 const HOLDER: &str = "occm-0_5f1b";
 
-const LEASE: &str = "cloud-controller-manager";
 const LEASE_SECONDS: i32 = 15;
 
 /// A Service that it served.
@@ -59,6 +58,12 @@ impl World {
             (!published.is_empty()).then_some(Inherited { service, balancer, published })
         });
         self.inherited.lock().expect("one thread").extend(served);
+        // What it lost already is not ours: it makes another floating IP for one that somebody took off its load balancer.
+        let lost: Vec<(String, String)> = self.cloud.with(|cloud| {
+            let all = cloud.state().network.floating_ips.iter().filter(|one| one.port_id.is_none());
+            all.map(|one| (one.id.clone(), HOLDER.to_owned())).collect()
+        });
+        self.strays.lock().expect("one thread").extend(lost);
     }
 
     /// Notes who may have another load balancer or address from now on.
@@ -88,9 +93,9 @@ impl World {
     fn occm_renews(&self) {
         let leases = self.kube.objects::<Lease>("kube-system");
         let now = Some(MicroTime(self.cloud.now()));
-        if leases.get(LEASE).expect("leases can be read").is_some() {
+        if leases.get(LEADER_LEASE).expect("leases can be read").is_some() {
             let renew = |lease: &mut Lease| lease.spec.get_or_insert_default().renew_time.clone_from(&now);
-            leases.edit(LEASE, renew).expect("its Lease can be renewed");
+            leases.edit(LEADER_LEASE, renew).expect("its Lease can be renewed");
             return;
         }
         let spec = LeaseSpec {
@@ -100,7 +105,7 @@ impl World {
             renew_time: now,
             ..LeaseSpec::default()
         };
-        let metadata = ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() };
+        let metadata = ObjectMeta { name: Some(LEADER_LEASE.to_owned()), ..ObjectMeta::default() };
         leases.create(&Lease { metadata, spec: Some(spec) }).expect("a Lease can be made");
     }
 

@@ -86,6 +86,22 @@ impl World {
         }
     }
 
+    /// One of two addresses that nobody else is given: the one that the server does not have.
+    pub(super) fn readdress(&self, number: usize) {
+        let Some(id) = self.server_id(number) else { return };
+        let port = self.cloud.with(|cloud| {
+            let port = cloud.state().network.ports.iter().find(|port| port.device_id == id);
+            port.and_then(|port| Some((port.id.clone(), port.fixed_ips.first()?.ip_address.clone())))
+        });
+        let Some((port, address)) = port else { return };
+        let network = address.rsplit_once('.').expect("an address of version 4").0;
+        let mut others = [200 + number, 220 + number].map(|host| format!("{network}.{host}")).into_iter();
+        let other = others.find(|other| *other != address).expect("one of the two is another");
+        let body = json!({"port": {"fixed_ips": [{"ip_address": other}]}});
+        let (code, answer) = self.operator(Method::PUT, &format!("/network/v2.0/ports/{port}"), &body);
+        assert_eq!(code, 200, "{answer}");
+    }
+
     /// The security group of somebody's tool comes onto the ports of all servers.
     pub(super) fn guard_ports(&self) {
         let body =
@@ -184,6 +200,8 @@ impl World {
             since.retain(|id, _since| pending.contains(id));
             let is_stuck = |id: &String| now.duration_since(*since.entry(id.clone()).or_insert(now)) > STUCK;
             let stuck: Vec<String> = pending.into_iter().filter(is_stuck).collect();
+            // What it begins afterwards has its own time.
+            since.retain(|id, _since| !stuck.contains(id));
             cloud.edit(|state| {
                 for id in &stuck {
                     state.load_balancer.load_balancers.update(id, |balancer| {

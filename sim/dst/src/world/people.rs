@@ -1,6 +1,6 @@
 //! What people and kubelets do in the cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Node, Service};
 use serde_json::{Value, json};
@@ -82,8 +82,15 @@ impl World {
                 annotations,
                 ..ServiceSpec::default()
             };
+            self.guests.lock().expect("one thread").insert(service_name(number));
             self.create_service(number, &spec);
         }
+    }
+
+    /// The Services that were made to share the load balancer of another.
+    #[must_use]
+    pub fn guests(&self) -> BTreeSet<String> {
+        self.guests.lock().expect("one thread").clone()
     }
 
     pub(super) fn edit_service(&self, number: usize, edit: &Edit) {

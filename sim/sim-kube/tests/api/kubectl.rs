@@ -94,8 +94,11 @@ async fn the_same_server_is_reached_over_a_socket() {
         .await
         .unwrap();
     let client = kube::Client::try_from(config).unwrap();
-    let api: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(client);
+    let api: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(client.clone());
     assert_eq!(api.list(&kube::api::ListParams::default()).await.unwrap().items.len(), 4);
     assert_eq!(server.count(|entry| entry.request.verb == "list"), 1);
+    let version = Request::get("/version").body(kube::client::Body::empty()).unwrap();
+    let date = client.send(version).await.unwrap().headers()["date"].clone();
+    assert!(date.to_str().unwrap().starts_with("Thu, 01 Jan 2026 00:"), "the cluster's clock: {date:?}");
     serving.abort();
 }

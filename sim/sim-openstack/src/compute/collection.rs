@@ -1,5 +1,8 @@
 //! Lists of servers: Nova's filters, pages and links.
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -11,6 +14,7 @@ use crate::cloud::World;
 use crate::config::Service;
 use crate::http::{ApiResponse, Query, Refusal, Reply};
 use crate::listing::{SortKey, TagFilter, Window, page};
+use crate::table::Table;
 
 /// Every parameter Nova knows here. Others are ignored before 2.75 and refused from there on.
 const KNOWN: [&str; 36] = [
@@ -85,7 +89,8 @@ pub(super) fn list(world: &World, call: &ComputeCall<'_>, detail: bool) -> Reply
     let window = window(world, query)?;
     let filter = Filter::of(query, call, all)?;
     let attribute = |server: &Server, name: &str| attribute(server, name);
-    let servers = &world.state.compute.servers;
+    let with_deleted = filter.changes_since.map(|_| with_deleted(world, &filter, window.marker.as_deref()));
+    let servers = with_deleted.as_ref().unwrap_or(&world.state.compute.servers);
     let rows =
         page(servers, None, &window, &|server| filter.accepts(world, server), &attribute).map_err(|_| {
             bad_request(&format!("marker [{}] not found", window.marker.as_deref().unwrap_or_default()))
@@ -100,6 +105,18 @@ pub(super) fn list(world: &World, call: &ComputeCall<'_>, detail: bool) -> Reply
         );
     }
     Ok(ApiResponse::ok(body))
+}
+
+/// What a list of changes is taken from: deleted servers are in it, for everybody. A marker need not be asked for to be one.
+fn with_deleted(world: &World, filter: &Filter, marker: Option<&str>) -> Table<Server> {
+    let compute = &world.state.compute;
+    let mut table = Table::default();
+    for server in compute.servers.iter().chain(compute.deleted.iter()) {
+        if marker == Some(server.id.as_str()) || filter.accepts(world, server) {
+            table.insert(server.clone());
+        }
+    }
+    table
 }
 
 fn show(world: &World, call: &ComputeCall<'_>, detail: bool, server: &Server) -> Value {
@@ -144,7 +161,9 @@ fn next(world: &World, query: &Query, detail: bool, last: &str) -> String {
     pairs.sort_by_key(|(name, _)| *name);
     pairs.push(("marker", last));
     let path = if detail { "servers/detail" } else { "servers" };
-    format!("{}/v2.1/{path}?{}", world.config.base(Service::Compute), Query::write(pairs))
+    // Of times, Nova writes the colons otherwise, too.
+    let query = Query::write(pairs).replace(':', "%3A");
+    format!("{}/v2.1/{path}?{query}", world.config.base(Service::Compute))
 }
 
 fn attribute(server: &Server, name: &str) -> Value {
@@ -176,7 +195,7 @@ struct Filter {
     ip: Option<Regex>,
     equal: Vec<(String, String)>,
     tags: TagFilter,
-    changes_since: Option<String>,
+    changes_since: Option<Timestamp>,
 }
 
 impl Filter {
@@ -214,7 +233,7 @@ impl Filter {
         let tags = if call.version.has(26) { TagFilter::of(query) } else { TagFilter::default() };
         let name = regex(if query.get("name").is_some() { "name" } else { "display_name" })?;
         let ip = regex(if query.get("ip6").is_some() { "ip6" } else { "ip" })?;
-        let changes_since = query.get("changes-since").map(|time| time.chars().take(19).collect());
+        let changes_since = query.get("changes-since").map(moment).transpose()?;
         Ok(Self { project, name, ip, equal: equal.collect(), tags, changes_since })
     }
 
@@ -223,9 +242,20 @@ impl Filter {
             && self.name.as_ref().is_none_or(|name| name.is_match(&server.name))
             && self.equal.iter().all(|(name, value)| equal(server, name, value))
             && self.tags.accepts(&server.tags)
-            && self.changes_since.as_ref().is_none_or(|since| crate::clock::plain(server.updated) >= *since)
+            && self.changes_since.is_none_or(|since| server.updated.as_second() >= since.as_second())
             && self.ip.as_ref().is_none_or(|ip| has_address(world, server, ip))
     }
+}
+
+/// A time in a query; without a zone it is UTC.
+fn moment(text: &str) -> Result<Timestamp, Refusal> {
+    let zoned = text.parse::<Timestamp>().ok();
+    let plain = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
+    zoned.or_else(plain).ok_or_else(|| {
+        bad_request(&format!(
+            "Invalid input for query parameters changes-since. Value: {text}. '{text}' is not a 'date-time'"
+        ))
+    })
 }
 
 fn equal(server: &Server, name: &str, value: &str) -> bool {

@@ -87,4 +87,5 @@ pub(super) fn delete(world: &mut World, id: &str) {
         }
     }
     world.state.compute.remove_server(id);
+    world.state.compute.date_deleted(world.now);
 }

@@ -23,6 +23,8 @@ pub enum VmState {
     Suspended,
     /// Something failed.
     Error,
+    /// It was deleted, and Nova remembers it.
+    Deleted,
 }
 
 impl VmState {
@@ -37,6 +39,7 @@ impl VmState {
             Self::Paused => "paused",
             Self::Suspended => "suspended",
             Self::Error => "error",
+            Self::Deleted => "deleted",
         }
     }
 
@@ -51,6 +54,7 @@ impl VmState {
             Self::Paused => "PAUSED",
             Self::Suspended => "SUSPENDED",
             Self::Error => "ERROR",
+            Self::Deleted => "DELETED",
         }
     }
 
@@ -58,7 +62,7 @@ impl VmState {
     #[must_use]
     pub fn power_state(self) -> u8 {
         match self {
-            Self::Building | Self::Error => 0,
+            Self::Building | Self::Error | Self::Deleted => 0,
             Self::Active => 1,
             Self::Paused => 3,
             Self::Stopped | Self::ShelvedOffloaded | Self::Suspended => 4,
@@ -196,6 +200,9 @@ pub struct KeyPair {
     pub fingerprint: String,
 }
 
+/// How many deleted servers are remembered. Nova remembers all until its operator archives them.
+const REMEMBERED: usize = 10_000;
+
 /// How much of each thing a project may have; -1: any number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ComputeQuota {
@@ -225,6 +232,10 @@ pub struct ComputeState {
     pub keypairs: BTreeMap<(String, String), KeyPair>,
     /// Quotas of projects that differ from the defaults.
     pub quotas: BTreeMap<String, ComputeQuota>,
+    /// The servers that were deleted lately, as `changes-since` lists them; when they were deleted is when they were changed last.
+    pub(crate) deleted: Table<Server>,
+    /// Those of them that are not dated yet.
+    undated: Vec<String>,
     /// What each project uses: servers, processors, memory.
     pub(crate) usage: BTreeMap<String, (i64, i64, i64)>,
     /// How many servers were ever made.
@@ -235,14 +246,28 @@ impl ComputeState {
     /// Adds a server and counts what it uses.
     pub fn insert_server(&mut self, server: Server) {
         self.use_up(&server, 1);
+        self.deleted.remove(&server.id);
         self.servers.insert(server);
     }
 
-    /// Takes a server out, and what it used.
+    /// Takes a server out, and what it used. That it was there is remembered.
     pub fn remove_server(&mut self, id: &str) -> Option<Server> {
         let server = self.servers.remove(id)?;
         self.use_up(&server, -1);
+        self.deleted.insert(Server { vm_state: VmState::Deleted, transition: None, ..server.clone() });
+        self.undated.push(server.id.clone());
+        if self.deleted.len() > REMEMBERED {
+            let oldest = self.deleted.from_position(None, false).next().map(|server| server.id.clone());
+            oldest.and_then(|id| self.deleted.remove(&id));
+        }
         Some(server)
+    }
+
+    /// Dates what was deleted and is not dated yet: whoever takes a server out may not know what time it is.
+    pub(crate) fn date_deleted(&mut self, now: Timestamp) {
+        for id in self.undated.drain(..) {
+            self.deleted.update(&id, |server| server.updated = now);
+        }
     }
 
     fn use_up(&mut self, server: &Server, sign: i64) {

@@ -72,7 +72,8 @@ pub(super) fn full(
     put("OS-DCF:diskConfig", json!("MANUAL"));
     put("OS-EXT-AZ:availability_zone", json!(server.zone));
     put("OS-SRV-USG:launched_at", json!(server.launched.map(|time| format!("{}.000000", plain(time)))));
-    put("OS-SRV-USG:terminated_at", Value::Null);
+    let terminated = (server.vm_state == VmState::Deleted).then_some(server.updated);
+    put("OS-SRV-USG:terminated_at", json!(terminated.map(|time| format!("{}.000000", plain(time)))));
     put("OS-EXT-STS:task_state", json!(server.transition.map(|(transition, _)| transition.task_state())));
     put("OS-EXT-STS:vm_state", json!(server.vm_state.name()));
     put("OS-EXT-STS:power_state", json!(server.vm_state.power_state()));
@@ -80,7 +81,7 @@ pub(super) fn full(
     if matches!(server.vm_state, VmState::Building | VmState::Active) {
         put("progress", json!(0));
     }
-    if !building {
+    if !building && server.vm_state != VmState::Deleted {
         put("security_groups", security_groups(world, server));
     }
     if let Some(message) = &server.fault {

@@ -108,7 +108,11 @@ fn change(world: &mut World, call: &ComputeCall<'_>, id: &str) -> Reply {
 fn delete(world: &mut World, call: &ComputeCall<'_>, id: &str) -> Reply {
     find_to_change(world, call, id, "servers:delete")?;
     let done = later(world.now, world.config.latencies.server_delete);
-    world.state.compute.servers.update(id, |server| server.transition = Some((Transition::Delete, done)));
+    let now = world.now;
+    world.state.compute.servers.update(id, |server| {
+        server.transition = Some((Transition::Delete, done));
+        server.updated = now;
+    });
     world.schedule.add(done, Effect::Server(id.to_owned()));
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT).with("content-type", "application/json"))
 }

@@ -36,6 +36,8 @@ pub enum Fault {
         /// Seconds in a Retry-After header.
         retry_after: Option<u64>,
     },
+    /// This status on a page of the proxy, though it was done: the connection behind it broke.
+    AnswerAfter(StatusCode),
     /// No answer, and nothing was done.
     SilenceBefore,
     /// No answer, though it was done: the reply is lost.
@@ -142,6 +144,7 @@ pub(crate) enum Injected {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum AfterFault {
     Deliver(Delivery),
+    Answer(StatusCode),
     TruncateList(usize),
     Stale(Duration),
 }
@@ -235,6 +238,9 @@ impl Faults {
     ) -> (ApiResponse, Delivery) {
         match fault {
             AfterFault::Deliver(delivery) => (response, delivery),
+            AfterFault::Answer(status) => {
+                (bodies::answer(service, request, status, FaultBody::Html), Delivery::Send)
+            }
             AfterFault::TruncateList(keep) => (truncated(response, keep), Delivery::Send),
             AfterFault::Stale(age) => {
                 (self.memory.stale(service, request, project, response, age, now), Delivery::Send)
@@ -267,6 +273,7 @@ fn injected(fault: &Fault, service: Service, request: &ApiRequest) -> Injected {
             };
             Injected::Instead(response, Delivery::Send)
         }
+        Fault::AnswerAfter(status) => Injected::After(AfterFault::Answer(*status)),
         Fault::SilenceBefore => Injected::Instead(nothing(), Delivery::Silence),
         Fault::DisconnectBefore => Injected::Instead(nothing(), Delivery::Disconnect),
         Fault::SilenceAfter => deliver(Delivery::Silence),

@@ -29,6 +29,18 @@ fn balancer_status(bench: &mut Bench, id: &str) -> Value {
 }
 
 #[test]
+fn a_page_of_the_proxy_may_hide_that_it_was_done() {
+    let lost = Fault::AnswerAfter(StatusCode::SERVICE_UNAVAILABLE);
+    let mut bench = with_rule(Rule::new(lost).method(Method::POST));
+    let wanted = json!({"loadbalancer": {"provider": "ovn", "vip_subnet_id": bench.estate.subnet}});
+    let answer = bench.post("/load-balancer/v2/lbaas/loadbalancers", &wanted);
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.text.contains("<html>"), "{}", answer.text);
+    let all = bench.get("/load-balancer/v2/lbaas/loadbalancers");
+    assert_eq!(all.body["loadbalancers"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn injected_errors_look_like_those_of_their_service() {
     let cases = [
         (Fault::unauthorized(), 401, "error"),

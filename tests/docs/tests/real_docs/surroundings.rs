@@ -10,27 +10,34 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use bowline_testkit::apiserver::{Binaries, Cluster, Identity, cache_folder};
 use tokio::process::{Child, Command};
+use tokio::sync::{Mutex, MutexGuard};
 
-use crate::client_location;
 use crate::shell::Shell;
+use crate::{client_location, helm};
 
 /// How long a server may take to be there: several tests share the machine.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Pages on the one real API server take turns: several make the same objects.
+static TURN: Mutex<()> = Mutex::const_new(());
 
 /// Servers that end with it, and the variables by which a shell finds them.
 pub(crate) struct Surroundings {
     pub(crate) variables: Vec<(String, String)>,
     servers: Vec<(PathBuf, Child)>,
+    turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Surroundings {
     /// The surroundings of this name, for a shell in `folder`.
     pub(crate) async fn start(name: &str, folder: &Path) -> anyhow::Result<Self> {
-        let mut here = Self { variables: vec![("PATH".to_owned(), path(folder)?)], servers: Vec::new() };
+        let variables = vec![("PATH".to_owned(), path(folder)?)];
+        let mut here = Self { variables, servers: Vec::new(), turn: None };
         match name {
             "plain" => {}
             "cluster" => here.cluster(folder).await?,
             "kubernetes" => {
+                here.turn = Some(TURN.lock().await);
                 let kubeconfig = Cluster::shared().await?.kubeconfig(&Identity::Admin).await?;
                 here.set("KUBECONFIG", &kubeconfig);
             }
@@ -79,7 +86,8 @@ impl Surroundings {
             &conf,
             format!("[Global]\nuse-clouds = true\nclouds-file = {}\ncloud = sim\n", clouds.display()),
         )?;
-        fs::copy(&conf, folder.join("cloud.conf"))?;
+        // The manager's own: a page may add to it.
+        symlink(&conf, folder.join("cloud.conf"))?;
         let flags =
             ["ccm", "--cloud-provider=openstack", "--cluster-name=shop", "--secure-port=0", "--kubeconfig"];
         let mut manager: Vec<&OsStr> = flags.iter().map(OsStr::new).collect();
@@ -159,6 +167,9 @@ fn path(folder: &Path) -> anyhow::Result<String> {
         symlink(bowline()?, programs.join("bowline"))?;
         let openstack = client_location::locate(&cache_folder()).map_err(anyhow::Error::msg)?;
         symlink(openstack, programs.join("openstack"))?;
+        if let Ok(helm) = helm() {
+            symlink(helm, programs.join("helm"))?;
+        }
         symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy"), folder.join("deploy"))?;
     }
     Ok(format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default()))

@@ -4,6 +4,8 @@ mod client;
 mod shapes;
 
 use anyhow::{Context, ensure};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -22,8 +24,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
     run: |stage| Box::pin(by_hand(stage)),
 }];
 
-/// What Bowline writes on a Service that it has compared with its load balancer.
-const FINGERPRINT: &str = "loadbalancer.bowline.dev/fingerprint";
+/// What Bowline writes on a Service that it has found to be as it shall be, if it writes it anyway.
+const FINGERPRINT: &str = "bowline.dev/fingerprint";
+/// Where Bowline keeps a line for each Service that it has found to be as it shall be.
+const LEDGER: (&str, &str) = ("cloud-controller-manager-ledger", "bowline.dev/ledger");
 
 async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
     let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
@@ -84,13 +88,18 @@ async fn note(site: &Site<'_>, shape: &Shape, service: &Value) -> anyhow::Result
 }
 
 async fn is_taken_over(site: &Site<'_>, shape: &Shape) -> anyhow::Result<()> {
-    // Of one that is served already nothing has to be told: that it was compared is seen by the mark it gets.
-    let taken = site
-        .until_service(shape.name, "is taken over", |service| {
-            condition(service)["status"] == "True"
-                || service["metadata"]["annotations"][FINGERPRINT].is_string()
-        })
-        .await?;
+    let leases: Api<Lease> = Api::namespaced(site.client.clone(), "kube-system");
+    // Of one that is served already nothing has to be told: that it was compared is seen in the ledger.
+    let taken = until(&format!("{} is taken over", shape.name), async || {
+        let service = serde_json::to_value(site.services.get(shape.name).await?)?;
+        let uid = service["metadata"]["uid"].as_str().unwrap_or_default();
+        let lease = leases.get_opt(LEDGER.0).await?;
+        let annotations = lease.as_ref().and_then(|lease| lease.metadata.annotations.as_ref());
+        let compared = annotations.and_then(|all| all.get(LEDGER.1)).is_some_and(|lines| lines.contains(uid));
+        let noted = service["metadata"]["annotations"][FINGERPRINT].is_string();
+        Ok((compared || noted || condition(&service)["status"] == "True").then_some(service))
+    })
+    .await?;
     let balancer = client::balancer(site, shape, &taken).await?.context("the load balancer is gone")?;
     ensure!(balancer["id"] == balancer_id(&taken)?, "it has another load balancer: {taken:#}");
     let shown = client::address(site, &balancer).await?;

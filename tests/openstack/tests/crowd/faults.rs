@@ -7,23 +7,12 @@ use jiff::SignedDuration;
 use sim_openstack::load_balancer::LoadBalancerQuota;
 use sim_openstack::{Config, Fault, LogEntry, Rule, Service};
 
-use super::stack::Stack;
+use super::stack::settled;
 use super::tally::{clear, cost};
 use super::world::{World, seconds, until};
 
 const MINUTES: Duration = Duration::from_secs(300);
 const BALANCERS: &str = "/lbaas/loadbalancers";
-
-async fn settled(servers: usize) -> (World, Stack) {
-    let world = World::new(Config::default(), servers);
-    world.register(1..=3);
-    let stack = Stack::start(&world).await;
-    until("three Nodes", MINUTES, || world.initialised() == 3).await;
-    world.apply("first", 1);
-    until("the first Service", MINUTES, || world.address("first").is_some()).await;
-    seconds(60).await;
-    (world, stack)
-}
 
 /// The requests to Octavia that are still remembered, by their times.
 fn octavia(world: &World, chosen: impl Fn(&LogEntry) -> bool) -> Vec<jiff::Timestamp> {
@@ -39,7 +28,7 @@ fn creates(world: &World) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn while_octavia_is_down_nodes_join_and_afterwards_every_service_is_served_once() {
-    let (world, stack) = settled(23).await;
+    let (world, stack) = settled(Config::default(), 23).await;
     clear(&world);
     let now = world.cloud.now();
     let down = Fault::html(StatusCode::SERVICE_UNAVAILABLE);
@@ -65,7 +54,7 @@ async fn while_octavia_is_down_nodes_join_and_afterwards_every_service_is_served
 
 #[tokio::test(start_paused = true)]
 async fn an_exhausted_quota_is_named_seldom_asked_for_and_served_when_it_is_raised() {
-    let (world, stack) = settled(3).await;
+    let (world, stack) = settled(Config::default(), 3).await;
     let project = world.estate.project.clone();
     let quota = |load_balancer: i64| {
         let (quota, project) =
@@ -94,7 +83,7 @@ async fn an_exhausted_quota_is_named_seldom_asked_for_and_served_when_it_is_rais
 
 #[tokio::test(start_paused = true)]
 async fn too_many_requests_stops_all_calls_to_that_service_for_as_long_as_it_asked() {
-    let (world, stack) = settled(3).await;
+    let (world, stack) = settled(Config::default(), 3).await;
     clear(&world);
     world.fault(Rule::new(Fault::too_many_requests(45)).on(Service::LoadBalancer).times(1));
     world.apply_many(10, 1);
@@ -112,7 +101,7 @@ async fn too_many_requests_stops_all_calls_to_that_service_for_as_long_as_it_ask
 #[tokio::test(start_paused = true)]
 async fn a_load_balancer_whose_making_was_never_answered_is_found_and_not_made_twice() {
     for lost in [Fault::DisconnectAfter, Fault::SilenceAfter] {
-        let (world, stack) = settled(3).await;
+        let (world, stack) = settled(Config::default(), 3).await;
         clear(&world);
         let rule = Rule::new(lost.clone())
             .on(Service::LoadBalancer)

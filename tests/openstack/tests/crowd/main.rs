@@ -9,15 +9,20 @@
     reason = "what is not as expected fails the test, as it should"
 )]
 
+mod brown_out;
 mod draining;
 mod faults;
 mod groups;
+mod joins;
 mod leader;
 mod machines;
 mod nodes;
 mod one;
+mod resync;
+mod rounds;
 mod shadow;
 mod stack;
 mod surge;
 mod tally;
+mod together;
 mod world;

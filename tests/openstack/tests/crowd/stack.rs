@@ -14,6 +14,7 @@ use bowline_controllers::identity::{CloudIdentity, WatchedCloud};
 use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};
 use bowline_controllers::metrics::ControllerMetrics;
 use bowline_controllers::node::{NodeController, NodeOptions};
+use bowline_controllers::rails::new_node_grace::SeenMachines;
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::service::{ServiceController, ServiceOptions};
 use bowline_controllers::shadow::{ShadowController, ShadowOptions};
@@ -21,6 +22,7 @@ use bowline_controllers::view::{node_informer, node_reference, service_informer,
 use bowline_kube::client::ClientFactory;
 use bowline_kube::clock::Clock;
 use bowline_kube::events::{EventMetrics, EventRecorder};
+use bowline_kube::ledger::{Ledger, LedgerPlace};
 use bowline_kube::queue::QueueMetrics;
 use bowline_kube::write::Writer;
 use bowline_manager::budget::{BudgetMetrics, SharedBudget};
@@ -31,11 +33,12 @@ use bowline_openstack::config::Environment;
 use kube::{Api, Client};
 use openstack_client::{Timeouts, Transport};
 use prometheus_client::registry::Registry;
+use sim_openstack::Config;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::world::World;
+use super::world::{World, seconds, until};
 
 /// A controller that cannot run is started again after this, as the manager does at first.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -97,9 +100,15 @@ impl Stack {
         stack.tasks.spawn(node_task.run(stack.cancel.clone()));
         stack.tasks.spawn(service_task.run(stack.cancel.clone()));
         let fence: Arc<dyn Fence> = identity.fence(Arc::new(Unfenced));
+        let ledger = Ledger::default();
+        let root = factory.wrap("ledger", world.kube.clone());
+        let place = LedgerPlace::beside("kube-system", "cloud-controller-manager");
+        ledger.read(&root, &place).await;
+        stack.tasks.spawn(kept(ledger.clone(), root, fence.clone(), place, stack.cancel.clone()));
         let mut registry = Registry::default();
         let (queues, metrics) =
             (QueueMetrics::register(&mut registry), ControllerMetrics::register(&mut registry));
+        let machines = SeenMachines::default();
         for controller in controllers {
             let client = factory.wrap(&controller.name().client, world.kube.clone());
             let context = ControllerContext {
@@ -113,6 +122,8 @@ impl Stack {
                 queues: queues.clone(),
                 metrics: metrics.clone(),
                 journal: bowline_cloud::Journal::default(),
+                ledger: ledger.clone(),
+                machines: machines.clone(),
             };
             stack.tasks.spawn(supervised(controller, context, stack.cancel.clone()));
         }
@@ -131,6 +142,18 @@ impl Stack {
             ended.unwrap();
         }
     }
+}
+
+/// Keeps the ledger to the end.
+async fn kept(
+    ledger: Ledger,
+    client: Client,
+    fence: Arc<dyn Fence>,
+    place: LedgerPlace,
+    cancel: CancellationToken,
+) {
+    let writer = Writer::new(client.clone(), fence, defaults().client.timeout);
+    ledger.keep(&client, &writer, &place, &cancel).await;
 }
 
 fn client_factory(options: &Options) -> ClientFactory {
@@ -210,4 +233,17 @@ async fn supervised(controller: Arc<dyn Controller>, context: ControllerContext,
             }
         }
     }
+}
+
+/// Three Nodes and a first Service, at rest: logins, endpoints and versions are asked for once.
+pub(crate) async fn settled(config: Config, servers: usize) -> (World, Stack) {
+    let world = World::new(config, servers);
+    world.register(1..=3);
+    let stack = Stack::start(&world).await;
+    let minutes = Duration::from_secs(300);
+    until("three Nodes", minutes, || world.initialised() == 3).await;
+    world.apply("first", 1);
+    until("the first Service", minutes, || world.address("first").is_some()).await;
+    seconds(60).await;
+    (world, stack)
 }

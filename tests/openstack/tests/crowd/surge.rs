@@ -19,6 +19,36 @@ fn budget_time(calls: u64) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
+async fn services_that_come_and_go_together_share_their_looks() {
+    let count = 20;
+    let world = World::new(Config::default(), 3);
+    world.register(1..=3);
+    let stack = Stack::start(&world).await;
+    until("three Nodes", BOOT, || world.initialised() == 3).await;
+    seconds(60).await;
+    clear(&world);
+    world.apply_many(count, 1);
+    until("all served", Duration::from_secs(600), || world.served() == count).await;
+    seconds(60).await;
+    let made = cost(&world);
+    made.print("20 Services come together");
+    let changes = 2 * u64::try_from(count).unwrap();
+    assert_eq!(made.changes, changes, "{}", made.detail());
+    assert!(made.reads <= 10, "names are not looked up one by one: {}", made.detail());
+    clear(&world);
+    (0..count).for_each(|number| world.delete(&format!("web-{number}")));
+    let gone = || (0..count).all(|number| !world.exists(&format!("web-{number}")));
+    until("their end", Duration::from_secs(600), gone).await;
+    seconds(60).await;
+    let cost = cost(&world);
+    cost.print("20 Services go together");
+    assert_eq!(cost.changes, changes, "{}", cost.detail());
+    assert!(cost.reads <= 10, "nor is their end: {}", cost.detail());
+    assert_eq!((world.balancers(), world.floating_ips()), (0, 0));
+    stack.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn five_hundred_services_at_once_wait_for_one_boot_and_for_the_call_budget() {
     let latencies = Latencies { amphora_create: BOOT, ..Latencies::default() };
     let world = World::new(Config { latencies, ..Config::default() }, 3);

@@ -59,15 +59,44 @@ impl World {
 
     /// The kubelets of these servers register their Nodes.
     pub(crate) fn register(&self, numbers: impl IntoIterator<Item = usize>) {
-        let nodes = self.kube.objects::<Node>("");
         for number in numbers {
-            let taint = json!({"key": UNINITIALIZED, "value": "true",
-                "effect": "NoSchedule"});
-            let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""});
-            let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("node-{number}")},
-                "spec": {"taints": [taint]}, "status": {"conditions": [ready]}});
-            nodes.create(&serde_json::from_value(node).unwrap()).unwrap();
+            self.register_as(&format!("node-{number}"), None, "True");
         }
+    }
+
+    /// A kubelet registers its Node, which may know its provider ID and may be ready.
+    pub(crate) fn register_as(&self, name: &str, provider_id: Option<&str>, ready: &str) {
+        let taint = json!({"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"});
+        let ready = json!({"type": "Ready", "status": ready, "reason": "KubeletReady", "message": ""});
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+            "spec": {"taints": [taint], "providerID": provider_id}, "status": {"conditions": [ready]}});
+        self.kube.objects::<Node>("").create(&serde_json::from_value(node).unwrap()).unwrap();
+    }
+
+    /// A kubelet, or who waits for it in vain, says whether a Node is ready.
+    pub(crate) fn report(&self, number: usize, ready: &str) {
+        self.edit_node(number, |node| {
+            let conditions = node.status.iter_mut().flat_map(|status| status.conditions.iter_mut().flatten());
+            for condition in conditions.filter(|condition| condition.type_ == "Ready") {
+                condition.status = ready.to_owned();
+            }
+        });
+    }
+
+    pub(crate) fn has_node(&self, number: usize) -> bool {
+        self.kube.objects::<Node>("").get(&format!("node-{number}")).unwrap().is_some()
+    }
+
+    /// The server of a Node is deleted, with its ports.
+    pub(crate) fn remove_server(&self, number: usize) {
+        let name = format!("node-{number}");
+        self.edit(|state| {
+            let id = state.compute.servers.iter().find(|server| server.name == name).unwrap().id.clone();
+            state.compute.remove_server(&id).unwrap();
+            for port in state.network.ports.find_ids("device_id", &id) {
+                state.network.ports.remove(&port);
+            }
+        });
     }
 
     /// How many Nodes are initialised and have an address.
@@ -104,6 +133,24 @@ impl World {
             annotations.insert(key.to_owned(), value.to_owned());
         };
         self.services().edit(name, note).unwrap();
+    }
+
+    /// A person says who may connect.
+    pub(crate) fn allow(&self, name: &str, range: &str) {
+        let allow = |service: &mut Service| {
+            let spec = service.spec.get_or_insert_default();
+            spec.load_balancer_source_ranges = Some(vec![range.to_owned()]);
+        };
+        self.services().edit(name, allow).unwrap();
+    }
+
+    /// How many listeners let these connect.
+    pub(crate) fn allowing(&self, range: &str) -> usize {
+        self.cloud.with(|cloud| {
+            let ranges =
+                cloud.state().load_balancer.listeners.iter().filter_map(|one| one.allowed_cidrs.as_ref());
+            ranges.filter(|ranges| ranges.iter().any(|one| one == range)).count()
+        })
     }
 
     pub(crate) fn delete(&self, name: &str) {

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use crate::{PackagingError, yaml};
 
 /// The names of objects that follow the chart's values.
-const NAMES: [(&str, &str); 2] = [
+const NAMES: [(&str, &str); 3] = [
     ("cloud-controller-manager", "{{ .Values.leaderElection.name }}"),
+    ("cloud-controller-manager-ledger", "{{ .Values.leaderElection.name }}-ledger"),
     ("bowline-shadow-report", "{{ include `bowline.report` . }}"),
 ];
 

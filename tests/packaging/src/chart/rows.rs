@@ -422,10 +422,10 @@ pub(crate) static ROWS: &[Row] = &[
     ),
     row(
         "prometheusRule.runbooks",
-        Kind::Text,
-        r#""docs/guides/runbooks.md""#,
+        Kind::Pattern("^$|^https?://"),
+        r#""""#,
         New,
-        "Where the page of the runbooks is; links in alerts begin with it.",
+        "Where you serve the page of the runbooks, such as `https://docs.example/bowline/guides/runbooks.html`; `cargo xtask docs` makes the site. Links in alerts begin with it; empty: alerts have no links.",
     ),
     row("dashboard.enabled", Kind::Flag, "false", New, "Whether there is one."),
     row(

@@ -319,6 +319,93 @@ pub(super) const ALERTS: &[Alert] = &[
         ],
     },
     Alert {
+        name: "BowlineOperatorFailing",
+        expr: "sum by (name, result) (increase(bowline_operator_reconciles_total{result!=\"ok\"}[30m])) > 0 \
+               unless on (name) sum by (name) (increase(bowline_operator_reconciles_total{result=\"ok\"}[30m])) > 0",
+        lasts: "15m",
+        severity: Warning,
+        summary: "The operator cannot do what CloudControllerManager {{ $labels.name }} asks for: {{ $labels.result }}.",
+        description: "The manager that runs goes on as it is. What was changed on the resource has no effect.",
+        raised_by: &[
+            ("bowline_operator_reconciles_total{job=\"operator\",name=\"cluster\",result=\"ok\"}", "7x120"),
+            (
+                "bowline_operator_reconciles_total{job=\"operator\",name=\"cluster\",result=\"SpecInvalid\"}",
+                "0+1x120",
+            ),
+        ],
+        not_by: &[
+            ("bowline_operator_reconciles_total{job=\"operator\",name=\"cluster\",result=\"ok\"}", "0+1x120"),
+            (
+                "bowline_operator_reconciles_total{job=\"operator\",name=\"cluster\",result=\"ApplyFailed\"}",
+                "0+1x120",
+            ),
+        ],
+    },
+    Alert {
+        name: "BowlineMigrationBetweenManagers",
+        expr: "max by (name, phase) (bowline_operator_phase{phase=~\"Relinquish|Fence|RollingBack\"}) == 1",
+        lasts: "30m",
+        severity: Critical,
+        summary: "The migration of CloudControllerManager {{ $labels.name }} stays in the phase {{ $labels.phase }}.",
+        description: "The old manager has stopped or is stopping, and the new one does not work yet: new nodes stay tainted, and Services get no load balancer.",
+        raised_by: &[("bowline_operator_phase{job=\"operator\",name=\"cluster\",phase=\"Fence\"}", "1x120")],
+        not_by: &[
+            ("bowline_operator_phase{job=\"operator\",name=\"cluster\",phase=\"Fence\"}", "1x20 stale"),
+            ("bowline_operator_phase{job=\"operator\",name=\"cluster\",phase=\"Nodes\"}", "_x20 1x100"),
+        ],
+    },
+    Alert {
+        name: "BowlineMigrationBlocked",
+        expr: "max by (name) (bowline_operator_phase{phase=\"Blocked\"}) == 1",
+        lasts: "5m",
+        severity: Warning,
+        summary: "The migration of CloudControllerManager {{ $labels.name }} is blocked: a person has to decide.",
+        description: "The operator changes nothing more until then. Its conditions say what it found and what may be chosen.",
+        raised_by: &[(
+            "bowline_operator_phase{job=\"operator\",name=\"cluster\",phase=\"Blocked\"}",
+            "1x120",
+        )],
+        not_by: &[("bowline_operator_phase{job=\"operator\",name=\"cluster\",phase=\"Steady\"}", "1x120")],
+    },
+    Alert {
+        name: "BowlineMigrationAwaitsAdmin",
+        expr: "max by (name) (bowline_operator_phase{phase=\"AwaitAdmin\"}) == 1",
+        lasts: "1h",
+        severity: Info,
+        summary: "The migration of CloudControllerManager {{ $labels.name }} waits for a person to do something.",
+        description: "Nothing is wrong: the manager from before works. The condition of the resource says what there is to do.",
+        raised_by: &[(
+            "bowline_operator_phase{job=\"operator\",name=\"cluster\",phase=\"AwaitAdmin\"}",
+            "1x120",
+        )],
+        not_by: &[(
+            "bowline_operator_phase{job=\"operator\",name=\"cluster\",phase=\"AwaitAdmin\"}",
+            "_x90 1x30",
+        )],
+    },
+    Alert {
+        name: "BowlineOperatorDisputed",
+        expr: "sum by (name) (increase(bowline_operator_applied_objects_total{what=\"updated\"}[30m])) > 30",
+        lasts: "30m",
+        severity: Warning,
+        summary: "Somebody undoes what the operator writes for CloudControllerManager {{ $labels.name }}, again and again.",
+        description: "Two controllers, often one of GitOps, want different things of one object. The pods of the manager may be replaced each time.",
+        raised_by: &[(
+            "bowline_operator_applied_objects_total{job=\"operator\",name=\"cluster\",what=\"updated\"}",
+            "0+5x120",
+        )],
+        not_by: &[
+            (
+                "bowline_operator_applied_objects_total{job=\"operator\",name=\"cluster\",what=\"updated\"}",
+                "0x60 20x60",
+            ),
+            (
+                "bowline_operator_applied_objects_total{job=\"operator\",name=\"cluster\",what=\"created\"}",
+                "0+5x120",
+            ),
+        ],
+    },
+    Alert {
         name: "BowlinePaused",
         expr: "max(bowline_paused) == 1",
         lasts: "1h",

@@ -46,6 +46,13 @@ fn every_alert_has_its_own_name_an_example_and_a_section_of_the_runbook() {
 }
 
 #[test]
+fn the_chart_looks_for_the_address_of_the_runbooks_that_the_alerts_have() {
+    let template = include_str!("../../../../deploy/chart/templates/monitoring.yaml");
+    assert!(template.contains(&format!("replace \"{RUNBOOKS}\"")), "{RUNBOOKS}");
+    assert_eq!(alerts().unwrap().matches(RUNBOOKS).count(), ALERTS.len());
+}
+
+#[test]
 fn every_query_of_the_dashboard_asks_for_our_job_only() {
     for expr in dashboard::queries() {
         for metric in metrics(&expr) {

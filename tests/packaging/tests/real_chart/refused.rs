@@ -7,7 +7,7 @@ use anyhow::ensure;
 use crate::helm::{CHART, Helm};
 
 /// What is said besides a name and a configuration, and what the answer has in it.
-const WRONG: [(&str, &[&str]); 23] = [
+const WRONG: [(&str, &[&str]); 24] = [
     ("{cluster: {name: ''}}", &["cluster.name is missing", "it was \"kubernetes\""]),
     ("{cluster: {name: 'a b'}}", &["cluster.name", "pattern"]),
     ("{clusterName: x}", &["clusterName"]),
@@ -33,6 +33,7 @@ const WRONG: [(&str, &[&str]); 23] = [
     ("{mode: Shadow, kind: DaemonSet}", &["one pod"]),
     ("{serviceMonitor: {enabled: true}, podMonitor: {enabled: true}}", &["counted twice"]),
     ("{image: {digest: 'sha256:00'}}", &["image.digest"]),
+    ("{prometheusRule: {runbooks: docs/guides/runbooks.md}}", &["prometheusRule.runbooks", "^https?://"]),
     ("{apiServer: 'https://api.example:6443'}", &["apiServer"]),
 ];
 

@@ -11,7 +11,7 @@ use crate::stage::DEPLOY;
 const OF_SCRAPES: [&str; 2] = ["job", "instance"];
 
 /// Metrics that appear only when something goes wrong, or after a time: their labels, and the file that makes them.
-const LATER: [(&str, &[&str], &str); 9] = [
+const LATER: [(&str, &[&str], &str); 12] = [
     (
         "bowline_missing_permissions",
         &["verb", "resource", "controller"],
@@ -56,6 +56,22 @@ const LATER: [(&str, &[&str], &str); 9] = [
         "cloudprovider_openstack_reconcile_errors",
         &["operation"],
         include_str!("../../../../crates/bowline-openstack/src/cloud/reconciles.rs"),
+    ),
+    // The operator's: another process, whose page is not looked at here.
+    (
+        "bowline_operator_reconciles",
+        &["name", "result"],
+        include_str!("../../../../crates/bowline-operator/src/operate/metrics.rs"),
+    ),
+    (
+        "bowline_operator_phase",
+        &["name", "phase"],
+        include_str!("../../../../crates/bowline-operator/src/operate/metrics.rs"),
+    ),
+    (
+        "bowline_operator_applied_objects",
+        &["name", "what"],
+        include_str!("../../../../crates/bowline-operator/src/operate/metrics.rs"),
     ),
 ];
 

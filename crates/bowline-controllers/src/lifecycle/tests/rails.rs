@@ -282,6 +282,31 @@ async fn sr14_a_new_node_whose_machine_was_seen_goes_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sr14_a_new_node_whose_machine_another_controller_saw_goes_at_once_and_one_of_another_id_does_not() {
+    for (uid, seen, goes) in
+        [("uid-a", "fake://a", true), ("uid-a", "fake://b", false), ("uid-before", "fake://a", false)]
+    {
+        let new = with(node("a", "False"), "/metadata/creationTimestamp", json!(NOW));
+        let world = World::new(vec![new]);
+        world.machines.says("a", gone());
+        // As the node controller does when it has initialised a Node that had no ID before.
+        world.seen.saw(&NodeView { uid: uid.into(), ..NodeView::default() }, seen);
+        world.one_pass().await;
+        assert_eq!(world.deleted().len(), usize::from(goes), "{uid} {seen}");
+        assert!(goes || held(&world, "grace", 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr14_a_node_that_is_spared_is_forgotten_when_its_age_speaks_for_it() {
+    let world = World::new(vec![node("a", "True")]);
+    let old = NodeView { uid: "uid-a".into(), provider_id: Some("fake://a".into()), ..NodeView::default() };
+    world.seen.saw(&old, "fake://a");
+    world.one_pass().await;
+    assert!(!world.seen.knows(&old), "nothing is kept for nodes that the rail does not hold");
+}
+
+#[tokio::test(start_paused = true)]
 async fn sr14_new_nodes_that_the_cloud_does_not_know_yet_do_not_open_the_breaker() {
     let new = many(0..8, "False").into_iter().map(|n| with(n, "/metadata/creationTimestamp", json!(NOW)));
     let mut nodes: Vec<_> = new.collect();

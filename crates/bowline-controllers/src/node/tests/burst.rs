@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::Evidence;
+use bowline_cloud::{Evidence, NodeView};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Run, Script, Server, UNINITIALIZED, instance, tainted};
+use super::{Run, Script, Server, UNINITIALIZED, instance, node, tainted};
 
 fn script_for(names: &[String], latency: Duration) -> Arc<Script> {
     let script = Script { latency, ..Script::default() };
@@ -50,6 +50,61 @@ async fn nodes_that_join_one_after_the_other_within_a_moment_share_a_look_up() {
     Run::on(&script).during(&server, join).await.unwrap();
     assert!(names.iter().all(|name| is_initialised(&server.node(name))));
     assert_eq!(script.look_ups(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_nodes_that_join_within_ten_seconds_cost_three_look_ups_and_nobody_waits_longer_than_six_seconds()
+ {
+    let names = names(50);
+    let server = Server::with([]);
+    let script = script_for(&names, Duration::from_millis(50));
+    let join = async {
+        for (place, name) in names.iter().enumerate() {
+            server.add(tainted(name));
+            sleep(Duration::from_millis(200)).await;
+            if place == 0 {
+                assert!(is_initialised(&server.node(name)), "the first is looked up at once");
+            }
+            if let Some(before) = place.checked_sub(30).and_then(|place| names.get(place)) {
+                assert!(is_initialised(&server.node(before)), "{before} after six seconds");
+            }
+        }
+        sleep(Duration::from_secs(2)).await;
+        assert!(names.iter().all(|name| is_initialised(&server.node(name))), "two seconds after the last");
+    };
+    Run::on(&script).during(&server, join).await.unwrap();
+    assert_eq!(script.look_ups(), 3, "{:?}", script.asked.lock().unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_joins_while_another_is_looked_for_in_vain_does_not_wait_for_it() {
+    let server = Server::with([tainted("lost")]);
+    let script = Script::with([("n", Evidence::Present(instance("n")))]);
+    let join = async {
+        sleep(Duration::from_secs(60)).await;
+        server.add(tainted("n"));
+        sleep(Duration::from_secs(1)).await;
+        assert!(is_initialised(&server.node("n")));
+    };
+    Run::on(&script).during(&server, join).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn machines_of_nodes_that_were_initialised_or_refreshed_are_known_to_all_controllers() {
+    let mut old = node("old");
+    old["spec"]["providerID"] = json!("fake://old");
+    let server = Server::with([tainted("new"), old, tainted("lost")]);
+    let found = |name: &'static str| (name, Evidence::Present(instance(name)));
+    let run = Run::on(&Script::with([found("new"), found("old")]));
+    let machines = run.machines.clone();
+    run.for_seconds(&server, 60).await;
+    let view = |name: &str| NodeView {
+        uid: format!("uid-{name}").as_str().into(),
+        provider_id: Some(format!("fake://{name}").as_str().into()),
+        ..NodeView::default()
+    };
+    assert!(machines.knows(&view("new")) && machines.knows(&view("old")));
+    assert!(!machines.knows(&view("lost")), "the cloud never showed it");
 }
 
 #[tokio::test(start_paused = true)]

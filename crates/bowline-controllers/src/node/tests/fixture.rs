@@ -25,6 +25,7 @@ use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::deadline::{CallDeadlines, Punctual};
 use crate::metrics::ControllerMetrics;
 use crate::node::{NodeController, NodeOptions};
+use crate::rails::new_node_grace::SeenMachines;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
 
 pub(super) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -98,12 +99,14 @@ pub(super) struct Run {
     pub(super) options: NodeOptions,
     pub(super) fence: Arc<dyn Fence>,
     pub(super) cloud: OnlyInstances,
+    pub(super) machines: SeenMachines,
 }
 
 impl Run {
     pub(super) fn on(script: &Arc<Script>) -> Self {
         let cloud = OnlyInstances(Capability::Supported(script.clone()));
-        Self { options: NodeOptions::default(), fence: Arc::new(Unfenced), cloud }
+        let (options, machines) = (NodeOptions::default(), SeenMachines::default());
+        Self { options, fence: Arc::new(Unfenced), cloud, machines }
     }
 
     /// Runs the controller on `server` while `meanwhile` does something, and stops it then.
@@ -140,6 +143,8 @@ impl Run {
             queues: QueueMetrics::register(&mut registry),
             metrics: metrics.clone(),
             journal: bowline_cloud::Journal::default(),
+            ledger: bowline_kube::ledger::Ledger::default(),
+            machines: self.machines,
         };
         let stop = async {
             meanwhile.await;

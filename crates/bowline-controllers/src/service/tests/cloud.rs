@@ -8,8 +8,9 @@ use std::time::Duration;
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress, LoadBalancerRequest,
     LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Reconciled, Refusal, ServiceKey,
-    ServiceView, SetChange, Step, StepFacts, Verb, Wait, async_trait,
+    ServiceView, SetChange, Step, StepFacts, Text, Verb, Wait, async_trait,
 };
+use bowline_kube::ledger::Ledger;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::metrics::ControllerMetrics;
@@ -45,6 +46,8 @@ pub(super) struct State {
     pub(super) forgetful: bool,
     /// The name of a Service whose plan panics.
     pub(super) panic_for: Option<String>,
+    /// How long steps take, besides a moment.
+    pub(super) steps_take: Duration,
     /// The UID of a Service whose steps take 30 s.
     pub(super) slow_for: Option<String>,
     /// Load balancers of another kind.
@@ -60,6 +63,12 @@ pub(super) struct State {
     pub(super) fails_at: Option<&'static str>,
     /// Ports and nodes are changed by one plan, without a look in between.
     pub(super) all_at_once: bool,
+    /// Whether it has a word for what is fulfilled: the names of the nodes.
+    pub(super) has_words: bool,
+    /// What is kept for the next leader: outlives a run.
+    pub(super) ledger: Ledger,
+    /// The fingerprint that each request brought.
+    pub(super) brought: Vec<Vec<Text>>,
     /// What the cloud says of its load balancers instead.
     pub(super) capability: Option<Capability<Arc<dyn AnyLoadBalancers>>>,
 }
@@ -160,6 +169,7 @@ impl LoadBalancers for FakeCloud {
         self.hang_in("observe", requests.iter().map(|request| request.service.uid.as_str())).await;
         let mut state = self.state();
         state.looks.push(requests.len());
+        state.brought.extend(requests.iter().map(|request| request.fingerprints.clone()));
         let look = |request: &LoadBalancerRequest| {
             if let Some(doubt) = &state.doubt {
                 return Evidence::Unknown(doubt.clone());
@@ -198,7 +208,7 @@ impl LoadBalancers for FakeCloud {
             };
         };
         if balancer.building {
-            return Plan::Wait(Wait { reason: "amphora boots".into(), at_most: Duration::from_secs(300) });
+            return Plan::Wait(Wait { reason: "amphora boots".into(), at_most: Duration::from_secs(30) });
         }
         if request.purpose == Purpose::Remove {
             return act(Change::Delete);
@@ -236,10 +246,16 @@ impl LoadBalancers for FakeCloud {
         }
     }
 
+    fn fingerprint(&self, _request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Option<Text> {
+        let names = observed.filter(|_balancer| self.state().has_words)?.nodes.iter().map(String::as_str);
+        Some(names.collect::<Vec<_>>().join(",").into())
+    }
+
     async fn execute(&self, step: &FakeStep, fence: &dyn Fence) -> Result<(), CloudError> {
         fence.check()?;
         let slow = self.state().slow_for.as_ref() == Some(&step.uid);
-        tokio::time::sleep(Duration::from_millis(if slow { 30_000 } else { 10 })).await;
+        let most = self.state().steps_take;
+        tokio::time::sleep(most + Duration::from_millis(if slow { 30_000 } else { 10 })).await;
         self.perform(step)?;
         self.hang_in("execute", std::iter::once(step.uid.as_str())).await;
         Ok(())

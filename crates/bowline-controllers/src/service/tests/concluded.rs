@@ -15,7 +15,7 @@ async fn the_provider_hears_how_all_work_ended_and_how_long_it_took() {
         assert_eq!(ended(&cloud), [""; 0], "a wait is no end");
         cloud.state().balancers.values_mut().for_each(|balancer| balancer.building = false);
         seconds(10).await;
-        assert_eq!(ended(&cloud), ["Ensure done 62 s"]);
+        assert_eq!(ended(&cloud), ["Ensure done 64 s"]);
         cluster.put_node("b");
         seconds(10).await;
         assert_eq!(ended(&cloud), ["Update done 0 s"]);

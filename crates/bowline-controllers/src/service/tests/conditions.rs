@@ -31,9 +31,10 @@ async fn a_long_wait_is_said_once_and_a_creation_costs_three_writes_then() {
     cloud.state().builds_slowly = true;
     cluster.put("web", |_| {});
     let meanwhile = async {
-        seconds(20).await;
+        seconds(80).await;
         assert_eq!(cluster.condition("web"), None, "not worth a write yet");
-        seconds(980).await;
+        assert!(cluster.state().events.iter().any(|(_, _, text)| text.contains("amphora boots")));
+        seconds(920).await;
         assert_eq!(
             cluster.condition("web"),
             said("False", "WaitingForCloud", "Waiting for the cloud: amphora boots")
@@ -78,8 +79,8 @@ async fn a_provider_that_asks_to_wait_again_and_again_is_told_of_in_the_end() {
             .request_id(format!("req-{n}"))
             .retry_after(Duration::from_secs(10))
     };
-    cloud.state().failures = (0..9).map(busy).collect();
-    run(&cluster, &cloud, seconds(60)).await;
+    cloud.state().failures = (0..12).map(busy).collect();
+    run(&cluster, &cloud, seconds(110)).await;
     let [status, reason, message] = cluster.condition("web").unwrap();
     assert_eq!((status.as_str(), reason.as_str()), ("False", "WaitingForCloud"));
     assert!(message.contains("still building"), "{message}");

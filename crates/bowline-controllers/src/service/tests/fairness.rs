@@ -10,7 +10,7 @@ fn port(port: u16) -> impl FnOnce(&mut Value) {
 }
 
 /// A Service that has what it asks for since long ago.
-fn finished(cluster: &Cluster, cloud: &FakeCloud, namespace: &str, name: &str) {
+pub(super) fn finished(cluster: &Cluster, cloud: &FakeCloud, namespace: &str, name: &str) {
     cluster.put_in(namespace, name, |s| {
         s["metadata"]["finalizers"] = json!([FINALIZER]);
         s["status"]["loadBalancer"] = json!({"ingress": [{"ip": "192.0.2.1"}]});
@@ -40,4 +40,31 @@ async fn an_edit_waits_for_one_lot_of_another_namespaces_thousand_not_for_all_of
     assert_eq!(changes.len(), 1001);
     let place = changes.iter().position(|change| change == "ports s-web [81]").unwrap();
     assert!(place <= lot, "behind {place} of 1000, with lots of {lot}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_waits_for_no_round_of_nodes() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let names: Vec<_> = (0..1000).map(|n| format!("web-{n:03}")).collect();
+    names.iter().for_each(|name| finished(&cluster, &cloud, "shop", name));
+    let meanwhile = async {
+        seconds(10).await;
+        // Four minutes for all, 64 at once and some aside.
+        cloud.state().steps_take = Duration::from_secs(60);
+        cluster.put_node("b");
+        seconds(20).await;
+        cloud.state().steps_take = Duration::ZERO;
+        cluster.put_in("shop", "web-999", port(81));
+        cluster.put("new", |_| {});
+        seconds(3).await;
+        let balancers = cloud.state().balancers.clone();
+        let old = balancers.values().filter(|one| !one.nodes.contains("b")).count();
+        assert!(old > 500, "{old} wait for the round");
+        assert_eq!(balancers["s-web-999"].ports, [81]);
+        assert_eq!(balancers["s-new"].nodes, ["a".to_owned(), "b".to_owned()].into());
+        seconds(300).await;
+        assert!(cloud.state().balancers.values().all(|one| one.nodes.len() == 2));
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cloud.changes().iter().filter(|change| change.starts_with("nodes ")).count(), 1001);
 }

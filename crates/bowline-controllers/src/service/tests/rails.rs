@@ -9,7 +9,7 @@ async fn losing_most_nodes_for_a_moment_takes_none_out_of_a_load_balancer() {
     let meanwhile = async {
         seconds(30).await;
         ["a", "b", "c"].iter().for_each(|name| cluster.delete_node(name));
-        seconds(3).await;
+        seconds(4).await;
         assert_eq!(cluster.reasons().last().unwrap(), "LoadBalancerChangeHeld");
         ["a", "b", "c"].iter().for_each(|name| cluster.put_node(name));
         seconds(60).await;

@@ -3,6 +3,7 @@
 use bowline_cloud::Capability;
 use serde_json::json;
 
+use super::fairness::finished;
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -94,6 +95,39 @@ async fn a_hundred_whose_changes_hang_delay_no_other() {
 async fn a_hundred_that_cannot_be_looked_at_delay_no_other() {
     for later in [1, 330, 1000] {
         served_beside_a_hundred_that_hang_in("observe", later).await;
+    }
+}
+
+/// A thousand Services for which nobody waits, and some that are new, none of which can be looked at; and one that can.
+async fn served_beside_a_thousand_that_cannot_be_looked_at(later: u64) {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    for n in 0..1000 {
+        finished(&cluster, &cloud, "shop", &format!("stuck-{n}"));
+    }
+    cloud.state().hangs_in = Some("observe");
+    cloud.state().hangs_for = "s-stuck";
+    let meanwhile = async {
+        seconds(later).await;
+        for n in 0..10 {
+            seconds(1).await;
+            cluster.put(&format!("stuck-new-{n}"), |_| {});
+        }
+        seconds(1).await;
+        cluster.put("web", |_| {});
+        seconds(10).await;
+        assert!(cluster.condition("web").is_some(), "{later} s after the start");
+        cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));
+        seconds(10).await;
+        assert_eq!(cloud.state().balancers["s-web"].ports, [81], "{later} s after the start");
+        cloud.state().hangs_in = None;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_that_cannot_be_looked_at_delay_no_other() {
+    for later in [1, 330] {
+        served_beside_a_thousand_that_cannot_be_looked_at(later).await;
     }
 }
 

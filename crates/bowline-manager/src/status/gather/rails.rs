@@ -7,6 +7,7 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
     let limits = &board.limits;
     let deletion = &board.metrics.node_deletion;
     let held = |rail| deletion.held_by(rail);
+    let count = |rail| u64::try_from(held(rail)).unwrap_or_default();
     let breaker = deletion.breaker_open.get() != 0;
     let pause = board.parts().fence.as_ref().and_then(|fence| fence.paused());
     let loss = board.identity.watch().borrow().clone();
@@ -18,6 +19,9 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
             guards: "a Node is deleted only if the cloud proves that its server is gone".to_owned(),
             holds: held("evidence") > 0,
             says: nodes(held("evidence"), "the cloud does not say"),
+            rail: "evidence",
+            nodes_held: Some(count("evidence")),
+            plans_held: None,
         },
         RailRow {
             id: "SR-2",
@@ -25,6 +29,9 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
             guards: format!("at most {}% of the Nodes within {minutes} minutes", limits.deletion_percent),
             holds: held("budget") > 0,
             says: nodes(held("budget"), "the budget is spent"),
+            rail: "budget",
+            nodes_held: Some(count("budget")),
+            plans_held: None,
         },
         RailRow {
             id: "SR-2",
@@ -38,6 +45,9 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
                 true => format!("open: {} Nodes held. Check credentials and project", held("breaker")),
                 false => "closed".to_owned(),
             },
+            rail: "breaker",
+            nodes_held: Some(count("breaker")),
+            plans_held: None,
         },
         RailRow {
             id: "SR-3",
@@ -46,6 +56,9 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
                 .to_owned(),
             holds: loss.is_some(),
             says: loss.map_or("the cloud knows us".to_owned(), |loss| loss.to_string()),
+            rail: "identity",
+            nodes_held: None,
+            plans_held: None,
         },
         RailRow {
             id: "SR-14",
@@ -53,6 +66,9 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
             guards: "a Node that just joined is spared".to_owned(),
             holds: held("grace") > 0,
             says: nodes(held("grace"), "it is too new"),
+            rail: "grace",
+            nodes_held: Some(count("grace")),
+            plans_held: None,
         },
         RailRow {
             id: "SR-15",
@@ -60,6 +76,9 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
             guards: "a person can stop all writes".to_owned(),
             holds: pause.is_some(),
             says: pause.map_or("not paused".to_owned(), |pause| pause.to_string()),
+            rail: "pause",
+            nodes_held: None,
+            plans_held: None,
         },
     ];
     rails.extend([
@@ -93,5 +112,14 @@ fn counted(board: &Board, id: &'static str, name: &'static str, rail: &'static s
         0 => format!("nothing held now; {times} times since the start"),
         now => format!("{now} Services held now; {times} times since the start"),
     };
-    RailRow { id, name, guards: guards.to_owned(), holds: now > 0, says }
+    RailRow {
+        id,
+        name,
+        guards: guards.to_owned(),
+        holds: now > 0,
+        says,
+        rail,
+        nodes_held: None,
+        plans_held: Some(times),
+    }
 }

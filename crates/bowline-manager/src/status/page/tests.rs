@@ -95,7 +95,16 @@ fn overview(standing: Standing) -> Overview {
         node_counts: NodeCounts { ready: 0, waiting: 1 },
         cloud: vec![cloud],
         calls: vec![call],
-        rails: vec![RailRow { id: "SR-2", name: "Breaker", guards: bad(), holds: true, says: bad() }],
+        rails: vec![RailRow {
+            id: "SR-2",
+            name: "Breaker",
+            guards: bad(),
+            holds: true,
+            says: bad(),
+            rail: "breaker",
+            nodes_held: Some(2),
+            plans_held: None,
+        }],
         checks: vec![CheckRow { name: bad(), state: CheckState::Look, why: Some(bad()) }],
         timeline: vec![Moment { at: at(), kind: "event", tone: Tone::Warning, about: bad(), text: bad() }],
     }

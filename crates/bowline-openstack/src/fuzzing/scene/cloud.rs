@@ -15,6 +15,7 @@ use super::super::choices::id;
 use super::{ADDRESSES, FORMER, FORMER_OTHER, LEGACY, OTHER, OWN, VIP_PORT};
 use crate::loadbalancer::found::{Children, Found, FoundBalancer, FoundBy, FoundFloating, FoundPool, Tree};
 use crate::loadbalancer::group::FoundGroup;
+use crate::loadbalancer::members::FoundMembers;
 use crate::loadbalancer::wanted::{Wanted, WantedListener};
 
 const STATUS: [ProvisioningStatus; 12] = {
@@ -127,7 +128,7 @@ fn tree(choices: &mut Choices<'_>, wanted: &Wanted) -> Tree {
 
 fn no_member_twice(found: &mut FoundPool) {
     let mut seen = std::collections::BTreeSet::new();
-    found.members.retain(|member| seen.insert((member.address, member.protocol_port)));
+    found.members.change(|all| all.retain(|member| seen.insert((member.address, member.protocol_port))));
 }
 
 /// What has not yet been made of this kind. They are not in the order of their ids.
@@ -161,8 +162,8 @@ fn as_wanted(choices: &mut Choices<'_>, wish: &WantedListener, tree: &mut Tree) 
     found.pool.lb_algorithm = wish.pool.algorithm.clone();
     found.pool.session_persistence = wish.pool.session_persistence.clone();
     found.pool.listeners = vec![listener.id.clone()];
-    let members = wish.pool.members.iter().enumerate();
-    found.members = members.map(|(place, member)| as_member(member, tree.pools.len() * 8 + place)).collect();
+    let members = wish.pool.members.each().enumerate();
+    found.members = members.map(|(place, member)| as_member(&member, tree.pools.len() * 8 + place)).collect();
     found.monitor = wish.pool.monitor.as_ref().map(|monitor| {
         let mut made = self::monitor(tree.pools.len());
         (made.kind, made.name) = (monitor.kind.clone(), monitor.name.clone());
@@ -187,7 +188,7 @@ fn pool(choices: &mut Choices<'_>, name: &str, count: usize) -> FoundPool {
     name.clone_into(&mut pool.name);
     pool.provisioning_status = ProvisioningStatus::Active;
     pool.admin_state_up = choices.of(&[Some(true), None, Some(false)]);
-    FoundPool { pool, members: Vec::new(), monitor: None }
+    FoundPool { pool, members: FoundMembers::default(), monitor: None }
 }
 
 fn monitor(count: usize) -> HealthMonitor {
@@ -225,7 +226,7 @@ fn odd(choices: &mut Choices<'_>, wanted: &Wanted, tree: &mut Tree) {
     for place in 0..choices.below(3) {
         let mut new = member(tree.pools.len() * 8 + place);
         new.address = [10, 0, 0, u8::try_from(place).unwrap_or_default() + 1].into();
-        found.members.push(new);
+        found.members.change(|all| all.push(new));
     }
     found.monitor = choices.once_in(3).then(|| monitor(tree.pools.len()));
     if !choices.once_in(4) {
@@ -288,8 +289,8 @@ fn twist(choices: &mut Choices<'_>, tree: &mut Tree) {
                 monitor.kind = choices.of(&[MonitorType::Tcp, MonitorType::Http, MonitorType::Ping]);
             }
         }
-        16 => found.members.iter_mut().for_each(|member| twist_member(choices, member)),
-        17 => found.members.truncate(choices.below(3)),
+        16 => found.members.change(|all| all.iter_mut().for_each(|member| twist_member(choices, member))),
+        17 => found.members.change(|all| all.truncate(choices.below(3))),
         _ => {}
     }
 }

@@ -1,12 +1,13 @@
 //! The cases that OCCM's own tests pin down, by their names there, and those that they leave out.
 
 use openstack_client::compute::Server;
-use openstack_client::network::Port;
+use openstack_client::network::PortAddresses;
 use serde_json::{Value, json};
 
 use super::order::SortOrder;
 use super::{AddressRules, BTreeMap};
 use crate::config::Networking;
+use crate::inventory::{SeenPort, SeenServer};
 
 const INSIDE_A: &str = "10.1.0.12";
 const INSIDE_B: &str = "10.1.0.11";
@@ -26,7 +27,7 @@ fn floating(address: &str) -> Value {
 }
 
 /// A server with an address of every kind; `second` is the name of its second network.
-fn server_with(second: &str, metadata: &Value) -> Server {
+fn server_with(second: &str, metadata: &Value) -> SeenServer {
     let mut addresses =
         BTreeMap::from([("private", json!([fixed(INSIDE_A), floating(FLOATING), {"addr": INSIDE_B}]))]);
     addresses.insert(second, json!([{"addr": PUBLIC_4}, {"addr": PUBLIC_6}]));
@@ -35,17 +36,17 @@ fn server_with(second: &str, metadata: &Value) -> Server {
     )
 }
 
-fn server(fields: &Value) -> Server {
+fn server(fields: &Value) -> SeenServer {
     let mut object = json!({"id": "7b9cf879-7146-417c-abfd-cb4272f0c935", "status": "ACTIVE"});
     object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    serde_json::from_value(object).unwrap()
+    serde_json::from_value::<Server>(object).unwrap().into()
 }
 
-fn port(status: &str, addresses: &[&str]) -> Port {
+fn port(status: &str, addresses: &[&str]) -> SeenPort {
     let fixed: Vec<Value> =
         addresses.iter().map(|ip| json!({"ip_address": ip, "subnet_id": "subnet"})).collect();
-    serde_json::from_value(json!({"id": "port", "network_id": "net", "status": status, "fixed_ips": fixed}))
-        .unwrap()
+    let port = json!({"id": "port", "network_id": "net", "status": status, "fixed_ips": fixed});
+    SeenPort::from(&serde_json::from_value::<PortAddresses>(port).unwrap())
 }
 
 fn names(names: &[&str]) -> Vec<String> {
@@ -56,22 +57,22 @@ fn public(network: &str) -> Networking {
     Networking { public_network_names: names(&[network]), ..Networking::default() }
 }
 
-fn listed(networking: &Networking, server: &Server, ports: &[Port]) -> Vec<String> {
+fn listed(networking: &Networking, server: &SeenServer, ports: &[SeenPort]) -> Vec<String> {
     with_carried(networking, server, ports, &[])
 }
 
 fn with_carried(
     networking: &Networking,
-    server: &Server,
-    ports: &[Port],
-    carried: &[(&str, &Port)],
+    server: &SeenServer,
+    ports: &[SeenPort],
+    carried: &[(&str, &SeenPort)],
 ) -> Vec<String> {
-    let ports: Vec<&Port> = ports.iter().collect();
+    let ports: Vec<&SeenPort> = ports.iter().collect();
     let found = AddressRules::new(networking).addresses(server, &ports, carried);
     found.iter().map(|entry| format!("{} {}", entry.kind, entry.address)).collect()
 }
 
-fn two_ports() -> [Port; 2] {
+fn two_ports() -> [SeenPort; 2] {
     [port("ACTIVE", &[INSIDE_A]), port("ACTIVE", &[INSIDE_B])]
 }
 

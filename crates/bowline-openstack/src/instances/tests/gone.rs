@@ -46,9 +46,10 @@ async fn a_new_server_that_an_older_snapshot_does_not_show_is_found_at_once() {
     let found = servers.observe(&[Arc::clone(&late), Arc::new(node("nobody", None))]).await;
     assert_eq!(present(&found[0]).provider_id, format!("openstack:///{id}"));
     assert_eq!(class(&found[1]), Some(ErrorClass::NotFound));
-    assert_eq!(simulation.calls() - before, 3, "{:?}", simulation.counts());
+    assert_eq!(simulation.calls() - before, 2, "{:?}", simulation.counts());
     // A burst of joins costs one new reading, not one for each.
     let burst: Vec<_> = (0..50).map(|number| format!("burst-{number}")).collect();
+    tokio::time::advance(Duration::from_millis(1)).await;
     burst.iter().for_each(|name| drop(simulation.boot(name)));
     let burst: Vec<_> = burst.iter().map(|name| Arc::new(node(name, None))).collect();
     let before = simulation.calls();
@@ -57,6 +58,50 @@ async fn a_new_server_that_an_older_snapshot_does_not_show_is_found_at_once() {
     }
     assert_eq!(simulation.calls() - before, 2, "{:?}", simulation.counts());
     assert_eq!(servers.confirm(&late).await, found[0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_was_told_404_counts_as_the_first_of_two_and_the_last_word_is_read_now() {
+    let simulation = Simulation::new(Config::default(), 2);
+    let servers = simulation.servers();
+    let gone = Arc::new(simulation.of(0));
+    servers.observe(&[Arc::clone(&gone)]).await;
+    simulation.remove(0);
+    tokio::time::advance(Duration::from_secs(61)).await;
+    let before = simulation.calls();
+    let found = servers.presence(&[Arc::clone(&gone)]).await;
+    assert!(
+        matches!(&found[0], Evidence::Unknown(doubt) if doubt.class == ErrorClass::NotFound),
+        "{found:?}"
+    );
+    assert!(matches!(servers.confirm(&gone).await, Evidence::Absent(_)));
+    assert_eq!(simulation.calls() - before, 3, "by id, by name, by id: {:?}", simulation.counts());
+    // What was told long ago counts for nothing.
+    tokio::time::advance(Duration::from_secs(11)).await;
+    let before = simulation.calls();
+    assert!(matches!(servers.confirm(&gone).await, Evidence::Absent(_)));
+    assert_eq!(simulation.calls() - before, 3, "{:?}", simulation.counts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_was_told_a_wrong_404_costs_no_node() {
+    let simulation = Simulation::new(Config::default(), 2);
+    let servers = simulation.servers();
+    let node = Arc::new(simulation.of(0));
+    servers.observe(&[Arc::clone(&node)]).await;
+    // The list of its name does not show it either, so that all hangs on the last word.
+    let id = simulation.estate.servers[0].clone();
+    simulation.edit(|state| {
+        state.compute.servers.update(&id, |server| server.name = "renamed".into());
+    });
+    tokio::time::advance(Duration::from_secs(61)).await;
+    simulation.fault(Rule::new(Fault::not_found_lie()).on(Service::Compute).path(SERVER).times(1));
+    let found = servers.presence(&[Arc::clone(&node)]).await;
+    assert!(
+        matches!(&found[0], Evidence::Unknown(doubt) if doubt.class == ErrorClass::NotFound),
+        "{found:?}"
+    );
+    assert_eq!(class(&servers.confirm(&node).await), Some(ErrorClass::Transient), "a contradiction");
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bowline_cloud::{ErrorClass, Evidence, Instances, NodeView, Power};
 use sim_openstack::compute::VmState;
-use sim_openstack::{Config, Service};
+use sim_openstack::{Config, Fault, Rule, Service};
 
 use crate::instances::Servers;
 use crate::instances::simulation::{Simulation, class, node, present};
@@ -113,4 +113,58 @@ async fn a_server_that_got_another_address_tells_it_also_when_it_is_read_alone()
         .sim
         .with(|cloud| cloud.log().count(Service::Compute, &http::Method::GET, "/v2.1/servers/detail"));
     assert!(lists <= 6, "the list was read once: {lists}");
+}
+
+/// What was asked for since there were `before` calls.
+fn since(simulation: &Simulation, before: u64) -> u64 {
+    simulation.calls() - before
+}
+
+#[tokio::test(start_paused = true)]
+async fn whether_servers_are_there_costs_a_call_for_each_of_a_few_or_the_pages_of_all_and_no_ports() {
+    for (nodes, kept, calls) in [(100, 4, 1), (100, 50, 1), (5000, 4, 4), (5000, 50, 6)] {
+        let simulation = Simulation::new(Config::default(), nodes);
+        let servers = simulation.servers();
+        let all: Vec<_> = (0..nodes).map(|index| Arc::new(simulation.of(index))).collect();
+        servers.observe(&all).await;
+        tokio::time::advance(Duration::from_secs(100)).await;
+        let id = simulation.estate.servers[3].clone();
+        simulation.edit(|state| {
+            state.compute.servers.update(&id, |server| server.vm_state = VmState::Stopped);
+        });
+        let before = simulation.calls();
+        let found = servers.presence(&all[..kept]).await;
+        assert_eq!(since(&simulation, before), calls, "{kept} of {nodes}: {:?}", simulation.counts());
+        for (index, power) in found.iter().enumerate() {
+            let wanted = if index == 3 { Power::ShutDown } else { Power::Running };
+            assert_eq!(*power, Evidence::Present(wanted), "{index}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_wants_addresses_is_not_told_what_was_read_without_them() {
+    let simulation = Simulation::new(Config::default(), 2);
+    let servers = simulation.servers();
+    servers.observe(&[Arc::new(simulation.of(0))]).await;
+    tokio::time::advance(Duration::from_millis(1)).await;
+    let id = simulation.boot("late");
+    let late = [Arc::new(node("late", Some(&format!("openstack:///{id}"))))];
+    assert_eq!(servers.presence(&late).await, [Evidence::Present(Power::Running)]);
+    tokio::time::advance(Duration::from_millis(1)).await;
+    assert_eq!(present(&servers.observe(&late).await[0]).addresses.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_new_enough_is_told_although_the_rest_cannot_be_read() {
+    let simulation = Simulation::new(Config::default(), 2);
+    let servers = simulation.servers();
+    let known = Arc::new(simulation.of(0));
+    servers.observe(&[Arc::clone(&known)]).await;
+    tokio::time::advance(Duration::from_millis(1)).await;
+    let lists = Rule::new(Fault::too_many_requests(7)).on(Service::Compute).path("*/servers/detail");
+    simulation.fault(lists.times(1));
+    let found = servers.observe(&[known, Arc::new(node("late", None))]).await;
+    present(&found[0]);
+    assert_eq!(class(&found[1]), Some(ErrorClass::Throttled));
 }

@@ -169,10 +169,6 @@ table! {
         "For how long a Node whose removal is announced (the autoscaler's taint, the label that excludes it, deletion) keeps its \
          connections and gets no new ones, before it is taken out. Then weights of 0 are the controller's: a Node that stays gets 1 \
          again. Not with OVN, nor with `provider-requires-serial-api-calls`.");
-    FINGERPRINT = row(
-        bowline!("fingerprint"), Kind::Text, Nothing, Written,
-        "Written by the controller: what the load balancer was last seen to be. As long as neither it nor the Service changes, a \
-         new leader need not read it again.");
     SOURCE_RANGES = Annotation {
         deprecated: Some("`spec.loadBalancerSourceRanges`"),
         ..row(

@@ -24,7 +24,9 @@ pub(super) async fn change(client: &Client, on: &LoadBalancerId, action: &Action
         Action::CreatePool(new) => Answer::Pool(Box::new(octavia.create_pool(new).await?)),
         Action::UpdatePool(id, update) => Answer::Pool(Box::new(octavia.update_pool(id, update).await?)),
         Action::DeletePool(id) => done(deleted(octavia.delete_pool(id).await))?,
-        Action::SetMembers { pool, members, .. } => done(octavia.batch_members(pool, members, false).await)?,
+        Action::SetMembers { pool, members, .. } => {
+            done(octavia.batch_members(pool, &members.to_vec(), false).await)?
+        }
         Action::CreateMember(pool, new) => Answer::Member(Box::new(octavia.create_member(pool, new).await?)),
         Action::DeleteMember { pool, member, .. } => {
             done(deleted(octavia.delete_member(pool, member).await))?

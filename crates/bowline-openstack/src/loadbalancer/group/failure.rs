@@ -23,9 +23,9 @@ pub enum GroupError {
         /// All of them.
         ids: Vec<SecurityGroupId>,
     },
-    /// A group that was made a moment ago is not shown.
+    /// A group that was made or seen a moment ago is not shown.
     #[error(
-        "security group {id}, called {name}, was made a moment ago and Neutron does not show it; no second one is made, it is \
+        "security group {id}, called {name}, was there a moment ago and Neutron does not show it; no second one is made, it is \
          looked for again"
     )]
     NotShown {

@@ -1,5 +1,5 @@
-//! The groups that this process has made a moment ago. Neutron's lists may lag behind its answers; whoever believes them makes a
-//! second group, and then only a person can say which is meant.
+//! The groups that this process has made, or first seen, a moment ago. Neutron's lists may lag behind its answers, and behind each
+//! other; whoever believes them makes a second group, and then only a person can say which is meant.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,6 +35,15 @@ impl MadeGroups {
         made.insert(name.to_owned(), Made { id: group.id.clone(), at: now, untouched: Some(group) });
     }
 
+    /// A list has shown a group: the answer to its making may have been lost, and the next list may be older.
+    pub fn shown(&self, name: &str, id: &SecurityGroupId, now: Instant) {
+        let mut made = self.lock();
+        if made.get(name).is_none_or(|made| made.id != *id) {
+            made.retain(|_name, made| now.duration_since(made.at) < LAG);
+            made.insert(name.to_owned(), Made { id: id.clone(), at: now, untouched: None });
+        }
+    }
+
     /// The group of this name as it was just made, for one look: nobody has it yet, and its rules are those of a new one.
     #[must_use]
     pub fn take_untouched(&self, name: &str, now: Instant) -> Option<SecurityGroup> {
@@ -49,7 +58,7 @@ impl MadeGroups {
         self.lock().retain(|_name, made| made.id != *id);
     }
 
-    /// The group of this name, if it was made a moment ago.
+    /// The group of this name, if it was made or first seen a moment ago.
     #[must_use]
     pub fn named(&self, name: &str, now: Instant) -> Option<SecurityGroupId> {
         let made = self.lock();

@@ -36,7 +36,7 @@ pub struct Asked<'a> {
     pub name: &'a str,
     /// The Nodes of the Service; none if it is to be removed.
     pub targets: &'a Targets,
-    /// The group, if it was made a moment ago: a list that lags behind does not show it.
+    /// The group, if it was made or first seen a moment ago: a list that lags behind does not show it.
     pub made: Option<&'a SecurityGroupId>,
     /// The group as it was just made, if nothing was done with it since then: it need not be read.
     pub untouched: Option<&'a SecurityGroup>,
@@ -149,7 +149,7 @@ fn only(name: &str, mut groups: Vec<SecurityGroup>) -> Result<Option<SecurityGro
     Ok(groups.pop())
 }
 
-/// The group that was listed, or the one that was made a moment ago.
+/// The group that was listed, or the one that was made or first seen a moment ago.
 async fn or_made(
     network: &Network,
     listed: Option<SecurityGroup>,

@@ -47,13 +47,13 @@ impl Targets {
         let selected = nodes.with_leaving().filter(|node| intent.nodes.fits(node));
         let target = |node: &NodeView| {
             let first = member_address(node, intent.family)?;
-            let address = members.addresses.get(node.name.as_str()).copied().unwrap_or(first);
+            let address = members.address_of(&node.name, first);
             let named = node.provider_id.as_deref().and_then(|id| ProviderId::parse(id).ok());
             Some(Target {
                 node: node.name.clone(),
                 server: named.map(|id| id.server),
                 address,
-                subnet: members.by_address.get(&address).or(members.all.as_ref()).cloned(),
+                subnet: members.of(address).cloned(),
             })
         };
         Self { nodes: selected.filter_map(|node| target(node)).collect(), subnet: members.all.clone() }

@@ -13,6 +13,11 @@ use crate::config::CloudConf;
 use crate::loadbalancer::annotations::PREFIX;
 use crate::loadbalancer::features::ApiVersion;
 
+/// What a Service with one TCP port wants.
+pub(in crate::loadbalancer) fn plain() -> Intent {
+    Case::new().intent()
+}
+
 /// A Service with one TCP port, and what is around it.
 struct Case {
     conf: CloudConf,

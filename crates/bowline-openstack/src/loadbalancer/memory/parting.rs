@@ -9,7 +9,7 @@ use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
 use openstack_client::{FloatingIpId, LoadBalancerId};
 use tokio::time::Instant;
 
-use super::Memory;
+use super::{FRESH, Memory};
 
 /// How long Octavia may show a load balancer as it was before it took the order to delete it. A second order meanwhile is no
 /// help, and does harm: a real one with OVN came back in ERROR from it.
@@ -26,12 +26,25 @@ pub(super) struct Parting {
     /// Addresses by which a Service was reached that are no floating IPs left behind: its load balancer's own, and floating IPs
     /// that were given back.
     accounted: HashMap<Text, HashSet<IpAddr>>,
+    /// Names of load balancers that a whole list of all, begun after the order to delete them, did not show.
+    unseen: HashMap<String, Instant>,
 }
 
 impl Parting {
     pub(super) fn deletes(&mut self, id: &LoadBalancerId, name: &str, now: Instant) {
         self.deleted.retain(|_id, (since, _name)| now.duration_since(*since) < KNOWN_AS_DELETED);
         self.deleted.insert(id.clone(), (now, name.to_owned()));
+    }
+
+    /// Whether Octavia was told to delete it, not long ago.
+    pub(super) fn has_deleted(&self, id: &LoadBalancerId) -> bool {
+        self.deleted.contains_key(id)
+    }
+
+    /// Those of a name.
+    pub(super) fn ids_of(&self, name: &str) -> Vec<LoadBalancerId> {
+        let of_name = self.deleted.iter().filter(|(_id, (_since, of))| of == name);
+        of_name.map(|(id, _deleted)| id.clone()).collect()
     }
 
     pub(super) fn forget(&mut self, service: &Text) {
@@ -80,6 +93,46 @@ impl Memory {
         }
     }
 
+    /// A poll that began after so many changes saw none of this name, of which the load balancer `id` was deleted by us: good for the
+    /// look that follows from it.
+    pub(in crate::loadbalancer) fn sees_none(
+        &self,
+        name: &str,
+        id: &LoadBalancerId,
+        began: u64,
+        now: Instant,
+    ) {
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        let Some(entry) = inner.entries.get_mut(id).filter(|entry| entry.version <= began) else { return };
+        if inner.parting.deleted.contains_key(id) {
+            entry.answered = false;
+            inner.parting.unseen.insert(name.to_owned(), now);
+        }
+    }
+
+    /// Whether a poll has just seen that none of this name is left.
+    pub(in crate::loadbalancer) fn is_unseen(&self, name: &str, now: Instant) -> bool {
+        let mut inner = self.lock();
+        inner.parting.unseen.retain(|_name, at| now.duration_since(*at) < FRESH);
+        inner.parting.unseen.contains_key(name)
+    }
+
+    /// The load balancers that were seen, or that Services name, and that we have not deleted. A list without one of them may be cut.
+    pub(in crate::loadbalancer) fn witnesses<'n>(
+        &self,
+        named: impl Iterator<Item = &'n LoadBalancerId>,
+    ) -> Vec<LoadBalancerId> {
+        let inner = self.lock();
+        let all = inner.entries.keys().cloned().chain(named.cloned());
+        all.filter(|id| !inner.parting.deleted.contains_key(id)).collect()
+    }
+
+    /// How many load balancers are known.
+    pub(in crate::loadbalancer) fn known(&self) -> usize {
+        self.lock().entries.len()
+    }
+
     /// An address by which a Service is reached is no floating IP that could be left behind.
     pub(in crate::loadbalancer) fn accounts_for(&self, service: &Text, address: IpAddr) {
         self.lock().parting.accounted.entry(service.clone()).or_default().insert(address);
@@ -106,7 +159,7 @@ impl Memory {
 impl super::Inner {
     fn addresses_of(&self, id: &FloatingIpId) -> Option<IpAddr> {
         let of_port = self.ports.values().flat_map(|floating| match floating {
-            super::Floating::None(_since) => &[][..],
+            super::Floating::None(_since) | super::Floating::Bare(_since) => &[][..],
             super::Floating::Just(all, _at) | super::Floating::Read(all, _at) => all,
         });
         of_port.into_iter().find(|one| one.id == *id).map(|one| one.floating_ip_address)

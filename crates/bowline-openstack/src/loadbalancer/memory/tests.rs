@@ -5,13 +5,14 @@ use std::time::Duration;
 use bowline_cloud::SetChange;
 use openstack_client::PoolId;
 use openstack_client::load_balancer::{
-    BatchMember, HealthMonitor, Listener, LoadBalancer, LoadBalancerUpdate, Pool, PoolUpdate,
+    BatchMember, HealthMonitor, Listener, ListenerCreate, LoadBalancer, LoadBalancerUpdate, Pool, PoolCreate,
+    PoolUpdate,
 };
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::room::MOST_MEMBERS;
-use super::tree::{after, member};
+use super::room::MOST_PARTS;
+use super::tree::after;
 use super::*;
 use crate::loadbalancer::found::FoundPool;
 
@@ -44,7 +45,7 @@ fn sent(last: u8) -> BatchMember {
 
 fn tree() -> Tree {
     let monitor = Some(monitor("m-1"));
-    let members = vec![member(&sent(1)).unwrap()];
+    let members = vec![sent(1).made()].into();
     Tree {
         listeners: vec![listener("l-1", Some("p-1"))],
         pools: vec![FoundPool { pool: pool("p-1", "l-1"), members, monitor }],
@@ -57,11 +58,12 @@ fn each_change_leaves_the_tree_that_octavia_has_then() {
     let at = |id: &str| PoolId::new(id).unwrap();
     let set = Action::SetMembers {
         pool: at("p-1"),
-        members: vec![sent(2), sent(3)],
+        members: vec![sent(2), sent(3)].into(),
         change: SetChange { before: 1, removed: 1 },
     };
     let changed = after(tree(), &set, &done).unwrap();
-    let addresses: Vec<_> = changed.pools[0].members.iter().map(|one| one.address.to_string()).collect();
+    let addresses: Vec<_> =
+        changed.pools[0].members.to_vec().iter().map(|one| one.address.to_string()).collect();
     assert_eq!(addresses, ["10.0.0.2", "10.0.0.3"]);
 
     let gone = after(tree(), &Action::DeletePool(at("p-1")), &done).unwrap();
@@ -93,7 +95,7 @@ fn what_the_answer_does_not_tell_is_no_tree() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tree_holds_as_long_as_the_load_balancer_does_not_change() {
-    let memory = Memory::default();
+    let memory = Memory::new(false, None);
     let (now, id) = (Instant::now(), LoadBalancerId::new("lb-1").unwrap());
     let first = balancer("ACTIVE", "one");
     memory.sees(&first, now);
@@ -125,7 +127,7 @@ async fn a_tree_holds_as_long_as_the_load_balancer_does_not_change() {
 
 #[test]
 fn a_look_that_began_before_a_change_plans_for_nothing() {
-    let memory = Memory::default();
+    let memory = Memory::new(false, None);
     let id = LoadBalancerId::new("lb-1").unwrap();
     let began = memory.changes();
     let version = memory.version(&id, began);
@@ -138,20 +140,105 @@ fn a_look_that_began_before_a_change_plans_for_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn more_than_fits_is_forgotten_the_longest_known_first() {
-    let memory = Memory::default();
+    // Where members are changed one by one each is kept.
+    let memory = Memory::new(true, None);
     let now = Instant::now();
     let sees = |number: usize| {
         let mut one = balancer("ACTIVE", "one");
         one.id = LoadBalancerId::new(format!("lb-{number}")).unwrap();
         one
     };
-    let members: Vec<_> = (0..200_u8).map(|last| member(&sent(last)).unwrap()).collect();
     let mut large = tree();
-    large.pools[0].members = members;
+    large.pools[0].members = (0..200_u8).map(|last| sent(last).made()).collect();
     for number in 0..120 {
         memory.read(&sees(number), &large, now + Duration::from_secs(number as u64));
     }
-    assert!(memory.lock().members <= MOST_MEMBERS);
+    assert!(memory.lock().parts <= MOST_PARTS);
     assert!(memory.tree(&sees(119), now).is_some());
     assert!(memory.tree(&sees(0), now).is_none());
+}
+
+/// A request for a load balancer with so many members, and Octavia's answer to it.
+fn request(number: usize, members: u16) -> (LoadBalancerCreate, MadeLoadBalancer) {
+    let node = |node: u16| {
+        let [high, low] = node.to_be_bytes();
+        BatchMember {
+            name: format!("node-{node:05}.cluster.example.org"),
+            subnet_id: "eb598304-d28f-4f72-83ef-fe9006b2b0e9".parse().ok(),
+            ..BatchMember::new([10, 0, high, low].into(), 30080 + u16::try_from(number).unwrap())
+        }
+    };
+    let nodes: Vec<_> = (0..members).map(node).collect();
+    let name = format!("kube_service_kubernetes_default_web-{number}");
+    let pool = PoolCreate { name: format!("pool_0_{name}"), members: nodes.clone(), ..PoolCreate::default() };
+    let listener = ListenerCreate {
+        name: format!("listener_0_{name}"),
+        protocol_port: 80,
+        default_pool: Some(pool),
+        ..ListenerCreate::default()
+    };
+    let (lb, l, p) = (format!("lb-{number}"), format!("l-{number}"), format!("p-{number}"));
+    // Octavia tells members in an order of its own.
+    let told: Vec<_> = nodes
+        .iter()
+        .rev()
+        .map(|one| {
+            json!({"id": format!("m-{number}-{}", one.address), "name": one.name, "address": one.address, "weight": 1,
+                "protocol_port": one.protocol_port, "subnet_id": one.subnet_id, "admin_state_up": true,
+                "provisioning_status": "PENDING_CREATE"})
+        })
+        .collect();
+    let answer = json!({
+        "id": lb, "name": name, "provisioning_status": "PENDING_CREATE", "created_at": "now",
+        "listeners": [{"id": l, "name": listener.name, "protocol": listener.protocol, "protocol_port": 80, "default_pool_id": p}],
+        "pools": [{"id": p, "name": format!("pool_0_{name}"), "protocol": "TCP", "listeners": [{"id": l}], "members": told,
+            "healthmonitor": null}],
+    });
+    let new = LoadBalancerCreate { name, listeners: vec![listener], ..LoadBalancerCreate::default() };
+    (new, serde_json::from_value(answer).unwrap())
+}
+
+/// A memory of so many load balancers that were just made, each with so many members, and the bytes that it takes.
+fn filled(balancers: usize, members: u16) -> (Memory, i64) {
+    let now = Instant::now();
+    let memory = Memory::new(false, None);
+    let counted = allocation_counter::measure(|| {
+        for number in 0..balancers {
+            let (new, made) = request(number, members);
+            memory.made(&new, made, now);
+        }
+        // What was only kept for a moment goes.
+        memory.lock().sweep(now + SEEN);
+    });
+    (memory, counted.bytes_current)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_octavia_answers_to_a_creation_is_the_tree() {
+    let now = Instant::now();
+    let (memory, _) = filled(2, 300);
+    let mut active = request(1, 300).1.balancer;
+    active.provisioning_status = ProvisioningStatus::Active;
+    let tree = memory.tree(&active, now).unwrap();
+    assert_eq!((tree.listeners[0].id.as_str(), tree.pools[0].pool.id.as_str()), ("l-1", "p-1"));
+    assert_eq!(tree.pools[0].members.len(), 300);
+    assert_eq!(memory.rosters().backends(), 300, "one list for both");
+    // One that is not told whole is no tree.
+    let (new, mut made) = request(3, 2);
+    made.parts.as_mut().unwrap().pools[0].members.truncate(1);
+    memory.made(&new, made, now);
+    active.id = LoadBalancerId::new("lb-3").unwrap();
+    assert!(memory.tree(&active, now).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_members_of_all_load_balancers_take_the_room_of_one_list() {
+    let (few, _) = filled(40, 10);
+    drop(few);
+    let (_few, small) = filled(40, 10);
+    let (_many, large) = filled(40, 2_000);
+    let each = small / 40;
+    println!("{each} B for a load balancer, {} B for each of the members", (large - small) / 1_990);
+    assert!(each < 6_000, "{each} bytes for each load balancer");
+    assert!(large - small < 200 * 1_990, "{large} bytes are more than one list and {small}");
 }

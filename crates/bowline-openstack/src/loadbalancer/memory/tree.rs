@@ -1,12 +1,13 @@
 //! What a change of ours makes of a tree that was known. Pure. It is exact, or it is none: then the tree is read again.
 
-use openstack_client::PoolId;
 use openstack_client::load_balancer::{
-    BatchMember, HealthMonitor, Listener, LoadBalancer, Member, Pool, ProvisioningStatus,
+    HealthMonitor, Listener, ListenerCreate, LoadBalancer, LoadBalancerCreate, MadeParts, MadePool, Member,
+    Pool, ProvisioningStatus,
 };
-use serde_json::json;
+use openstack_client::{LoadBalancerId, PoolId};
 
 use crate::loadbalancer::found::{FoundPool, Tree};
+use crate::loadbalancer::members::FoundMembers;
 use crate::loadbalancer::step::Action;
 
 /// What Octavia answered to a change.
@@ -48,7 +49,7 @@ pub(super) fn after(mut tree: Tree, action: &Action, answer: &Answer) -> Option<
             for listener in tree.listeners.iter_mut().filter(|one| pool.listeners.contains(&one.id)) {
                 listener.default_pool_id = Some(pool.id.clone());
             }
-            tree.pools.push(FoundPool { pool, members: Vec::new(), monitor: None });
+            tree.pools.push(FoundPool { pool, members: FoundMembers::default(), monitor: None });
         }
         (Action::UpdatePool(id, _), Answer::Pool(answered)) => {
             let found = pool(&mut tree, id)?;
@@ -62,15 +63,15 @@ pub(super) fn after(mut tree: Tree, action: &Action, answer: &Answer) -> Option<
             }
         }
         (Action::SetMembers { pool: id, members, .. }, _) => {
-            pool(&mut tree, id)?.members = members.iter().map(member).collect::<Option<_>>()?;
+            pool(&mut tree, id)?.members = FoundMembers::Sent(members.clone());
         }
         (Action::CreateMember(id, _), Answer::Member(answered)) => {
             let mut member = (**answered).clone();
             member.provisioning_status = ProvisioningStatus::Active;
-            pool(&mut tree, id)?.members.push(member);
+            pool(&mut tree, id)?.members.change(|all| all.push(member));
         }
         (Action::DeleteMember { pool: id, member, .. }, _) => {
-            pool(&mut tree, id)?.members.retain(|known| known.id != *member);
+            pool(&mut tree, id)?.members.change(|all| all.retain(|known| known.id != *member));
         }
         (Action::CreateMonitor(new), Answer::Monitor(answered)) => {
             set_monitor(pool(&mut tree, new.pool_id.as_ref()?)?, (**answered).clone());
@@ -100,20 +101,42 @@ fn set_monitor(found: &mut FoundPool, mut monitor: HealthMonitor) {
     found.monitor = Some(monitor);
 }
 
-/// A member as Octavia made it of what was sent. Its id is not told; a pool whose members are all sent at once needs none, and
-/// where they are changed one by one each is answered with its own.
-pub(in crate::loadbalancer) fn member(sent: &BatchMember) -> Option<Member> {
-    let made = json!({
-        "id": format!("unknown-{}-{}", sent.address, sent.protocol_port),
-        "name": sent.name,
-        "address": sent.address,
-        "protocol_port": sent.protocol_port,
-        "subnet_id": sent.subnet_id,
-        "weight": sent.weight.unwrap_or(1),
-        "monitor_port": sent.monitor_port,
-        "admin_state_up": true,
-        "provisioning_status": "ACTIVE",
-        "tags": sent.tags,
-    });
-    serde_json::from_value(made).ok()
+/// The tree of a load balancer that was just made, as it is when it is active. None unless all that was asked for is told.
+pub(super) fn made(new: &LoadBalancerCreate, parts: MadeParts, id: &LoadBalancerId) -> Option<Tree> {
+    let MadeParts { listeners, pools, .. } = parts;
+    let whole = !new.listeners.is_empty()
+        && (listeners.len(), pools.len()) == (new.listeners.len(), new.listeners.len())
+        && new.listeners.iter().all(|asked| is_told(asked, &listeners, &pools));
+    if !whole {
+        return None;
+    }
+    let listener = |mut listener: Listener| {
+        listener.provisioning_status = ProvisioningStatus::Active;
+        listener.loadbalancers = vec![id.clone()];
+        listener
+    };
+    let pool = |MadePool { mut pool, mut members, mut monitor, .. }: MadePool| {
+        pool.provisioning_status = ProvisioningStatus::Active;
+        pool.loadbalancers = vec![id.clone()];
+        members.iter_mut().for_each(|member| member.provisioning_status = ProvisioningStatus::Active);
+        if let Some(monitor) = &mut monitor {
+            monitor.provisioning_status = ProvisioningStatus::Active;
+            monitor.pools = vec![pool.id.clone()];
+        }
+        FoundPool { pool, members: members.into(), monitor }
+    };
+    let (listeners, pools) = (listeners.into_iter().map(listener), pools.into_iter().map(pool));
+    Some(Tree { listeners: listeners.collect(), pools: pools.collect() })
+}
+
+/// Whether a listener that was asked for is there, with its pool, as many members, and its monitor.
+fn is_told(asked: &ListenerCreate, listeners: &[Listener], pools: &[MadePool]) -> bool {
+    let is =
+        |told: &&Listener| (&told.protocol, told.protocol_port) == (&asked.protocol, asked.protocol_port);
+    let Some(told) = listeners.iter().find(is) else { return false };
+    let Some(asked) = &asked.default_pool else { return false };
+    let of = pools.iter().find(|one| Some(&one.pool.id) == told.default_pool_id.as_ref());
+    of.is_some_and(|one| {
+        one.members.len() == asked.members.len() && one.monitor.is_some() == asked.healthmonitor.is_some()
+    })
 }

@@ -3,13 +3,12 @@
 //! A load balancer names its listeners and pools, a pool its members and its monitor. A tree in which one of these is missing is
 //! not whole, and is no tree.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bowline_cloud::Doubt;
 use futures::future::{try_join, try_join3};
 use openstack_client::load_balancer::{
-    BatchMember, HealthMonitor, HealthMonitorQuery, Listener, ListenerQuery, LoadBalancer, Member, Pool,
-    PoolQuery,
+    HealthMonitor, HealthMonitorQuery, Listener, ListenerQuery, LoadBalancer, Pool, PoolQuery,
 };
 use openstack_client::{HealthMonitorId, ListenerId, LoadBalancerId, MemberId, PoolId};
 use tokio::time::Instant;
@@ -18,7 +17,7 @@ use super::find::PAGE_SIZE;
 use super::{FEW, together};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::{FoundPool, Tree};
-use crate::loadbalancer::memory;
+use crate::loadbalancer::members::{FoundMembers, Members};
 use crate::loadbalancer::trouble::Trouble;
 
 /// Listeners and pools of one load balancer, as they were listed.
@@ -111,22 +110,25 @@ impl Balancers {
         &self,
         pool: Pool,
         monitor: Option<HealthMonitor>,
-        known: &HashMap<String, Vec<BatchMember>>,
+        known: &HashMap<String, Members>,
     ) -> Result<FoundPool, Trouble> {
         let octavia = self.client.load_balancer();
         let sent = known.get(&pool.name).filter(|sent| sent.len() == pool.members.len());
-        let members: Vec<Member> = match sent.and_then(|sent| sent.iter().map(memory::member).collect()) {
-            Some(members) => members,
-            None => octavia.members(&pool.id).of(PAGE_SIZE).all().await?,
+        let members = match sent {
+            Some(sent) => FoundMembers::Sent(sent.clone()),
+            None => {
+                let read = octavia.members(&pool.id).of(PAGE_SIZE).all().await?;
+                let told: HashSet<&MemberId> = read.iter().map(|member| &member.id).collect();
+                if !pool.members.iter().all(|id| told.contains(id)) {
+                    let why = format!(
+                        "the members of pool {} changed while they were read, or were not told whole",
+                        pool.id
+                    );
+                    return Err(Trouble::Unknown(Doubt::new(why)));
+                }
+                FoundMembers::Read(read)
+            }
         };
-        let told = |id: &MemberId| members.iter().any(|member| member.id == *id);
-        if sent.is_none() && !pool.members.iter().all(told) {
-            let why = format!(
-                "the members of pool {} changed while they were read, or were not told whole",
-                pool.id
-            );
-            return Err(Trouble::Unknown(Doubt::new(why)));
-        }
         let monitor = match (&pool.healthmonitor_id, monitor) {
             (Some(id), None) => Some(octavia.health_monitor(id).await?),
             (_, monitor) => monitor,

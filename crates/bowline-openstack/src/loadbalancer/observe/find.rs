@@ -1,7 +1,9 @@
 //! Finds the load balancers of Services: by id, by name, by the name that Kubernetes' own provider gave.
 //!
 //! One list tells what is there for many. What it does not show is asked for directly before it is believed to be gone: a list
-//! that was cut short looks like a whole one.
+//! that was cut short looks like a whole one. Two questions it answers also by what it does not show, if it shows all that is known
+//! to be there and began after the question came up: whether there is one for a Service for which nobody can have asked for one
+//! yet, and whether one is gone that Octavia has taken our order to delete.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use openstack_client::load_balancer::{LoadBalancer, LoadBalancerQuery, Provision
 use openstack_client::{LoadBalancerId, ProjectId};
 use tokio::time::Instant;
 
-use super::{FEW, Wish, together};
+use super::{Wish, together};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::{Children, FoundBalancer, FoundBy};
 use crate::loadbalancer::memory::Memory;
@@ -24,8 +26,8 @@ use crate::loadbalancer::trouble::Trouble;
 /// As many as a cloud gives at once.
 pub(super) const PAGE_SIZE: u32 = 1000;
 
-/// How soon one is looked for again whose creation is in doubt.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How soon one is looked for again whose creation is in doubt, at first and at last: what came of it shows soon, or late.
+const LOOK_AGAIN: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
 
 /// By what a load balancer is looked for.
 pub(super) struct Look {
@@ -53,8 +55,10 @@ pub(super) struct At {
 }
 
 /// All load balancers of the project, as one list told.
-struct Index {
+pub(super) struct Index {
     all: Arc<Vec<LoadBalancer>>,
+    /// Whether it shows all that are known to be there.
+    is_whole: bool,
     ids: HashMap<LoadBalancerId, usize>,
     names: HashMap<String, Vec<usize>>,
 }
@@ -99,6 +103,12 @@ impl Look {
         namesakes
     }
 
+    /// Whether nobody can have asked for one yet: the Service has neither an address nor our finalizer, which comes before any order.
+    fn is_first(&self) -> bool {
+        let known = self.named.is_some() || self.remembered.is_some();
+        !self.removes && !self.begun && !self.had_address && !known
+    }
+
     /// How one that is remembered was found at first.
     fn by(&self, balancer: &LoadBalancer) -> FoundBy {
         if balancer.name == self.names.legacy_load_balancer() { FoundBy::LegacyName } else { FoundBy::Name }
@@ -106,18 +116,30 @@ impl Look {
 }
 
 impl Index {
-    fn of(all: &Arc<Vec<LoadBalancer>>) -> Self {
-        let mut index = Self { all: Arc::clone(all), ids: HashMap::new(), names: HashMap::new() };
+    pub(super) fn of(all: &Arc<Vec<LoadBalancer>>, witnesses: &[LoadBalancerId]) -> Self {
+        let mut index =
+            Self { all: Arc::clone(all), is_whole: false, ids: HashMap::new(), names: HashMap::new() };
         for (place, balancer) in all.iter().enumerate() {
             // Pages may show one twice when the list changes between them.
             if index.ids.insert(balancer.id.clone(), place).is_none() {
                 index.names.entry(balancer.name.clone()).or_default().push(place);
             }
         }
+        index.is_whole = witnesses.iter().all(|id| index.ids.contains_key(id));
         index
     }
 
-    fn by_id(&self, id: &LoadBalancerId) -> Option<&LoadBalancer> {
+    /// Some of them: what is not among them may be there.
+    pub(super) fn of_some(some: Vec<LoadBalancer>) -> Self {
+        Self { is_whole: false, ..Self::of(&Arc::new(some), &[]) }
+    }
+
+    /// Whether none of this name is there, as far as the list can tell.
+    pub(super) fn has_none(&self, name: &str) -> bool {
+        self.is_whole && !self.names.contains_key(name)
+    }
+
+    pub(super) fn by_id(&self, id: &LoadBalancerId) -> Option<&LoadBalancer> {
         self.ids.get(id).and_then(|place| self.all.get(*place))
     }
 
@@ -136,9 +158,11 @@ impl Balancers {
         };
         let now = Instant::now();
         let to_read = looks.iter().filter(|look| self.is_to_be_read(look, now)).count();
-        let index = if to_read > FEW {
+        let asking = self.asking_balancers.enter(to_read);
+        let index = if asking.are_more_than(self.pages()) {
+            let witnesses = self.memory.witnesses(looks.iter().filter_map(|look| look.named.as_ref()));
             match self.every_balancer(&project).await {
-                Ok(all) => Some(Index::of(&all)),
+                Ok(all) => Some(Index::of(&all, &witnesses)),
                 Err(trouble) => return looks.iter().map(|_look| Err(trouble.clone())).collect(),
             }
         } else {
@@ -148,13 +172,36 @@ impl Balancers {
         together(looks.iter().map(find).collect()).await
     }
 
-    /// Whether a list of all spares a read: not for what is known from a moment ago, nor for what has no id yet, which is asked
-    /// for by its name before it is believed not to be there.
+    /// How many pages a list of all load balancers has at least.
+    pub(super) fn pages(&self) -> usize {
+        self.memory.known() / usize::try_from(PAGE_SIZE).unwrap_or(usize::MAX) + 1
+    }
+
+    /// Whether a list of all spares a read: not for what is known from a moment ago, nor for what has no id and may have been begun,
+    /// which is asked for by its name before it is believed not to be there.
     fn is_to_be_read(&self, look: &Look, now: Instant) -> bool {
-        let id = look.named.as_ref().or(look.remembered.as_ref());
-        id.is_some_and(|id| {
-            self.memory.just_answered(id, now).is_none() && !self.is_seen_by_name(look, id, now)
-        })
+        match look.named.as_ref().or(look.remembered.as_ref()) {
+            Some(id) if self.is_seen_by_name(look, id, now) => {
+                self.memory.just_answered(id, now).is_none()
+                    && !self.memory.is_unseen(&look.names.load_balancer(), now)
+            }
+            Some(id) => self.memory.just_answered(id, now).is_none(),
+            None => look.is_first(),
+        }
+    }
+
+    /// Whether it is proven without another question that there is none of the Service's name.
+    fn is_proven_absent(
+        &self,
+        name: &str,
+        look: &Look,
+        deleted: &HashSet<LoadBalancerId>,
+        index: Option<&Index>,
+        now: Instant,
+    ) -> bool {
+        let goes = look.removes && !deleted.is_empty();
+        let listed = index.is_some_and(|index| index.has_none(name)) && (look.is_first() || goes);
+        listed || (goes && self.memory.is_unseen(name, now))
     }
 
     /// Whether we have just deleted it and its name tells all that is to be known: who goes looks for that at last in any case.
@@ -227,8 +274,11 @@ impl Balancers {
         }
         match candidates.len() {
             0 => {
-                if let Some(left) = self.memory.in_doubt(&name, Instant::now()) {
-                    return Err(doubtful(&name, left));
+                if let Some((age, left)) = self.memory.in_doubt(&name, Instant::now()) {
+                    return Err(doubtful(&name, age, left));
+                }
+                if let Some((id, left)) = self.memory.may_be_unshown(&name, Instant::now()) {
+                    return Err(unshown(&name, &id, left));
                 }
                 match (look.removes, look.begun) {
                     (true, _) => self.memory.is_once(&name),
@@ -299,7 +349,10 @@ impl Balancers {
             Some(listed) => listed.clone(),
             None => match self.client.load_balancer().load_balancer(id).await {
                 Ok(found) => found,
-                Err(error) if error.is_not_found() => return Ok(None),
+                Err(error) if error.is_not_found() => {
+                    self.memory.is_gone(id);
+                    return Ok(None);
+                }
                 Err(error) => return Err(error.into()),
             },
         };
@@ -311,8 +364,8 @@ impl Balancers {
         Ok(Some(found))
     }
 
-    /// The load balancers with a name; none only if Octavia itself says so to that very question. One that is being deleted
-    /// counts only for who wants it gone, and only if there is no other.
+    /// The load balancers with a name; none only if Octavia itself says so to that very question, or it is proven. One that is being
+    /// deleted counts only for who wants it gone, and only if there is no other.
     async fn by_name(
         &self,
         name: &str,
@@ -328,7 +381,7 @@ impl Balancers {
             living(listed.map(|one| self.memory.as_it_is(one, now)).collect(), name)
         };
         let mut found = as_they_are(listed);
-        if found.is_empty() {
+        if found.is_empty() && !self.is_proven_absent(name, look, &deleted, index, now) {
             let query =
                 LoadBalancerQuery { project_id: Some(project.clone()), ..LoadBalancerQuery::by_name(name) };
             found = as_they_are(self.client.load_balancer().load_balancers(&query).all().await?);
@@ -352,12 +405,23 @@ fn living(mut found: Vec<LoadBalancer>, name: &str) -> Vec<LoadBalancer> {
 }
 
 /// The answer to a create was lost, and nothing is to be seen of it yet.
-fn doubtful(name: &str, left: Duration) -> Trouble {
+fn doubtful(name: &str, age: Duration, left: Duration) -> Trouble {
     let why = format!(
         "the answer to the creation of load balancer {name} was lost; whether it is made is seen within {} s",
         left.as_secs().max(1)
     );
-    Trouble::Unknown(Doubt { retry_after: Some(left.min(LOOK_AGAIN)), ..Doubt::new(why) })
+    let again = (age * 2).clamp(LOOK_AGAIN.0, LOOK_AGAIN.1).min(left);
+    Trouble::Unknown(Doubt { retry_after: Some(again), ..Doubt::new(why) })
+}
+
+/// Octavia has made it for us a moment ago, and does not show it.
+fn unshown(name: &str, id: &LoadBalancerId, left: Duration) -> Trouble {
+    let why = format!(
+        "load balancer {id}, called {name}, was made a moment ago and Octavia does not show it; no second one is made, and after {} s it \
+         counts as deleted by somebody else",
+        left.as_secs().max(1)
+    );
+    Trouble::Unknown(Doubt { retry_after: Some(LOOK_AGAIN.0.min(left)), ..Doubt::new(why) })
 }
 
 fn is_foreign(balancer: &LoadBalancer, project: &ProjectId) -> bool {

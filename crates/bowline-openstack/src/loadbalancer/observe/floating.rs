@@ -8,7 +8,7 @@ use openstack_client::{PortId, ProjectId};
 use tokio::time::Instant;
 
 use super::find::{At, PAGE_SIZE};
-use super::{Run, Sight, Wish, known_address, together};
+use super::{Run, Sight, Wish, known_address, look_for, together};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::FoundFloating;
 use crate::loadbalancer::trouble::Trouble;
@@ -26,13 +26,19 @@ impl Balancers {
     ) -> Vec<Result<Sight<'a>, Trouble>> {
         let now = Instant::now();
         let (mut known, mut asked, mut expected) = (ByPort::new(), BTreeSet::new(), BTreeSet::new());
+        let mut believed = BTreeSet::new();
         for (run, at) in found.iter().flatten() {
             let (Some(port), Some(found)) = (port_of(at), &at.balancer) else { continue };
             if can_only_wait(run, &found.balancer) {
                 continue;
             }
-            match self.memory.floating(port, &found.balancer, now) {
-                Some(floating) => drop(known.insert(port.clone(), floating)),
+            match self.known_floating(run, port, &found.balancer, now) {
+                Some((floating, is_as_of_now)) => {
+                    known.insert(port.clone(), floating);
+                    if !is_as_of_now {
+                        believed.insert(port.clone());
+                    }
+                }
                 None => {
                     asked.insert(port.clone());
                     if expects(run) {
@@ -41,25 +47,49 @@ impl Balancers {
                 }
             }
         }
+        // Of several Services on one load balancer it is enough that one of them asks.
+        known.retain(|port, _floating| !asked.contains(port));
+        believed.retain(|port| !asked.contains(port));
         let attached = self.attached(&asked, &expected).await.map(|mut attached| {
-            // That there is none is no knowledge to act on later.
-            for (port, floating) in &attached {
-                self.memory.reads_floating(port, floating.clone(), now);
+            for port in &asked {
+                match attached.get(port) {
+                    Some(floating) => self.memory.reads_floating(port, floating.clone(), now),
+                    None => self.memory.reads_no_floating(port, now),
+                }
             }
             attached.append(&mut known);
             attached
         });
         let complete = |one: Result<(Run<'a>, At), Trouble>| {
-            let attached = attached.as_ref();
+            let (attached, believed) = (attached.as_ref(), &believed);
             async move {
                 let (run, at) = one?;
+                let floating_is_read = !port_of(&at).is_some_and(|port| believed.contains(port));
                 let attached = attached.map_err(Clone::clone)?;
                 let mine = port_of(&at).and_then(|port| attached.get(port)).cloned().unwrap_or_default();
                 let floating = self.floating_of(&run, &at, mine).await?;
-                Ok(Sight { run, at, floating })
+                Ok(Sight { run, at, floating, floating_is_read })
             }
         };
         together(found.into_iter().map(complete).collect()).await
+    }
+
+    /// The floating IPs of a port as far as they need not be read, and whether that is as of now.
+    fn known_floating(
+        &self,
+        run: &Run<'_>,
+        port: &PortId,
+        of: &LoadBalancer,
+        now: Instant,
+    ) -> Option<(Vec<FloatingIp>, bool)> {
+        self.memory.floating(port, of, now).or_else(|| match &run.wish {
+            Wish::Ensure(intent) => {
+                let look = look_for(run.request, intent);
+                let still = self.memory.still_leading(port, &of.id, look, now)?;
+                Some((still, false))
+            }
+            Wish::Remove(_) => None,
+        })
     }
 
     /// The floating IPs that lead to ports. What a list of all does not show is asked for where it is expected.
@@ -74,7 +104,8 @@ impl Balancers {
         }
         let project = self.project().await?;
         let mut unseen: Vec<PortId> = ports.iter().cloned().collect();
-        if ports.len() > PORTS {
+        let asking = self.asking_floating.enter(ports.len().div_ceil(PORTS));
+        if asking.are_more_than(self.pages()) {
             let query = FloatingIpQuery { project_id: Some(project.clone()), ..FloatingIpQuery::default() };
             let read = || async { Ok(self.client.network().floating_ips(&query).of(PAGE_SIZE).all().await?) };
             let all = self.all_floating.get(read).await?;

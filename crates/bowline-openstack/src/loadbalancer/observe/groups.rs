@@ -120,6 +120,9 @@ impl Balancers {
             return Ok(Grouped { referred, wanted: None, found });
         };
         let Observed { found, ports } = seen?;
+        if let Some(found) = &found {
+            self.made_groups.shown(&search.name, &found.group.id, Instant::now());
+        }
         self.port_turns.sees(found.iter().flat_map(|found| &found.ports).chain(&ports));
         let wanted = match &referred.sight.run.wish {
             Wish::Ensure(intent) => {

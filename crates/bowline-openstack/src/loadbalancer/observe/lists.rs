@@ -58,6 +58,37 @@ impl<T> SharedList<T> {
     }
 }
 
+/// How many questions of a kind are under way. Who asks while others do shares a list with them.
+#[derive(Debug, Default)]
+pub(in crate::loadbalancer) struct Asking(AtomicUsize);
+
+/// Questions that are under way, as long as this lives.
+pub(super) struct Asked<'a> {
+    all: &'a AtomicUsize,
+    own: usize,
+    others: usize,
+}
+
+impl Asking {
+    pub(super) fn enter(&self, own: usize) -> Asked<'_> {
+        let others = self.0.fetch_add(own, Ordering::AcqRel);
+        Asked { all: &self.0, own, others }
+    }
+}
+
+impl Asked<'_> {
+    /// Whether a list of so many pages takes fewer calls than all who ask now.
+    pub(super) fn are_more_than(&self, pages: usize) -> bool {
+        self.own > 0 && self.own + self.others > pages
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::AcqRel);
+    }
+}
+
 /// Somebody who waits for his turn, also if he gives up.
 struct Waiter<'a>(&'a AtomicUsize);
 
@@ -82,6 +113,19 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
+
+    #[test]
+    fn who_asks_alone_asks_for_himself_and_who_asks_with_others_for_a_list() {
+        let asking = Asking::default();
+        let first = asking.enter(1);
+        assert!(!first.are_more_than(1), "alone");
+        let second = asking.enter(1);
+        assert!(second.are_more_than(1) && !second.are_more_than(2), "a list of two pages saves nothing");
+        assert!(!asking.enter(0).are_more_than(1), "who has no question needs no list");
+        assert!(asking.enter(3).are_more_than(4), "with three at once a list of four pages saves something");
+        drop((first, second));
+        assert!(!asking.enter(1).are_more_than(1), "the others are done");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn who_comes_while_a_list_is_read_shares_the_next_one_and_never_that_one() {

@@ -1,12 +1,12 @@
 //! Which of the Services that wait are worth another look: one list tells of all of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use bowline_cloud::{CloudError, LoadBalancerRequest, ServiceKey};
+use bowline_cloud::{CloudError, LoadBalancerRequest, Purpose, ServiceKey};
 use openstack_client::LoadBalancerId;
-use openstack_client::load_balancer::LoadBalancer;
 use tokio::time::Instant;
 
+use super::find::Index;
 use crate::error::cloud_error;
 use crate::loadbalancer::annotations;
 use crate::loadbalancer::balancers::Balancers;
@@ -23,7 +23,15 @@ impl Balancers {
             waiting.iter().map(|request| (request.service.key(), self.balancer_of(request))).collect();
         let ids: Vec<LoadBalancerId> = wait.iter().filter_map(|(_key, id)| id.clone()).collect();
         let (began, now) = (self.memory.changes(), Instant::now());
-        let seen = self.seen_of(&ids).await?;
+        let index = self.seen_of(&ids).await?;
+        let as_it_is = |id: &LoadBalancerId| {
+            let listed = index.by_id(id)?.clone();
+            Some((id.clone(), self.memory.as_it_is(listed, Instant::now())))
+        };
+        let seen: HashMap<_, _> = ids.iter().filter_map(as_it_is).collect();
+        for (request, (_key, id)) in waiting.iter().zip(&wait) {
+            self.see_none(request, id.as_ref().filter(|id| !seen.contains_key(*id)), &index, began, now);
+        }
         for id in &ids {
             if let Some(balancer) = seen.get(id).filter(|one| !one.provisioning_status.is_pending()) {
                 self.memory.polled(balancer, began, now);
@@ -43,27 +51,36 @@ impl Balancers {
         remembered.or_else(|| noted.and_then(|id| id.parse().ok()))
     }
 
-    async fn seen_of(
+    /// Notes that what a Service had is gone, with all of its name. Only a list of all tells of names.
+    fn see_none(
         &self,
-        ids: &[LoadBalancerId],
-    ) -> Result<HashMap<LoadBalancerId, LoadBalancer>, CloudError> {
-        let as_it_is = |balancer: LoadBalancer| {
-            let balancer = self.memory.as_it_is(balancer, Instant::now());
-            (balancer.id.clone(), balancer)
-        };
+        request: &LoadBalancerRequest,
+        unseen: Option<&LoadBalancerId>,
+        index: &Index,
+        began: u64,
+        now: Instant,
+    ) {
+        let Some(id) = unseen.filter(|_id| request.purpose == Purpose::Remove) else { return };
+        let name = Names::of(&request.cluster, &request.service).load_balancer();
+        if index.has_none(&name) {
+            self.memory.sees_none(&name, id, began, now);
+        }
+    }
+
+    /// One of them, or the list of all.
+    async fn seen_of(&self, ids: &[LoadBalancerId]) -> Result<Index, CloudError> {
         match ids {
-            [] => Ok(HashMap::new()),
+            [] => Ok(Index::of_some(Vec::new())),
             [id] => match self.client.load_balancer().load_balancer(id).await {
-                Ok(balancer) => Ok(HashMap::from([as_it_is(balancer)])),
-                Err(error) if error.is_not_found() => Ok(HashMap::new()),
+                Ok(balancer) => Ok(Index::of_some(vec![balancer])),
+                Err(error) if error.is_not_found() => Ok(Index::of_some(Vec::new())),
                 Err(error) => Err(cloud_error(error)),
             },
             _ => {
                 let project = self.project().await.map_err(failure)?;
+                let witnesses = self.memory.witnesses(std::iter::empty());
                 let all = self.every_balancer(&project).await.map_err(failure)?;
-                let wanted: HashSet<&LoadBalancerId> = ids.iter().collect();
-                let waited_for = all.iter().filter(|balancer| wanted.contains(&balancer.id));
-                Ok(waited_for.cloned().map(as_it_is).collect())
+                Ok(Index::of(&all, &witnesses))
             }
         }
     }

@@ -15,6 +15,7 @@ use super::claim::Claim;
 use super::conflict::port;
 use super::text::few;
 use crate::loadbalancer::found::FoundPool;
+use crate::loadbalancer::members;
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::{Wanted, WantedListener, WantedPool};
 
@@ -27,26 +28,36 @@ struct Members<'a> {
     at: String,
     pool: &'a FoundPool,
     wanted: &'a [BatchMember],
+    /// The same as they are wished for, if nobody leaves.
+    wish: Option<&'a members::Members>,
     found: BTreeMap<Spot, &'a Member>,
 }
 
 pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, wish: &WantedListener, pool: &FoundPool) -> Steps {
-    let found = pool.members.iter().map(|member| (spot_of(member), member)).collect();
+    let nobody_leaves = wish.pool.leaving.as_ref().is_none_or(Vec::is_empty);
+    // Of thousands of members nobody looks at each where none has changed.
+    if nobody_leaves && !wanted.serial && pool.members.are(&wish.pool.members) {
+        return Steps::new();
+    }
+    let there = pool.members.to_vec();
+    let found = there.iter().map(|member| (spot_of(member), member)).collect();
     let all = with_leaving(&wish.pool, &found);
-    let members = Members { claim, at: port(&wish.key), pool, wanted: &all, found };
+    let as_wished = wish.pool.leaving.is_none().then_some(&wish.pool.members);
+    let members = Members { claim, at: port(&wish.key), pool, wanted: &all, wish: as_wished, found };
     if wanted.serial { members.one_by_one() } else { members.all_at_once() }
 }
 
 /// All that a pool shall have: those that are wanted, and of those that leave who is there, in its subnet.
 fn with_leaving(wish: &WantedPool, found: &BTreeMap<Spot, &Member>) -> Vec<BatchMember> {
-    let Some(leaving) = &wish.leaving else { return wish.members.clone() };
-    let taken: BTreeSet<Spot> = wish.members.iter().map(spot).collect();
+    let members = wish.members.to_vec();
+    let Some(leaving) = &wish.leaving else { return members };
+    let taken: BTreeSet<Spot> = members.iter().map(spot).collect();
     let weighed = |member: &BatchMember, found: Option<&&Member>| {
         // Octavia leaves a weight of which nothing is said as it is.
         let serves_again = found.is_some_and(|found| weight(found) == 0).then_some(1);
         BatchMember { weight: member.weight.or(serves_again), ..member.clone() }
     };
-    let stay = wish.members.iter().map(|member| weighed(member, found.get(&spot(member))));
+    let stay = members.iter().map(|member| weighed(member, found.get(&spot(member))));
     let leave = leaving.iter().filter(|member| !taken.contains(&spot(member))).filter_map(|member| {
         let there = found.get(&spot(member))?;
         Some(BatchMember { subnet_id: there.subnet_id.clone(), ..weighed(member, Some(there)) })
@@ -136,7 +147,11 @@ impl<'a> Members<'a> {
                 |found| BatchMember { subnet_id: found.subnet_id.clone(), ..member.clone() },
             )
         });
-        let (pool, members) = (self.pool.pool.id.clone(), members.collect());
+        let members = match self.wish {
+            Some(wish) if out.is_empty() && stay.is_empty() => wish.clone(),
+            _ => members.collect(),
+        };
+        let pool = self.pool.pool.id.clone();
         self.claim.step(Action::SetMembers { pool, members, change }, format!("{}: {reason}", self.at))
     }
 

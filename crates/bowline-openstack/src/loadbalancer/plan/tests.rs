@@ -105,7 +105,7 @@ fn listener(place: usize, protocol: Protocol, port: u16) -> WantedListener {
             protocol: pool,
             algorithm: Algorithm::RoundRobin,
             session_persistence: None,
-            members: vec![member(1, node_port), member(2, node_port)],
+            members: vec![member(1, node_port), member(2, node_port)].into(),
             leaving: None,
             monitor: Some(WantedMonitor {
                 name: names.monitor(place),

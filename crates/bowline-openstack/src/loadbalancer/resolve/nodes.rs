@@ -9,6 +9,7 @@ use bowline_cloud::{AddressKind, Doubt, ErrorClass, IpFamily, NodeView};
 use ipnet::IpNet;
 use openstack_client::SubnetId;
 
+use super::ways::By;
 use super::{Question, Resolver};
 use crate::instances::provider_id::ProviderId;
 use crate::inventory::Snapshot;
@@ -19,19 +20,12 @@ use crate::loadbalancer::wanted::MemberSubnets;
 /// How old a snapshot may be that does not show a Node's server: it may have joined just now.
 const RECENT: Duration = Duration::from_secs(10);
 
-/// The subnets of the Nodes.
-struct OfNodes {
-    /// That of the first Node, by name, that has one.
-    first: SubnetId,
-    by_address: BTreeMap<IpAddr, SubnetId>,
-}
-
 impl Resolver {
     /// How the Nodes are reached, and the subnet of the first of them where the load balancer shall stand there.
     pub(super) async fn members(
         &self,
         question: Question<'_>,
-    ) -> Result<(MemberSubnets, Option<SubnetId>), Trouble> {
+    ) -> Result<(Arc<MemberSubnets>, Option<SubnetId>), Trouble> {
         let intent = question.intent;
         let vip_of_nodes = intent.vip == VipPlace::OfNodes && question.creates;
         let members_of_nodes = intent.member_subnet == MemberSubnet::OfNodes;
@@ -42,39 +36,55 @@ impl Resolver {
                  subnet-id or network-id in cloud.conf or as annotation",
             ));
         }
-        let first = of_nodes.as_ref().map(|of| of.first.clone()).filter(|_first| vip_of_nodes);
+        let first = of_nodes.as_ref().and_then(|of| of.all.clone()).filter(|_first| vip_of_nodes);
         let members = match (&intent.member_subnet, of_nodes) {
-            (MemberSubnet::Given(subnet), _) => MemberSubnets {
-                addresses: self.addresses_in(subnet, question).await?,
-                all: Some(subnet.clone()),
-                ..MemberSubnets::default()
-            },
-            (MemberSubnet::OfNodes, Some(of)) => {
-                MemberSubnets { all: Some(of.first), by_address: of.by_address, ..MemberSubnets::default() }
-            }
-            _ => MemberSubnets::default(),
+            (MemberSubnet::Given(subnet), _) => self.in_subnet(subnet, question).await?,
+            (MemberSubnet::OfNodes, Some(of)) => of,
+            _ => Arc::default(),
         };
         Ok((members, first))
     }
 
-    /// The subnets of all Nodes that have an address; none if there is no such Node.
-    async fn of_nodes(&self, question: Question<'_>) -> Result<Option<OfNodes>, Trouble> {
+    /// All Nodes in one subnet.
+    async fn in_subnet(
+        &self,
+        subnet: &SubnetId,
+        question: Question<'_>,
+    ) -> Result<Arc<MemberSubnets>, Trouble> {
+        let by = By::Subnet(subnet.clone());
+        if let Some(known) = self.ways.get(question, &by) {
+            return Ok(known);
+        }
+        let addresses = self.addresses_in(subnet, question).await?;
+        let subnets =
+            Arc::new(MemberSubnets { addresses, all: Some(subnet.clone()), ..MemberSubnets::default() });
+        self.ways.keep(question, by, &subnets);
+        Ok(subnets)
+    }
+
+    /// The subnets of all Nodes that have an address, that of the first of them for those of which it is not known; none if there
+    /// is no such Node.
+    async fn of_nodes(&self, question: Question<'_>) -> Result<Option<Arc<MemberSubnets>>, Trouble> {
         let family = question.intent.family;
+        if !question.nodes.with_leaving().any(|node| member_address(node, family).is_some()) {
+            return Ok(None);
+        }
+        let mut snapshot = self.inventory.snapshot().await?;
+        if let Some(known) = self.ways.get(question, &By::Ports(Arc::downgrade(&snapshot))) {
+            return Ok(Some(known));
+        }
         let addresses: Vec<(&Arc<NodeView>, IpAddr)> = question
             .nodes
             .with_leaving()
             .filter_map(|node| Some((node, member_address(node, family)?)))
             .collect();
-        if addresses.is_empty() {
-            return Ok(None);
-        }
-        let mut snapshot = self.inventory.snapshot().await?;
         let seen = |snapshot: &Snapshot| {
             addresses.iter().all(|(node, address)| subnet_of(snapshot, node, *address).is_some())
         };
         if !seen(&snapshot) {
             snapshot = self.inventory.snapshot_within(RECENT).await?;
         }
+        let whole = seen(&snapshot);
         let mut by_address = BTreeMap::new();
         let mut first = None;
         for (node, address) in &addresses {
@@ -85,7 +95,14 @@ impl Resolver {
             }
         }
         match first {
-            Some(first) => Ok(Some(OfNodes { first, by_address })),
+            Some(first) => {
+                let all = Some(first);
+                let subnets = Arc::new(MemberSubnets { all, by_address, ..MemberSubnets::default() });
+                if whole {
+                    self.ways.keep(question, By::Ports(Arc::downgrade(&snapshot)), &subnets);
+                }
+                Ok(Some(subnets))
+            }
             None => {
                 let (node, address) = addresses.first().map(|(node, at)| (node.name.clone(), *at)).unzip();
                 let why = format!(

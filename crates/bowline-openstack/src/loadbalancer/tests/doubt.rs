@@ -7,7 +7,7 @@ use std::time::Duration;
 use bowline_cloud::{LoadBalancers, Purpose, ServiceView, Unfenced};
 use sim_openstack::{Fault, Rule, Service};
 
-use super::stage::{Stage, annotated, service};
+use super::stage::{End, Stage, annotated, service};
 use crate::loadbalancer::annotations::KEEP_FLOATING_IP;
 
 fn balancers(stage: &Stage) -> usize {
@@ -42,6 +42,162 @@ async fn a_load_balancer_is_not_asked_for_again_while_the_first_may_still_come()
     tokio::time::sleep(Duration::from_secs(181)).await;
     stage.drive(&mut web, Purpose::Ensure).await.settled();
     assert_eq!(balancers(&stage), 1, "nothing came of the first, so it is made now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_configuration_does_not_forget_what_may_still_come() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    let unheard = Rule::new(Fault::DisconnectBefore).on(Service::LoadBalancer).method(http::Method::POST);
+    stage.simulation.fault(unheard.times(1));
+    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    stage.reconfigure(|conf| conf.load_balancer.lb_method = "LEAST_CONNECTIONS".to_owned());
+    let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
+    assert!(doubt.why.contains("was lost"), "{doubt:?}");
+    assert_eq!(balancers(&stage), 0);
+    tokio::time::sleep(Duration::from_secs(181)).await;
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let method = stage.simulation.sim.with(|cloud| {
+        cloud.state().load_balancer.pools.iter().map(|pool| pool.lb_algorithm.clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(method, ["LEAST_CONNECTIONS"], "and the new one counts");
+}
+
+/// Found by the simulation (seed 22658): a load balancer in ERROR was being made anew when the password changed, and got a second
+/// floating IP.
+#[tokio::test(start_paused = true)]
+async fn a_load_balancer_that_is_made_anew_keeps_its_floating_ip_through_a_new_configuration() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    while stage.simulation.sim.with(|cloud| cloud.state().network.floating_ips.len()) == 0 {
+        let step = stage.first_step(&web, Purpose::Ensure).await;
+        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let name = stage.simulation.sim.with(|cloud| {
+        cloud.state().load_balancer.load_balancers.iter().map(|one| one.name.clone()).collect::<String>()
+    });
+    stage.edit_balancer(&name, |balancer| balancer.provisioning_status = "ERROR".to_owned());
+    let deletes = stage.first_step(&web, Purpose::Ensure).await;
+    stage.balancers.execute(&deletes, &Unfenced).await.unwrap();
+    stage.reconfigure(|_conf| {});
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let floating = stage.simulation.sim.with(|cloud| cloud.state().network.floating_ips.len());
+    assert_eq!((balancers(&stage), floating), (1, 1));
+}
+
+/// Found by the simulation (seed 4459): one read said that it is not there, and the next was from before it was made.
+#[tokio::test(start_paused = true)]
+async fn what_was_made_a_moment_ago_is_not_made_again_because_it_is_not_shown() {
+    for purpose in [Purpose::Ensure, Purpose::Remove] {
+        let mut stage = Stage::new();
+        let mut web = service("web", 1);
+        let step = stage.first_step(&web, Purpose::Ensure).await;
+        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let get = |fault| Rule::new(fault).on(Service::LoadBalancer).method(http::Method::GET);
+        stage.simulation.fault(get(Fault::not_found_lie()).times(1));
+        stage.simulation.fault(get(Fault::Stale(Duration::from_secs(30))).times(1));
+        let doubt = stage.drive(&mut web, purpose).await.unknown();
+        assert!(doubt.why.contains("no second one is made"), "{doubt:?}");
+        stage.drive(&mut web, Purpose::Ensure).await.settled();
+        assert_eq!(balancers(&stage), 1);
+    }
+}
+
+/// Found by the simulation (seed 24264): the list of versions was cut short once, and load balancers could not be shared any more.
+#[tokio::test(start_paused = true)]
+async fn a_list_of_versions_that_is_cut_short_is_not_believed() {
+    let mut stage = Stage::new();
+    let cut = Rule::new(Fault::TruncateList { keep: 1 }).on(Service::LoadBalancer).path("/load-balancer/");
+    stage.simulation.fault(cut.times(1));
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let tags: Vec<String> = stage.simulation.sim.with(|cloud| {
+        cloud.state().load_balancer.load_balancers.iter().flat_map(|one| one.tags.clone()).collect()
+    });
+    assert!(!tags.is_empty(), "this Octavia has tags");
+}
+
+/// Whom the answer leaves in doubt: nobody serves, says who stands before Octavia.
+async fn unserved(stage: &mut Stage, fault: Fault) -> Arc<ServiceView> {
+    let web = service("web", 1);
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    let rule = Rule::new(fault).on(Service::LoadBalancer).method(http::Method::POST);
+    stage.simulation.fault(rule.times(1));
+    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    web
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_told_that_nobody_serves_asks_again_after_half_a_minute_and_three_looks() {
+    let mut stage = Stage::new();
+    let mut web = unserved(&mut stage, Fault::html(http::StatusCode::SERVICE_UNAVAILABLE)).await;
+    let began = tokio::time::Instant::now();
+    let mut looks = Vec::new();
+    // The back-off of the queue.
+    let mut pause = Duration::from_secs(5);
+    while began.elapsed() + pause < Duration::from_secs(30) {
+        tokio::time::sleep(pause).await;
+        looks.push(began.elapsed().as_secs());
+        let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
+        pause = doubt.retry_after.unwrap();
+        assert_eq!(balancers(&stage), 0);
+    }
+    assert_eq!(looks, [5, 15]);
+    tokio::time::sleep(pause).await;
+    assert_eq!(began.elapsed().as_secs(), 30);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(balancers(&stage), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_was_made_although_nobody_seemed_to_serve_is_found_and_not_made_twice() {
+    // Also by reads that are behind.
+    for age in [0, 10] {
+        let mut stage = Stage::new();
+        let mut web = unserved(&mut stage, Fault::AnswerAfter(http::StatusCode::SERVICE_UNAVAILABLE)).await;
+        assert_eq!(balancers(&stage), 1);
+        let behind = Rule::new(Fault::Stale(Duration::from_secs(age))).on(Service::LoadBalancer);
+        stage.simulation.fault(behind.method(http::Method::GET));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        while matches!(stage.drive(&mut web, Purpose::Ensure).await, End::Unknown(_)) {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+        assert_eq!(balancers(&stage), 1, "reads are {age} s old");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_balancer_is_asked_for_again_at_once_if_it_was_refused_for_the_moment_only() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    let rule = Rule::new(Fault::too_many_requests(2)).on(Service::LoadBalancer).method(http::Method::POST);
+    stage.simulation.fault(rule.times(2));
+    stage.clear();
+    stage.balancers.execute(&step, &Unfenced).await.unwrap();
+    assert_eq!((stage.mutating(), stage.reads(), balancers(&stage)), (3, 0, 1), "{:?}", stage.counts());
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_floating_ip_that_nobody_served_costs_a_look_at_its_port_and_no_other() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    let rule = Rule::new(Fault::html(http::StatusCode::SERVICE_UNAVAILABLE)).on(Service::Network);
+    stage.simulation.fault(rule.method(http::Method::POST).times(1));
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    stage.balancers.execute(&step, &Unfenced).await.unwrap();
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    stage.clear();
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(floating(&stage).len(), 1);
+    // The load balancer, and which floating IPs lead to its port; behind the change both are known.
+    assert_eq!((stage.mutating(), stage.reads()), (1, 2), "{:?}", stage.counts());
 }
 
 #[tokio::test(start_paused = true)]

@@ -178,6 +178,29 @@ async fn what_a_list_does_not_show_is_asked_for_directly() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_that_does_not_show_what_is_known_to_be_there_proves_nothing() {
+    let mut stage = Stage::new();
+    let mut services: Vec<_> = (0..8).map(|number| service(&format!("web-{number}"), 1)).collect();
+    stage.drive_all(&mut services, Purpose::Ensure).await;
+    // Somebody made load balancers of these names, of which their Services know nothing.
+    let mut others: Vec<_> = (8..16).map(|number| service(&format!("web-{number}"), 1)).collect();
+    stage.taken_over();
+    stage.drive_all(&mut others, Purpose::Ensure).await;
+    stage.restart("sim");
+    for known in &services {
+        stage.ensured(known).await;
+    }
+    let bare: Vec<_> = (8..16).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let requests: Vec<_> = bare.iter().map(|one| stage.request(one, Purpose::Ensure)).collect();
+    let cut = Rule::new(Fault::TruncateList { keep: 3 }).on(Service::LoadBalancer).path("*/loadbalancers");
+    stage.simulation.fault(cut.times(1));
+    for evidence in stage.balancers.observe(&requests).await {
+        let Evidence::Present(Observed::Ensure { found, .. }) = evidence else { panic!("{evidence:?}") };
+        assert!(found.balancer.is_some(), "a second one would be made");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_belongs_to_another_project_is_not_found_by_name_and_refused_by_id() {
     let mut stage = Stage::new();
     let mut web = service("web", 1);

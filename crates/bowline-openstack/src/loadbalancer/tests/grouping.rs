@@ -44,6 +44,25 @@ async fn a_managed_group_comes_with_the_service_and_goes_with_it() {
     assert_eq!(groups(&stage), []);
 }
 
+/// Found by the simulation (seed 22292): the answer to the making was lost, the group was found, and the next list was older.
+#[tokio::test(start_paused = true)]
+async fn a_group_that_was_seen_is_not_made_again_because_of_an_old_list() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let unheard = Rule::new(Fault::DisconnectAfter).on(Service::Network).method(Method::POST);
+    let unheard = unheard.path("/network/v2.0/security-groups");
+    stage.simulation.fault(unheard.times(1));
+    let mut web = service("web", 1);
+    while groups(&stage).is_empty() {
+        stage.drive(&mut web, Purpose::Ensure).await;
+    }
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let old = Rule::new(Fault::Stale(Duration::from_secs(50))).on(Service::Network).method(Method::GET);
+    stage.simulation.fault(old.path("/network/v2.0/security-groups").times(1));
+    web = super::stage::annotated(&web, "loadbalancer.openstack.org/connection-limit", "300");
+    stage.drive(&mut web, Purpose::Ensure).await;
+    assert_eq!(groups(&stage).len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_group_that_is_left_when_groups_are_no_longer_managed_goes() {
     let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);

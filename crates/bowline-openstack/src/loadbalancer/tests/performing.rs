@@ -28,13 +28,14 @@ async fn of_two_steps_that_were_planned_for_the_same_sight_one_is_performed() {
     let mut web = service("web", 2);
     stage.drive(&mut web, Purpose::Ensure).await;
     stage.restart("sim");
+    stage.forget_fingerprints();
     web = service("web", 2);
     let (wanted, found) = stage.ensured(&web).await;
     let at = found.balancer.unwrap();
     let Children::Known(tree) = at.children else { panic!("not read") };
     let step = |pool: usize| {
         let seen = Seen { id: at.balancer.id.clone(), version: at.version };
-        let members = wanted.listeners[0].pool.members[..2].to_vec();
+        let members = wanted.listeners[0].pool.members.each().take(2).collect();
         let change = SetChange { before: 3, removed: 1 };
         CloudStep::on(seen, Action::SetMembers { pool: tree.pools[pool].pool.id.clone(), members, change })
     };
@@ -56,7 +57,7 @@ async fn of_two_steps_that_were_planned_for_the_same_sight_one_is_performed() {
     let mut members: Vec<_> = tree.pools.iter().map(|pool| pool.members.len()).collect();
     members.sort_unstable();
     assert_eq!(members, [2, 3]);
-    assert_eq!(stage.simulation.calls(), 2, "{:?}", stage.counts());
+    assert_eq!(stage.simulation.calls(), 1, "the load balancer alone: {:?}", stage.counts());
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,19 +6,11 @@ use bowline_cloud::picture::{BalancerPicture, Detail};
 use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView};
 
 use super::stage::{Stage, service};
-use crate::loadbalancer::annotations;
 
 async fn picture(stage: &Stage, service: &Arc<ServiceView>, purpose: Purpose) -> Option<BalancerPicture> {
     let request = stage.request(service, purpose);
     let Evidence::Present(observed) = stage.look(service, purpose).await else { return None };
     LoadBalancers::picture(&stage.balancers, &request, Some(&observed))
-}
-
-/// The same Service without what was noted on it: a process that knows nothing reads all.
-fn unnoted(service: &Arc<ServiceView>) -> Arc<ServiceView> {
-    let mut bare = (**service).clone();
-    bare.annotations.remove(annotations::FINGERPRINT.key);
-    Arc::new(bare)
 }
 
 #[tokio::test(start_paused = true)]
@@ -29,7 +21,8 @@ async fn a_load_balancer_is_shown_with_its_listeners_pools_members_and_whose_it_
     assert_eq!(picture(&stage, &web, Purpose::Ensure).await, None, "nothing is there yet");
     let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
     stage.restart("sim");
-    let shown = picture(&stage, &unnoted(&web), Purpose::Ensure).await.unwrap();
+    stage.forget_fingerprints();
+    let shown = picture(&stage, &web, Purpose::Ensure).await.unwrap();
 
     assert_eq!(shown.name, "kube_service_kubernetes_default_web");
     assert_eq!((shown.status.provisioning.as_str(), shown.detail), ("ACTIVE", Detail::Read));
@@ -69,7 +62,7 @@ async fn what_was_not_read_is_shown_as_the_wish_without_ids_or_health_and_what_i
     assert!(shown.members().all(|member| member.status.operating.is_empty()));
 
     stage.edit_balancer(&shown.name, |balancer| balancer.provisioning_status = "PENDING_UPDATE".to_owned());
-    let busy = picture(&stage, &unnoted(&web), Purpose::Ensure).await.unwrap();
+    let busy = picture(&stage, &web, Purpose::Ensure).await.unwrap();
     assert_eq!((busy.detail, busy.frontends.len()), (Detail::Busy, 0));
     assert_eq!(busy.status.provisioning, "PENDING_UPDATE");
     let going = picture(&stage, &web, Purpose::Remove).await.unwrap();

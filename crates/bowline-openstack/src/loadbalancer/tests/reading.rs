@@ -8,17 +8,9 @@ use sim_openstack::{Fault, Rule, Service};
 
 use super::stage::{Stage, service};
 use crate::loadbalancer::Observed;
-use crate::loadbalancer::annotations;
 use crate::loadbalancer::found::Children;
 
 const NAME: &str = "kube_service_kubernetes_default_web";
-
-/// The same Service without what was noted on it but the id.
-fn unnoted(service: &Arc<ServiceView>) -> Arc<ServiceView> {
-    let mut bare = (**service).clone();
-    bare.annotations.remove(annotations::FINGERPRINT.key);
-    Arc::new(bare)
-}
 
 async fn children(stage: &Stage, service: &Arc<ServiceView>) -> &'static str {
     match stage.ensured(service).await.1.balancer.unwrap().children {
@@ -34,7 +26,7 @@ async fn one_load_balancer_is_read_by_itself_and_not_again_while_it_does_not_cha
         Stage::with(sim_openstack::Config::default(), |conf| conf.load_balancer.create_monitor = true);
     let mut web = service("web", 2);
     stage.drive(&mut web, Purpose::Ensure).await;
-    let web = unnoted(&web);
+    stage.forget_fingerprints();
     stage.restart("sim");
     stage.clear();
     let (wanted, found) = stage.ensured(&web).await;
@@ -60,6 +52,20 @@ async fn one_load_balancer_is_read_by_itself_and_not_again_while_it_does_not_cha
     stage.clear();
     assert_eq!(children(&stage, &web).await, "known");
     assert!(stage.simulation.calls() > 6, "{:?}", stage.counts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_comparisons_more_often_than_twice_a_day_gets_them() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 1);
+    stage.drive(&mut web, Purpose::Ensure).await;
+    stage.restart_comparing_every(Duration::from_secs(60));
+    assert_eq!(children(&stage, &web).await, "as wanted");
+    // What comes in between, as an edit does, need not read all.
+    tokio::time::advance(Duration::from_secs(29)).await;
+    assert_eq!(children(&stage, &web).await, "as wanted");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(children(&stage, &web).await, "known", "it is read");
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,7 +104,8 @@ async fn many_are_read_in_lists_of_the_project_and_a_list_that_is_cut_short_make
     let mut stage = Stage::new();
     let mut services: Vec<_> = (0..10).map(|number| service(&format!("web-{number}"), 2)).collect();
     stage.drive_all(&mut services, Purpose::Ensure).await;
-    let requests: Vec<_> = services.iter().map(|one| stage.request(&unnoted(one), Purpose::Ensure)).collect();
+    stage.forget_fingerprints();
+    let requests: Vec<_> = services.iter().map(|one| stage.request(one, Purpose::Ensure)).collect();
     stage.restart("sim");
     stage.clear();
     let trees = |observed: Vec<Evidence<Observed>>| {
@@ -132,7 +139,7 @@ async fn a_person_who_asks_for_a_look_gets_one_and_only_once() {
     stage.drive(&mut web, Purpose::Ensure).await;
     assert_eq!(children(&stage, &web).await, "as wanted");
     let asked = |at: &str| {
-        let mut asked = (*unnoted(&web)).clone();
+        let mut asked = (*web).clone();
         asked.annotations.insert(bowline_cloud::RESYNC_AT.to_owned(), at.to_owned());
         Arc::new(asked)
     };
@@ -149,13 +156,8 @@ async fn a_person_who_asks_for_a_look_gets_one_and_only_once() {
     // Another Service on the same load balancer that was asked about before.
     children(&stage, &first).await;
     assert_eq!(stage.simulation.calls(), 2, "{:?}", stage.counts());
+    let mut second = second;
+    stage.drive(&mut second, Purpose::Ensure).await;
     stage.restart("sim");
-    let mut noted = (*second).clone();
-    noted.annotations = web.annotations.clone();
-    noted.annotations.insert(bowline_cloud::RESYNC_AT.to_owned(), "2026-11-16T10:05:00.5Z".to_owned());
-    assert_eq!(
-        children(&stage, &Arc::new(noted)).await,
-        "as wanted",
-        "another process has nothing to forget"
-    );
+    assert_eq!(children(&stage, &second).await, "as wanted", "another process has nothing to forget");
 }

@@ -22,7 +22,7 @@ fn bare() -> Stage {
 
 /// The subnets of the members of the first port, by Node.
 fn subnets(wanted: &Wanted) -> BTreeMap<String, String> {
-    let members = &wanted.listeners[0].pool.members;
+    let members = wanted.listeners[0].pool.members.to_vec();
     let subnet = |subnet: &Option<openstack_client::SubnetId>| subnet.as_ref().unwrap().to_string();
     members.iter().map(|member| (member.name.clone(), subnet(&member.subnet_id))).collect()
 }
@@ -100,7 +100,7 @@ async fn a_node_with_several_addresses_is_reached_at_the_one_in_the_members_subn
         node.addresses.insert(0, NodeAddress::new(AddressKind::InternalIP, "192.0.2.1"));
     });
     let (wanted, _) = stage.ensured(&service("web", 1)).await;
-    let members = &wanted.listeners[0].pool.members;
+    let members = wanted.listeners[0].pool.members.to_vec();
     let node = members.iter().find(|member| member.name == "node-1").unwrap();
     assert_eq!(node.address.to_string(), inside.address.as_str());
 }

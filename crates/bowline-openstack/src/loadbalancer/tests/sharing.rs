@@ -10,7 +10,7 @@ use sim_openstack::Config;
 use sim_openstack::load_balancer::LoadBalancer;
 
 use super::stage::{End, Stage, annotated, service};
-use crate::loadbalancer::annotations::LOAD_BALANCER_ID;
+use crate::loadbalancer::annotations::{LOAD_BALANCER_ADDRESS, LOAD_BALANCER_ID};
 use crate::loadbalancer::step::Action;
 
 /// A Service with one port.
@@ -126,6 +126,20 @@ async fn services_come_to_a_shared_load_balancer_and_leave_it_as_upstream_tries_
     stage.drive(&mut three, Purpose::Remove).await.settled();
     assert!(balancer(&stage, &id).is_none());
     assert_eq!(pools_and_floating(&stage), (0, 0));
+}
+
+/// Found by the simulation (seed 22282): who was refused had the address of the other noted, and got a load balancer of its own when that
+/// one was gone.
+#[tokio::test(start_paused = true)]
+async fn of_a_load_balancer_that_a_service_may_not_use_nothing_is_noted() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.max_shared_lb = 1);
+    let mut one = at_port("one", 80);
+    stage.drive(&mut one, Purpose::Ensure).await.settled();
+    let mut two = joining("two", 8080, &id_of(&one));
+    assert!(refused(stage.drive(&mut two, Purpose::Ensure).await).contains("max-shared-lb"));
+    assert_eq!(two.annotations.get(LOAD_BALANCER_ADDRESS.key), None);
+    stage.drive(&mut one, Purpose::Remove).await.settled();
+    assert!(refused(stage.drive(&mut two, Purpose::Ensure).await).contains("which is not there"));
 }
 
 /// A load balancer that a user made, with a listener for HTTP on port 80 and a floating IP.

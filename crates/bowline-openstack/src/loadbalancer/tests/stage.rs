@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bowline_cloud::{
     About, AddressKind, Doubt, ErrorClass, EventKind, EventSink, Evidence, Ingress, IpFamily,
     LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView, Plan, Protocol,
-    Purpose, Refusal, ServicePort, ServiceType, ServiceView, Unfenced,
+    Purpose, Refusal, ServicePort, ServiceType, ServiceView, Text, Unfenced,
 };
 use jiff::Timestamp;
 use openstack_client::clouds_yaml::Documents;
@@ -67,6 +68,8 @@ pub(super) struct Stage {
     pub(super) cluster: &'static str,
     /// The UID of the cluster; counts after a restart.
     pub(super) cluster_uid: &'static str,
+    /// What the framework keeps for the next leader.
+    fingerprints: Mutex<BTreeMap<Text, Text>>,
     /// Calls that polls made.
     pub(super) polls: u64,
 }
@@ -100,13 +103,14 @@ impl Stage {
             nodes: NodeSet::default(),
             cluster: "kubernetes",
             cluster_uid,
+            fingerprints: Mutex::default(),
             polls: 0,
         };
         stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(servers)), ..NodeSet::default() };
         stage
     }
 
-    fn node_views(&self, count: usize) -> BTreeMap<bowline_cloud::Text, Arc<NodeView>> {
+    fn node_views(&self, count: usize) -> BTreeMap<Text, Arc<NodeView>> {
         let view = |index: usize| {
             let id = &self.simulation.estate.servers[index];
             let address = self.simulation.sim.with(|cloud| {
@@ -123,10 +127,7 @@ impl Stage {
     }
 
     /// With this change to the Nodes.
-    pub(super) fn change_nodes(
-        &mut self,
-        change: impl FnOnce(&mut BTreeMap<bowline_cloud::Text, Arc<NodeView>>),
-    ) {
+    pub(super) fn change_nodes(&mut self, change: impl FnOnce(&mut BTreeMap<Text, Arc<NodeView>>)) {
         let mut nodes = (*self.nodes.nodes).clone();
         change(&mut nodes);
         self.nodes = NodeSet { epoch: self.nodes.epoch + 1, nodes: Arc::new(nodes), ..self.nodes.clone() };
@@ -135,6 +136,19 @@ impl Stage {
     /// Another process takes over: it knows nothing.
     pub(super) fn restart(&mut self, account: &str) {
         self.balancers = balancers(self.new_client(account), &self.conf, &self.events, self.cluster_uid);
+    }
+
+    /// The same, where load balancers are compared with their Services so often.
+    pub(super) fn restart_comparing_every(&mut self, period: Duration) {
+        let next = balancers(self.new_client("sim"), &self.conf, &self.events, self.cluster_uid);
+        self.balancers = next.compared_every(Some(period));
+    }
+
+    /// The configuration is another one: the process goes on.
+    pub(super) fn reconfigure(&mut self, change: impl FnOnce(&mut CloudConf)) {
+        change(&mut self.conf);
+        let next = balancers(self.new_client("sim"), &self.conf, &self.events, self.cluster_uid);
+        self.balancers = next.knowing(&self.balancers.lore());
     }
 
     /// Another process takes over, and the one before is not dead yet.
@@ -165,7 +179,14 @@ impl Stage {
             service: Arc::clone(service),
             nodes: self.nodes.clone(),
             purpose,
+            fingerprints: self.fingerprints.lock().unwrap().get(&service.uid).cloned().into_iter().collect(),
+            urgency: bowline_cloud::Urgency::User,
         }
+    }
+
+    /// What was kept for the next leader is lost: it has to read all.
+    pub(super) fn forget_fingerprints(&self) {
+        self.fingerprints.lock().unwrap().clear();
     }
 
     pub(super) async fn look(&self, service: &Arc<ServiceView>, purpose: Purpose) -> Evidence<Observed> {
@@ -272,6 +293,9 @@ impl Stage {
         }
         match LoadBalancers::plan(&self.balancers, request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
             Plan::Settled(status) => {
+                if let Some(word) = LoadBalancers::fingerprint(&self.balancers, request, observed.as_ref()) {
+                    self.fingerprints.lock().unwrap().insert(service.uid.clone(), word);
+                }
                 Arc::make_mut(service).status = status.clone();
                 Some(Some(End::Settled(status)))
             }

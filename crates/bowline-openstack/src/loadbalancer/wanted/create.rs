@@ -6,6 +6,31 @@ use openstack_client::load_balancer::{
 use openstack_client::{ListenerId, LoadBalancerId, PoolId};
 
 use super::{Wanted, WantedListener, WantedMonitor, WantedPool};
+use crate::loadbalancer::members::Members;
+
+/// A load balancer to be. Its members are put in when it is asked for: a hundred that wait for their turn would otherwise have all
+/// of them in memory a hundred times.
+#[derive(Debug, Clone)]
+pub struct NewBalancer {
+    /// All but the members.
+    pub frame: LoadBalancerCreate,
+    /// The members of each listener's pool, in the order of the listeners.
+    pub members: Vec<Members>,
+}
+
+impl NewBalancer {
+    /// With its members, as it is sent.
+    #[must_use]
+    pub fn whole(&self) -> LoadBalancerCreate {
+        let mut whole = self.frame.clone();
+        for (listener, members) in whole.listeners.iter_mut().zip(&self.members) {
+            if let Some(pool) = &mut listener.default_pool {
+                pool.members = members.to_vec();
+            }
+        }
+        whole
+    }
+}
 
 impl Wanted {
     /// The tags of a new load balancer.
@@ -19,9 +44,19 @@ impl Wanted {
 
     /// A new load balancer, with all that hangs on it unless the provider takes one thing at a time.
     #[must_use]
-    pub fn new_balancer(&self) -> LoadBalancerCreate {
+    pub fn new_balancer(&self) -> NewBalancer {
+        let members = self.made_at_once().iter().map(|listener| listener.pool.members.clone());
+        NewBalancer { frame: self.frame(), members: members.collect() }
+    }
+
+    /// What hangs on it from the first moment.
+    fn made_at_once(&self) -> &[WantedListener] {
+        if self.serial { &[] } else { &self.listeners }
+    }
+
+    /// The same without its members, of which there may be thousands.
+    pub(super) fn frame(&self) -> LoadBalancerCreate {
         let wanted = &self.balancer;
-        let listeners: &[WantedListener] = if self.serial { &[] } else { &self.listeners };
         LoadBalancerCreate {
             name: self.names.load_balancer(),
             description: self.names.load_balancer_description(),
@@ -34,7 +69,7 @@ impl Wanted {
             flavor_id: wanted.flavor.clone(),
             availability_zone: wanted.zone.clone(),
             tags: self.tags(),
-            listeners: listeners.iter().map(|listener| self.listener_with_pool(listener)).collect(),
+            listeners: self.made_at_once().iter().map(|listener| self.listener_with_pool(listener)).collect(),
             pools: Vec::new(),
         }
     }
@@ -42,7 +77,6 @@ impl Wanted {
     fn listener_with_pool(&self, listener: &WantedListener) -> ListenerCreate {
         let pool = &listener.pool;
         let default_pool = PoolCreate {
-            members: pool.members.clone(),
             healthmonitor: pool.monitor.as_ref().map(|monitor| monitor.create(None)),
             ..pool.create()
         };

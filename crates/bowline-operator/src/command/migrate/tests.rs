@@ -83,3 +83,19 @@ fn programs_get_the_same_as_json() {
     assert_eq!(json[0]["percent"], 100);
     assert_eq!(json[0]["steps"], json!([]));
 }
+
+#[test]
+fn json_and_yaml_say_the_same_and_only_what_waits_for_a_person_is_found() {
+    let of = |migration: serde_json::Value| report(&object(&json!({ "migration": migration })));
+    let steady = of(json!({ "phase": "Steady", "kind": "Fresh", "percent": 100 }));
+    let blocked = of(json!({ "phase": "Blocked", "percent": 0, "blocked": "AmbiguousTopology" }));
+    let step = json!({ "on": "node a", "what": "set the flag", "done": false });
+    let open = of(json!({ "phase": "Full", "percent": 80, "steps": [step] }));
+    assert_eq!([&steady, &blocked, &open].map(super::Report::waits_for_a_person), [false, true, true]);
+    let reports = [steady, blocked, open];
+    let json: serde_json::Value =
+        serde_json::from_str(&super::printed(&reports, super::Output::Json).unwrap()).unwrap();
+    let yaml: serde_json::Value =
+        serde_saphyr::from_str(&super::printed(&reports, super::Output::Yaml).unwrap()).unwrap();
+    assert_eq!(json, yaml);
+}

@@ -33,6 +33,15 @@ pub struct Report {
     pub checks: Vec<String>,
 }
 
+impl Report {
+    /// Whether it does not go on until a person has done or decided something.
+    #[must_use]
+    pub fn waits_for_a_person(&self) -> bool {
+        matches!(self.phase, Some(Phase::Blocked | Phase::AwaitAdmin))
+            || self.steps.iter().any(|step| !step.done)
+    }
+}
+
 /// What the operator says in conditions of its own; the others are checks.
 const NO_CHECKS: [&str; 5] = ["Available", "Progressing", "Degraded", "Upgradeable", "ActionRequired"];
 

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Arguments;
-use crate::api::{
-    CloudConfig, CloudControllerManager, CloudControllerManagerSpec, KeyOfObject, PlatformName,
-};
+use crate::api::{CloudConfig, CloudControllerManagerSpec, KeyOfObject, PlatformName};
 use crate::config::{ConfigError, validate_openstack};
 use crate::platform::Platform;
 use crate::render::{ClusterFacts, RenderedConfig};
@@ -126,11 +125,23 @@ fn text(path: &Path) -> Result<String, InputError> {
     std::fs::read_to_string(path).map_err(|error| InputError::Read { path: path.to_owned(), error })
 }
 
+/// What is read of a resource in a file: not its status, and not what only an API server gives it.
+#[derive(Deserialize)]
+struct Manifest {
+    metadata: Named,
+    spec: CloudControllerManagerSpec,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: Option<String>,
+}
+
 fn resource(path: &Path) -> Result<(Option<String>, CloudControllerManagerSpec), InputError> {
     let wrong = |problem: String| InputError::Resource { path: path.to_owned(), problem };
-    let resource: CloudControllerManager =
+    let Manifest { metadata, spec } =
         serde_saphyr::from_str(&text(path)?).map_err(|error| wrong(error.to_string()))?;
-    Ok((resource.metadata.name, resource.spec))
+    Ok((metadata.name, spec))
 }
 
 /// A resource of the flags alone, with the defaults of all that is not said.

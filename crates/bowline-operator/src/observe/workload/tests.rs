@@ -1,6 +1,6 @@
 //! Pods whose workload is gone are seen until they are gone, too.
 
-use k8s_openapi::api::core::v1::Pod;
+use bowline_kube::objects::Pod;
 use serde_json::json;
 
 use super::{managers_of_pods, our_last_pods};

@@ -6,7 +6,8 @@ use kube::api::ListParams;
 use serde_json::{Value, json};
 
 use crate::conf::{Access, Conf};
-use crate::openstack::Api::Identity;
+use crate::openstack::Api::{Identity, LoadBalancer};
+use crate::patience::until;
 use crate::scenario::Stage;
 use crate::site::{Site, port, service};
 use crate::world::World;
@@ -20,7 +21,14 @@ async fn revoke_all(world: &World) -> anyhow::Result<()> {
         let (status, said) = world.admin.ask(http::Method::PATCH, Identity, &path, Some(&change)).await?;
         ensure!(status.is_success(), "change a password: {status} {said}");
     }
-    world.cloud.forget_tokens()
+    world.cloud.forget_tokens()?;
+    // Keystone counts in whole seconds: a token that is made in the second of the change is revoked as well.
+    until("new tokens are good", async || {
+        let (status, _said) =
+            world.member.ask(http::Method::GET, LoadBalancer, "loadbalancers?limit=1", None).await?;
+        Ok(status.is_success().then_some(()))
+    })
+    .await
 }
 
 pub(super) async fn revoked(stage: &Stage<'_>) -> anyhow::Result<()> {

@@ -16,7 +16,7 @@ fn a_pool_that_a_listener_of_another_service_has_too_is_left_alone() {
     world.lb().tags.push(OTHER_TAG.to_owned());
     world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
     world.listener(8080).default_pool_id = "pool-1".parse().ok();
-    wanted.listeners[0].pool.members.push(member(3, 30080));
+    wanted.listeners[0].pool.members.change(|all| all.push(member(3, 30080)));
     let before = world.tree.clone();
     let end = told(&world.settle(&wanted));
     assert!(

@@ -9,6 +9,7 @@ pub(super) use self::ownership::ownership;
 pub(super) use self::remove::remove;
 
 use super::*;
+use crate::loadbalancer::members::{FoundMembers, Members};
 
 pub(super) type Case = (&'static str, LoadBalancerPlan);
 
@@ -45,7 +46,7 @@ fn in_subnet(name: &'static str, subnets: [&str; 4]) -> Case {
             subnet_id: subnet.parse().ok(),
             ..member(node, 30080)
         };
-        (1_u8..).zip(subnets).map(member).collect::<Vec<_>>()
+        (1_u8..).zip(subnets).map(member).collect::<Members>()
     };
     wanted.listeners[0].pool.members = members(["old"; 4]);
     let world = World::of(&wanted);
@@ -56,14 +57,16 @@ fn in_subnet(name: &'static str, subnets: [&str; 4]) -> Case {
 /// With two members of these weights, of which some stay and some leave.
 fn drained(name: &'static str, weights: [i64; 2], stay: &[u8], leave: &[u8]) -> Case {
     case(name, |wanted, world| {
-        for (member, weight) in world.pool(0).members.iter_mut().zip(weights) {
-            (member.weight, member.subnet_id) = (Some(weight), "here".parse().ok());
-        }
+        world.pool(0).members.change(|all| {
+            for (member, weight) in all.iter_mut().zip(weights) {
+                (member.weight, member.subnet_id) = (Some(weight), "here".parse().ok());
+            }
+        });
         let pool = &mut wanted.listeners[0].pool;
         let of = |nodes: &[u8]| nodes.iter().map(|node| member(*node, 30080)).collect::<Vec<_>>();
         let weight = (!stay.is_empty()).then_some(0);
         let leaving = of(leave).into_iter().map(|member| BatchMember { weight, ..member });
-        (pool.members, pool.leaving) = (of(stay), Some(leaving.collect()));
+        (pool.members, pool.leaving) = (of(stay).into(), Some(leaving.collect()));
     })
 }
 
@@ -195,7 +198,8 @@ fn pools() -> Vec<Case> {
     let monitor = |wish: &mut WantedPool, kind| wish.monitor.as_mut().unwrap().kind = kind;
     let local = move |wish: &mut WantedPool| {
         monitor(wish, MonitorType::Http);
-        wish.members.iter_mut().for_each(|member| member.monitor_port = Some(32000));
+        let change = |member: &mut BatchMember| member.monitor_port = Some(32000);
+        wish.members.change(|all| all.iter_mut().for_each(change));
     };
     vec![
         drifted("a listener without a pool", |world| {
@@ -230,7 +234,7 @@ fn pools() -> Vec<Case> {
         drifted("a pool that somebody routes to by paths", |world| {
             let mut routed = world.pool(0).clone();
             (routed.pool.id, routed.pool.name) = ("a-routed".parse().unwrap(), "routed".to_owned());
-            routed.members.clear();
+            routed.members = FoundMembers::default();
             world.tree.pools.insert(0, routed);
         }),
         drifted("no health monitor", |world| world.pool(0).monitor = None),
@@ -260,7 +264,7 @@ fn pools() -> Vec<Case> {
 
 fn members() -> Vec<Case> {
     let changed = |name, change: fn(&mut Vec<BatchMember>)| {
-        case(name, move |wanted, _| change(&mut wanted.listeners[0].pool.members))
+        case(name, move |wanted, _| wanted.listeners[0].pool.members.change(change))
     };
     vec![
         changed("a Node joins", |members| members.push(member(3, 30080))),
@@ -272,16 +276,18 @@ fn members() -> Vec<Case> {
         changed("eight Nodes join", |members| members.extend((3..11).map(|node| member(node, 30080)))),
         two_ports("a Node joins, for two ports", |wanted, _| {
             for wish in &mut wanted.listeners {
-                let port = wish.pool.members[0].protocol_port;
-                wish.pool.members.push(member(3, port));
+                wish.pool.members.change(|all| all.push(member(3, all[0].protocol_port)));
             }
         }),
         case("somebody renamed a member and drained another", |_, world| {
-            world.pool(0).members[0].name = "renamed".to_owned();
-            (world.pool(0).members[1].weight, world.pool(0).members[1].admin_state_up) =
-                (Some(0), Some(false));
+            world.pool(0).members.change(|all| {
+                all[0].name = "renamed".to_owned();
+                (all[1].weight, all[1].admin_state_up) = (Some(0), Some(false));
+            });
         }),
-        case("somebody drained a member", |_, world| world.pool(0).members[1].weight = Some(0)),
+        case("somebody drained a member", |_, world| {
+            world.pool(0).members.change(|all| all[1].weight = Some(0));
+        }),
         drained("a Node is about to leave", [1, 1], &[1], &[2]),
         drained("a Node leaves and is drained already", [1, 0], &[1], &[2]),
         drained("a Node has left after it was drained", [1, 0], &[1], &[]),
@@ -294,17 +300,17 @@ fn members() -> Vec<Case> {
         drained("a Node has the address of one that leaves", [1, 1], &[1, 2], &[2]),
         case("another node port while a Node is drained", |wanted, _| {
             let pool = &mut wanted.listeners[0].pool;
-            (pool.members, pool.leaving) = (vec![member(1, 31000)], Some(vec![member(2, 31000)]));
+            (pool.members, pool.leaving) = (vec![member(1, 31000)].into(), Some(vec![member(2, 31000)]));
         }),
         in_subnet("members in the right subnet", ["old"; 4]),
         in_subnet("a member must be in another subnet", ["old", "old", "new", "old"]),
         in_subnet("all members must be in another subnet", ["new"; 4]),
         serial("one by one: all is as wanted", |_, _| {}),
         serial("one by one: a Node leaves and another joins", |wanted, _| {
-            wanted.listeners[0].pool.members[0] = member(3, 30080);
+            wanted.listeners[0].pool.members.change(|all| all[0] = member(3, 30080));
         }),
         serial("one by one: another monitor port", |wanted, _| {
-            wanted.listeners[0].pool.members[0].monitor_port = Some(32000);
+            wanted.listeners[0].pool.members.change(|all| all[0].monitor_port = Some(32000));
         }),
     ]
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::loadbalancer::members::{FoundMembers, Members};
 
 const SUBNETS: [Option<&str>; 3] = [None, Some("subnet-a"), Some("subnet-b")];
 
@@ -131,7 +132,7 @@ fn drift(world: &mut World, what: u8) {
     match what {
         0 => ours.by_ref().take(1).for_each(|one| one.connection_limit = Some(7)),
         1 => ours.by_ref().take(1).for_each(|one| one.provisioning_status = ProvisioningStatus::Error),
-        2 => tree.pools.iter_mut().take(1).for_each(|one| one.members.clear()),
+        2 => tree.pools.iter_mut().take(1).for_each(|one| one.members = FoundMembers::default()),
         3 => tree.pools.iter_mut().for_each(|one| one.monitor = None),
         4 => tree
             .pools
@@ -154,7 +155,8 @@ fn shape(world: &World) -> String {
     let tree = &world.tree;
     let listeners: BTreeSet<String> = tree.listeners.iter().map(|one| {
         let pools: Vec<String> = tree.pools_of(one).map(|found| {
-            let members: BTreeSet<_> = found.members.iter().map(|member| {
+            let there = found.members.to_vec();
+            let members: BTreeSet<_> = there.iter().map(|member| {
                 (&member.name, member.address, member.protocol_port, member.monitor_port, &member.subnet_id)
             }).collect();
             let monitor = found.monitor.as_ref().map(|monitor| {
@@ -255,7 +257,7 @@ fn members_move_to_another_subnet_while_others_take_the_traffic() {
     let mut wanted = wanted();
     let members = |subnet: &str| {
         let member = |node| BatchMember { subnet_id: subnet.parse().ok(), ..member(node, 30080) };
-        (1..8).map(member).collect::<Vec<_>>()
+        (1..8).map(member).collect::<Members>()
     };
     wanted.listeners[0].pool.members = members("old");
     let mut world = World::of(&wanted);

@@ -11,6 +11,7 @@ use super::*;
 use crate::fuzzing::world::from;
 use crate::loadbalancer::found::{FoundFloating, FoundPool, Tree};
 use crate::loadbalancer::intent::tests::recorded::wishes;
+use crate::loadbalancer::members::{FoundMembers, Rosters};
 use crate::loadbalancer::wanted::{MemberSubnets, Resolved, Rules};
 
 const SUBNET: &str = "161ee379-92bf-4189-817f-023331184957";
@@ -36,7 +37,7 @@ fn nodes(all: &Value) -> NodeSet {
 fn found(record: &Value) -> Found {
     let pool = |pool: &Value| FoundPool {
         pool: from(pool.clone()),
-        members: from(record["members"][pool["id"].as_str().unwrap()].clone()),
+        members: FoundMembers::Read(from(record["members"][pool["id"].as_str().unwrap()].clone())),
         monitor: record["healthmonitors"]
             .as_array()
             .unwrap()
@@ -70,11 +71,12 @@ fn what_occm_left_needs_nothing() {
         let cloud = all["services"].as_array().unwrap().iter().find(is).unwrap();
         let resolved = Resolved {
             vip: Vip { subnet: SUBNET.parse().ok(), ..Vip::default() },
-            members: MemberSubnets { all: SUBNET.parse().ok(), ..MemberSubnets::default() },
+            members: MemberSubnets { all: SUBNET.parse().ok(), ..MemberSubnets::default() }.into(),
             floating: Some(FloatingPlace { network: "public".parse().unwrap(), subnets: Vec::new() }),
             ..Resolved::default()
         };
-        let rules = Rules { config: &config, tagged: true };
+        let rosters = Rosters::default();
+        let rules = Rules { config: &config, tagged: true, rosters: &rosters };
         let wanted = Wanted::of(intent, &nodes, resolved, ownership(), rules, None);
         let plan = ensure(&wanted, &found(cloud));
         let Plan::Settled(status) = &plan else {

@@ -133,7 +133,7 @@ impl Living {
         for remembers in [true, false] {
             if !remembers {
                 self.estate.stage.restart("sim");
-                Arc::make_mut(&mut self.service).annotations.remove(annotations::FINGERPRINT.key);
+                self.estate.stage.forget_fingerprints();
             }
             self.estate.stage.clear();
             let end = self.drive(Purpose::Ensure).await;

@@ -98,7 +98,7 @@ fn asked() -> Vec<Case> {
         }),
         bare("the one asked for leads elsewhere, and a Node joined", move |wanted, world| {
             world.float("192.0.2.7", Some("elsewhere"), "by hand");
-            wanted.listeners[0].pool.members.push(member(3, 30080));
+            wanted.listeners[0].pool.members.change(|all| all.push(member(3, 30080)));
             ask(wanted);
         }),
         bare("the one asked for leads elsewhere, while Octavia is at work", move |wanted, world| {

@@ -69,7 +69,7 @@ pub(in super::super) fn ownership() -> Vec<Case> {
             world.foreign_listener("UDP", 8080, &[OTHER_TAG]);
         }),
         case("a port that another Service has, and a Node joined", |wanted, world| {
-            wanted.listeners[0].pool.members.push(member(3, 30080));
+            wanted.listeners[0].pool.members.change(|all| all.push(member(3, 30080)));
             wanted.listeners.push(listener(1, Protocol::Tcp, 8080));
             world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
         }),

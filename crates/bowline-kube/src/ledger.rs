@@ -1,0 +1,221 @@
+//! One short fact about each of many objects, kept where the next leader finds it: all in the annotations of one Lease.
+//!
+//! A fact on the object itself would be a write of every object, and an event for whoever watches them, each time that the facts of
+//! all change at once. Here that is one write. A Lease, because every manager has the right to its own, and nobody watches it.
+//!
+//! Nothing depends on a fact being there: what was noted last may be lost with the process. `book` is the pure part.
+
+mod book;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bowline_cloud::Text;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::DynamicObject;
+use kube::core::ApiResource;
+use kube::{Api, Client};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use self::book::Book;
+use crate::write::{Attempt, Place, WriteClass, WriteError, Writer};
+
+/// What changes within this is written at once.
+const GATHER: Duration = Duration::from_secs(15);
+
+/// After a write that failed: a right that is missing comes by hand.
+const AFTER_FAILURE: Duration = Duration::from_secs(300);
+
+/// How long the ledger may take to be read. Without it all is as at the very first start.
+const READ_WITHIN: Duration = Duration::from_secs(5);
+
+/// The name under which we write.
+const MANAGER: &str = "bowline";
+
+/// The facts. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    inner: Mutex<Inner>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    book: Book,
+    /// Whether the book says something that the Lease does not.
+    dirty: bool,
+    /// The Lease as it was last seen.
+    found: Option<DynamicObject>,
+}
+
+/// Which Lease a ledger is kept in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerPlace {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl LedgerPlace {
+    /// The place beside the Lease of an election: managers that share a cluster have a ledger each.
+    #[must_use]
+    pub fn beside(namespace: &str, lease: &str) -> Self {
+        Self { namespace: namespace.to_owned(), name: format!("{lease}-ledger") }
+    }
+}
+
+impl Ledger {
+    /// The fact about an object.
+    #[must_use]
+    pub fn about(&self, uid: &str) -> Option<Text> {
+        self.lock().book.get(uid).cloned()
+    }
+
+    /// Notes a fact about an object, in the place of an older one.
+    pub fn note(&self, uid: &Text, fact: Text) {
+        let mut inner = self.lock();
+        if inner.book.note(uid, fact) {
+            inner.dirty = true;
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// An object is gone.
+    pub fn forget(&self, uid: &str) {
+        let mut inner = self.lock();
+        if inner.book.forget(uid) {
+            inner.dirty = true;
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// Forgets all objects but these.
+    pub fn keeps_only(&self, uids: &BTreeSet<Text>) {
+        let mut inner = self.lock();
+        if inner.book.keeps_only(uids) {
+            inner.dirty = true;
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// Takes over what a predecessor left. What cannot be read is not known: that costs calls, and nothing else.
+    pub async fn read(&self, client: &Client, place: &LedgerPlace) {
+        match timeout(READ_WITHIN, self.look(client, place)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(kube::Error::Api(status))) => told(place, &status.message),
+            Ok(Err(error)) => told(place, &error),
+            Err(_elapsed) => told(place, &format!("no answer within {READ_WITHIN:?}")),
+        }
+    }
+
+    async fn look(&self, client: &Client, place: &LedgerPlace) -> kube::Result<()> {
+        let leases: Api<DynamicObject> = Api::namespaced_with(client.clone(), &place.namespace, &kind());
+        let found = leases.get_opt(&place.name).await?;
+        let mut inner = self.lock();
+        if let Some(annotations) = found.as_ref().and_then(|found| found.metadata.annotations.as_ref()) {
+            inner.book.read(annotations);
+        }
+        inner.found = found;
+        Ok(())
+    }
+
+    /// Writes what changes until `cancel`, and then what is left.
+    pub async fn keep(
+        &self,
+        client: &Client,
+        writer: &Writer,
+        place: &LedgerPlace,
+        cancel: &CancellationToken,
+    ) {
+        while cancel.run_until_cancelled(self.0.changed.notified()).await.is_some() {
+            if cancel.run_until_cancelled(sleep(GATHER)).await.is_none() {
+                break;
+            }
+            let Err(error) = self.write(client, writer, place).await else { continue };
+            warn!(ledger = place.name, %error, "the ledger could not be written; after a restart more is read from the cloud");
+            let soon = is_overtaken(&error) || error.class() == WriteClass::Fenced;
+            let pause = if soon { GATHER } else { AFTER_FAILURE };
+            if cancel.run_until_cancelled(sleep(pause)).await.is_none() {
+                break;
+            }
+            self.0.changed.notify_one();
+        }
+        if let Err(error) = self.write(client, writer, place).await {
+            debug!(ledger = place.name, %error, "the last of the ledger was not written");
+        }
+    }
+
+    /// Writes the ledger, if it differs from what is there.
+    async fn write(&self, client: &Client, writer: &Writer, place: &LedgerPlace) -> Result<(), WriteError> {
+        let Some(object) = self.to_write(place) else { return Ok(()) };
+        let written = self.send(writer, place, &object).await;
+        let error = match written {
+            Ok(found) => {
+                self.lock().found = Some(found);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        self.lock().dirty = true;
+        if is_overtaken(&error) {
+            // The next write is over what is there now.
+            self.read(client, place).await;
+        }
+        Err(error)
+    }
+
+    async fn send(
+        &self,
+        writer: &Writer,
+        place: &LedgerPlace,
+        object: &DynamicObject,
+    ) -> Result<DynamicObject, WriteError> {
+        let kind = kind();
+        let at = Place { resource: &kind, namespace: Some(&place.namespace), name: &place.name };
+        match object.metadata.resource_version {
+            Some(_) => writer.replace(at, "", MANAGER, object).await,
+            None => writer.create(at, MANAGER, object, Attempt::Real).await,
+        }
+    }
+
+    /// The Lease with all facts on it, unless it has them.
+    fn to_write(&self, place: &LedgerPlace) -> Option<DynamicObject> {
+        let mut inner = self.lock();
+        if !std::mem::take(&mut inner.dirty) {
+            return None;
+        }
+        let mut object = inner
+            .found
+            .clone()
+            .unwrap_or_else(|| DynamicObject::new(&place.name, &kind()).within(&place.namespace));
+        inner.book.write(object.metadata.annotations.get_or_insert_default());
+        Some(object)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody else wrote the Lease, or deleted it.
+fn is_overtaken(error: &WriteError) -> bool {
+    matches!(error.class(), WriteClass::Conflict | WriteClass::NotFound)
+}
+
+fn kind() -> ApiResource {
+    ApiResource::erase::<Lease>(&())
+}
+
+fn told(place: &LedgerPlace, why: &dyn std::fmt::Display) {
+    warn!(ledger = place.name, %why, "the ledger could not be read; more is read from the cloud");
+}

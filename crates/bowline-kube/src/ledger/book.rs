@@ -1,0 +1,145 @@
+//! The facts as a value, and as the annotation that they are kept in: a line for each object, its UID and the fact. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bowline_cloud::Text;
+
+/// The annotation that holds them.
+pub(super) const ANNOTATION: &str = "bowline.dev/ledger";
+
+/// All annotations of an object together may have 256 KiB. This leaves room for others, and is enough for some 3,700 facts of 16 letters;
+/// of what is beyond nothing is kept.
+const MOST_BYTES: usize = 200 * 1024;
+
+/// Facts, by the UIDs of objects.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    facts: BTreeMap<Text, Text>,
+    bytes: usize,
+}
+
+impl Book {
+    pub(super) fn get(&self, uid: &str) -> Option<&Text> {
+        self.facts.get(uid)
+    }
+
+    /// Notes a fact; whether that is news. One that would not come back as it is, or for which there is no room, is not kept.
+    pub(super) fn note(&mut self, uid: &Text, fact: Text) -> bool {
+        if self.facts.get(uid) == Some(&fact) {
+            return false;
+        }
+        let forgotten = self.forget(uid);
+        let (fits, bytes) = (is_word(uid) && is_word(&fact), line(uid, &fact));
+        if !fits || self.bytes + bytes > MOST_BYTES {
+            return forgotten;
+        }
+        self.bytes += bytes;
+        self.facts.insert(uid.clone(), fact);
+        true
+    }
+
+    /// Forgets an object; whether it was known.
+    pub(super) fn forget(&mut self, uid: &str) -> bool {
+        let Some(fact) = self.facts.remove(uid) else { return false };
+        self.bytes = self.bytes.saturating_sub(line(uid, &fact));
+        true
+    }
+
+    /// Forgets all but these; whether others were known.
+    pub(super) fn keeps_only(&mut self, uids: &BTreeSet<Text>) -> bool {
+        let gone: Vec<Text> = self.facts.keys().filter(|uid| !uids.contains(*uid)).cloned().collect();
+        for uid in &gone {
+            self.forget(uid);
+        }
+        !gone.is_empty()
+    }
+
+    /// Takes over what annotations say. A line that is none of ours is passed over; what is known already is newer.
+    pub(super) fn read(&mut self, annotations: &BTreeMap<String, String>) {
+        let lines = annotations.get(ANNOTATION).into_iter().flat_map(|text| text.lines());
+        for (uid, fact) in lines.filter_map(|line| line.split_once(' ')) {
+            if !self.facts.contains_key(uid) {
+                self.note(&uid.into(), fact.into());
+            }
+        }
+    }
+
+    /// Writes all of it into annotations. Others stay.
+    pub(super) fn write(&self, annotations: &mut BTreeMap<String, String>) {
+        let mut text = String::with_capacity(self.bytes);
+        for (uid, fact) in &self.facts {
+            for part in [uid.as_str(), " ", fact.as_str(), "\n"] {
+                text.push_str(part);
+            }
+        }
+        annotations.insert(ANNOTATION.to_owned(), text);
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
+/// The length of a line.
+fn line(uid: &str, fact: &str) -> usize {
+    uid.len() + fact.len() + 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(book: &Book) -> BTreeMap<String, String> {
+        let mut annotations = BTreeMap::from([("theirs".to_owned(), "stays".to_owned())]);
+        book.write(&mut annotations);
+        annotations
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_and_what_is_known_is_newer() {
+        let mut book = Book::default();
+        assert!(book.note(&"u-1".into(), "a1".into()) && book.note(&"u-2".into(), "b2".into()));
+        assert!(!book.note(&"u-1".into(), "a1".into()), "no news");
+        let annotations = written(&book);
+        assert_eq!(annotations[ANNOTATION], "u-1 a1\nu-2 b2\n");
+        assert_eq!(annotations["theirs"], "stays");
+        let mut next = Book::default();
+        next.note(&"u-2".into(), "c3".into());
+        next.read(&annotations);
+        assert_eq!((next.get("u-1").unwrap(), next.get("u-2").unwrap()), (&"a1".into(), &"c3".into()));
+    }
+
+    #[test]
+    fn lines_of_somebody_else_are_passed_over() {
+        let mut book = Book::default();
+        let text = "nonsense\n\nu-1 two words\nu-2 b2\n u-3";
+        book.read(&BTreeMap::from([(ANNOTATION.to_owned(), text.to_owned())]));
+        assert_eq!(written(&book)[ANNOTATION], "u-2 b2\n");
+    }
+
+    #[test]
+    fn objects_that_are_gone_are_forgotten() {
+        let mut book = Book::default();
+        for uid in ["u-1", "u-2", "u-3"] {
+            book.note(&uid.into(), "f".into());
+        }
+        assert!(book.forget("u-1") && !book.forget("u-1"));
+        assert!(book.keeps_only(&BTreeSet::from(["u-3".into()])));
+        assert!(!book.keeps_only(&BTreeSet::from(["u-3".into(), "u-4".into()])));
+        assert_eq!(written(&book)[ANNOTATION], "u-3 f\n");
+    }
+
+    #[test]
+    fn it_never_grows_beyond_what_an_object_may_have_and_a_fact_without_room_is_not_a_stale_one() {
+        let mut book = Book::default();
+        let uid = |number: usize| Text::from(format!("00000000-0000-0000-0000-{number:012}"));
+        for number in 0..10_000 {
+            book.note(&uid(number), "0123456789abcdef".into());
+        }
+        let text = &written(&book)[ANNOTATION];
+        assert!(text.len() <= MOST_BYTES && text.len() == book.bytes && book.facts.len() > 3_700);
+        let long = Text::from("f".repeat(MOST_BYTES));
+        assert!(book.note(&uid(0), long), "the old one does not hold any more");
+        assert_eq!(book.get(&uid(0)), None);
+    }
+}

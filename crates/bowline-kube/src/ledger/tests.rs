@@ -1,0 +1,166 @@
+//! Tests of the ledger on a Lease in memory.
+
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use bowline_cloud::{Fence, Fenced, Unfenced};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::scripted_api::{self, Answer, Asked, Log};
+
+/// One Lease: made, replaced over its version, read.
+#[derive(Debug, Default)]
+struct Stored(Mutex<(u64, Option<Value>)>);
+
+impl Stored {
+    fn answer(&self, asked: &Asked) -> Answer {
+        let mut stored = self.0.lock().unwrap();
+        let (version, there) = &mut *stored;
+        let refuse = |code: u16, reason: &str| Answer::status(code, reason, reason);
+        match (&asked.method, there.clone()) {
+            (&Method::GET, Some(there)) => Answer::ok(there),
+            (&Method::GET, None) | (&Method::PUT, None) => refuse(404, "NotFound"),
+            (&Method::POST, Some(_)) => refuse(409, "AlreadyExists"),
+            (&Method::PUT, Some(there))
+                if asked.body["metadata"]["resourceVersion"] != there["metadata"]["resourceVersion"] =>
+            {
+                refuse(409, "Conflict")
+            }
+            _ => {
+                *version += 1;
+                let mut new = asked.body.clone();
+                new["metadata"]["resourceVersion"] = json!(version.to_string());
+                *there = Some(new.clone());
+                Answer::ok(new)
+            }
+        }
+    }
+
+    fn says(&self) -> String {
+        let stored = self.0.lock().unwrap();
+        let lease = stored.1.clone().unwrap_or_default();
+        lease["metadata"]["annotations"][book::ANNOTATION].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn edit(&self, edit: impl FnOnce(&mut Option<Value>)) {
+        let mut stored = self.0.lock().unwrap();
+        stored.0 += 1;
+        let version = json!(stored.0.to_string());
+        edit(&mut stored.1);
+        if let Some(lease) = &mut stored.1 {
+            lease["metadata"]["resourceVersion"] = version;
+        }
+    }
+}
+
+struct Bench {
+    stored: Arc<Stored>,
+    client: Client,
+    log: Log,
+    place: LedgerPlace,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let stored = Arc::new(Stored::default());
+        let server = stored.clone();
+        let (client, log) = scripted_api::client(move |asked| server.answer(asked));
+        Self { stored, client, log, place: LedgerPlace::beside("kube-system", "ccm") }
+    }
+
+    /// A process with a ledger, which is kept until the token says to stop.
+    fn process(&self, fence: Arc<dyn Fence>) -> (Ledger, CancellationToken, tokio::task::JoinHandle<()>) {
+        let (ledger, stop) = (Ledger::default(), CancellationToken::new());
+        let writer = Writer::new(self.client.clone(), fence, Duration::from_secs(5));
+        let (kept, client, place, cancel) =
+            (ledger.clone(), self.client.clone(), self.place.clone(), stop.clone());
+        let task = tokio::spawn(async move {
+            kept.read(&client, &place).await;
+            kept.keep(&client, &writer, &place, &cancel).await;
+        });
+        (ledger, stop, task)
+    }
+
+    fn writes(&self) -> usize {
+        self.log.all().iter().filter(|asked| asked.method != Method::GET).count()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Gate(AtomicBool);
+
+impl Fence for Gate {
+    fn check(&self) -> Result<(), Fenced> {
+        if self.0.load(SeqCst) { Ok(()) } else { Err(Fenced { why: "not the leader".into() }) }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_facts_are_one_write_and_the_next_process_has_them() {
+    let bench = Bench::new();
+    let (ledger, stop, task) = bench.process(Arc::new(Unfenced));
+    sleep(GATHER).await;
+    assert_eq!(bench.writes(), 0, "nothing to say");
+    for number in 0..1000 {
+        ledger.note(&format!("u-{number}").into(), "fact".into());
+    }
+    sleep(2 * GATHER).await;
+    assert_eq!(bench.writes(), 1);
+    ledger.note(&"u-7".into(), "fact".into());
+    sleep(2 * GATHER).await;
+    assert_eq!(bench.writes(), 1, "it says so already");
+    ledger.note(&"u-7".into(), "newer".into());
+    stop.cancel();
+    task.await.unwrap();
+    assert_eq!(bench.writes(), 2, "the last is written at the end");
+
+    let (next, stop, task) = bench.process(Arc::new(Unfenced));
+    sleep(GATHER).await;
+    assert_eq!(
+        (next.about("u-7"), next.about("u-999"), next.about("u-1000")),
+        (Some("newer".into()), Some("fact".into()), None)
+    );
+    next.keeps_only(&BTreeSet::from(["u-7".into()]));
+    next.forget("u-7");
+    sleep(2 * GATHER).await;
+    assert_eq!(bench.stored.says(), "");
+    stop.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_behind_a_closed_fence_and_all_of_it_when_it_opens() {
+    let bench = Bench::new();
+    let gate = Arc::new(Gate::default());
+    let (ledger, stop, task) = bench.process(gate.clone());
+    ledger.note(&"u-1".into(), "a".into());
+    sleep(4 * GATHER).await;
+    assert_eq!(bench.writes(), 0);
+    gate.0.store(true, SeqCst);
+    sleep(3 * GATHER).await;
+    assert_eq!(bench.stored.says(), "u-1 a\n");
+    stop.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_else_writes_or_deletes_the_lease_delays_it_and_loses_nothing() {
+    let bench = Bench::new();
+    let (ledger, stop, task) = bench.process(Arc::new(Unfenced));
+    ledger.note(&"u-1".into(), "a".into());
+    sleep(2 * GATHER).await;
+    bench.stored.edit(|lease| lease.as_mut().unwrap()["metadata"]["annotations"]["theirs"] = json!("stays"));
+    ledger.note(&"u-2".into(), "b".into());
+    sleep(4 * GATHER).await;
+    assert_eq!(bench.stored.says(), "u-1 a\nu-2 b\n");
+    let annotations = bench.stored.0.lock().unwrap().1.clone().unwrap()["metadata"]["annotations"].clone();
+    assert_eq!(annotations["theirs"], "stays");
+
+    bench.stored.edit(|lease| *lease = None);
+    ledger.note(&"u-3".into(), "c".into());
+    sleep(4 * GATHER).await;
+    assert_eq!(bench.stored.says(), "u-1 a\nu-2 b\nu-3 c\n");
+    stop.cancel();
+    task.await.unwrap();
+}
