@@ -19,9 +19,6 @@ use crate::museum::{self, Workshop};
 /// How long a reply that never comes is waited for.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
-/// How old an old answer is at most. Half a minute is a known gap: a leader that made none of them believes such a list (seed 1316 was that).
-const OLD: Duration = Duration::from_secs(5);
-
 /// How slow a slow answer is.
 const SLOW: Duration = Duration::from_secs(7);
 
@@ -92,7 +89,8 @@ impl CloudLink {
         let cloud = &self.judge.world.cloud;
         let now = cloud.now();
         cloud.with(|cloud| {
-            let rule = kind.and_then(fault).map(|fault| cloud.faults().add(Rule::new(fault).times(1)));
+            let old = self.judge.world.setting.old;
+            let rule = kind.and_then(|kind| fault(kind, old)).map(|fault| cloud.faults().add(Rule::new(fault).times(1)));
             let outcome = cloud.handle(request, now);
             if let Some(rule) = rule {
                 cloud.faults().remove(rule);
@@ -131,7 +129,7 @@ fn told(outcome: &Outcome, kind: Option<Kind>) -> (String, bool) {
     }
 }
 
-fn fault(kind: Kind) -> Option<Fault> {
+fn fault(kind: Kind, old: Duration) -> Option<Fault> {
     Some(match kind {
         Kind::LostRequest => Fault::DisconnectBefore,
         Kind::LostReply => Fault::DisconnectAfter,
@@ -146,7 +144,7 @@ fn fault(kind: Kind) -> Option<Fault> {
         Kind::BadGateway => Fault::html(StatusCode::BAD_GATEWAY),
         Kind::Slow => Fault::Slow(SLOW),
         Kind::TruncatedList => Fault::TruncateList { keep: 1 },
-        Kind::StaleCloud => Fault::Stale(OLD),
+        Kind::StaleCloud => Fault::Stale(old),
         Kind::CutBody => Fault::CutBody { bytes: 25 },
         Kind::BalancerError => Fault::LoadBalancerError,
         Kind::BalancerStuck => Fault::LoadBalancerStuck,

@@ -141,6 +141,7 @@ fn network(piece: Piece, seed: u64) -> Option<Case> {
             .then(70, Action::Exclude(3, true))
             .then(90, Action::Meddle(1, Meddling::DeleteRule))
             .then(91, edit(1, Edit::Ports(vec![("TCP", 90), ("TCP", 91)])))
+            .set(|setting| setting.old = second(30))
             .chance(&[(Kind::StaleCloud, 0.6)])
             .between(60, 93),
         Piece::NoRevision => short(seed, 3)
@@ -149,6 +150,7 @@ fn network(piece: Piece, seed: u64) -> Option<Case> {
             .create(75, 2)
             .then(90, Action::Meddle(1, Meddling::GuardPorts))
             .create(91, 3)
+            .set(|setting| setting.old = second(30))
             .chance(&[(Kind::StaleCloud, 0.6)])
             .between(60, 93),
         Piece::GroupStaysOnPorts => short(seed, 3)
