@@ -90,7 +90,9 @@ impl CloudLink {
         let now = cloud.now();
         cloud.with(|cloud| {
             let old = self.judge.world.setting.old;
-            let rule = kind.and_then(|kind| fault(kind, old)).map(|fault| cloud.faults().add(Rule::new(fault).times(1)));
+            let rule = kind
+                .and_then(|kind| fault(kind, old))
+                .map(|fault| cloud.faults().add(Rule::new(fault).times(1)));
             let outcome = cloud.handle(request, now);
             if let Some(rule) = rule {
                 cloud.faults().remove(rule);
