@@ -110,23 +110,29 @@ impl Ledger {
 
     /// Takes over what a predecessor left. What cannot be read is not known: that costs calls, and nothing else.
     pub async fn read(&self, client: &Client, place: &LedgerPlace) {
-        match timeout(READ_WITHIN, self.look(client, place)).await {
-            Ok(Ok(())) => {}
+        if !self.look(client, place).await {
+            return;
+        }
+        let mut inner = self.lock();
+        let Inner { book, found, .. } = &mut *inner;
+        if let Some(annotations) = found.as_ref().and_then(|found| found.metadata.annotations.as_ref()) {
+            book.read(annotations);
+        }
+    }
+
+    /// Looks at the Lease as it is now; whether that could be done.
+    async fn look(&self, client: &Client, place: &LedgerPlace) -> bool {
+        let leases: Api<DynamicObject> = Api::namespaced_with(client.clone(), &place.namespace, &kind());
+        match timeout(READ_WITHIN, leases.get_opt(&place.name)).await {
+            Ok(Ok(found)) => {
+                self.lock().found = found;
+                return true;
+            }
             Ok(Err(kube::Error::Api(status))) => told(place, &status.message),
             Ok(Err(error)) => told(place, &error),
             Err(_elapsed) => told(place, &format!("no answer within {READ_WITHIN:?}")),
         }
-    }
-
-    async fn look(&self, client: &Client, place: &LedgerPlace) -> kube::Result<()> {
-        let leases: Api<DynamicObject> = Api::namespaced_with(client.clone(), &place.namespace, &kind());
-        let found = leases.get_opt(&place.name).await?;
-        let mut inner = self.lock();
-        if let Some(annotations) = found.as_ref().and_then(|found| found.metadata.annotations.as_ref()) {
-            inner.book.read(annotations);
-        }
-        inner.found = found;
-        Ok(())
+        false
     }
 
     /// Writes what changes until `cancel`, and then what is left.
@@ -142,8 +148,14 @@ impl Ledger {
                 break;
             }
             let Err(error) = self.write(client, writer, place).await else { continue };
-            warn!(ledger = place.name, %error, "the ledger could not be written; after a restart more is read from the cloud");
-            let soon = is_overtaken(&error) || error.class() == WriteClass::Fenced;
+            let is_fenced = error.class() == WriteClass::Fenced;
+            if is_fenced {
+                // A person said stop, which may be so for hours, or the lease is lost, which others tell.
+                debug!(ledger = place.name, %error, "the ledger waits");
+            } else {
+                warn!(ledger = place.name, %error, "the ledger could not be written; after a restart more is read from the cloud");
+            }
+            let soon = is_overtaken(&error) || is_fenced;
             let pause = if soon { GATHER } else { AFTER_FAILURE };
             if cancel.run_until_cancelled(sleep(pause)).await.is_none() {
                 break;
@@ -168,8 +180,8 @@ impl Ledger {
         };
         self.lock().dirty = true;
         if is_overtaken(&error) {
-            // The next write is over what is there now.
-            self.read(client, place).await;
+            // The next write is over what is there now. Only the version of it counts: what we know is newer, and what we forgot is gone.
+            self.look(client, place).await;
         }
         Err(error)
     }

@@ -161,6 +161,11 @@ async fn who_else_writes_or_deletes_the_lease_delays_it_and_loses_nothing() {
     ledger.note(&"u-3".into(), "c".into());
     sleep(4 * GATHER).await;
     assert_eq!(bench.stored.says(), "u-1 a\nu-2 b\nu-3 c\n");
+
+    bench.stored.edit(|_lease| ());
+    ledger.forget("u-2");
+    sleep(4 * GATHER).await;
+    assert_eq!(bench.stored.says(), "u-1 a\nu-3 c\n", "what is gone does not come back with a conflict");
     stop.cancel();
     task.await.unwrap();
 }

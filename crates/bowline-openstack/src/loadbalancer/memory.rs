@@ -102,6 +102,8 @@ struct Entry {
     unproven: bool,
     /// When it was last read, or first believed.
     checked_at: Option<Instant>,
+    /// Whether it has to be read whatever was noted of it: the word of a look before that must not end the doubt.
+    doubted: bool,
     /// When a person last asked for a look at it, as they wrote it.
     asked: Option<Text>,
 }
@@ -179,7 +181,10 @@ impl Memory {
     pub(super) fn is_gone(&self, id: &LoadBalancerId) {
         let mut inner = self.lock();
         inner.unlearn(id);
-        inner.entries.remove(id);
+        // Who changes it just now keeps its turn: the one who comes next must not begin beside it.
+        if inner.entries.get(id).is_some_and(|entry| Arc::strong_count(&entry.turn) == 1) {
+            inner.entries.remove(id);
+        }
     }
 
     /// Notes a load balancer as it was seen.
@@ -237,7 +242,7 @@ impl Memory {
             |entry: &Entry| entry.checked_at.is_some_and(|at| now.duration_since(at) >= self.believed);
         let old = inner.entries.get(&balancer.id).is_some_and(too_old);
         if old || balancer.provisioning_status != ProvisioningStatus::Active {
-            inner.unlearn(&balancer.id);
+            inner.doubt(&balancer.id);
             return None;
         }
         let changed = time_of(balancer)?;
@@ -246,9 +251,11 @@ impl Memory {
         let sent = entry.sent.as_mut().and_then(|known| known.at(changed, now)).cloned();
         let fingerprint = wanted.fingerprint(balancer)?;
         let as_made = sent.as_ref().is_some_and(|sent| !wanted.serial && sent.makes(wanted));
+        // What was noted before is no answer to what was read since.
+        let believes_note = tree.is_none() && !entry.doubted;
         if as_made
             || entry.fingerprint.as_ref() == Some(&fingerprint)
-            || noted.contains(&fingerprint.as_str())
+            || believes_note && noted.contains(&fingerprint.as_str())
         {
             entry.fingerprint = Some(fingerprint);
             entry.checked_at.get_or_insert(now);
@@ -292,7 +299,7 @@ impl Memory {
         inner.keep_tree(&balancer.id, Known { what, changed, adopt: None });
         if let Some(entry) = inner.entries.get_mut(&balancer.id) {
             entry.checked_at = Some(now);
-            entry.unproven = false;
+            (entry.unproven, entry.doubted) = (false, false);
         }
     }
 
@@ -310,7 +317,7 @@ impl Memory {
 
     /// What was believed of it is not so: it has to be read.
     pub(super) fn doubt(&self, id: &LoadBalancerId) {
-        self.lock().unlearn(id);
+        self.lock().doubt(id);
     }
 
     /// The turn of a load balancer: who changes it holds it.
@@ -380,7 +387,7 @@ impl Memory {
     /// A change failed, and nobody knows how far it came.
     pub(super) fn failed(&self, id: &LoadBalancerId) {
         let mut inner = self.lock();
-        inner.unlearn(id);
+        inner.doubt(id);
         if let Some(entry) = inner.entries.get_mut(id) {
             entry.seen = None;
         }

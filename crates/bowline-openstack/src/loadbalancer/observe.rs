@@ -274,7 +274,7 @@ impl Balancers {
             let is_fulfilled = plan::outlook(wanted, found).is_some();
             self.memory.leading(port, &found.floating.attached, look, is_fulfilled, Instant::now());
         }
-        self.memory.looked_for(look);
+        self.memory.looked_for(look, Instant::now());
     }
 
     async fn picture(&self, resolved: Result<Resolved<'_>, Trouble>) -> Result<Evidence<Observed>, Trouble> {

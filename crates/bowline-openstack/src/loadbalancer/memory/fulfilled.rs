@@ -21,8 +21,8 @@ const BELIEVED_UNSHOWN: Duration = Duration::from_secs(50);
 #[derive(Debug, Default)]
 pub(super) struct Fulfilled {
     ports: HashMap<PortId, Led>,
-    /// What the last look at each Service was for.
-    looked_for: HashMap<Text, u128>,
+    /// What the last look at each Service was for, and when that was.
+    looked_for: HashMap<Text, (u128, Instant)>,
 }
 
 /// The floating IPs of a port.
@@ -57,6 +57,7 @@ impl Fulfilled {
 
     pub(super) fn sweep(&mut self, now: Instant) {
         self.ports.retain(|_port, led| now.duration_since(led.read_at) < BELIEVED);
+        self.looked_for.retain(|_service, (_wish, at)| now.duration_since(*at) < BELIEVED);
     }
 }
 
@@ -70,7 +71,7 @@ impl Memory {
         now: Instant,
     ) -> Option<Vec<FloatingIp>> {
         let inner = self.lock();
-        let last = inner.fulfilled.looked_for.get(look.service)?;
+        let (last, _at) = inner.fulfilled.looked_for.get(look.service)?;
         let entry = inner.entries.get(of)?;
         let ends = entry.tree.as_ref().is_some_and(|known| known.adopt.is_some())
             || entry.sent.as_ref().is_some_and(|known| known.adopt.is_some());
@@ -83,8 +84,8 @@ impl Memory {
     }
 
     /// Notes what a look was for.
-    pub(in crate::loadbalancer) fn looked_for(&self, look: LookFor<'_>) {
-        self.lock().fulfilled.looked_for.insert(look.service.clone(), look.wish);
+    pub(in crate::loadbalancer) fn looked_for(&self, look: LookFor<'_>, now: Instant) {
+        self.lock().fulfilled.looked_for.insert(look.service.clone(), (look.wish, now));
     }
 
     /// Notes the floating IPs of a port as they were just read, and whether nothing is to be done about them.

@@ -90,6 +90,14 @@ impl Inner {
         self.ports.retain(|_port, floating| floating.is_of_use(now));
     }
 
+    /// Forgets what hangs on a load balancer, and believes no note of it until it is read.
+    pub(super) fn doubt(&mut self, id: &LoadBalancerId) {
+        self.unlearn(id);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.doubted = true;
+        }
+    }
+
     /// Forgets what hangs on a load balancer.
     pub(super) fn unlearn(&mut self, id: &LoadBalancerId) {
         let Some(entry) = self.entries.get_mut(id) else { return };

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::Purpose;
-use sim_openstack::State;
+use bowline_cloud::{Evidence, LoadBalancers, Purpose, Unfenced};
+use sim_openstack::{Fault, Rule, Service, State};
 
 use super::stage::End;
 use super::transitions::course::{Living, Setting};
@@ -227,6 +227,38 @@ async fn what_leaves_no_trace_is_repaired_after_some_hours() {
         tokio::time::sleep(Duration::from_secs(6 * 60 * 60)).await;
         living.drive(Purpose::Ensure).await.settled();
         assert_eq!(differences(&living.picture(), &fresh), Vec::<String>::new(), "{what}");
+    }
+}
+
+/// The word of an earlier look, which stands on the Service, says that all is as wanted, and would end the matter.
+#[tokio::test(start_paused = true)]
+async fn a_repair_that_is_due_outlasts_a_read_and_a_step_that_fail() {
+    let refused = |method: http::Method| {
+        let fault = Fault::status(http::StatusCode::INTERNAL_SERVER_ERROR);
+        Rule::new(fault).on(Service::LoadBalancer).method(method).path("*/members").times(1)
+    };
+    for (failing, method) in [("read", http::Method::GET), ("step", http::Method::PUT)] {
+        let mut living = Living::born(&all()).await;
+        let fresh = living.picture();
+        // So long after it was made, nobody knows any more what was sent.
+        living.estate.stage.restart("sim");
+        living.drive(Purpose::Ensure).await.settled();
+        living.estate.stage.simulation.edit(|state| {
+            let id = first_member(state);
+            state.load_balancer.members.update(&id, |one| one.protocol_port = 9).unwrap();
+        });
+        tokio::time::sleep(Duration::from_secs(6 * 60 * 60)).await;
+        living.estate.stage.simulation.fault(refused(method.clone()));
+        let stage = &living.estate.stage;
+        match stage.look(&living.service, Purpose::Ensure).await {
+            Evidence::Unknown(_) => assert_eq!(failing, "read"),
+            _ => {
+                let step = stage.first_step(&living.service, Purpose::Ensure).await;
+                stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+            }
+        }
+        living.drive(Purpose::Ensure).await.settled();
+        assert_eq!(differences(&living.picture(), &fresh), Vec::<String>::new(), "after a failed {failing}");
     }
 }
 
