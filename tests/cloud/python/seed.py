@@ -113,7 +113,7 @@ def seed_estate(file):
     estate["image"], estate["flavor"] = seed_images_and_flavors(admin)
     estate |= seed_external_network(admin.network)
     estate["management_network"] = admin.network.find_network("lb-mgmt-net").id
-    seed_zones(admin.compute)
+    seed_zones(admin.compute, admin.placement)
     estate |= seed_octavia_choices(admin.load_balancer)
     member = openstack.connect(username="k8s", project_name="k8s")
     estate["application_credential"] = seed_application_credential(member.identity, estate["user"])
@@ -161,11 +161,19 @@ def seed_external_network(network):
     return {"external_network": outside.id, "external_subnet": subnet.id}
 
 
-def seed_zones(compute):
+def seed_zones(compute, placement):
+    """Nova tells Placement that a host is in a zone when it is put there, and never again: Placement has to know the host by then."""
     present = {aggregate.name: aggregate for aggregate in compute.aggregates()}
     for zone, host in ZONES.items():
+        provider = await_value(
+            f"Placement to know the host {host}", lambda: next(placement.resource_providers(name=host), None)
+        )
         aggregate = present.get(zone) or compute.create_aggregate(name=zone, availability_zone=zone)
-        if host not in (aggregate.hosts or []):
+        hosts = aggregate.hosts or []
+        if host in hosts and not placement.fetch_resource_provider_aggregates(provider).aggregates:
+            compute.remove_host_from_aggregate(aggregate, host)
+            hosts = []
+        if host not in hosts:
             await_value(f"Nova to know the host {host}", lambda: compute.add_host_to_aggregate(aggregate, host))
     await_value("both compute hosts", lambda: set(ZONES.values()) <= hosts_up(compute))
 
