@@ -116,7 +116,7 @@ pub async fn status(arguments: &StatusArguments) -> Result<BreakerStatus, Ending
 ///
 /// # Errors
 ///
-/// [`Ending`] if it could not be looked at, or a Node cannot be written to.
+/// [`Ending`] if it could not be looked at. A Node that cannot be written to is kept.
 pub async fn reset(arguments: &ResetArguments) -> Result<Reset, Ending> {
     let session = Session::open(&arguments.access).await?;
     let machines = machines(&session).await?;
@@ -132,11 +132,15 @@ pub async fn reset(arguments: &ResetArguments) -> Result<Reset, Ending> {
         }
         match judge(node, machine) {
             Ok(()) => {
-                if arguments.yes {
-                    let annotation = [(RELEASE_ANNOTATION, Some("true".to_owned()))];
-                    session.cluster.annotate_node(node, &annotation).await?;
+                let annotation = [(RELEASE_ANNOTATION, Some("true".to_owned()))];
+                let written = match arguments.yes {
+                    true => session.cluster.annotate_node(node, &annotation).await,
+                    false => Ok(()),
+                };
+                match written {
+                    Ok(()) => reset.released.push(node.name.to_string()),
+                    Err(ending) => reset.kept.push(format!("{}: {ending}", node.name)),
                 }
-                reset.released.push(node.name.to_string());
             }
             Err(Some(why)) => reset.kept.push(format!("{}: {why}", node.name)),
             // Nobody asked for it by name, and there is nothing to say of it.

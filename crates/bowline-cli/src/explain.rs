@@ -29,9 +29,7 @@ async fn told(
     match session.cluster.events(namespace, kind, name).await {
         Ok(events) => said::told(&events),
         Err(ending) => {
-            notes.push(format!(
-                "what was told of it is not known: {ending}; it takes the right to list events in namespace {namespace}"
-            ));
+            notes.push(format!("what was told of it is not known: {ending}"));
             Vec::new()
         }
     }

@@ -40,7 +40,7 @@ pub struct Resynced {
     pub asked: Vec<String>,
     /// Those that are paused: they are looked at, and nothing is changed for them.
     pub paused: Vec<String>,
-    /// Those that could not be written to, with the reason.
+    /// Why others could not be written to, with their names.
     pub failed: Vec<String>,
     /// Why nobody looks now.
     pub nobody_works: Option<String>,
@@ -90,7 +90,7 @@ pub async fn ask(
         match session.cluster.annotate_service(&service, &annotations).await {
             Ok(()) if is_paused(&service) => done.paused.push(key),
             Ok(()) => done.asked.push(key),
-            Err(ending) => done.failed.push(format!("{key}: {ending}")),
+            Err(ending) => done.failed.push(ending.why),
         }
     }
     Ok(done)

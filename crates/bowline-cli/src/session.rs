@@ -3,6 +3,7 @@
 pub mod cloud;
 pub mod cluster;
 pub mod managers;
+pub(crate) mod refusal;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -80,8 +81,9 @@ impl Session {
             Ok(uid) => uid,
             Err(why) => {
                 return Err(Ending::not_looked(format!(
-                    "the cluster at {} cannot be read: {why}",
-                    cluster.server
+                    "the cluster at {} cannot be read: {}",
+                    cluster.server,
+                    refusal::said(&why)
                 )));
             }
         };

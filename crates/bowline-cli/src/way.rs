@@ -22,6 +22,7 @@ use zeroize::Zeroizing;
 
 use self::forward::{Forward, Goal};
 use crate::ending::Ending;
+use crate::session::refusal::in_full;
 use crate::session::{Access, Session};
 use crate::status::leader;
 use crate::status::rails::{leading, port_of};
@@ -231,14 +232,6 @@ fn refusal(status: StatusCode) -> Option<&'static str> {
         StatusCode::NOT_FOUND => Some("it has no such page: it is another program, or an older one"),
         _ => Some("that is no page; its log says why"),
     }
-}
-
-/// An error with what caused it, which is where the reason stands.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut words: Vec<String> = causes.map(ToString::to_string).collect();
-    words.dedup_by(|later, earlier| earlier.contains(later.as_str()));
-    words.join(": ")
 }
 
 impl ToLeader {

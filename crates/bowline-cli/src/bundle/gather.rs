@@ -76,7 +76,7 @@ async fn objects(session: &Session, bundle: &mut Gathered) {
 
 /// What people asked the operator for, where there is one.
 async fn wishes(session: &Session, bundle: &mut Gathered) {
-    match session.cluster.raw_if_served("/apis/bowline.dev/v1alpha1/cloudcontrollermanagers").await {
+    match session.cluster.raw_if_served("bowline.dev/v1alpha1", "cloudcontrollermanagers").await {
         Ok(Some(list)) => bundle.add_value("manager/cloudcontrollermanagers.json", &scrubbed(list)),
         Ok(None) => {}
         Err(why) => bundle.missing.push(format!("manager/cloudcontrollermanagers.json: {why}")),

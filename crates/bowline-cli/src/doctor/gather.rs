@@ -24,6 +24,8 @@ use crate::way;
 /// All facts that can be had.
 pub(super) async fn gather(session: &Session, way: &way::Arguments) -> Result<Facts, Ending> {
     let Sight { nodes, services } = Sight::read(session).await?;
+    let mut not_looked_at = Vec::new();
+    let leader = leader::read_if_allowed(session, &mut not_looked_at).await;
     let mut facts = Facts {
         now: session.now,
         cluster_name: session.cluster_name.to_string(),
@@ -31,14 +33,14 @@ pub(super) async fn gather(session: &Session, way: &way::Arguments) -> Result<Fa
         nodes,
         services,
         managers: None,
-        leader: leader::read(session).await?,
+        leader,
         degraded: None,
         missing_rights: None,
         config: ConfigFacts::default(),
         cloud: None,
         machines: None,
         clocks: Vec::new(),
-        not_looked_at: Vec::new(),
+        not_looked_at,
     };
     managers_of(session, &mut facts).await;
     match health::read(session, &facts.leader, way).await {

@@ -148,9 +148,7 @@ async fn look(
 ) -> Result<(WantedService, Seen), Ending> {
     let nodes = session.cluster.nodes().await;
     if let Err(ending) = &nodes {
-        notes.push(format!(
-            "which Nodes get its traffic is not known: {ending}; it takes the right to list nodes"
-        ));
+        notes.push(format!("which Nodes get its traffic is not known: {ending}"));
     }
     let wanting = |balancing: &LoadBalancer| {
         wanted(view, nodes.as_ref().ok().map(|nodes| serving(view, balancing, nodes)))

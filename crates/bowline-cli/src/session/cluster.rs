@@ -19,6 +19,7 @@ use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 
 use super::Access;
+use super::refusal::{is_refusal, said, with_right};
 use crate::ending::Ending;
 
 /// One after the other is fast enough.
@@ -79,7 +80,7 @@ impl Cluster {
     ///
     /// If they cannot be listed whole.
     pub async fn nodes(&self) -> Result<Vec<Arc<NodeView>>, Ending> {
-        let nodes = all(&Api::<SlimNode>::all(self.client.clone()), "Nodes").await?;
+        let nodes = all(&Api::<SlimNode>::all(self.client.clone()), "Nodes", "list nodes").await?;
         Ok(nodes.into_iter().map(|node| Arc::new(node_view(node))).collect())
     }
 
@@ -89,7 +90,8 @@ impl Cluster {
     ///
     /// If they cannot be listed whole.
     pub async fn services(&self) -> Result<Vec<Arc<ServiceView>>, Ending> {
-        let services = all(&Api::<SlimService>::all(self.client.clone()), "Services").await?;
+        let services =
+            all(&Api::<SlimService>::all(self.client.clone()), "Services", "list services").await?;
         Ok(services.into_iter().map(|service| Arc::new(service_view(service))).collect())
     }
 
@@ -99,11 +101,12 @@ impl Cluster {
     ///
     /// If it is not there or cannot be read.
     pub async fn service(&self, namespace: &str, name: &str) -> Result<(Arc<ServiceView>, Service), Ending> {
-        let what = format!("Service {namespace}/{name}");
+        let (what, right) =
+            (format!("Service {namespace}/{name}"), format!("get services in namespace {namespace}"));
         let object = Api::<Service>::namespaced(self.client.clone(), namespace).get(name).await;
-        let object = object.map_err(|error| not_read(&what, &error))?;
+        let object = object.map_err(|error| not_read(&what, &right, &error))?;
         let slim = Api::<SlimService>::namespaced(self.client.clone(), namespace).get(name).await;
-        let slim = slim.map_err(|error| not_read(&what, &error))?;
+        let slim = slim.map_err(|error| not_read(&what, &right, &error))?;
         Ok((Arc::new(service_view(slim)), object))
     }
 
@@ -114,7 +117,8 @@ impl Cluster {
     /// If it is not there or cannot be read.
     pub async fn node(&self, name: &str) -> Result<Arc<NodeView>, Ending> {
         let node = Api::<SlimNode>::all(self.client.clone()).get(name).await;
-        Ok(Arc::new(node_view(node.map_err(|error| not_read(&format!("Node {name}"), &error))?)))
+        let node = node.map_err(|error| not_read(&format!("Node {name}"), "get nodes", &error))?;
+        Ok(Arc::new(node_view(node)))
     }
 
     /// The pods of a namespace.
@@ -123,7 +127,8 @@ impl Cluster {
     ///
     /// If they cannot be listed.
     pub async fn pods(&self, namespace: &str) -> Result<Vec<Pod>, Ending> {
-        all(&Api::<Pod>::namespaced(self.client.clone(), namespace), "pods").await
+        let right = format!("list pods in namespace {namespace}");
+        all(&Api::<Pod>::namespaced(self.client.clone(), namespace), "pods", &right).await
     }
 
     /// A Lease, if it is there.
@@ -133,7 +138,8 @@ impl Cluster {
     /// If it cannot be read.
     pub async fn lease(&self, namespace: &str, name: &str) -> Result<Option<Lease>, Ending> {
         let lease = Api::<Lease>::namespaced(self.client.clone(), namespace).get_opt(name).await;
-        lease.map_err(|error| not_read(&format!("Lease {namespace}/{name}"), &error))
+        let right = format!("get leases in namespace {namespace}");
+        lease.map_err(|error| not_read(&format!("Lease {namespace}/{name}"), &right, &error))
     }
 
     /// The Leases of a namespace.
@@ -142,7 +148,8 @@ impl Cluster {
     ///
     /// If they cannot be listed.
     pub async fn leases(&self, namespace: &str) -> Result<Vec<Lease>, Ending> {
-        all(&Api::<Lease>::namespaced(self.client.clone(), namespace), "Leases").await
+        let right = format!("list leases in namespace {namespace}");
+        all(&Api::<Lease>::namespaced(self.client.clone(), namespace), "Leases", &right).await
     }
 
     /// The value of a Secret's key, as text.
@@ -153,7 +160,8 @@ impl Cluster {
     pub async fn secret(&self, namespace: &str, name: &str, key: &str) -> Result<String, Ending> {
         let what = format!("Secret {namespace}/{name}");
         let secret = Api::<Secret>::namespaced(self.client.clone(), namespace).get(name).await;
-        let secret = secret.map_err(|error| not_read(&what, &error))?;
+        let right = format!("get secrets in namespace {namespace}");
+        let secret = secret.map_err(|error| not_read(&what, &right, &error))?;
         let value = secret.data.and_then(|mut data| data.remove(key));
         let value = value.ok_or_else(|| Ending::not_looked(format!("{what} has no key {key}")))?;
         String::from_utf8(value.0).map_err(|_bytes| Ending::not_looked(format!("{what}: {key} is no text")))
@@ -168,7 +176,8 @@ impl Cluster {
         let chosen = format!("involvedObject.kind={kind},involvedObject.name={name}");
         let list = ListParams::default().fields(&chosen);
         let events = Api::<Event>::namespaced(self.client.clone(), namespace).list(&list).await;
-        let mut events = events.map_err(|error| not_read("events", &error))?.items;
+        let right = format!("list events in namespace {namespace}");
+        let mut events = events.map_err(|error| not_read("events", &right, &error))?.items;
         events.sort_by_key(last_seen);
         Ok(events)
     }
@@ -181,7 +190,8 @@ impl Cluster {
     pub async fn node_events(&self) -> Result<Vec<Event>, Ending> {
         let list = ListParams::default().fields("involvedObject.kind=Node");
         let events = Api::<Event>::namespaced(self.client.clone(), "default").list(&list).await;
-        Ok(events.map_err(|error| not_read("events", &error))?.items)
+        let events = events.map_err(|error| not_read("events", "list events in namespace default", &error));
+        Ok(events?.items)
     }
 
     /// Whether a user may do something.
@@ -199,7 +209,8 @@ impl Cluster {
         let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
         let api = Api::<SubjectAccessReview>::all(self.client.clone());
         let answer = api.create(&PostParams::default(), &review).await;
-        let answer = answer.map_err(|error| not_read("what the manager may do", &error))?;
+        let right = "create subjectaccessreviews";
+        let answer = answer.map_err(|error| not_read("what the manager may do", right, &error))?;
         Ok(answer.status.is_some_and(|status| status.allowed))
     }
 
@@ -211,7 +222,7 @@ impl Cluster {
     pub async fn page(&self, namespace: &str, pod: &str, port: u16, path: &str) -> Result<String, String> {
         let path = format!("/api/v1/namespaces/{namespace}/pods/https:{pod}:{port}/proxy{path}");
         let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
-        self.client.request_text(request).await.map_err(|error| error.to_string())
+        self.client.request_text(request).await.map_err(|error| said(&error))
     }
 
     /// What a pod's `/readyz?verbose` says, through the API server, which shows the pod no credentials: whether all is well or not, which
@@ -223,7 +234,7 @@ impl Cluster {
     pub async fn health(&self, namespace: &str, pod: &str, port: u16) -> Result<String, String> {
         let path = format!("/api/v1/namespaces/{namespace}/pods/https:{pod}:{port}/proxy/readyz?verbose");
         let request = Request::get(path).body(Body::empty()).map_err(|error| error.to_string())?;
-        let answer = self.client.send(request).await.map_err(|error| error.to_string())?;
+        let answer = self.client.send(request).await.map_err(|error| said(&error))?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), MOST_HEALTH_BYTES).collect().await;
         let text = String::from_utf8_lossy(&body.map_err(|error| error.to_string())?.to_bytes()).into_owned();
@@ -247,7 +258,7 @@ impl Cluster {
         let path =
             format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}&previous={previous}");
         let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
-        self.client.request_text(request).await.map_err(|error| error.to_string())
+        self.client.request_text(request).await.map_err(|error| said(&error))
     }
 
     /// Something that the API server says at a path.
@@ -257,20 +268,28 @@ impl Cluster {
     /// What came back instead.
     pub async fn raw(&self, path: &str) -> Result<Value, String> {
         let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
-        self.client.request(request).await.map_err(|error| error.to_string())
+        self.client.request(request).await.map_err(|error| said(&error))
     }
 
-    /// The same, if the API server knows such a resource.
+    /// All objects of a resource, if the API server knows it: the group with its version, and the resource.
     ///
     /// # Errors
     ///
     /// What came back instead.
-    pub async fn raw_if_served(&self, path: &str) -> Result<Option<Value>, String> {
-        let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
-        match self.client.request(request).await {
+    pub async fn raw_if_served(&self, group: &str, resource: &str) -> Result<Option<Value>, String> {
+        let get = async |path: String| match Request::get(path).body(Vec::new()) {
+            Ok(request) => self.client.request::<Value>(request).await,
+            Err(error) => Err(kube::Error::HttpError(error)),
+        };
+        match get(format!("/apis/{group}/{resource}")).await {
             Ok(value) => Ok(Some(value)),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-            Err(error) => Err(error.to_string()),
+            // Rights are looked at before resources: who may not list it is refused also where there is nothing to list.
+            Err(refused) if is_refusal(&refused) => match get(format!("/apis/{group}")).await {
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+                _served => Err(with_right(&refused, &format!("list {resource}"))),
+            },
+            Err(error) => Err(said(&error)),
         }
     }
 
@@ -285,7 +304,9 @@ impl Cluster {
         annotations: &[(&str, Option<String>)],
     ) -> Result<(), Ending> {
         let api = Api::<Service>::namespaced(self.client.clone(), &service.namespace);
-        annotate(&api, &service.name, &service.uid, annotations).await
+        let written = annotate(&api, &service.name, &service.uid, annotations).await;
+        let right = format!("patch services in namespace {}", service.namespace);
+        written.map_err(|error| not_written(&format!("Service {}", service.key()), &right, &error))
     }
 
     /// The same for a Node.
@@ -298,7 +319,9 @@ impl Cluster {
         node: &NodeView,
         annotations: &[(&str, Option<String>)],
     ) -> Result<(), Ending> {
-        annotate(&Api::<Node>::all(self.client.clone()), &node.name, &node.uid, annotations).await
+        let api = Api::<Node>::all(self.client.clone());
+        let written = annotate(&api, &node.name, &node.uid, annotations).await;
+        written.map_err(|error| not_written(&format!("Node {}", node.name), "patch nodes", &error))
     }
 }
 
@@ -329,7 +352,7 @@ async fn annotate<K>(
     name: &str,
     uid: &str,
     annotations: &[(&str, Option<String>)],
-) -> Result<(), Ending>
+) -> Result<(), kube::Error>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
@@ -338,21 +361,18 @@ where
     // With the UID a namesake that came in between is not touched.
     let patch = Patch::Merge(json!({"metadata": {"uid": uid, "annotations": map}}));
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    let written = api.patch_metadata(name, &params, &patch).await;
-    written.map(drop).map_err(|error| {
-        Ending::not_looked(format!("{name} cannot be annotated: {error}; it takes the right to patch it"))
-    })
+    api.patch_metadata(name, &params, &patch).await.map(drop)
 }
 
 /// Reads a list whole.
-async fn all<K>(api: &Api<K>, what: &str) -> Result<Vec<K>, Ending>
+async fn all<K>(api: &Api<K>, what: &str, right: &str) -> Result<Vec<K>, Ending>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
     let mut items = Vec::new();
     let mut list = ListParams::default().limit(PAGE);
     loop {
-        let page = api.list(&list).await.map_err(|error| not_read(what, &error))?;
+        let page = api.list(&list).await.map_err(|error| not_read(what, right, &error))?;
         items.extend(page.items);
         match page.metadata.continue_.filter(|next| !next.is_empty()) {
             Some(next) => list = list.continue_token(&next),
@@ -361,6 +381,15 @@ where
     }
 }
 
-fn not_read(what: &str, error: &kube::Error) -> Ending {
-    Ending::not_looked(format!("{what} cannot be read: {error}"))
+fn not_read(what: &str, right: &str, error: &kube::Error) -> Ending {
+    Ending::not_looked(format!("{what} cannot be read: {}", with_right(error, right)))
+}
+
+/// What the API server refuses was looked at, and is not done. Of what it did not answer nothing follows.
+fn not_written(what: &str, right: &str, error: &kube::Error) -> Ending {
+    let why = format!("{what} cannot be annotated: {}", with_right(error, right));
+    match error {
+        kube::Error::Api(_) => Ending::refused(why),
+        _ => Ending::not_looked(why),
+    }
 }

@@ -55,9 +55,7 @@ pub async fn read(session: &Session) -> Result<Leader, Ending> {
 pub async fn read_if_allowed(session: &Session, notes: &mut Vec<String>) -> Leader {
     let (namespace, name) = (&session.access.manager_namespace, &session.access.lease);
     read(session).await.unwrap_or_else(|ending| {
-        notes.push(format!(
-            "the leader is not known: {ending}; it takes the right to get leases in namespace {namespace}"
-        ));
+        notes.push(format!("the leader is not known: {ending}"));
         Leader { lease: format!("{namespace}/{name}"), ..Leader::default() }
     })
 }
@@ -105,6 +103,12 @@ pub fn judge(name: &str, lease: Option<&Lease>, now: Timestamp) -> Leader {
 }
 
 impl Leader {
+    /// Whether the Lease could be read: it has a holder, or there is a problem with it.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.holder.is_some() || self.problem.is_some()
+    }
+
     /// It in one line.
     #[must_use]
     pub fn words(&self) -> String {

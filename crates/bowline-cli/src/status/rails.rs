@@ -115,11 +115,14 @@ pub(crate) fn port_of(manager: &Manager) -> u16 {
     manager.flags.get("secure-port").and_then(|port| port.parse().ok()).unwrap_or(PORT)
 }
 
-/// The pod of the leader: its identity begins with the name of its host, which is that of the pod or of the node.
+/// The pod of the leader: its identity begins with the name of its host, which is that of the pod, or of the node if it is the only
+/// manager there: with two nobody can say which of them leads, and the other must not be shown anybody's token.
 pub(crate) fn leading<'a>(managers: &'a [Manager], leader: &Leader) -> Option<&'a Manager> {
     let holder = leader.holder.as_deref()?;
     let host = holder.split('_').next().unwrap_or(holder);
-    managers.iter().find(|manager| manager.pod == host || manager.node.as_deref() == Some(host))
+    let of_name = managers.iter().find(|manager| manager.pod == host);
+    let mut on_node = managers.iter().filter(|manager| manager.node.as_deref() == Some(host));
+    of_name.or_else(|| on_node.next().filter(|_only| on_node.next().is_none()))
 }
 
 /// What a scrape says. Pure.
@@ -211,6 +214,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::session::managers::Program;
 
     #[test]
     fn a_scrape_tells_breaker_and_budgets() {
@@ -221,6 +225,30 @@ mod tests {
         assert_eq!(rails.held_nodes.as_ref().unwrap()["breaker"], 4);
         assert!(rails.words().contains("open: no Node is deleted") && rails.words().contains("4 by breaker"));
         assert_eq!(of_metrics("").breaker_open, None, "another program's metrics");
+    }
+
+    #[test]
+    fn the_leader_is_told_by_its_pod_or_by_a_node_where_it_is_the_only_manager() {
+        let manager = |pod: &str, node: &str| Manager {
+            namespace: "kube-system".to_owned(),
+            pod: pod.to_owned(),
+            node: Some(node.to_owned()),
+            image: String::new(),
+            program: Program::Bowline,
+            ready: true,
+            restarts: 0,
+            account: String::new(),
+            flags: BTreeMap::new(),
+            config: None,
+        };
+        let managers =
+            [manager("occm-1", "cp-1"), manager("bowline-1", "cp-1"), manager("bowline-2", "cp-2")];
+        let of = |holder: &str| {
+            let leader = Leader { holder: Some(holder.to_owned()), ..Leader::default() };
+            leading(&managers, &leader).map(|manager| manager.pod.as_str())
+        };
+        assert_eq!((of("bowline-1_5f1b"), of("cp-2_77aa")), (Some("bowline-1"), Some("bowline-2")));
+        assert_eq!(of("cp-1_77aa"), None, "it may be the other program");
     }
 
     #[test]

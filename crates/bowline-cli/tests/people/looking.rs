@@ -193,3 +193,15 @@ async fn breaker_and_budgets_are_what_the_leader_says_of_itself() -> anyhow::Res
     ensure!(rails["problem"].as_str().is_some_and(|why| why.contains("ccm-1")), "{rails}");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_read_the_lease_is_told_all_but_who_leads() -> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    stage.service("web")?;
+    stage.settle("web").await?;
+    stage.kube.authorize_with(|access| access.resource != "leases" || access.user.name != "system:admin");
+    let lease = "Lease kube-system/cloud-controller-manager cannot be read";
+    let right = "it takes the right to get leases in namespace kube-system";
+    stage.run("status").await?.says(2, &["Manager: not known", "default/web", "settled", lease, right])?;
+    stage.run("doctor").await?.says(2, &["NOT LOOKED AT the leader is not known", lease, right])
+}

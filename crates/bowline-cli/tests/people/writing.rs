@@ -109,6 +109,28 @@ async fn the_breaker_is_reset_for_nodes_whose_servers_are_proven_gone_and_for_no
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_the_api_server_refuses_ends_with_one_and_names_the_right() -> anyhow::Result<()> {
+    let stage = Stage::start(3).await?;
+    stage.service("web")?;
+    stage.settle("web").await?;
+    for (place, server) in stage.cloud.estate.servers.iter().enumerate().skip(1) {
+        stage.cloud.world(|world| world.state.compute.servers.remove(server));
+        let path = format!("/api/v1/nodes/node-{}/status", place + 1);
+        stage.patch(&path, &json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}))?;
+    }
+    let named = annotations(&stage, WEB)[NAMED].as_str().context("no load balancer")?.to_owned();
+    stage.kube.authorize_with(|access| access.verb != "patch" || access.name == "node-3");
+    let right = "it takes the right to patch services in namespace default";
+    let told = stage.run("resync svc/web").await?;
+    told.says(1, &["failed: Service default/web cannot be annotated: services \"web\" is forbidden", right])?;
+    ensure!(!told.out.contains("ApiError") && !told.out.contains("Status {"), "{told:?}");
+    stage.run(&format!("adopt svc/web --load-balancer {named} --yes")).await?.says(1, &[right])?;
+    // What is refused for one Node is done for the next all the same.
+    let told = stage.run("breaker reset --yes").await?;
+    told.says(1, &["kept: node-2", "it takes the right to patch nodes", "node-3: may be deleted now"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_support_bundle_tells_all_that_helps_and_none_of_the_planted_secrets() -> anyhow::Result<()> {
     let stage = Stage::start(1).await?;
     stage.service("web")?;
