@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::Context;
+use ::http::Method;
+use anyhow::{Context, ensure};
 use k8s_openapi::api::core::v1::{Event, Node, Service};
 use serde_json::{Value, json};
 use sim_kube::{Config, Objects, SimKube, http};
@@ -14,6 +15,10 @@ use crate::gate::{Counting, Gate};
 
 /// The namespace of all Services that the playground makes.
 pub(crate) const NAMESPACE: &str = "default";
+
+/// The path of the Lease that says which manager leads.
+pub(crate) const LEASE: &str =
+    "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager";
 
 /// The taint of Nodes that no cloud-controller-manager has seen yet.
 pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -71,6 +76,24 @@ impl Cluster {
         let service = serde_json::from_value(service)?;
         self.services().create(&service).with_context(|| format!("create the Service {name}"))?;
         Ok(())
+    }
+
+    /// Changes an object as `kubectl patch` does, whoever else writes to it at the same time.
+    pub(crate) fn patch(&self, path: &str, change: &Value) -> anyhow::Result<()> {
+        let kind = "application/strategic-merge-patch+json";
+        let (code, answer) = self.kube.request_as(Method::PATCH, path, kind, change);
+        ensure!(code == 200, "patch {path}: {code} {answer}");
+        Ok(())
+    }
+
+    /// Takes a right away from everybody.
+    pub(crate) fn forbid(&self, verb: &'static str, resource: &'static str) {
+        self.kube.authorize_with(move |asked| asked.verb != verb || asked.resource != resource);
+    }
+
+    /// Everybody has all rights again.
+    pub(crate) fn permit(&self) {
+        self.kube.authorize_with(|_| true);
     }
 
     /// The address of a Service.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use sim_kube::{ApiError, Interceptor, Reply, RequestInfo, Verdict};
 use tokio::time::Instant;
 
+use crate::cluster::LEASE;
 use crate::manager::AGENT;
 
 /// How often the manager wrote.
@@ -23,6 +24,7 @@ pub(crate) struct Writes {
 pub(crate) struct Gate {
     objects: AtomicU64,
     events: AtomicU64,
+    elections: AtomicU64,
     stuck_until: Mutex<Option<Instant>>,
 }
 
@@ -30,6 +32,11 @@ impl Gate {
     /// What the manager wrote so far; its Lease is not counted.
     pub(crate) fn writes(&self) -> Writes {
         Writes { objects: self.objects.load(Relaxed), events: self.events.load(Relaxed) }
+    }
+
+    /// How often the manager asked for the Lease that says who leads, or wrote to it.
+    pub(crate) fn elections(&self) -> u64 {
+        self.elections.load(Relaxed)
     }
 
     /// Answers the manager with 503 for a while.
@@ -48,6 +55,9 @@ pub(crate) struct Counting(pub(crate) std::sync::Arc<Gate>);
 
 impl Interceptor for Counting {
     fn before(&self, request: &RequestInfo) -> Verdict {
+        if is_managers(request) && request.path == LEASE {
+            self.0.elections.fetch_add(1, Relaxed);
+        }
         // The Lease goes through: else its loss would end the manager, as it should, and there would be nobody to look at.
         if is_managers(request) && request.resource != "leases" && self.0.is_stuck() {
             return Verdict::Refuse(ApiError::custom(

@@ -5,7 +5,9 @@
 mod balancers;
 mod clusters;
 mod identity;
+mod limits;
 mod nodes;
+mod right_to_act;
 
 use anyhow::{Context, bail};
 use bowline_manager::signals::Signals;
@@ -41,7 +43,7 @@ pub(crate) struct Scenario {
 }
 
 /// All of them.
-const ALL: [Scenario; 14] = [
+const ALL: [Scenario; 20] = [
     Scenario {
         name: "incident-empty-cloud",
         rail: "SR-2, node deletion budget (kubernetes/kubernetes #28901)",
@@ -169,6 +171,60 @@ const ALL: [Scenario; 14] = [
         flags: &[],
         play: |stage, folder| Box::pin(clusters::two_of_one_name(stage, folder)),
     },
+    Scenario {
+        name: "incident-lost-right",
+        rail: "SR-6, right to act (cloud-provider-openstack #3225)",
+        happens: "With an update the manager's role loses the right to delete Nodes; a server is deleted, and its Node has to go.",
+        naive: "says nothing but a line in its log, and the Node stays for ever.",
+        nodes: 4,
+        flags: &["--new-node-grace-period=1s"],
+        play: |stage, _| Box::pin(right_to_act::lost_right(stage)),
+    },
+    Scenario {
+        name: "incident-excluded-nodes",
+        rail: "SR-7, second look (cloud-provider-openstack #2699; kubernetes/kubernetes #45126)",
+        happens: "By mistake somebody excludes all nodes from load balancers at once; later three of four are meant.",
+        naive: "takes all members out at once: nothing is reached any more.",
+        nodes: 4,
+        flags: &["--second-look-delay=5s"],
+        play: |stage, _| Box::pin(balancers::excluded_nodes(stage)),
+    },
+    Scenario {
+        name: "incident-crowd",
+        rail: "SR-12, call budget (hcloud #661; cloud-provider-openstack #2089)",
+        happens: "Twenty Services are created at once, and Octavia says that this is too much: 429, with a pause of three seconds.",
+        naive: "asks again at once, for each of them, until the cloud refuses it altogether.",
+        nodes: 3,
+        flags: &["--cloud-api-qps=10", "--cloud-api-burst=20"],
+        play: |stage, _| Box::pin(limits::crowd(stage)),
+    },
+    Scenario {
+        name: "incident-lost-lease",
+        rail: "SR-13, fence (load balancers made twice while two managers worked)",
+        happens: "While a load balancer is being made, somebody else takes the Lease and leads.",
+        naive: "goes on with what it has begun, beside the other one: two of everything.",
+        nodes: 2,
+        flags: &["--leader-elect-retry-period=500ms"],
+        play: |stage, _| Box::pin(right_to_act::lost_lease(stage)),
+    },
+    Scenario {
+        name: "incident-young-node",
+        rail: "SR-14, new nodes (kubernetes/kubernetes #58334)",
+        happens: "A Node joins, not ready yet, before Nova knows its server: it says that there is none.",
+        naive: "finds no server for it and deletes it; its kubelet does not register again.",
+        nodes: 4,
+        flags: &["--new-node-grace-period=5m"],
+        play: |stage, _| Box::pin(nodes::young_node(stage)),
+    },
+    Scenario {
+        name: "incident-pause",
+        rail: "SR-15, pause (cloud-provider-openstack #2596)",
+        happens: "During work on the cloud a person pauses the manager, for the whole cluster and then for one Service.",
+        naive: "knows no pause: it is scaled down to nothing, or works against the person.",
+        nodes: 4,
+        flags: &["--leader-elect-retry-period=500ms", "--new-node-grace-period=1s"],
+        play: |stage, _| Box::pin(right_to_act::paused(stage)),
+    },
 ];
 
 /// What there is, as text: two lines for each, what happens and the rail that answers it.
@@ -259,6 +315,15 @@ mod tests {
         let list = list();
         for scenario in &ALL {
             assert!(list.contains(scenario.name) && list.contains(scenario.rail), "{list}");
+        }
+    }
+
+    #[test]
+    fn every_rail_has_an_incident() {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        for rail in (1..=15).map(|number| format!("SR-{number}")) {
+            let names = |scenario: &Scenario| scenario.rail.split(|c| !is_word(c)).any(|word| word == rail);
+            assert!(ALL.iter().any(names), "{rail}");
         }
     }
 

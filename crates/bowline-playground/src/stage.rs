@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use bowline_manager::logging::LogLevel;
 use sim_openstack::MEMBER;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::cloud::Cloud;
 use crate::cluster::Cluster;
@@ -141,6 +141,14 @@ impl Stage {
             Some(manager) => manager.ended().await,
             None => std::future::pending().await,
         }
+    }
+
+    /// Waits until the manager ends by itself, which is what is wanted of it. Answers how it ended; no other one is started.
+    pub(crate) async fn manager_gives_up(&mut self) -> anyhow::Result<String> {
+        let ended = timeout(PATIENCE, self.manager_ended()).await;
+        let ended = ended.context("waited in vain: the manager ends by itself")?;
+        self.manager = None;
+        Ok(ended)
     }
 
     /// Waits for something. Answers how long it took.

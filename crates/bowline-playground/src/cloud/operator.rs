@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use http::{Method, Request};
 use serde_json::{Value, json};
-use sim_openstack::compute::{NewServer, Transition, VmState, boot};
+use sim_openstack::compute::{NewServer, Server, Transition, VmState, boot};
 use sim_openstack::identity::Project;
 use sim_openstack::load_balancer::LoadBalancer;
-use sim_openstack::{ADMIN, Outcome, Rule, State};
+use sim_openstack::{ADMIN, Effect, Outcome, Rule, State};
 
 use super::Cloud;
 
@@ -48,11 +48,32 @@ impl Cloud {
 
     /// Makes a server that runs at once; its kubelet follows.
     pub(crate) fn add_server(&self, name: &str, cluster: &str) -> String {
+        let new = self.new_server(name, cluster);
+        self.service.with(|cloud| boot(cloud.world(), new))
+    }
+
+    /// Makes a server that runs at once and that Nova knows nothing of yet.
+    pub(crate) fn hidden_server(&self, name: &str) -> Option<Server> {
+        let new = self.new_server(name, "");
+        self.service.with(|cloud| {
+            let id = boot(cloud.world(), new);
+            let now = cloud.now();
+            cloud.settle(now);
+            cloud.edit(|state| state.compute.servers.remove(&id))
+        })
+    }
+
+    /// Nova knows of it now; its kubelet follows.
+    pub(crate) fn show_server(&self, server: Server) {
+        self.service.with(|cloud| cloud.edit(|state| state.compute.servers.insert(server)));
+    }
+
+    fn new_server(&self, name: &str, cluster: &str) -> NewServer {
         let metadata = match cluster {
             "" => BTreeMap::new(),
             _ => BTreeMap::from([(OF_CLUSTER.to_owned(), cluster.to_owned())]),
         };
-        let new = NewServer {
+        NewServer {
             name: name.to_owned(),
             project_id: self.estate.project.clone(),
             user_id: self.estate.user.clone(),
@@ -62,8 +83,7 @@ impl Cloud {
             security_groups: vec![self.estate.security_group.clone()],
             zone: None,
             metadata,
-        };
-        self.service.with(|cloud| boot(cloud.world(), new))
+        }
     }
 
     /// Deletes the servers with a name.
@@ -188,6 +208,14 @@ impl Cloud {
                     "ERROR".clone_into(&mut balancer.provisioning_status);
                 })
             });
+        });
+    }
+
+    /// Ends the operation on a load balancer that was stuck.
+    pub(crate) fn finish_balancer(&self, id: &str) {
+        self.service.with(|cloud| {
+            let world = cloud.world();
+            world.schedule.add(world.now, Effect::LoadBalancer(id.to_owned()));
         });
     }
 

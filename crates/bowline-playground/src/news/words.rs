@@ -9,11 +9,15 @@ use crate::terminal::Tone;
 const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
 /// Events that are told although nothing is wrong.
-const TOLD: [&str; 6] = [
+const TOLD: [&str; 10] = [
     "CloudIdentityFound",
+    "CloudNodeInitializationPaused",
     "DeletedLoadBalancer",
     "DeletingNode",
     "LeaderElection",
+    "LoadBalancerPaused",
+    "Paused",
+    "Resumed",
     "UpdatedLoadBalancer",
     "WaitingForLoadBalancer",
 ];

@@ -1,5 +1,6 @@
 //! Incidents with load balancers.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -11,6 +12,12 @@ use sim_openstack::{Fault, Rule, Service};
 use crate::stage::Stage;
 
 const WATCHED: Duration = Duration::from_secs(4);
+
+/// The pause between two looks, as the scenario's flags have it: time enough for a person here to correct a mistake.
+const SECOND_LOOK: Duration = Duration::from_secs(5);
+
+/// The label of a Node that gets no traffic from load balancers.
+const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 fn only_one(stage: &Stage) -> anyhow::Result<LoadBalancer> {
     let all = stage.cloud.balancers();
@@ -60,6 +67,42 @@ pub(super) async fn edited(stage: &mut Stage) -> anyhow::Result<String> {
 async fn settled(stage: &Stage, balancer: &LoadBalancer) -> anyhow::Result<()> {
     let whole = || stage.cloud.members(&balancer.id).len() == 3;
     stage.stays(Duration::from_secs(2), "the load balancer has its three members", whole).await
+}
+
+pub(super) async fn excluded_nodes(stage: &mut Stage) -> anyhow::Result<String> {
+    let balancer = only_one(stage)?.id;
+    let members = || stage.cloud.members(&balancer).len();
+    stage.until("the load balancer has its four members", || members() == 4).await?;
+    let written = stage.cloud.asked().writes;
+    exclude(stage, 1..=4, true)?;
+    stage.until("the manager wants a second look", || looks_again(stage, "4 of 4")).await?;
+    stage.tell("the label was a mistake, and is taken off again");
+    exclude(stage, 1..=4, false)?;
+    let untouched = || members() == 4 && stage.cloud.asked().writes == written;
+    stage.stays(SECOND_LOOK + WATCHED / 4, "nothing is taken out, nor put in again", untouched).await?;
+    stage.tell("now three nodes are excluded for good");
+    exclude(stage, 2..=4, true)?;
+    stage.until("the manager wants a second look", || looks_again(stage, "3 of 4")).await?;
+    let took = stage.until("one member is left", || members() == 1).await?;
+    exclude(stage, 2..=4, false)?;
+    stage.until("all four are members again", || members() == 4).await?;
+    Ok(format!(
+        "looked twice: the mistake cost no member, and what was meant was done {:.1} s after the first look",
+        took.as_secs_f64()
+    ))
+}
+
+/// Says of Nodes, by number, whether load balancers leave them out.
+fn exclude(stage: &Stage, numbers: RangeInclusive<u32>, yes: bool) -> anyhow::Result<()> {
+    let change = json!({"metadata": {"labels": {EXCLUDED: yes.then_some("true")}}});
+    for number in numbers {
+        stage.cluster.patch(&format!("/api/v1/nodes/node-{number}"), &change)?;
+    }
+    Ok(())
+}
+
+fn looks_again(stage: &Stage, what: &str) -> bool {
+    stage.cluster.events("LoadBalancerChangeHeld").iter().any(|said| said.contains(what))
 }
 
 pub(super) async fn lost_reply(stage: &mut Stage) -> anyhow::Result<String> {

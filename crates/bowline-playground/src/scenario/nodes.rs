@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use http::{Method, StatusCode};
 use k8s_openapi::api::core::v1::Node;
-use serde_json::json;
+use serde_json::{Value, json};
 use sim_openstack::{Fault, Rule, Service};
 
-use crate::cluster::{is_ready, is_tainted};
+use crate::cluster::{UNINITIALIZED, is_ready, is_tainted};
 use crate::stage::Stage;
 
 /// So long nothing may happen: several times what the manager needs to look.
@@ -17,6 +17,7 @@ const WATCHED: Duration = Duration::from_secs(4);
 /// What the rails say.
 const BREAKER: &str = "seem gone at once";
 const BUDGET: &str = "may be deleted within";
+const GRACE: &str = "its machine was never seen";
 
 /// A person says by it that a Node may go.
 const RELEASE: &str = "bowline.dev/allow-node-deletion";
@@ -151,6 +152,40 @@ pub(super) async fn foreign_node(stage: &mut Stage) -> anyhow::Result<String> {
     let untouched = node(stage, name).is_some_and(|node| node.spec.is_some_and(|spec| spec.taints.is_none()));
     ensure!(untouched, "the bare-metal Node was tainted");
     Ok("saw that the Node is somebody else's, and left it alone".to_owned())
+}
+
+pub(super) async fn young_node(stage: &mut Stage) -> anyhow::Result<String> {
+    let (young, old) = ("node-5", "node-6");
+    let server = stage.cloud.hidden_server(young).context("the server did not start")?;
+    stage.cluster.kube.seed(unready(young, &server.id, &jiff::Timestamp::now()))?;
+    let uid = stage.cluster.node_uids().get(young).cloned();
+    stage.until("the manager does not find its server, and waits", || held_by(stage, GRACE) > 0).await?;
+    let is_same = || stage.cluster.node_uids().get(young).cloned() == uid;
+    stage.stays(WATCHED / 2, "the new Node is there", is_same).await?;
+    stage.tell("Nova knows the server now, and its kubelet is ready");
+    stage.cloud.show_server(server);
+    let works = || node(stage, young).is_some_and(|node| is_ready(&node) && !is_tainted(&node));
+    stage.until("the new Node is initialised", works).await?;
+    ensure!(is_same(), "the new Node was deleted and made anew");
+    stage.tell("now a Node whose server nobody knows is years old");
+    let others = stage.cluster.node_uids();
+    let server = stage.cloud.hidden_server(old).context("the server did not start")?;
+    stage.cluster.kube.seed(unready(old, &server.id, &jiff::Timestamp::UNIX_EPOCH))?;
+    let took = stage.until("that Node is gone", || !stage.cluster.node_uids().contains_key(old)).await?;
+    ensure!(stage.cluster.node_uids() == others, "others went too: {:?}", stage.cluster.node_uids());
+    Ok(format!(
+        "kept the young Node until Nova knew its server, and deleted the old one within {:.1} s",
+        took.as_secs_f64()
+    ))
+}
+
+/// A Node whose kubelet is not ready, of a server, with the time at which it joined.
+fn unready(name: &str, server: &str, joined: &jiff::Timestamp) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "creationTimestamp": joined.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()},
+        "spec": {"providerID": format!("openstack:///{server}"),
+            "taints": [{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]},
+        "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "KubeletNotReady"}]}})
 }
 
 /// How many Nodes a rail holds back, by its words.
