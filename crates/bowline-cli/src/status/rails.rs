@@ -214,7 +214,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::session::managers::Program;
 
     #[test]
     fn a_scrape_tells_breaker_and_budgets() {
@@ -225,30 +224,6 @@ mod tests {
         assert_eq!(rails.held_nodes.as_ref().unwrap()["breaker"], 4);
         assert!(rails.words().contains("open: no Node is deleted") && rails.words().contains("4 by breaker"));
         assert_eq!(of_metrics("").breaker_open, None, "another program's metrics");
-    }
-
-    #[test]
-    fn the_leader_is_told_by_its_pod_or_by_a_node_where_it_is_the_only_manager() {
-        let manager = |pod: &str, node: &str| Manager {
-            namespace: "kube-system".to_owned(),
-            pod: pod.to_owned(),
-            node: Some(node.to_owned()),
-            image: String::new(),
-            program: Program::Bowline,
-            ready: true,
-            restarts: 0,
-            account: String::new(),
-            flags: BTreeMap::new(),
-            config: None,
-        };
-        let managers =
-            [manager("occm-1", "cp-1"), manager("bowline-1", "cp-1"), manager("bowline-2", "cp-2")];
-        let of = |holder: &str| {
-            let leader = Leader { holder: Some(holder.to_owned()), ..Leader::default() };
-            leading(&managers, &leader).map(|manager| manager.pod.as_str())
-        };
-        assert_eq!((of("bowline-1_5f1b"), of("cp-2_77aa")), (Some("bowline-1"), Some("bowline-2")));
-        assert_eq!(of("cp-1_77aa"), None, "it may be the other program");
     }
 
     #[test]
@@ -301,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pod_of_the_leader_is_known_by_its_own_name_or_by_that_of_its_node() {
+    fn the_pod_of_the_leader_is_known_by_its_own_name_or_by_that_of_a_node_where_it_is_the_only_manager() {
         let manager = |pod: &str, node: &str| Manager {
             namespace: "kube-system".into(),
             pod: pod.into(),
@@ -314,7 +289,8 @@ mod tests {
             flags: BTreeMap::new(),
             config: None,
         };
-        let managers = [manager("ccm-a", "n1"), manager("ccm-b", "n2")];
+        let managers =
+            [manager("ccm-a", "n1"), manager("ccm-b", "n2"), manager("occm", "n3"), manager("ccm-c", "n3")];
         let led = |holder: &str| {
             let leader = Leader { holder: Some(holder.into()), ..Leader::default() };
             leading(&managers, &leader).map(|manager| manager.pod.clone())
@@ -322,5 +298,7 @@ mod tests {
         assert_eq!(led("ccm-b_uuid").as_deref(), Some("ccm-b"));
         assert_eq!(led("n1_uuid").as_deref(), Some("ccm-a"));
         assert_eq!(led("elsewhere_uuid"), None);
+        assert_eq!(led("n3_uuid"), None, "it may be the other program");
+        assert_eq!(led("ccm-c_uuid").as_deref(), Some("ccm-c"));
     }
 }
