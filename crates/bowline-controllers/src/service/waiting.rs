@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bowline_cloud::{AnyLoadBalancers, LoadBalancerRequest};
+use bowline_cloud::{AnyLoadBalancers, LoadBalancerRequest, ServiceKey};
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Priority};
 use tokio::sync::Notify;
@@ -94,11 +94,8 @@ impl Waiting {
             })
             .await;
             match cloud.poll(&self.all()).await {
-                Ok(ready) => {
-                    for key in ready {
-                        self.wake(&ObjectKey::namespaced(&key.namespace, &key.name), queue);
-                    }
-                }
+                // At once, so that they share their looks: a worker that sees the first of them takes the others along.
+                Ok(ready) => queue.add_all(self.no_longer_waiting(&ready)),
                 // Each of them is looked at anyway when its own time is over.
                 Err(error) => {
                     warn!(%error, "could not ask for the load balancers that are being built");
@@ -109,10 +106,10 @@ impl Waiting {
         }
     }
 
-    fn wake(&self, key: &ObjectKey, queue: &KeyedQueue<ObjectKey>) {
-        if let Some(waiter) = lock(&self.waiters).remove(key) {
-            queue.add(key.clone(), waiter.priority);
-        }
+    fn no_longer_waiting(&self, ready: &[ServiceKey]) -> Vec<(ObjectKey, Priority)> {
+        let mut waiters = lock(&self.waiters);
+        let keys = ready.iter().map(|key| ObjectKey::namespaced(&key.namespace, &key.name));
+        keys.filter_map(|key| waiters.remove(&key).map(|waiter| (key, waiter.priority))).collect()
     }
 }
 
