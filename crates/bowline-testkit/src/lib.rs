@@ -4,3 +4,6 @@
 
 pub mod apiserver;
 pub mod manager;
+mod until;
+
+pub use self::until::until;

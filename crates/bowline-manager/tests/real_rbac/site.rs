@@ -13,13 +13,11 @@ use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::discovery::Scope;
 use kube::{Api, Client, Config};
 use serde_json::json;
-use tokio::time::{sleep, timeout};
 
 use crate::audit;
 
 /// Longer than anything takes on a busy machine; a test that gets here has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(50);
 
 /// The ServiceAccount of the manager, and the default name of its Lease.
 pub(crate) const ACCOUNT: &str = "ccm";
@@ -28,17 +26,9 @@ const LEASE: &str = "cloud-controller-manager";
 /// Waits until an answer comes out of `look`.
 pub(crate) async fn until<T>(
     what: &str,
-    mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+    look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
 ) -> anyhow::Result<T> {
-    let seen = async {
-        loop {
-            if let Some(found) = look().await? {
-                return anyhow::Ok(found);
-            }
-            sleep(LOOK).await;
-        }
-    };
-    timeout(PATIENCE, seen).await.with_context(|| format!("never seen: {what}"))?
+    bowline_testkit::until(PATIENCE, what, look).await
 }
 
 /// In which form the rights are given.

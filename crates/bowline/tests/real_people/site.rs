@@ -9,7 +9,6 @@ use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
 use bowline_testkit::manager::Manager;
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
 
 use crate::cloud::Cloud;
 use crate::kubectl::Kubectl;
@@ -17,7 +16,6 @@ use crate::person::Person;
 
 /// Longer than anything takes on a busy machine; a test that gets here has failed.
 const PATIENCE: Duration = Duration::from_secs(180);
-const LOOK: Duration = Duration::from_millis(200);
 
 /// What the cluster is called in the cloud.
 pub(crate) const CLUSTER: &str = "prod-1";
@@ -231,18 +229,10 @@ impl Site {
     pub(crate) async fn until<T>(
         &self,
         what: &str,
-        mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+        look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
     ) -> anyhow::Result<T> {
-        let seen = async {
-            loop {
-                if let Some(found) = look().await? {
-                    return anyhow::Ok(found);
-                }
-                sleep(LOOK).await;
-            }
-        };
         let log = || self.manager.as_ref().map(Manager::tail).unwrap_or_default();
-        timeout(PATIENCE, seen).await.with_context(|| format!("never seen: {what}\n{}", log()))?
+        bowline_testkit::until(PATIENCE, what, look).await.with_context(log)
     }
 
     /// Ends the manager, which has to run until then.

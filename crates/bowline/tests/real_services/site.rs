@@ -15,7 +15,7 @@ use kube::api::ListParams;
 use kube::client::Body;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
 use crate::kubectl::Kubectl;
@@ -205,20 +205,9 @@ impl Site {
     pub(crate) async fn until<T>(
         &self,
         what: &str,
-        mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+        look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
     ) -> anyhow::Result<T> {
-        let seen = async {
-            loop {
-                if let Some(found) = look().await? {
-                    return anyhow::Ok(found);
-                }
-                sleep(LOOK).await;
-            }
-        };
-        match timeout(PATIENCE, seen).await {
-            Ok(seen) => seen,
-            Err(_) => Err(anyhow::anyhow!("never seen: {what}\n{}", self.tail())),
-        }
+        bowline_testkit::until(PATIENCE, what, look).await.with_context(|| self.tail())
     }
 
     /// Waits until the `openstack` client shows rows as they are wanted.

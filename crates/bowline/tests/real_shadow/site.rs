@@ -14,7 +14,6 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::discovery::Scope;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
 
 use crate::cloud::Cloud;
 
@@ -130,17 +129,9 @@ impl Site {
     pub(crate) async fn until<T>(
         &self,
         what: &str,
-        mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+        look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
     ) -> anyhow::Result<T> {
-        let seen = async {
-            loop {
-                if let Some(found) = look().await? {
-                    return anyhow::Ok(found);
-                }
-                sleep(Duration::from_millis(100)).await;
-            }
-        };
-        timeout(PATIENCE, seen).await.with_context(|| format!("never seen: {what}"))?
+        bowline_testkit::until(PATIENCE, what, look).await
     }
 }
 

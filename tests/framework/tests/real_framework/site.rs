@@ -14,7 +14,6 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::discovery::Scope;
 use tokio::sync::{Mutex, MutexGuard};
-use tokio::time::{sleep, timeout};
 
 /// Longer than anything takes on a busy machine, where a single call may take seconds; a test that gets here has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
@@ -112,17 +111,9 @@ impl Drop for Process {
 /// Waits until `look` has an answer.
 pub(crate) async fn until<T>(
     what: impl std::fmt::Display,
-    mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+    look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
 ) -> anyhow::Result<T> {
-    let seen = async {
-        loop {
-            if let Some(found) = look().await? {
-                return anyhow::Ok(found);
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(PATIENCE, seen).await.with_context(|| format!("never seen: {what}"))?
+    bowline_testkit::until(PATIENCE, what, look).await
 }
 
 async fn apply(client: &kube::Client, manifest: &str) -> anyhow::Result<()> {
