@@ -286,6 +286,7 @@ impl Work {
         self.memories.forget(&job.key);
         self.context.ledger.forget(&job.service().uid);
         self.note_gone(&job.key);
+        self.look_again_at_refused();
         // A namesake may have waited for this.
         if job.task == Task::RemoveOrphan { Outcome::Requeue } else { Outcome::Done }
     }

@@ -277,6 +277,13 @@ impl Memories {
         memory.shown(service)
     }
 
+    /// Those whose wish was refused last.
+    pub(super) fn refused(&self) -> Vec<ObjectKey> {
+        // One lock after the other: who holds a memory may ask for the others.
+        let all = lock(&self.0).clone();
+        all.into_iter().filter(|(_key, memory)| lock(memory).refused.is_some()).map(|(key, _)| key).collect()
+    }
+
     pub(super) fn forget(&self, key: &ObjectKey) {
         lock(&self.0).remove(key);
     }

@@ -15,6 +15,9 @@ use super::work::{Job, Work};
 /// The pauses between looks at something that is refused: the first, and the longest.
 pub(super) const LOOK_AGAIN: Backoff = Backoff::new(Duration::from_secs(300), Duration::from_secs(1800));
 
+/// What goes may have been in the way of somebody who is refused: that is looked at so long afterwards, once for all that goes meanwhile.
+const AFTER_ANOTHER_WENT: Duration = Duration::from_secs(5);
+
 /// A refusal, and how often it was heard in a row.
 #[derive(Debug)]
 pub(super) struct Refused {
@@ -50,6 +53,13 @@ impl Work {
         let after = spread(self.options.look_again.delay(times), &job.service().uid);
         self.queue.add_after(job.key.clone(), after, Priority::Background);
         Outcome::Done
+    }
+
+    /// Something of a Service is gone from the cloud: a port, a name, a part of the quota is free.
+    pub(super) fn look_again_at_refused(&self) {
+        for key in self.memories.refused() {
+            self.queue.add_after(key, AFTER_ANOTHER_WENT, Priority::Background);
+        }
     }
 }
 

@@ -19,10 +19,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// The longest pause between two looks, unless the cloud's own is longer: what took a minute may take some seconds more.
 const SLOWEST_LOOKS: Duration = Duration::from_secs(5);
 
-/// The pause after a look at something that had been waited for so long then: a quarter of that, so that nobody waits much longer
+/// The same where nobody waits.
+const SLOWEST_BACKGROUND_LOOKS: Duration = Duration::from_secs(15);
+
+/// The pause after a look at something that had been waited for so long then: a part of that, so that nobody waits much longer
 /// than has to be, and what takes long costs few looks.
-fn pause(waited: Duration, shortest: Duration) -> Duration {
-    (waited / 4).clamp(shortest, SLOWEST_LOOKS.max(shortest))
+fn pause(waited: Duration, part: u32, shortest: Duration, longest: Duration) -> Duration {
+    (waited / part).clamp(shortest, longest.max(shortest))
 }
 
 /// What is waited for, how urgently, and since when.
@@ -31,15 +34,20 @@ pub(super) struct Waiter {
     pub(super) request: LoadBalancerRequest,
     pub(super) priority: Priority,
     pub(super) since: Instant,
-    /// Nobody waits for it, and nothing that matters follows: the slowest looks are soon enough.
+    /// Nobody waits for it, and nothing that matters follows: few looks are soon enough.
     pub(super) has_time: bool,
 }
 
 impl Waiter {
     /// When the next look is worth its calls, after one at `last`.
     fn due(&self, last: Instant, shortest: Duration) -> Instant {
-        let shortest = if self.has_time { SLOWEST_LOOKS.max(shortest) } else { shortest };
-        last.max(self.since) + pause(last.saturating_duration_since(self.since), shortest)
+        let waited = last.saturating_duration_since(self.since);
+        let pause = if self.has_time {
+            pause(waited, 2, SLOWEST_LOOKS.max(shortest), SLOWEST_BACKGROUND_LOOKS)
+        } else {
+            pause(waited, 4, shortest, SLOWEST_LOOKS)
+        };
+        last.max(self.since) + pause
     }
 }
 
@@ -170,8 +178,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_nobody_waits_for_is_looked_at_each_five_seconds_unless_somebody_else_is_waited_for() {
-        assert_eq!(looks_at(&[(0, true)], 21).await, [5, 10, 15, 20]);
+    async fn what_nobody_waits_for_is_looked_at_seldom_unless_somebody_else_is_waited_for() {
+        assert_eq!(looks_at(&[(0, true)], 70).await, [5, 10, 15, 22, 33, 48, 63]);
         assert_eq!(looks_at(&[(0, true), (6, false)], 13).await, [5, 8, 10, 12]);
     }
 

@@ -1,7 +1,6 @@
 //! Decides what becomes of an event: a new Event, a count on an earlier one, or nothing. Pure: time is handed in.
 
 use std::{
-    collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
     time::Duration,
 };
@@ -65,34 +64,41 @@ pub enum Decision {
 pub struct EventCorrelator {
     component: String,
     host: String,
-    budgets: BoundedMap<(Subject, EventKind), TokenBucket>,
-    similar: BoundedMap<Group, BTreeSet<u64>>,
-    written: BoundedMap<(Group, Text), Written>,
+    /// By object and kind.
+    budgets: BoundedMap<Digest, TokenBucket>,
+    /// By group: the digests of the messages that were shown.
+    similar: BoundedMap<Digest, Vec<Digest>>,
+    /// By group and text.
+    written: BoundedMap<Digest, Written>,
     last_suffix: u64,
 }
 
-/// The object an event is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Subject {
-    api_version: Option<String>,
-    kind: Option<String>,
-    namespace: Option<String>,
-    name: Option<String>,
-    uid: Option<String>,
-    field_path: Option<String>,
-}
+/// Stands for what an event is about, a group of events, or a text: thousands are remembered, each of which would take a kilobyte. That two of
+/// [`MEMORY`] have the same is as likely as one in a trillion, and would add up the counts of two Events.
+type Digest = u64;
 
 /// Events that differ in their message only.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Group {
-    subject: Subject,
+#[derive(Hash)]
+struct Group<'e> {
+    subject: Subject<'e>,
     kind: EventKind,
-    reason: String,
+    reason: &'e str,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Text {
-    Exactly(String),
+/// The object an event is about.
+#[derive(Clone, Copy, Hash)]
+struct Subject<'e> {
+    api_version: Option<&'e str>,
+    kind: Option<&'e str>,
+    namespace: Option<&'e str>,
+    name: Option<&'e str>,
+    uid: Option<&'e str>,
+    field_path: Option<&'e str>,
+}
+
+#[derive(Clone, Copy, Hash)]
+enum Text<'e> {
+    Exactly(&'e str),
     Combined,
 }
 
@@ -120,22 +126,22 @@ impl EventCorrelator {
 
     /// Takes in one event at `now` (time since any fixed start). What is dropped still counts on the next one shown.
     pub fn observe(&mut self, event: &NewEvent, now: Duration) -> Decision {
-        let group = Group { subject: subject(&event.object), kind: event.kind, reason: event.reason.clone() };
-        let text = self.text_for(&group, &event.message, now);
-        let message = match &text {
-            Text::Exactly(message) => message.clone(),
+        let subject = subject(&event.object);
+        let group = digest(&Group { subject, kind: event.kind, reason: &event.reason });
+        let text = self.text_for(group, &event.message, now);
+        let message = match text {
+            Text::Exactly(message) => message.to_owned(),
             Text::Combined => truncate(&format!("{COMBINED}{}", event.message)).to_owned(),
         };
-        let of = (group.subject.clone(), group.kind);
         let fresh_name = self.name_for(event);
-        let written = self.written.use_or_make((group, text), now, EVENT_LIFE, || Written {
+        let written = self.written.use_or_make(digest(&(group, text)), now, EVENT_LIFE, || Written {
             name: fresh_name,
             count: 0,
             first: event.at,
         });
         written.count = written.count.saturating_add(1);
         let (name, count, first) = (written.name.clone(), written.count, written.first);
-        if !self.may_write(of, now) {
+        if !self.may_write(digest(&(subject, event.kind)), now) {
             // Nothing is on the server under a name that was never sent; the patch that follows finds that out.
             return Decision::Drop;
         }
@@ -144,19 +150,20 @@ impl EventCorrelator {
     }
 
     /// The message itself, or `Combined` once too many different ones came in a row.
-    fn text_for(&mut self, group: &Group, message: &str, now: Duration) -> Text {
-        let seen = self.similar.use_or_make(group.clone(), now, SIMILAR_INTERVAL, BTreeSet::new);
-        let mut hasher = DefaultHasher::new();
-        message.hash(&mut hasher);
-        let message_hash = hasher.finish();
-        if seen.contains(&message_hash) || seen.len() < SIMILAR_SHOWN {
-            seen.insert(message_hash);
-            return Text::Exactly(message.to_owned());
+    fn text_for<'e>(&mut self, group: Digest, message: &'e str, now: Duration) -> Text<'e> {
+        let shown = self.similar.use_or_make(group, now, SIMILAR_INTERVAL, Vec::new);
+        let this = digest(message);
+        if shown.contains(&this) {
+            return Text::Exactly(message);
+        }
+        if shown.len() < SIMILAR_SHOWN {
+            shown.push(this);
+            return Text::Exactly(message);
         }
         Text::Combined
     }
 
-    fn may_write(&mut self, of: (Subject, EventKind), now: Duration) -> bool {
+    fn may_write(&mut self, of: Digest, now: Duration) -> bool {
         let full = || TokenBucket::new(SPAM_PER_SECOND, SPAM_BURST);
         self.budgets.use_or_make(of, now, Duration::MAX, full).try_take(now)
     }
@@ -208,13 +215,19 @@ fn cut(text: &str, limit: usize) -> &str {
     text.get(..text.floor_char_boundary(limit)).unwrap_or(text)
 }
 
-fn subject(object: &ObjectReference) -> Subject {
+fn digest(what: &(impl Hash + ?Sized)) -> Digest {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn subject(object: &ObjectReference) -> Subject<'_> {
     Subject {
-        api_version: object.api_version.clone(),
-        kind: object.kind.clone(),
-        namespace: object.namespace.clone(),
-        name: object.name.clone(),
-        uid: object.uid.clone(),
-        field_path: object.field_path.clone(),
+        api_version: object.api_version.as_deref(),
+        kind: object.kind.as_deref(),
+        namespace: object.namespace.as_deref(),
+        name: object.name.as_deref(),
+        uid: object.uid.as_deref(),
+        field_path: object.field_path.as_deref(),
     }
 }

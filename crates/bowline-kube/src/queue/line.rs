@@ -2,15 +2,16 @@
 //! with a thousand keys delays another's single key by one place, not by a thousand. Pure.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Keys that wait, each under the number of its arrival.
 #[derive(Debug)]
 pub(super) struct Line<K> {
-    /// Which keys belong together. Keys without a group are one group.
+    /// Which keys belong together. Keys without a group are one group, the one without a name.
     group_of: fn(&K) -> Option<&str>,
-    groups: BTreeMap<Option<String>, Group<K>>,
+    groups: BTreeMap<Arc<str>, Group<K>>,
     /// Whose turn is when. A group that gets its first key, or was served, goes to the end.
-    turns: BTreeMap<u64, Option<String>>,
+    turns: BTreeMap<u64, Arc<str>>,
     next_turn: u64,
 }
 
@@ -30,22 +31,24 @@ impl<K> Line<K> {
     }
 
     pub(super) fn insert(&mut self, arrival: u64, key: K) {
-        let name = (self.group_of)(&key).map(str::to_owned);
-        let (turns, next_turn) = (&mut self.turns, &mut self.next_turn);
-        let group = self.groups.entry(name).or_insert_with_key(|name| {
-            let turn = take_turn(turns, next_turn, name.clone());
-            Group { turn, keys: BTreeMap::new() }
-        });
-        group.keys.insert(arrival, key);
+        let name = (self.group_of)(&key).unwrap_or_default();
+        // Thousands come at once, and few of them are the first of their group.
+        if let Some(group) = self.groups.get_mut(name) {
+            group.keys.insert(arrival, key);
+            return;
+        }
+        let name: Arc<str> = name.into();
+        let turn = take_turn(&mut self.turns, &mut self.next_turn, name.clone());
+        self.groups.insert(name, Group { turn, keys: BTreeMap::from([(arrival, key)]) });
     }
 
     pub(super) fn remove(&mut self, arrival: u64, key: &K) {
-        let name = (self.group_of)(key).map(str::to_owned);
-        let Some(group) = self.groups.get_mut(&name) else { return };
+        let name = (self.group_of)(key).unwrap_or_default();
+        let Some(group) = self.groups.get_mut(name) else { return };
         group.keys.remove(&arrival);
         if group.keys.is_empty() {
             self.turns.remove(&group.turn);
-            self.groups.remove(&name);
+            self.groups.remove(name);
         }
     }
 
@@ -63,7 +66,7 @@ impl<K> Line<K> {
     }
 }
 
-fn take_turn(turns: &mut BTreeMap<u64, Option<String>>, next: &mut u64, name: Option<String>) -> u64 {
+fn take_turn(turns: &mut BTreeMap<u64, Arc<str>>, next: &mut u64, name: Arc<str>) -> u64 {
     let turn = *next;
     *next = next.wrapping_add(1);
     turns.insert(turn, name);

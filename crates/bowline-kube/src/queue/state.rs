@@ -237,10 +237,16 @@ impl<K: Clone + Ord> QueueState<K> {
     }
 
     fn want(&mut self, key: K, priority: Priority, now: Duration) {
+        // Taken in any case: a place in the line is noted where the entry is found, for thousands come at once.
+        let arrival = self.take_seq();
         let entry = self.entries.entry(key.clone()).or_insert_with(Entry::new);
         match &mut entry.place {
             Place::Idle if priority == Priority::Background && entry.backing_off => {}
-            Place::Idle => self.make_ready(key, priority, now),
+            place @ Place::Idle => {
+                *place = Place::Ready { priority, seq: arrival, since: now };
+                self.adds += 1;
+                self.line(priority).insert(arrival, key);
+            }
             Place::Ready { priority: present, seq, .. } => {
                 if *present < priority {
                     let old_seq = *seq;

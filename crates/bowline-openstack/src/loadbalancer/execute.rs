@@ -7,6 +7,8 @@ mod network;
 mod octavia;
 pub(super) mod port;
 
+use std::time::Duration;
+
 use bowline_cloud::{CloudError, ErrorClass, Fence, Urgency};
 use openstack_client::load_balancer::LoadBalancerCreate;
 use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome, Priority};
@@ -47,6 +49,9 @@ impl Balancers {
     }
 
     async fn create(&self, client: &Client, new: LoadBalancerCreate) -> Result<(), CloudError> {
+        if let Some(left) = self.memory.may_be_ordered(&new.name, Instant::now()) {
+            return Err(begun_by_another(&new.name, left));
+        }
         match client.load_balancer().create_whole_load_balancer(&new).await {
             Ok(made) => {
                 self.memory.made(&new, made, Instant::now());
@@ -90,6 +95,16 @@ impl Balancers {
             }
         }
     }
+}
+
+/// Somebody began before this process did, and what he ordered may not be shown yet: one look is not enough.
+fn begun_by_another(name: &str, left: Duration) -> CloudError {
+    let why = format!(
+        "a process before this one began with load balancer {name}, and Octavia shows none of that name; if it still shows none in {} s, \
+         one is made",
+        left.as_secs().max(1)
+    );
+    CloudError::new(ErrorClass::Conflict, why).retry_after(left)
 }
 
 /// A step that was planned for something else.

@@ -25,7 +25,7 @@ use openstack_client::load_balancer::{
 use openstack_client::{FloatingIpId, LoadBalancerId, PortId};
 use tokio::time::Instant;
 
-pub(super) use self::doubts::Doubtful;
+pub(super) use self::doubts::{Doubtful, Since};
 use self::floating::Floating;
 pub(super) use self::fulfilled::LookFor;
 use self::sent::Sent;
@@ -73,6 +73,8 @@ struct Inner {
     in_doubt: HashMap<String, (Instant, Duration)>,
     /// Load balancers that were made for us a moment ago, by name, and when.
     made: HashMap<String, (LoadBalancerId, Instant)>,
+    /// Names of which Octavia showed none, and when that was seen first where a process before this one may have ordered one.
+    missed: HashMap<String, Option<Instant>>,
     parting: parting::Parting,
     fulfilled: fulfilled::Fulfilled,
     /// Names of load balancers that somebody may have asked for before we did, unseen.
@@ -158,6 +160,11 @@ impl Memory {
     /// The load balancer that has a name.
     pub(super) fn named(&self, name: &str) -> Option<LoadBalancerId> {
         self.lock().names.get(name).cloned()
+    }
+
+    /// Whether a load balancer was seen, and not that it is gone.
+    pub(super) fn has_seen(&self, id: &LoadBalancerId) -> bool {
+        self.lock().entries.contains_key(id)
     }
 
     /// Remembers which load balancer has a name.
@@ -422,9 +429,11 @@ impl Memory {
         }
     }
 
-    /// A Service is gone, and all that it had.
-    pub(super) fn forget_service(&self, service: &Text) {
+    /// A Service is gone, and all that it had, with its load balancer of this name.
+    pub(super) fn forget_service(&self, service: &Text, name: &str) {
+        self.forget(name);
         let mut inner = self.lock();
+        inner.missed.remove(name);
         inner.led.retain(|_id, of| of != service);
         inner.parting.forget(service);
         inner.fulfilled.forget_service(service);

@@ -305,9 +305,8 @@ impl Balancers {
             }
             (Wish::Remove(removal), _) if found.is_nothing() => {
                 let name = removal.names.load_balancer();
-                self.memory.forget(&name);
                 self.told.forget(&service.uid);
-                self.memory.forget_service(&service.uid);
+                self.memory.forget_service(&service.uid, &name);
                 let said = format!(
                     "Octavia has no load balancer {name} and Neutron no floating IP of {} in this project",
                     service.key()

@@ -61,3 +61,22 @@ async fn services_that_come_and_go_one_after_the_other_within_moments_share_thei
         stack.stop().await;
     }
 }
+
+/// Two changes for each, and looks that all of them share: the fewest are one each five seconds, and what is there already.
+#[tokio::test(start_paused = true)]
+async fn a_hundred_services_whose_load_balancers_take_a_minute_share_their_looks() {
+    let boot = Duration::from_secs(60);
+    let (world, stack) = slow(Latencies { amphora_create: boot, ..quick() }).await;
+    clear(&world);
+    for number in 0..100 {
+        world.apply(&format!("web-{number}"), 1);
+        sleep(Duration::from_millis(10)).await;
+    }
+    until("all served", MINUTES, || world.served() == 101).await;
+    let made = cost(&world);
+    made.print("100 Services come, whose load balancers take a minute");
+    let least = 200 + 1 + (60 + 10) / 5;
+    assert_eq!(made.changes, 200);
+    assert!(made.calls * 2 <= least * 3, "more than 1.5 times of {least}: {}", made.detail());
+    stack.stop().await;
+}

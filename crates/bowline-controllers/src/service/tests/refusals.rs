@@ -34,6 +34,34 @@ async fn what_was_mended_in_the_cloud_is_seen_without_an_edit() {
     assert_eq!(cluster.condition("web").unwrap()[1], "Ensured");
 }
 
+/// Found by the simulation (seed 5505): who had been refused the load balancer of another learned only minutes later that it was gone.
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_is_looked_at_when_something_else_goes() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    for one in ["one", "two"] {
+        cluster.put(one, |_| {});
+    }
+    let meanwhile = async {
+        seconds(10).await;
+        cluster.put("web", |s| s["metadata"]["annotations"]["fake"] = json!("refuse"));
+        seconds(10).await;
+        let looks = cloud.state().looks.len();
+        seconds(60).await;
+        assert_eq!(cloud.state().looks.len(), looks, "nothing happens");
+        cluster.delete("one");
+        seconds(1).await;
+        cluster.delete("two");
+        seconds(20).await;
+        let services: Vec<usize> = cloud.state().looks[looks..].to_vec();
+        assert_eq!(
+            services.iter().sum::<usize>(),
+            5,
+            "two looks at each that goes, one at the one that is refused: {services:?}"
+        );
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
 /// How many events and writes there were.
 fn said(cluster: &Cluster) -> (usize, usize) {
     let state = cluster.state();

@@ -20,6 +20,19 @@ const UNSERVED: Duration = Duration::from_secs(30);
 /// Whoever deletes one behind our back so early waits so long for the next one.
 const UNSHOWN: Duration = Duration::from_secs(30);
 
+/// How long Octavia may not show a load balancer that a process before this one has ordered, if it has. Twice as long as answers were ever
+/// seen to be late; what is shown later all the same is found as a twin.
+const ORDERED_BEFORE: Duration = Duration::from_secs(10);
+
+/// Since when this process is the one that orders load balancers for a Service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::loadbalancer) enum Since {
+    /// From the first order on.
+    Ever,
+    /// Somebody before it may have ordered one.
+    Now,
+}
+
 /// Why nobody knows whether a load balancer is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::loadbalancer) enum Doubtful {
@@ -59,6 +72,20 @@ impl Memory {
         let (id, at) = inner.made.get(name).filter(|(id, _at)| !inner.parting.has_deleted(id))?;
         let left = UNSHOWN.checked_sub(now.duration_since(*at)).filter(|left| !left.is_zero())?;
         Some((id.clone(), left))
+    }
+
+    /// Octavia shows none of this name.
+    pub(in crate::loadbalancer) fn misses(&self, name: &str, since: Since, now: Instant) {
+        let mut inner = self.lock();
+        if !inner.missed.contains_key(name) {
+            inner.missed.insert(name.to_owned(), (since == Since::Now).then_some(now));
+        }
+    }
+
+    /// For how long from now there may be one of this name that a process before this one has ordered, although Octavia shows none.
+    pub(in crate::loadbalancer) fn may_be_ordered(&self, name: &str, now: Instant) -> Option<Duration> {
+        let missed = self.lock().missed.get(name).copied().flatten()?;
+        ORDERED_BEFORE.checked_sub(now.duration_since(missed)).filter(|left| !left.is_zero())
     }
 
     /// One of this name was found. If we asked for one in vain, it is that one, most likely; a predecessor may have asked as well.

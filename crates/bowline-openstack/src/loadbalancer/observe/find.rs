@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::{Wish, together};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::{Children, FoundBalancer, FoundBy};
-use crate::loadbalancer::memory::Memory;
+use crate::loadbalancer::memory::{Memory, Since};
 use crate::loadbalancer::names::Names;
 use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::trouble::Trouble;
@@ -43,6 +43,8 @@ pub(super) struct Look {
     ownership: Ownership,
     /// Whether somebody may have asked for one already, of which the Service says nothing yet.
     begun: bool,
+    /// Whether this process has seen the one that the Service names.
+    is_seen: bool,
 }
 
 /// Where a Service's load balancer is.
@@ -77,6 +79,7 @@ impl Look {
         Self {
             // Of a name that was cut nobody knows whose it is.
             remembered: memory.named(&names.load_balancer()).filter(|_id| !names.is_cut()),
+            is_seen: named.as_ref().is_some_and(|id| memory.has_seen(id)),
             names,
             named,
             had_address: !request.service.status.ingress.is_empty(),
@@ -107,6 +110,12 @@ impl Look {
     fn is_first(&self) -> bool {
         let known = self.named.is_some() || self.remembered.is_some();
         !self.removes && !self.begun && !self.had_address && !known
+    }
+
+    /// Since when what is ordered for the Service is ordered by this process.
+    fn since(&self) -> Since {
+        let is_new = self.begun && self.remembered.is_none() && !self.is_seen;
+        if is_new { Since::Now } else { Since::Ever }
     }
 
     /// How one that is remembered was found at first.
@@ -280,10 +289,13 @@ impl Balancers {
                 if let Some((id, left)) = self.memory.may_be_unshown(&name, Instant::now()) {
                     return Err(unshown(&name, &id, left));
                 }
-                match (look.removes, look.begun) {
-                    (true, _) => self.memory.is_once(&name),
-                    (false, true) => self.memory.may_be_twice(name.clone()),
-                    (false, false) => {}
+                if look.removes {
+                    self.memory.is_once(&name);
+                } else {
+                    self.memory.misses(&name, look.since(), now);
+                    if look.begun {
+                        self.memory.may_be_twice(name.clone());
+                    }
                 }
             }
             1 => at.balancer = candidates.pop().and_then(|balancer| found(balancer, by)),

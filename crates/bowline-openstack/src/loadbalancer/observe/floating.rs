@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bowline_cloud::ServiceView;
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::{FloatingIp, FloatingIpQuery};
 use openstack_client::{PortId, ProjectId};
@@ -11,6 +12,7 @@ use super::find::{At, PAGE_SIZE};
 use super::{Run, Sight, Wish, known_address, look_for, together};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::FoundFloating;
+use crate::loadbalancer::names::{Names, describes_floating_ip_of};
 use crate::loadbalancer::trouble::Trouble;
 
 /// So many ports fit into one question.
@@ -165,26 +167,42 @@ impl Balancers {
             }
         };
         if looks_for_left {
-            let description = names.floating_ip_description();
-            let query =
-                FloatingIpQuery { description: Some(description.clone()), ..FloatingIpQuery::default() };
-            let known = known_address(service);
-            let ours = |one: &FloatingIp| {
-                let was_ours =
-                    Some(one.floating_ip_address) == known || self.memory.has_led(&service.uid, &one.id);
-                one.description == description && was_ours
-            };
-            for one in self.floating_by(query).await?.into_iter().filter(ours) {
-                let is_left = match &one.port_id {
-                    Some(port) => self.is_idle(port).await?,
-                    None => true,
-                };
-                if is_left {
-                    floating.left.push(one);
-                }
-            }
+            let shared =
+                at.balancer.as_ref().map(|at| &at.balancer).filter(|one| one.name != names.load_balancer());
+            floating.left = self.left_of(service, names, shared).await?;
         }
         Ok(floating)
+    }
+
+    /// The floating IPs that were made for a Service, or for the owner of the load balancer that it shares, led to it, and lead nowhere.
+    async fn left_of(
+        &self,
+        service: &ServiceView,
+        names: &Names,
+        shared: Option<&LoadBalancer>,
+    ) -> Result<Vec<FloatingIp>, Trouble> {
+        let (description, known) = (names.floating_ip_description(), known_address(service));
+        let query = match (shared, known) {
+            (Some(_shared), Some(address)) => FloatingIpQuery::by_address(address),
+            _ => FloatingIpQuery { description: Some(description.clone()), ..FloatingIpQuery::default() },
+        };
+        let ours = |one: &FloatingIp| {
+            let was_ours =
+                Some(one.floating_ip_address) == known || self.memory.has_led(&service.uid, &one.id);
+            let of_owner = |shared: &LoadBalancer| describes_floating_ip_of(&shared.name, &one.description);
+            was_ours && (one.description == description || shared.is_some_and(of_owner))
+        };
+        let mut left = Vec::new();
+        for one in self.floating_by(query).await?.into_iter().filter(ours) {
+            let is_left = match &one.port_id {
+                Some(port) => self.is_idle(port).await?,
+                None => true,
+            };
+            if is_left {
+                left.push(one);
+            }
+        }
+        Ok(left)
     }
 
     /// Whether a port is of no use: it belongs to nothing, and no load balancer stands on it. So is one that a person gave to a load

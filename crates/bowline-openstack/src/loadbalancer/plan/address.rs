@@ -1,6 +1,7 @@
 //! By which address a Service is reached: that of the load balancer, or a floating IP that leads to it.
 //!
-//! Only the owner of a load balancer changes its floating IP. One that we did not make is never deleted, only detached.
+//! Only the owner of a load balancer changes its floating IP; when it has left, who inherits it leads one there if none does. One that we
+//! did not make is never deleted, only detached.
 
 use std::net::IpAddr;
 
@@ -95,7 +96,7 @@ fn attach(floating: &FloatingIp, port: &PortId, reason: &str) -> Planned<CloudSt
 impl Wish<'_> {
     fn reached(&self, insist: bool) -> Reached {
         let Some(current) = self.current() else {
-            return if self.claim.owner { self.first() } else { self.only_the_owner() };
+            return if self.claim.leads_to_it() { self.first() } else { self.only_the_owner() };
         };
         let address = current.floating_ip_address;
         match self.asked {

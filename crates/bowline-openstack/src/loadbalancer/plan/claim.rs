@@ -84,6 +84,20 @@ impl<'a> Claim<'a> {
         self.owner || self.is_tagged()
     }
 
+    /// Whether the Service sees to how the load balancer is reached. That is its owner's affair; when the owner has left it to those who
+    /// share it, it is that of the first of them, always the same one.
+    pub(super) fn leads_to_it(&self) -> bool {
+        self.owner || self.inherits()
+    }
+
+    fn inherits(&self) -> bool {
+        let name = self.there.balancer.name.as_str();
+        let made_for_another = name.starts_with(LOAD_BALANCER_PREFIX) && self.other_cluster.is_none();
+        let others = self.others();
+        let is_first = others.iter().all(|other| self.tag.as_str() < *other);
+        made_for_another && self.is_tagged() && is_first && !others.contains(&name)
+    }
+
     /// The tags of other Services.
     pub(super) fn others(&self) -> Vec<&'a str> {
         let tags = self.there.balancer.tags.iter().map(String::as_str);

@@ -261,8 +261,9 @@ fn begun(name: &str) -> Arc<ServiceView> {
 
 /// Somebody asked for a load balancer, and it came when his successor had asked for another one. The successor has gone on since.
 async fn asked_for_twice(stage: &mut Stage, web: &mut Arc<ServiceView>) {
-    let step = stage.first_step(web, Purpose::Ensure).await;
+    let step = stage.first_step(&service("web", 1), Purpose::Ensure).await;
     let predecessor = stage.taken_over();
+    stage.one_round(web, Purpose::Ensure).await;
     stage.one_round(web, Purpose::Ensure).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     predecessor.execute(&step, &Unfenced).await.unwrap();
@@ -309,5 +310,45 @@ async fn who_begins_a_service_himself_looks_for_no_other() {
     let mut stage = Stage::new();
     let mut web = begun("web");
     stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(stage.reads(), reads + 1, "one list more, where somebody else may have begun");
+    assert_eq!(
+        stage.reads(),
+        reads + 2,
+        "two lists more, before and behind, where somebody else may have begun"
+    );
+}
+
+/// Found by the simulation (seed 5098): the leader before had made one four seconds ago, and the answer to the next one was older.
+#[tokio::test(start_paused = true)]
+async fn what_another_process_has_begun_is_looked_for_twice_before_it_is_made() {
+    let mut stage = Stage::new();
+    let step = stage.first_step(&service("web", 1), Purpose::Ensure).await;
+    let (predecessor, mut web) = (stage.taken_over(), begun("web"));
+    let again = stage.first_step(&web, Purpose::Ensure).await;
+    let error = stage.balancers.execute(&again, &Unfenced).await.unwrap_err();
+    assert_eq!(error.asked_to_wait(), Some(Duration::from_secs(10)), "{error}");
+    // What was ordered before shows only now.
+    predecessor.execute(&step, &Unfenced).await.unwrap();
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(balancers(&stage), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_process_has_begun_and_not_ordered_is_made_soon_and_made_anew_without_a_wait() {
+    let mut stage = Stage::new();
+    let mut web = begun("web");
+    let step = stage.first_step(&web, Purpose::Ensure).await;
+    let error = stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    assert!(error.to_string().contains("a process before this one began"), "{error}");
+    assert_eq!(balancers(&stage), 0);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(balancers(&stage), 1);
+    // By now this process is the one that orders. Somebody deletes what was shown long ago.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    stage.simulation.edit(|state| {
+        let ids = state.load_balancer.load_balancers.find_ids("name", "kube_service_kubernetes_default_web");
+        ids.iter().for_each(|id| drop(state.load_balancer.load_balancers.remove(id)));
+    });
+    assert_eq!(balancers(&stage), 0);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(balancers(&stage), 1);
 }

@@ -128,6 +128,42 @@ async fn services_come_to_a_shared_load_balancer_and_leave_it_as_upstream_tries_
     assert_eq!(pools_and_floating(&stage), (0, 0));
 }
 
+/// Found by the simulation (seed 5173): the floating IP was detached while the owner of the load balancer was deleted, and nobody led it
+/// there again.
+#[tokio::test(start_paused = true)]
+async fn who_stays_on_a_load_balancer_whose_owner_is_gone_sees_to_its_address() {
+    let mut stage = Stage::new();
+    let mut one = at_port("one", 80);
+    let status = stage.drive(&mut one, Purpose::Ensure).await.settled();
+    let mut two = joining("two", 8080, &id_of(&one));
+    stage.drive(&mut two, Purpose::Ensure).await.settled();
+    let detach = |stage: &Stage| {
+        stage.simulation.edit(|state| {
+            let id = state.network.floating_ips.iter().next().unwrap().id.clone();
+            state
+                .network
+                .floating_ips
+                .update(&id, |one| (one.port_id, one.fixed_ip_address, one.router_id) = (None, None, None))
+                .unwrap();
+        });
+    };
+    detach(&stage);
+    stage.restart("sim");
+    assert!(refused(stage.drive(&mut two, Purpose::Ensure).await).contains("only the Service that owns it"));
+    stage.drive(&mut one, Purpose::Ensure).await.settled();
+    stage.drive(&mut one, Purpose::Remove).await.settled();
+    detach(&stage);
+    stage.restart("sim");
+    assert_eq!(
+        stage.drive(&mut two, Purpose::Ensure).await.settled(),
+        status,
+        "the same address leads there again"
+    );
+    assert_eq!(pools_and_floating(&stage), (1, 1));
+    stage.drive(&mut two, Purpose::Remove).await.settled();
+    assert_eq!(pools_and_floating(&stage), (0, 0), "with the last one all goes");
+}
+
 /// Found by the simulation (seed 22282): who was refused had the address of the other noted, and got a load balancer of its own when that
 /// one was gone.
 #[tokio::test(start_paused = true)]

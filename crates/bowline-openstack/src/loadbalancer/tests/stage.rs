@@ -303,8 +303,11 @@ impl Stage {
                 let rest = steps.iter().skip(1).take_while(|planned| further && planned.at_once);
                 for planned in steps.iter().take(1).chain(rest) {
                     match LoadBalancers::execute(&self.balancers, &planned.step, &Unfenced).await {
-                        // Somebody was faster: it is looked at again.
-                        Err(error) if error.class() == ErrorClass::Conflict => break,
+                        // Somebody was faster, or may have been: it is looked at again.
+                        Err(error) if error.class() == ErrorClass::Conflict => {
+                            tokio::time::sleep(error.asked_to_wait().unwrap_or_default()).await;
+                            break;
+                        }
                         result => result.unwrap(),
                     }
                 }

@@ -129,6 +129,17 @@ fn sharing() -> Vec<Case> {
             world.floating.clear();
             world.lb().tags.push(TAG.to_owned());
         }),
+        shared(
+            "its owner has left, there is no floating IP, and it is the first of those who stay",
+            |_, world| {
+                world.floating.clear();
+                world.lb().tags = vec![TAG.to_owned(), "kube_service_held_default_xyz".to_owned()];
+            },
+        ),
+        shared("its owner has left, there is no floating IP, and another is the first", |_, world| {
+            world.floating.clear();
+            world.lb().tags = vec![TAG.to_owned(), "kube_service_held_default_abc".to_owned()];
+        }),
         shared("a load balancer that a user made, without a floating IP", |_, world| {
             world.floating.clear();
             "mine".clone_into(&mut world.lb().name);
