@@ -29,6 +29,9 @@ use crate::rails::second_look::{Verdict, drastic_removals};
 /// The shortest and the longest wait between two looks at something the cloud builds.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 
+/// So much later than it is due, what waits is looked at without the poller, which may be held up by a cloud that does not answer.
+const POLLER_IS_LATE: Duration = Duration::from_secs(60);
+
 /// All waits that a cloud asks for are one, whatever its words: they may carry a request id.
 const ASKED_TO_WAIT: &str = "the cloud asked to wait";
 
@@ -312,8 +315,11 @@ impl Work {
         let since = job.memory().waits.as_ref().map_or_else(Instant::now, |waits| waits.since);
         let (request, priority) = (job.request.clone(), job.priority);
         let has_time = priority == Priority::Background && !self.has_more_to_free(job);
-        self.waiting.begin(&job.key, Waiter { request, priority, since, has_time });
-        Outcome::RetryAfter(wait.at_most.clamp(WAITS.0, WAITS.1))
+        let at_most = wait.at_most.clamp(WAITS.0, WAITS.1);
+        let look_at = Instant::now() + at_most;
+        self.waiting.begin(&job.key, Waiter { request, priority, since, has_time, look_at });
+        // Only a precaution: the poller knows when its time has come.
+        Outcome::RetryAfter(at_most + POLLER_IS_LATE)
     }
 
     /// Nothing may be written: because of a pause, because the cloud does not know us, or because another is about to lead.

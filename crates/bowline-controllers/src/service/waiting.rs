@@ -1,6 +1,6 @@
 //! The Services that wait for the cloud, and the one poller for all of them: no worker is held by a wait.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub(super) struct Waiter {
     pub(super) since: Instant,
     /// Nobody waits for it, and nothing that matters follows: few looks are soon enough.
     pub(super) has_time: bool,
+    /// When it is looked at whatever the poller sees of it: with the next poll, so that all whose time has come share what that saw.
+    pub(super) look_at: Instant,
 }
 
 impl Waiter {
@@ -101,23 +103,28 @@ impl Waiting {
                 None => waiter.due(last, cloud.poll_period()),
             })
             .await;
-            match cloud.poll(&self.all()).await {
-                // At once, so that they share their looks: a worker that sees the first of them takes the others along.
-                Ok(ready) => queue.add_all(self.no_longer_waiting(&ready)),
-                // Each of them is looked at anyway when its own time is over.
+            let ready = match cloud.poll(&self.all()).await {
+                Ok(ready) => ready,
                 Err(error) => {
                     warn!(%error, "could not ask for the load balancers that are being built");
                     sleep(error.asked_to_wait().unwrap_or_default().min(LONGEST_PAUSE)).await;
+                    Vec::new()
                 }
-            }
+            };
             last = Instant::now();
+            // At once, so that they share their looks: a worker that sees the first of them takes the others along.
+            queue.add_all(self.no_longer_waiting(&ready, last));
         }
     }
 
-    fn no_longer_waiting(&self, ready: &[ServiceKey]) -> Vec<(ObjectKey, Priority)> {
+    /// Those that are ready, and those whose time has come.
+    fn no_longer_waiting(&self, ready: &[ServiceKey], now: Instant) -> Vec<(ObjectKey, Priority)> {
+        let ready: BTreeSet<_> =
+            ready.iter().map(|key| ObjectKey::namespaced(&key.namespace, &key.name)).collect();
         let mut waiters = lock(&self.waiters);
-        let keys = ready.iter().map(|key| ObjectKey::namespaced(&key.namespace, &key.name));
-        keys.filter_map(|key| waiters.remove(&key).map(|waiter| (key, waiter.priority))).collect()
+        let ends = |key: &ObjectKey, waiter: &mut Waiter| ready.contains(key) || waiter.look_at <= now;
+        let ended = waiters.extract_if(.., ends);
+        ended.map(|(key, waiter)| (key, waiter.priority)).collect()
     }
 }
 
@@ -138,7 +145,7 @@ mod tests {
             fingerprints: Vec::new(),
             urgency: bowline_cloud::Urgency::User,
         };
-        Waiter { request, priority: Priority::User, since, has_time: false }
+        Waiter { request, priority: Priority::User, since, has_time: false, look_at: since + LONGEST_PAUSE }
     }
 
     /// When there are looks at what begins at these seconds, until the end.

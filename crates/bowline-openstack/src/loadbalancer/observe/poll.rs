@@ -33,7 +33,7 @@ impl Balancers {
             self.see_none(request, id.as_ref().filter(|id| !seen.contains_key(*id)), &index, began, now);
         }
         for id in &ids {
-            if let Some(balancer) = seen.get(id).filter(|one| !one.provisioning_status.is_pending()) {
+            if let Some(balancer) = seen.get(id) {
                 self.memory.polled(balancer, began, now);
             }
         }
