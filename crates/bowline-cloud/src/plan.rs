@@ -53,7 +53,7 @@ impl<S> Planned<S> {
 pub struct Wait {
     /// What is waited for, in words for a person: it is shown as the Service's condition.
     pub reason: String,
-    /// When to look again at the latest.
+    /// When to look again, whatever polls say: with the next poll after that.
     pub at_most: Duration,
 }
 

@@ -50,6 +50,7 @@ use held::HeldKeys;
 use memory::Memories;
 pub(crate) use message::cut;
 use nodes::SharedNodes;
+use refused::Obstructed;
 use rounds::Rounds;
 use turn::Turns;
 use waiting::Waiting;
@@ -188,6 +189,7 @@ impl Controller for ServiceController {
             rounds: Rounds::default(),
             places: Places::new(steps, self.options.slow_at_once, LOTS * self.options.background_batch),
             turns: Turns::default(),
+            obstructed: Obstructed::default(),
         };
         work.drive(&cancel).await;
         Ok(())

@@ -74,6 +74,9 @@ impl Work {
                 return self.hold_adoption(job, &held).await;
             }
         }
+        if let Some(refused) = &mut job.memory().refused {
+            refused.stands = false;
+        }
         match plan {
             Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,
             Plan::Settled(status) => {
@@ -247,6 +250,9 @@ impl Work {
             episode
         };
         self.concluded(job, false);
+        if episode.as_ref().is_some_and(|episode| episode.task != Task::Nodes) {
+            self.look_again_at_refused();
+        }
         let edited = before.is_some_and(|before| needs_update(&before.service, job.service()));
         if episode.is_some() || shows_something_new || edited {
             let task = episode.as_ref().map_or(Task::Ensure, |episode| episode.task);

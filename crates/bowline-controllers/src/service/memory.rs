@@ -271,17 +271,14 @@ impl Memories {
 
     /// A newer picture of a Service, if we know it; gives back what of its annotations is our own writing.
     pub(super) fn update(&self, key: &ObjectKey, service: &Arc<ServiceView>) -> Option<Notes> {
-        let memory = lock(&self.0).get(key).cloned()?;
+        let memory = self.get(key)?;
         let mut memory = lock(&memory);
         memory.keeps_only(service);
         memory.shown(service)
     }
 
-    /// Those whose wish was refused last.
-    pub(super) fn refused(&self) -> Vec<ObjectKey> {
-        // One lock after the other: who holds a memory may ask for the others.
-        let all = lock(&self.0).clone();
-        all.into_iter().filter(|(_key, memory)| lock(memory).refused.is_some()).map(|(key, _)| key).collect()
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<Mutex<Memory>>> {
+        lock(&self.0).get(key).cloned()
     }
 
     pub(super) fn forget(&self, key: &ObjectKey) {

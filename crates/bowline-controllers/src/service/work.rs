@@ -29,6 +29,7 @@ use super::memory::{Memories, Memory, Task, lock};
 use super::message::{self, Message};
 use super::nodes::SharedNodes;
 use super::patch::FINGERPRINT;
+use super::refused::Obstructed;
 use super::rounds::Rounds;
 use super::turn::Turns;
 use super::waiting::Waiting;
@@ -48,6 +49,7 @@ pub(super) struct Work {
     pub(super) rounds: Rounds,
     pub(super) places: Places,
     pub(super) turns: Turns,
+    pub(super) obstructed: Obstructed,
 }
 
 /// So long a run that is only about nodes gives way to newer ones, in all: as long as nodes come in groups, and then it has its turn.

@@ -95,7 +95,7 @@ pub struct FoundFloating {
     pub attached: Vec<FloatingIp>,
     /// The one with the address that the Service asks for, wherever it leads.
     pub asked: Option<FloatingIp>,
-    /// Those that lead nowhere, left by a load balancer of this Service that is gone. Their description alone does not make them
+    /// Those that lead nowhere, left by a load balancer of this Service that is gone, or by the owner of the one that it shares. Their description alone does not make them
     /// its own: they may be kept by a namesake from before, or be those of another cluster.
     pub left: Vec<FloatingIp>,
 }

@@ -73,8 +73,8 @@ struct Inner {
     in_doubt: HashMap<String, (Instant, Duration)>,
     /// Load balancers that were made for us a moment ago, by name, and when.
     made: HashMap<String, (LoadBalancerId, Instant)>,
-    /// Names of which Octavia showed none, and when that was seen first where a process before this one may have ordered one.
-    missed: HashMap<String, Option<Instant>>,
+    /// Names of which Octavia showed none. Where a process before this one may have ordered one: when that was seen first, and last.
+    missed: HashMap<String, Option<(Instant, Instant)>>,
     parting: parting::Parting,
     fulfilled: fulfilled::Fulfilled,
     /// Names of load balancers that somebody may have asked for before we did, unseen.
@@ -429,9 +429,8 @@ impl Memory {
         }
     }
 
-    /// A Service is gone, and all that it had, with its load balancer of this name.
+    /// A Service is gone, which had, or would have had, a load balancer of this name.
     pub(super) fn forget_service(&self, service: &Text, name: &str) {
-        self.forget(name);
         let mut inner = self.lock();
         inner.missed.remove(name);
         inner.led.retain(|_id, of| of != service);

@@ -15,7 +15,7 @@ mod proof;
 use std::future::Future;
 use std::net::IpAddr;
 
-use bowline_cloud::{Evidence, LoadBalancerRequest, Proof, Purpose, RESYNC_AT, ServiceView};
+use bowline_cloud::{Evidence, LoadBalancerRequest, Plan, Proof, Purpose, RESYNC_AT, ServiceView};
 use futures::StreamExt;
 use futures::stream;
 use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
@@ -277,6 +277,11 @@ impl Balancers {
         self.memory.looked_for(look, Instant::now());
     }
 
+    fn forget(&self, service: &ServiceView, name: &str) {
+        self.told.forget(&service.uid);
+        self.memory.forget_service(&service.uid, name);
+    }
+
     async fn picture(&self, resolved: Result<Resolved<'_>, Trouble>) -> Result<Evidence<Observed>, Trouble> {
         let Resolved { sight, wanted, group, children } = resolved?;
         let Sight { run, at, floating, floating_is_read } = sight;
@@ -305,8 +310,8 @@ impl Balancers {
             }
             (Wish::Remove(removal), _) if found.is_nothing() => {
                 let name = removal.names.load_balancer();
-                self.told.forget(&service.uid);
-                self.memory.forget_service(&service.uid, &name);
+                self.memory.forget(&name);
+                self.forget(service, &name);
                 let said = format!(
                     "Octavia has no load balancer {name} and Neutron no floating IP of {} in this project",
                     service.key()
@@ -314,6 +319,10 @@ impl Balancers {
                 Ok(Evidence::Absent(Proof::new(said)))
             }
             (Wish::Remove(removal), _) => {
+                // Others use the load balancer that it was on.
+                if matches!(plan::remove(&removal, &found), Plan::Settled(_)) {
+                    self.forget(service, &removal.names.load_balancer());
+                }
                 Ok(Evidence::Present(Observed::Remove { removal, found: Box::new(found) }))
             }
             (Wish::Ensure(_), None) => Err(Trouble::refused("a wish was lost; this is a defect of Bowline")),

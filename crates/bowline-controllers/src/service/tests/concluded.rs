@@ -23,6 +23,8 @@ async fn the_provider_hears_how_all_work_ended_and_how_long_it_took() {
         cluster.delete("web");
         seconds(10).await;
         assert_eq!(ended(&cloud), ["Delete failed 0 s", "Delete done 0 s"]);
+        // Who is refused right after something went is looked at once more.
+        seconds(10).await;
         cloud.state().refusal = Some("no subnet");
         cluster.put("odd", |_| {});
         seconds(10).await;

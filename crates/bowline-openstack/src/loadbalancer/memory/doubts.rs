@@ -74,18 +74,24 @@ impl Memory {
         Some((id.clone(), left))
     }
 
-    /// Octavia shows none of this name.
+    /// A look found that Octavia shows none of this name.
     pub(in crate::loadbalancer) fn misses(&self, name: &str, since: Since, now: Instant) {
         let mut inner = self.lock();
-        if !inner.missed.contains_key(name) {
-            inner.missed.insert(name.to_owned(), (since == Since::Now).then_some(now));
+        match inner.missed.get_mut(name) {
+            Some(Some(missed)) => missed.1 = now,
+            Some(None) => {}
+            None => {
+                inner.missed.insert(name.to_owned(), (since == Since::Now).then_some((now, now)));
+            }
         }
     }
 
-    /// For how long from now there may be one of this name that a process before this one has ordered, although Octavia shows none.
+    /// For how long from now there may be one of this name that a process before this one has ordered: until a look so long after the
+    /// first one finds none either.
     pub(in crate::loadbalancer) fn may_be_ordered(&self, name: &str, now: Instant) -> Option<Duration> {
-        let missed = self.lock().missed.get(name).copied().flatten()?;
-        ORDERED_BEFORE.checked_sub(now.duration_since(missed)).filter(|left| !left.is_zero())
+        let (first, last) = self.lock().missed.get(name).copied().flatten()?;
+        let is_proven = last.duration_since(first) >= ORDERED_BEFORE;
+        (!is_proven).then(|| (first + ORDERED_BEFORE).saturating_duration_since(now))
     }
 
     /// One of this name was found. If we asked for one in vain, it is that one, most likely; a predecessor may have asked as well.

@@ -93,6 +93,14 @@ impl Memory {
         }
     }
 
+    /// A poll that began after so many changes did not see it: what was seen before is no answer any more.
+    pub(in crate::loadbalancer) fn not_polled(&self, id: &LoadBalancerId, began: u64) {
+        let mut inner = self.lock();
+        if let Some(entry) = inner.entries.get_mut(id).filter(|entry| entry.version <= began) {
+            entry.answered = false;
+        }
+    }
+
     /// A poll that began after so many changes saw none of this name, of which the load balancer `id` was deleted by us: good for the
     /// look that follows from it.
     pub(in crate::loadbalancer) fn sees_none(

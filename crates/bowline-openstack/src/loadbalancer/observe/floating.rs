@@ -12,7 +12,7 @@ use super::find::{At, PAGE_SIZE};
 use super::{Run, Sight, Wish, known_address, look_for, together};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::FoundFloating;
-use crate::loadbalancer::names::{Names, describes_floating_ip_of};
+use crate::loadbalancer::names::{LOAD_BALANCER_PREFIX, Names, describes_floating_ip_of};
 use crate::loadbalancer::trouble::Trouble;
 
 /// So many ports fit into one question.
@@ -167,8 +167,10 @@ impl Balancers {
             }
         };
         if looks_for_left {
-            let shared =
-                at.balancer.as_ref().map(|at| &at.balancer).filter(|one| one.name != names.load_balancer());
+            let of_another = |one: &&LoadBalancer| {
+                one.name.starts_with(LOAD_BALANCER_PREFIX) && one.name != names.load_balancer()
+            };
+            let shared = at.balancer.as_ref().map(|at| &at.balancer).filter(of_another);
             floating.left = self.left_of(service, names, shared).await?;
         }
         Ok(floating)
@@ -195,8 +197,9 @@ impl Balancers {
         let mut left = Vec::new();
         for one in self.floating_by(query).await?.into_iter().filter(ours) {
             let is_left = match &one.port_id {
-                Some(port) => self.is_idle(port).await?,
                 None => true,
+                Some(port) if one.description == description => self.is_idle(port).await?,
+                Some(_port) => false,
             };
             if is_left {
                 left.push(one);

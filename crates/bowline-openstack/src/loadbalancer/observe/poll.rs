@@ -33,8 +33,9 @@ impl Balancers {
             self.see_none(request, id.as_ref().filter(|id| !seen.contains_key(*id)), &index, began, now);
         }
         for id in &ids {
-            if let Some(balancer) = seen.get(id) {
-                self.memory.polled(balancer, began, now);
+            match seen.get(id) {
+                Some(balancer) => self.memory.polled(balancer, began, now),
+                None => self.memory.not_polled(id, began),
             }
         }
         let pending =

@@ -227,6 +227,9 @@ impl Wish<'_> {
 
     fn owner_says(&self) -> String {
         let (name, port) = (&self.claim.there.balancer.name, &self.claim.there.balancer.vip_port_id);
+        if let Some(heir) = self.claim.heir().filter(|_heir| self.claim.joined()) {
+            return format!("the Service that owned it is gone, and {heir} sees to that");
+        }
         if name.starts_with(LOAD_BALANCER_PREFIX) {
             return format!("only the Service that owns it, {name}, can change that");
         }

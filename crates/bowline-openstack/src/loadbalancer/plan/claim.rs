@@ -91,11 +91,16 @@ impl<'a> Claim<'a> {
     }
 
     fn inherits(&self) -> bool {
-        let name = self.there.balancer.name.as_str();
-        let made_for_another = name.starts_with(LOAD_BALANCER_PREFIX) && self.other_cluster.is_none();
-        let others = self.others();
-        let is_first = others.iter().all(|other| self.tag.as_str() < *other);
-        made_for_another && self.is_tagged() && is_first && !others.contains(&name)
+        self.heir().is_some_and(|heir| self.is_own(heir))
+    }
+
+    /// The first of those who are on a load balancer whose owner has left it.
+    pub(super) fn heir(&self) -> Option<&'a str> {
+        let (name, tags) = (self.there.balancer.name.as_str(), &self.there.balancer.tags);
+        let users = tags.iter().map(String::as_str).filter(|tag| tag.starts_with(LOAD_BALANCER_PREFIX));
+        let made_for_one = name.starts_with(LOAD_BALANCER_PREFIX) && self.other_cluster.is_none();
+        let is_left = made_for_one && !self.owner && users.clone().all(|tag| tag != name);
+        users.min().filter(|_first| is_left)
     }
 
     /// The tags of other Services.
