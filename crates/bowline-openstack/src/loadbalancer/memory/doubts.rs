@@ -20,8 +20,8 @@ const UNSERVED: Duration = Duration::from_secs(30);
 /// Whoever deletes one behind our back so early waits so long for the next one.
 const UNSHOWN: Duration = Duration::from_secs(30);
 
-/// How long Octavia may not show a load balancer that a process before this one has ordered, if it has. Twice as long as answers were ever
-/// seen to be late; what is shown later all the same is found as a twin.
+/// How long Octavia may not show a load balancer that a process before this one has ordered, if it has. Twice as long as
+/// an answer may be old in the simulation; what is shown later all the same is found as a twin.
 const ORDERED_BEFORE: Duration = Duration::from_secs(10);
 
 /// Since when this process is the one that orders load balancers for a Service.

@@ -289,6 +289,9 @@ impl Balancers {
                 if let Some((id, left)) = self.memory.may_be_unshown(&name, Instant::now()) {
                     return Err(unshown(&name, &id, left));
                 }
+                if at.named_is_gone && index.is_none() {
+                    self.contradict(look, project).await?;
+                }
                 if look.removes {
                     self.memory.is_once(&name);
                 } else {
@@ -316,6 +319,16 @@ impl Balancers {
             }
         }
         Ok(at)
+    }
+
+    /// Octavia says that the one that the Service names is not there. Where it has the name of another Service nothing else says so, and
+    /// all would be made anew: so that is believed only if a list does not show it either.
+    async fn contradict(&self, look: &Look, project: &ProjectId) -> Result<(), Trouble> {
+        let Some(id) = &look.named else { return Ok(()) };
+        let all = self.every_balancer(project).await?;
+        let is_there =
+            |one: &LoadBalancer| one.id == *id && one.provisioning_status != ProvisioningStatus::Deleted;
+        if all.iter().any(is_there) { Err(contradicted(id)) } else { Ok(()) }
     }
 
     /// Those that were made for the same Service besides the one that it has. They are looked for if there may be some, and when
@@ -424,6 +437,14 @@ fn doubtful(name: &str, age: Duration, left: Duration) -> Trouble {
     );
     let again = (age * 2).clamp(LOOK_AGAIN.0, LOOK_AGAIN.1).min(left);
     Trouble::Unknown(Doubt { retry_after: Some(again), ..Doubt::new(why) })
+}
+
+/// Octavia says that it is not there, and lists it.
+fn contradicted(id: &LoadBalancerId) -> Trouble {
+    let why = format!(
+        "Octavia says that load balancer {id} is not there, and lists it; nothing is done before it says one or the other"
+    );
+    Trouble::Unknown(Doubt { retry_after: Some(LOOK_AGAIN.0), ..Doubt::new(why) })
 }
 
 /// Octavia has made it for us a moment ago, and does not show it.

@@ -227,7 +227,8 @@ impl Wish<'_> {
 
     fn owner_says(&self) -> String {
         let (name, port) = (&self.claim.there.balancer.name, &self.claim.there.balancer.vip_port_id);
-        if let Some(heir) = self.claim.heir().filter(|_heir| self.claim.joined()) {
+        let sees_to_it = |heir: &&str| self.claim.joined() && !self.claim.is_own(heir);
+        if let Some(heir) = self.claim.heir().filter(sees_to_it) {
             return format!("the Service that owned it is gone, and {heir} sees to that");
         }
         if name.starts_with(LOAD_BALANCER_PREFIX) {

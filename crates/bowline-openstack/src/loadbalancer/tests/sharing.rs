@@ -6,8 +6,8 @@ use std::time::Duration;
 use bowline_cloud::{ErrorClass, LoadBalancers, Purpose, ServiceView, Unfenced};
 use openstack_client::load_balancer::{Algorithm, ListenerCreate, LoadBalancerCreate, PoolCreate, Protocol};
 use openstack_client::network::FloatingIpCreate;
-use sim_openstack::Config;
 use sim_openstack::load_balancer::LoadBalancer;
+use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::stage::{End, Stage, annotated, service};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ADDRESS, LOAD_BALANCER_ID};
@@ -162,6 +162,29 @@ async fn who_stays_on_a_load_balancer_whose_owner_is_gone_sees_to_its_address() 
     assert_eq!(pools_and_floating(&stage), (1, 1));
     stage.drive(&mut two, Purpose::Remove).await.settled();
     assert_eq!(pools_and_floating(&stage), (0, 0), "with the last one all goes");
+}
+
+/// Found by the simulation (seed 7367): one answer that it is not there was believed, and a second one was made for the guest.
+#[tokio::test(start_paused = true)]
+async fn one_lie_does_not_part_a_service_from_the_load_balancer_that_it_shares() {
+    for purpose in [Purpose::Ensure, Purpose::Remove] {
+        let mut stage = Stage::new();
+        let mut one = at_port("one", 80);
+        stage.drive(&mut one, Purpose::Ensure).await.settled();
+        let id = id_of(&one);
+        let mut two = joining("two", 8080, &id);
+        stage.drive(&mut two, Purpose::Ensure).await.settled();
+        stage.restart("sim");
+        stage.clear();
+        let lie = Rule::new(Fault::not_found_lie()).on(Service::LoadBalancer).method(http::Method::GET);
+        stage.simulation.fault(lie.path(&format!("/v2.0/lbaas/loadbalancers/{id}")).times(1));
+        let doubt = stage.drive(&mut two, purpose).await.unknown();
+        assert!(doubt.why.contains("and lists it"), "{doubt:?}");
+        assert_eq!(stage.mutating(), 0, "{purpose:?}: {:?}", stage.counts());
+        stage.drive(&mut two, purpose).await.settled();
+        let on_it = if purpose == Purpose::Ensure { vec![80, 8080] } else { vec![80] };
+        assert_eq!(on(&stage, &id).1, on_it);
+    }
 }
 
 /// Found by the simulation (seed 22282): who was refused had the address of the other noted, and got a load balancer of its own when that
