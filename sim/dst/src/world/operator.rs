@@ -134,9 +134,23 @@ impl World {
         });
     }
 
+    /// What is done to a load balancer concerns all Services that are on it, whoever owns it.
+    fn note_meddling(&self, number: usize, balancer: &str) {
+        let prefix = balancer.strip_suffix(&service_name(number)).unwrap_or(balancer);
+        let guests: Vec<String> = self.cloud.with(|cloud| {
+            let named = cloud.state().load_balancer.load_balancers.iter().filter(|one| one.name == balancer);
+            let tags = named.flat_map(|one| &one.tags);
+            tags.filter_map(|tag| tag.strip_prefix(prefix).map(str::to_owned)).collect()
+        });
+        let mut meddled = self.meddled.lock().expect("one thread");
+        meddled.extend(
+            guests.into_iter().chain([service_name(number)]).map(|service| (service, self.cloud.now())),
+        );
+    }
+
     pub(super) fn meddle(&self, number: usize, meddling: Meddling) {
         let name = balancer_name(number);
-        self.meddled.lock().expect("one thread").insert(service_name(number), self.cloud.now());
+        self.note_meddling(number, &name);
         let lbaas = "/load-balancer/v2/lbaas";
         let found = self.cloud.with(|cloud| Parts::of(cloud.state(), &name));
         let Some(parts) = found else { return };
