@@ -122,9 +122,13 @@ impl Waiting {
         let ready: BTreeSet<_> =
             ready.iter().map(|key| ObjectKey::namespaced(&key.namespace, &key.name)).collect();
         let mut waiters = lock(&self.waiters);
-        let ends = |key: &ObjectKey, waiter: &mut Waiter| ready.contains(key) || waiter.look_at <= now;
-        let ended = waiters.extract_if(.., ends);
-        ended.map(|(key, waiter)| (key, waiter.priority)).collect()
+        let ends = |(key, waiter): &(&ObjectKey, &Waiter)| ready.contains(*key) || waiter.look_at <= now;
+        let ended: Vec<_> =
+            waiters.iter().filter(ends).map(|(key, waiter)| (key.clone(), waiter.priority)).collect();
+        for (key, _priority) in &ended {
+            waiters.remove(key);
+        }
+        ended
     }
 }
 
