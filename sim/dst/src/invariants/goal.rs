@@ -203,7 +203,11 @@ fn wrong_service(
     let [balancer] = mine.as_slice() else {
         return vec![format!("{name} has {} load balancers", mine.len())];
     };
-    let mut wrong = Vec::new();
+    // What was told of a trouble that is over is not over before it is told: somebody reads it.
+    let told = conditions(service).iter().filter(|told| told["status"] != "True");
+    let mut wrong: Vec<String> = told
+        .map(|told| format!("{name} says {}: {}", text(&told["reason"]), text(&told["message"])))
+        .collect();
     if balancer.provisioning_status != "ACTIVE" {
         wrong.push(format!("{name}: its load balancer is {}", balancer.provisioning_status));
     }
