@@ -203,8 +203,18 @@ fn wrong_service(
     let [balancer] = mine.as_slice() else {
         return vec![format!("{name} has {} load balancers", mine.len())];
     };
-    // What was told of a trouble that is over is not over before it is told: somebody reads it.
-    let told = conditions(service).iter().filter(|told| told["status"] != "True");
+    let floating: Vec<&str> = state
+        .network
+        .floating_ips
+        .iter()
+        .filter(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()))
+        .map(|one| one.floating_ip_address.as_str())
+        .collect();
+    let (internal, disputed) = (is_internal(service), is_disputed(services, balancer));
+    // What was told of a trouble that is over is not over before it is told: somebody reads it. The trouble of a guest whose owner
+    // became internal is not over: only the owner changes the address.
+    let is_in_trouble = disputed && !internal && floating.is_empty();
+    let told = conditions(service).iter().filter(|told| told["status"] != "True" && !is_in_trouble);
     let mut wrong: Vec<String> = told
         .map(|told| format!("{name} says {}: {}", text(&told["reason"]), text(&told["message"])))
         .collect();
@@ -213,17 +223,9 @@ fn wrong_service(
     }
     wrong
         .extend(wrong_ports(state, service, balancer, &tag, addresses).map(|what| format!("{name}: {what}")));
-    if is_disputed(services, balancer) {
+    if disputed {
         return wrong;
     }
-    let internal = is_internal(service);
-    let floating: Vec<&str> = state
-        .network
-        .floating_ips
-        .iter()
-        .filter(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()))
-        .map(|one| one.floating_ip_address.as_str())
-        .collect();
     let wanted: Vec<&str> = if internal { vec![&balancer.vip_address] } else { floating.clone() };
     if internal && !floating.is_empty() {
         wrong.push(format!("{name} is internal, but {floating:?} leads to it"));
