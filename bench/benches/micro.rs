@@ -57,7 +57,10 @@ fn services() -> Vec<(ObjectKey, Arc<ServiceView>)> {
         let key = ObjectKey::namespaced(&format!("team-{}", number / 100), &format!("web-{number}"));
         (key, Arc::new(service_view(service)))
     };
-    (0..SERVICES).map(service).collect()
+    let mut services: Vec<_> = (0..SERVICES).map(service).collect();
+    // As a snapshot has them.
+    services.sort_by(|(one, _), (other, _)| one.cmp(other));
+    services
 }
 
 fn node_set(nodes: &[Arc<NodeView>]) -> NodeSet {

@@ -49,7 +49,10 @@ impl Pairs {
     /// The value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.iter().find_map(|(found, value)| (found == key).then_some(value))
+        match sign(key) {
+            Some(sign) => self.kept().find_map(|(found, value)| found.chars().eq([sign]).then_some(value)),
+            None => self.kept().find_map(|(found, value)| (found == key).then_some(value)),
+        }
     }
 
     /// Whether there is such a key.
@@ -60,13 +63,18 @@ impl Pairs {
 
     /// All pairs, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.kept().map(|(kept, value)| (meaning(kept), value))
+    }
+
+    /// All pairs, with their keys as they are kept.
+    fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut rest = &*self.0;
         std::iter::from_fn(move || {
-            let (key, after_key) = rest.split_once(AFTER_KEY)?;
-            let (length, after_length) = after_key.split_once(AFTER_LENGTH)?;
+            let (key, after_key) = split_at_mark(rest, AFTER_KEY)?;
+            let (length, after_length) = split_at_mark(after_key, AFTER_LENGTH)?;
             let (value, others) = after_length.split_at_checked(length.parse().ok()?)?;
             rest = others;
-            Some((meaning(key), value))
+            Some((key, value))
         })
     }
 
@@ -104,6 +112,13 @@ impl Pairs {
     pub fn to_map(&self) -> BTreeMap<String, String> {
         self.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
+}
+
+/// What is before the mark, and what is after it. Keys and lengths are short: byte by byte is faster than a search made for long texts,
+/// and each change of a Node asks each Node for a label.
+fn split_at_mark(text: &str, mark: char) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|byte| char::from(byte) == mark)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
 /// A well-known key is kept as one sign that no key can hold: U+0001 and up, by its place in the table.

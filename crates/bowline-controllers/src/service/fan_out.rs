@@ -2,17 +2,15 @@
 //!
 //! No set of nodes is seen here. They are compared once for all Services (`nodes`), by number.
 
-use std::collections::BTreeSet;
-
 use bowline_cloud::ServiceView;
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Priority};
 
-/// The keys of the Services that are `concerned`.
+/// The keys of the Services that are `concerned`, in the order in which they come.
 pub fn keys_of<'a>(
     services: impl IntoIterator<Item = (&'a ObjectKey, &'a ServiceView)>,
     concerned: impl Fn(&ServiceView) -> bool,
-) -> BTreeSet<ObjectKey> {
+) -> Vec<ObjectKey> {
     let concerned = services.into_iter().filter(|(_key, service)| concerned(service));
     concerned.map(|(key, _service)| key.clone()).collect()
 }

@@ -166,7 +166,7 @@ impl Work {
             return;
         }
         info!(services = keys.len(), "the set of nodes behind load balancers changed");
-        self.rounds.begin(keys.clone());
+        self.rounds.begin(&keys);
         fan_out::tell(&self.queue, keys);
         self.turns.wake_all();
     }

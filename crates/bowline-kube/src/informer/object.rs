@@ -29,7 +29,9 @@ impl ObjectKey {
     /// The namespace, if there is one.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
-        self.0.split_once('/').map(|(namespace, _)| namespace)
+        // Asked for each of the thousands that one change of a Node concerns; a search made for long texts takes longer.
+        let slash = self.0.bytes().position(|byte| byte == b'/')?;
+        self.0.get(..slash)
     }
 
     /// The name.

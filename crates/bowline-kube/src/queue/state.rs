@@ -39,42 +39,70 @@ struct Timer {
     priority: Priority,
 }
 
+#[derive(Debug, Default)]
+struct Timers {
+    verdict: Option<Timer>,
+    scheduled: Option<Timer>,
+}
+
 #[derive(Debug)]
 struct Entry {
     place: Place,
     failures: u32,
-    verdict: Option<Timer>,
-    /// Whether `verdict` is a back-off, which background work must not cut short.
+    /// Whether the verdict's timer is a back-off, which background work must not cut short.
     backing_off: bool,
-    scheduled: Option<Timer>,
+    /// Apart, because few have one of them, and ten thousand may get a place in the line at once.
+    timers: Option<Box<Timers>>,
 }
 
 impl Entry {
     const fn new() -> Self {
-        Self { place: Place::Idle, failures: 0, verdict: None, backing_off: false, scheduled: None }
+        Self { place: Place::Idle, failures: 0, backing_off: false, timers: None }
     }
 
-    fn slot(&mut self, slot: Slot) -> &mut Option<Timer> {
+    fn timer(&self, slot: Slot) -> Option<Timer> {
+        let timers = self.timers.as_deref()?;
         match slot {
-            Slot::Verdict => &mut self.verdict,
-            Slot::Scheduled => &mut self.scheduled,
+            Slot::Verdict => timers.verdict,
+            Slot::Scheduled => timers.scheduled,
         }
+    }
+
+    fn set_timer(&mut self, slot: Slot, timer: Timer) {
+        let timers = self.timers.get_or_insert_default();
+        match slot {
+            Slot::Verdict => timers.verdict = Some(timer),
+            Slot::Scheduled => timers.scheduled = Some(timer),
+        }
+    }
+
+    fn take_timer(&mut self, slot: Slot) -> Option<Timer> {
+        let timers = self.timers.as_deref_mut()?;
+        let taken = match slot {
+            Slot::Verdict => timers.verdict.take(),
+            Slot::Scheduled => timers.scheduled.take(),
+        };
+        if timers.verdict.is_none() && timers.scheduled.is_none() {
+            self.timers = None;
+        }
+        taken
     }
 
     /// Whether its timers, were they fired at `now`, would ask for a run that is not asked for yet.
     fn comes_due(&self, now: Duration) -> bool {
+        let (verdict, scheduled) = (self.timer(Slot::Verdict), self.timer(Slot::Scheduled));
         let due = |timer: Option<Timer>| timer.is_some_and(|timer| timer.due <= now);
         let held_back =
-            self.backing_off && self.scheduled.is_some_and(|timer| timer.priority == Priority::Background);
+            self.backing_off && scheduled.is_some_and(|timer| timer.priority == Priority::Background);
         match self.place {
             Place::Ready { .. } | Place::Running { again: Some(_), .. } => false,
-            Place::Idle if held_back => due(self.verdict),
-            Place::Idle | Place::Running { again: None, .. } => due(self.verdict) || due(self.scheduled),
+            Place::Idle if held_back => due(verdict),
+            Place::Idle | Place::Running { again: None, .. } => due(verdict) || due(scheduled),
         }
     }
 
     fn is_idle(&self) -> bool {
-        matches!(self.place, Place::Idle) && self.verdict.is_none() && self.scheduled.is_none()
+        matches!(self.place, Place::Idle) && self.timers.is_none()
     }
 }
 
@@ -338,7 +366,7 @@ impl<K: Clone + Ord> QueueState<K> {
             }
             let ((due, _), (key, slot)) = first.remove_entry();
             let Some(entry) = self.entries.get_mut(&key) else { continue };
-            let Some(timer) = entry.slot(slot).take() else { continue };
+            let Some(timer) = entry.take_timer(slot) else { continue };
             if slot == Slot::Verdict {
                 entry.backing_off = false;
             }
@@ -349,20 +377,19 @@ impl<K: Clone + Ord> QueueState<K> {
 
     fn set_timer(&mut self, key: K, slot: Slot, due: Duration, priority: Priority) {
         let seq = self.take_seq();
-        let timers = &mut self.timers;
-        let kept = self.entries.entry(key.clone()).or_insert_with(Entry::new).slot(slot);
+        let entry = self.entries.entry(key.clone()).or_insert_with(Entry::new);
         let mut wanted = Timer { due, seq, priority };
-        if let Some(old) = kept {
-            timers.remove(&(old.due, old.seq));
+        if let Some(old) = entry.timer(slot) {
+            self.timers.remove(&(old.due, old.seq));
             wanted.due = due.min(old.due);
             wanted.priority = priority.max(old.priority);
         }
-        timers.insert((wanted.due, seq), (key, slot));
-        *kept = Some(wanted);
+        entry.set_timer(slot, wanted);
+        self.timers.insert((wanted.due, seq), (key, slot));
     }
 
     fn cancel(&mut self, key: &K, slot: Slot) {
-        let timer = self.entries.get_mut(key).and_then(|entry| entry.slot(slot).take());
+        let timer = self.entries.get_mut(key).and_then(|entry| entry.take_timer(slot));
         if let Some(timer) = timer {
             self.timers.remove(&(timer.due, timer.seq));
         }
