@@ -22,6 +22,8 @@ const EVERYTHING: u8 = 6;
 /// | 4, 5 | debug | debug | warn |
 /// | 6 and more | trace | debug | debug |
 ///
+/// None of our crates says anything at `trace`, and in a release the traces of others are not built in (the workspace's `Cargo.toml`).
+///
 /// `--vmodule` only ever adds: a module that `-v` lets say more than its own number would, may.
 /// A pattern that can match no module adds nothing.
 #[must_use]

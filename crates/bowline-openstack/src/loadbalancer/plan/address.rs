@@ -178,14 +178,15 @@ impl Wish<'_> {
         }
     }
 
-    /// One that was made for the Service before, if one is left; else a new one.
+    /// One that was made for the Service, or for the one whose heir it is, before, if one is left; else a new one.
     fn lead_any(&self, port: &PortId) -> Option<Planned<CloudStep>> {
         let left = by_id(&self.found.floating.left, |floating| &floating.id);
         let known =
             left.iter().find(|floating| Some(floating.floating_ip_address) == self.found.known_address);
         match known.or_else(|| left.first()) {
             Some(floating) => {
-                Some(attach(floating, port, "this floating IP was made for the Service before"))
+                let whose = if self.claim.owner { "the Service" } else { "a Service on this load balancer" };
+                Some(attach(floating, port, &format!("this floating IP was made for {whose} before")))
             }
             None => self.place.map(|place| self.create(place, None, Some(port))),
         }

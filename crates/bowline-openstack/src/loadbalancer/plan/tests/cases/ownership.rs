@@ -136,6 +136,11 @@ fn sharing() -> Vec<Case> {
                 world.lb().tags = vec![TAG.to_owned(), "kube_service_held_default_xyz".to_owned()];
             },
         ),
+        shared("its owner has left, and the floating IP is there and leads nowhere", |wanted, world| {
+            world.floating.clear();
+            world.float("192.0.2.5", None, &wanted.names.floating_ip_description());
+            world.lb().tags = vec![TAG.to_owned()];
+        }),
         shared("its owner has left, there is no floating IP, and another is the first", |_, world| {
             world.floating.clear();
             world.lb().tags = vec![TAG.to_owned(), "kube_service_held_default_abc".to_owned()];
