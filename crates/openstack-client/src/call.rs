@@ -32,9 +32,29 @@ pub(crate) struct Call {
     pub(crate) path: String,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Option<Bytes>,
+    pub(crate) payload: Payload,
     /// The statuses that mean success.
     pub(crate) ok: &'static [u16],
+}
+
+/// What a call brings along.
+#[derive(Clone)]
+pub(crate) enum Payload {
+    Nothing,
+    Written(Bytes),
+    /// Written when it is sent: a thousand calls may wait for the budget, each with a thousand members.
+    Unwritten(Arc<dyn Fn() -> Result<Bytes, Error> + Send + Sync>),
+}
+
+impl Payload {
+    /// What is sent.
+    pub(crate) fn bytes(&self) -> Result<Bytes, Error> {
+        match self {
+            Self::Nothing => Ok(Bytes::new()),
+            Self::Written(bytes) => Ok(bytes.clone()),
+            Self::Unwritten(write) => write(),
+        }
+    }
 }
 
 /// What is sent, below the key that services want it under. It is written as it is: thousands of members would take several times the
@@ -63,7 +83,7 @@ impl Call {
             path: path.join("/"),
             query: Vec::new(),
             headers: HeaderMap::new(),
-            body: None,
+            payload: Payload::Nothing,
             ok,
         }
     }
@@ -94,15 +114,29 @@ impl Call {
         Self::new(service, request, Method::PUT, path, &[200, 201, 202]).json(body)
     }
 
+    /// A PUT whose body is made when it is sent.
+    pub(crate) fn put_late(
+        service: Service,
+        request: &'static str,
+        path: &[&str],
+        body: impl Fn() -> Result<Bytes, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(service, request, Method::PUT, path, &[200, 201, 202])
+            .with_json(Payload::Unwritten(Arc::new(body)))
+    }
+
     /// A PUT that says everything in its path.
     pub(crate) fn put_nothing(service: Service, request: &'static str, path: &[&str]) -> Self {
         Self::new(service, request, Method::PUT, path, &[200, 201, 202, 204])
     }
 
-    fn json(mut self, body: &impl Serialize) -> Result<Self, Error> {
-        let text = serde_json::to_vec(body).map_err(|error| Error::invalid(error.to_string()))?;
-        self.body = Some(text.into());
-        Ok(self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json")))
+    fn json(self, body: &impl Serialize) -> Result<Self, Error> {
+        Ok(self.with_json(Payload::Written(json(body)?)))
+    }
+
+    fn with_json(mut self, payload: Payload) -> Self {
+        self.payload = payload;
+        self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -163,6 +197,12 @@ impl Call {
     }
 }
 
+/// A body as it is sent.
+pub(crate) fn json(body: &impl Serialize) -> Result<Bytes, Error> {
+    let text = serde_json::to_vec(body).map_err(|error| Error::invalid(error.to_string()))?;
+    Ok(text.into())
+}
+
 fn encode(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
 }
@@ -192,14 +232,14 @@ impl Wire {
         line: &RequestLine,
         uri: Result<Uri, http::Error>,
         headers: HeaderMap,
-        body: Option<Bytes>,
+        body: Bytes,
     ) -> Result<Answer, Error> {
         let fail =
             |error: http::Error| Error::invalid(format!("no request can be made: {error}")).at(line.clone());
         let mut request = Request::builder()
             .method(line.method.clone())
             .uri(uri.map_err(fail)?)
-            .body(Body::new(body.unwrap_or_default()))
+            .body(Body::new(body))
             .map_err(fail)?;
         *request.headers_mut() = headers;
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -321,7 +361,7 @@ mod tests {
         let wire = Wire { transport, user_agent: None, clock: system_clock(), witness: told.clone() };
         let send = async |path: &str| {
             let uri = Ok(format!("http://cloud{path}?name=secret").parse().unwrap());
-            wire.send(&line(path), uri, HeaderMap::new(), None).await
+            wire.send(&line(path), uri, HeaderMap::new(), Bytes::new()).await
         };
         assert_eq!(send("/servers/1").await.unwrap().status, StatusCode::NOT_FOUND);
         assert!(timeout(Duration::from_secs(1), send("/never")).await.is_err());

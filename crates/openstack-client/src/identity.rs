@@ -6,6 +6,7 @@ mod versions;
 pub use self::versions::{Version, VersionStatus};
 pub(crate) use self::{catalog::Catalog, versions::parse as parse_versions};
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use secrecy::SecretString;
 use tokio::time::Instant;
@@ -36,7 +37,7 @@ pub(crate) async fn list_versions(
         let value = token.header().map_err(|why| Error::invalid(why).at(line.clone()))?;
         headers.insert(AUTH_TOKEN, value);
     }
-    let answer = wire.send(&line, root.uri("", ""), headers, None).await?;
+    let answer = wire.send(&line, root.uri("", ""), headers, Bytes::new()).await?;
     if !matches!(answer.status, StatusCode::OK | StatusCode::MULTIPLE_CHOICES) {
         return Err(wire.judge(service, &answer, token.map(Token::secret)).at(line).on_the_way());
     }
@@ -72,7 +73,7 @@ pub(crate) async fn issue_token(
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let sent = Instant::now();
-    let answer = wire.send(&line, keystone.uri("auth/tokens", ""), headers, Some(body)).await?;
+    let answer = wire.send(&line, keystone.uri("auth/tokens", ""), headers, body).await?;
     if !matches!(answer.status.as_u16(), 200..=202) {
         return Err(wire.judge(Service::Identity, &answer, Some(secret(credentials))).at(line).of_a_login());
     }

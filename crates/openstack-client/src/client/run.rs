@@ -140,10 +140,11 @@ impl Client {
         let mut headers = call.headers.clone();
         let value = token.header().map_err(|why| Error::invalid(why).at(line.clone()))?;
         headers.insert(AUTH_TOKEN, value);
+        let body = call.payload.bytes().map_err(|error| error.at(line.clone()))?;
         // Nothing waits between the answer and the sending.
         self.ask_fence(call).map_err(|error| error.at(line.clone()))?;
         let uri = base.uri(&call.path, &call.query_text());
-        let answer = self.shared.wire.send(&line, uri, headers, call.body.clone()).await?;
+        let answer = self.shared.wire.send(&line, uri, headers, body).await?;
         Ok((answer, base))
     }
 }

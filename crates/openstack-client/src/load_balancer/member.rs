@@ -4,8 +4,13 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LoadBalancing, OperatingStatus, ProvisioningStatus};
-use crate::{Error, MemberId, Pages, PoolId, SubnetId, call::Below, decode, paging::Listed};
+use super::{LoadBalancing, OperatingStatus, ProvisioningStatus, below};
+use crate::{
+    Error, MemberId, Pages, PoolId, Service, SubnetId,
+    call::{Below, Call, json},
+    decode,
+    paging::Listed,
+};
 
 /// A member of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -140,19 +145,25 @@ impl LoadBalancing {
     /// Gives a pool exactly these members; with `additive_only` the others stay. A member without a port of its own for its
     /// health loses the one it had. Even a batch that changes nothing makes the load balancer pending for a while.
     ///
+    /// `members` is asked when the call is sent, and not while it waits for the budget.
+    ///
     /// # Errors
     ///
     /// [`Error`]; of class `Busy` while Octavia is at work on the load balancer.
     pub async fn batch_members(
         &self,
         pool: &PoolId,
-        members: &[BatchMember],
+        members: impl Fn() -> Vec<BatchMember> + Send + Sync + 'static,
         additive_only: bool,
     ) -> Result<(), Error> {
-        let said = |member| InBatch { member, monitor_port: member.monitor_port };
-        let members: Vec<InBatch<'_>> = members.iter().map(said).collect();
-        let body = Below("members", &members);
-        let call = Self::put("loadbalancer_members_update", &["pools", pool.as_str(), "members"], &body)?;
+        let body = move || {
+            let members = members();
+            let said = |member| InBatch { member, monitor_port: member.monitor_port };
+            let said: Vec<InBatch<'_>> = members.iter().map(said).collect();
+            json(&Below("members", &said))
+        };
+        let path = below(&["pools", pool.as_str(), "members"]);
+        let call = Call::put_late(Service::LoadBalancer, "loadbalancer_members_update", &path, body);
         self.0.done(call.with_some("additive_only", additive_only.then_some("True"))).await
     }
 

@@ -10,7 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use openstack_client::{
-    ApiMetrics, Budget, Client, Closed, ErrorClass, Outcome, PageLimits, PortId, Priority, ServerId, Service,
+    ApiMetrics, Budget, Client, Closed, ErrorClass, Outcome, PageLimits, PoolId, PortId, Priority, ServerId,
+    Service,
     network::{PortQuery, PortUpdate},
 };
 use prometheus_client::{encoding::text::encode, registry::Registry};
@@ -253,4 +254,26 @@ async fn a_change_whose_fence_closes_while_it_waits_for_the_budget_is_given_up_w
     let error = change.await.unwrap_err();
     assert_eq!((error.class(), error.outcome()), (ErrorClass::Fenced, Outcome::NotSent));
     assert_eq!(cloud.calls().len(), 0);
+}
+
+/// A round over all load balancers has as many calls that wait as there are, and each would have all nodes in its body.
+#[tokio::test(start_paused = true)]
+async fn the_members_of_a_batch_that_waits_for_the_budget_are_not_written_yet() {
+    let cloud = Cloud::new(|_asked| Reply::text(202, ""));
+    let asked = Arc::new(AtomicBool::new(false));
+    let members = |asked: &Arc<AtomicBool>| {
+        let asked = Arc::clone(asked);
+        move || {
+            asked.store(true, Ordering::SeqCst);
+            Vec::new()
+        }
+    };
+    let pool = PoolId::new("po1").unwrap();
+    let waiting = Client::new(cloud.transport(), Cloud::settings().budget(Arc::new(Exhausted)));
+    let octavia = waiting.load_balancer();
+    let change = octavia.batch_members(&pool, members(&asked), false);
+    assert!(tokio::time::timeout(Duration::from_secs(60), change).await.is_err(), "it waits");
+    assert!(!asked.load(Ordering::SeqCst));
+    cloud.client().load_balancer().batch_members(&pool, members(&asked), false).await.unwrap();
+    assert!(asked.load(Ordering::SeqCst));
 }

@@ -181,12 +181,13 @@ async fn a_load_balancer_lives_from_one_call_to_its_end() {
 
     let new =
         [BatchMember::new(address("10.10.0.51"), 30080), BatchMember::new(address("10.10.0.52"), 30080)];
-    octavia.batch_members(&pool.id, &new, true).await.unwrap();
-    let busy = octavia.batch_members(&pool.id, &new, false).await.unwrap_err();
+    let new = move || new.to_vec();
+    octavia.batch_members(&pool.id, new.clone(), true).await.unwrap();
+    let busy = octavia.batch_members(&pool.id, new.clone(), false).await.unwrap_err();
     assert_eq!(busy.class(), ErrorClass::Busy, "{busy}");
     simulation.settled(&made.id).await;
     assert_eq!(octavia.members(&pool.id).all().await.unwrap().len(), 3);
-    octavia.batch_members(&pool.id, &new, false).await.unwrap();
+    octavia.batch_members(&pool.id, new, false).await.unwrap();
     simulation.settled(&made.id).await;
     assert_eq!(octavia.members(&pool.id).all().await.unwrap().len(), 2);
     let update = ListenerUpdate { timeout_client_data: Some(1000), ..ListenerUpdate::default() };

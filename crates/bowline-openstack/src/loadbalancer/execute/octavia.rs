@@ -25,7 +25,8 @@ pub(super) async fn change(client: &Client, on: &LoadBalancerId, action: &Action
         Action::UpdatePool(id, update) => Answer::Pool(Box::new(octavia.update_pool(id, update).await?)),
         Action::DeletePool(id) => done(deleted(octavia.delete_pool(id).await))?,
         Action::SetMembers { pool, members, .. } => {
-            done(octavia.batch_members(pool, &members.to_vec(), false).await)?
+            let members = members.clone();
+            done(octavia.batch_members(pool, move || members.to_vec(), false).await)?
         }
         Action::CreateMember(pool, new) => Answer::Member(Box::new(octavia.create_member(pool, new).await?)),
         Action::DeleteMember { pool, member, .. } => {

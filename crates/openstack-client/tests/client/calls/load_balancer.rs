@@ -207,12 +207,13 @@ async fn members_are_replaced_and_added_in_batches() {
     wanted.name = "n0".into();
     wanted.subnet_id = Some(SubnetId::new("sn").unwrap());
     let body = json!({"members": [{"address": "fd00::5", "protocol_port": 30080, "name": "n0", "subnet_id": "sn", "monitor_port": null}]});
-    octavia.batch_members(&pool, std::slice::from_ref(&wanted), false).await.unwrap();
+    let one = vec![wanted.clone()];
+    octavia.batch_members(&pool, move || one.clone(), false).await.unwrap();
     assert_eq!(
         (last(&cloud).line(), last(&cloud).body),
         ("PUT octavia.test/v2.0/lbaas/pools/po1/members".into(), body)
     );
-    octavia.batch_members(&pool, &[], true).await.unwrap();
+    octavia.batch_members(&pool, Vec::new, true).await.unwrap();
     assert_eq!(
         (last(&cloud).query.as_str(), last(&cloud).body),
         ("additive_only=True", json!({"members": []}))
