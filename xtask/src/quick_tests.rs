@@ -3,20 +3,36 @@
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::programs::{self, Program};
 use crate::run::{cargo, run};
 use crate::workspace::workspace;
 
 /// How targets on the real thing are named.
 const REAL: &str = "real_";
+/// Those that take longest, the longest first: started last, each would be waited for alone.
+const LONG: [&str; 7] =
+    ["playground", "crowd", "bowline_openstack", "people", "bowline_manager", "cleanup", "first"];
 
 /// Tests in libraries and programs, the targets that are quick, and those in the documentation of code.
 pub(crate) fn run_all() -> anyhow::Result<()> {
+    programs::run_all(build()?)?;
+    run(&mut workspace("test", &["--doc"]))
+}
+
+/// Builds the programs of tests, in the order in which they run.
+pub(crate) fn build() -> anyhow::Result<Vec<Program>> {
     let output = cargo(&["metadata", "--no-deps", "--locked", "--format-version", "1"]).output()?;
     let metadata = serde_json::from_slice(&output.stdout).context("read what `cargo metadata` says")?;
     let targets = targets(&metadata);
     let named = targets.iter().flat_map(|target| ["--test", target]);
-    run(&mut workspace("test", &["--lib", "--bins"].into_iter().chain(named).collect::<Vec<_>>()))?;
-    run(&mut workspace("test", &["--doc"]))
+    let mut programs = programs::build(&["--lib", "--bins"].into_iter().chain(named).collect::<Vec<_>>())?;
+    programs.sort_by_key(|program| position(&program.name));
+    Ok(programs)
+}
+
+/// When a program has its turn.
+fn position(name: &str) -> usize {
+    LONG.iter().position(|first| *first == name).unwrap_or(LONG.len())
 }
 
 /// The test targets that need nothing beside themselves.
@@ -37,6 +53,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_longest_programs_are_first() {
+        let mut names = ["xtask", "people", "playground"];
+        names.sort_by_key(|name| position(name));
+        assert_eq!(names, ["playground", "people", "xtask"]);
+    }
 
     #[test]
     fn targets_on_the_real_thing_and_those_that_need_a_feature_are_not_quick() {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::manifest::apply_manifest;
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, Service};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Config, ResourceExt};
 use serde_json::json;
 
@@ -41,8 +41,8 @@ impl Stage {
     pub async fn start() -> anyhow::Result<Self> {
         let cluster = Cluster::start_roomy().await?;
         let admin = cluster.client(&Identity::Admin).await?;
-        apply(&admin, SHIPPED).await?;
-        apply(&admin, UPSTREAM).await?;
+        apply_manifest(&admin, SHIPPED).await?;
+        apply_manifest(&admin, UPSTREAM).await?;
         Ok(Self { cluster, admin })
     }
 
@@ -166,20 +166,4 @@ fn gone_is_fine(answer: kube::Result<()>) -> anyhow::Result<()> {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         other => Ok(other?),
     }
-}
-
-async fn apply(client: &Client, manifest: &str) -> anyhow::Result<()> {
-    for document in manifest.split("---\n").skip(1) {
-        let object: DynamicObject = serde_saphyr::from_str(document)?;
-        let types = object.types.clone().context("an object without a kind")?;
-        let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(&types)?);
-        let api: Api<DynamicObject> = match object.namespace() {
-            Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
-            None => Api::all_with(client.clone(), &resource),
-        };
-        let name = object.name_any();
-        let params = PatchParams::apply("bench").force();
-        api.patch(&name, &params, &Patch::Apply(&object)).await.with_context(|| format!("apply {name}"))?;
-    }
-    Ok(())
 }

@@ -17,6 +17,7 @@ use crate::plan::{self, word};
 use crate::session::{Access, Session};
 use crate::sight::Sight;
 use crate::target::ServiceTarget;
+use crate::terminal::line_of;
 
 /// What to adopt.
 #[derive(Debug, Clone, clap::Args)]
@@ -154,8 +155,12 @@ fn objections(
         }
         _ => {}
     }
-    if verdict == Verdict::Refused {
-        objections.push(format!("the manager would refuse it: {message}"));
+    match verdict {
+        Verdict::Refused => objections.push(format!("the manager would refuse it: {message}")),
+        Verdict::Blocked => {
+            objections.push(format!("the Service would not get what it asks for: {message}"));
+        }
+        _ => {}
     }
     objections
 }
@@ -167,15 +172,20 @@ impl Report for Adopted {
             text.push_str(&draw(picture));
         }
         if !self.objections.is_empty() {
-            text.extend(self.objections.iter().map(|why| format!("Not done: {why}\n")));
+            text.extend(self.objections.iter().map(|why| line_of(format!("Not done: {why}"))));
             return text;
         }
-        text.push_str(&format!("\nWhat the manager does then: {} - {}\n", word(self.verdict), self.message));
-        self.planned.iter().for_each(|planned| text.push_str(&format!("{}\n", plan::step(planned))));
+        text.push_str(&format!(
+            "\n{}",
+            line_of(format!("What the manager does then: {} - {}", word(self.verdict), self.message))
+        ));
+        self.planned.iter().for_each(|planned| text.push_str(&line_of(plan::step(planned))));
         let (service, id) = (&self.service, &self.load_balancer);
         text.push_str(&match self.written {
-            true => format!("Service {service} names load balancer {id} now.\n"),
-            false => format!("Nothing was written; --yes lets Service {service} name load balancer {id}.\n"),
+            true => line_of(format!("Service {service} names load balancer {id} now.")),
+            false => {
+                line_of(format!("Nothing was written; --yes lets Service {service} name load balancer {id}."))
+            }
         });
         text
     }

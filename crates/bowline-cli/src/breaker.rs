@@ -14,6 +14,7 @@ use crate::session::{Access, Session};
 use crate::sight;
 use crate::status::leader;
 use crate::status::rails::{self, Rails};
+use crate::terminal::line_of;
 use crate::way;
 
 /// What to do about the breaker.
@@ -154,7 +155,7 @@ pub async fn reset(arguments: &ResetArguments) -> Result<Reset, Ending> {
 async fn machines(session: &Session) -> Result<Vec<(std::sync::Arc<NodeView>, Machine)>, Ending> {
     let nodes = session.cluster.nodes().await?;
     let cloud = session.cloud().await?;
-    sight::machines(&cloud, &nodes).await.map_err(Ending::not_looked)
+    sight::machines(session, &cloud, &nodes).await.map_err(Ending::not_looked)
 }
 
 fn gone(node: &NodeView, machine: &Machine) -> Option<GoneNode> {
@@ -191,10 +192,10 @@ impl Report for BreakerStatus {
                 (false, true) => " (a person said that it may go)",
                 (false, false) => "",
             };
-            text.push_str(&format!("gone: {node}{more}: {proof}\n"));
+            text.push_str(&line_of(format!("gone: {node}{more}: {proof}")));
         }
-        self.unknown.iter().for_each(|node| text.push_str(&format!("unknown: {node}\n")));
-        text.push_str(&format!("{} of {} Nodes have no server.\n", self.gone.len(), self.total));
+        self.unknown.iter().for_each(|node| text.push_str(&line_of(format!("unknown: {node}"))));
+        text.push_str(&line_of(format!("{} of {} Nodes have no server.", self.gone.len(), self.total)));
         text
     }
 
@@ -210,8 +211,8 @@ impl Report for BreakerStatus {
 impl Report for Reset {
     fn text(&self) -> String {
         let said = if self.written { "may be deleted now" } else { "would be let go of; --yes says it" };
-        let mut text: String = self.released.iter().map(|node| format!("{node}: {said}\n")).collect();
-        text.extend(self.kept.iter().map(|why| format!("kept: {why}\n")));
+        let mut text: String = self.released.iter().map(|node| line_of(format!("{node}: {said}"))).collect();
+        text.extend(self.kept.iter().map(|why| line_of(format!("kept: {why}"))));
         if text.is_empty() { "No Node is without its server.\n".to_owned() } else { text }
     }
 

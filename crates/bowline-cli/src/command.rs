@@ -4,6 +4,7 @@ use std::io::Write;
 
 use crate::ending::Ending;
 use crate::output::say;
+use crate::terminal::escaped;
 use crate::{adopt, breaker, bundle, config, doctor, drift, explain, page, pages, plan, resync, status};
 
 /// A command for people.
@@ -50,7 +51,7 @@ pub async fn execute(
         Ok(code) => code,
         Err(Ending { code, why }) => {
             // Who does not even take this cannot be told anything.
-            writeln!(errors, "error: {why}").ok();
+            writeln!(errors, "error: {}", escaped(&why)).ok();
             code
         }
     }
@@ -82,6 +83,7 @@ async fn try_execute(
         Command::Config(config::Command::Check(arguments)) => {
             say(output, arguments.output.format, &config::run(&arguments).await?)
         }
+        Command::Config(config::Command::Policy(arguments)) => config::policy(&arguments, output),
         Command::Completion(arguments) => pages::completion(&arguments, &mut root, output),
         Command::Man(arguments) => pages::man(&arguments, root, output),
     }

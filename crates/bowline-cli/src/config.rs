@@ -1,12 +1,15 @@
-//! `bowline config check FILE`: what is wrong or doubtful in a cloud.conf, by line and key. Asks nobody, shows no secret.
+//! `bowline config check FILE`: what is wrong or doubtful in a cloud.conf, by line and key. `bowline config policy FILE`: its `[Tenancy]`
+//! rules as an admission policy. Asks nobody, shows no secret.
 
 use std::path::PathBuf;
 
 use bowline_openstack::config::{ConfigSource, Environment, LoadError, Problem, Site, Source, decode};
+use bowline_openstack::loadbalancer::tenancy;
 use serde::Serialize;
 
 use crate::ending::{Ending, FINE, FOUND};
 use crate::output::{Output, Report};
+use crate::terminal::line_of;
 
 /// What every `config` command says of its exit codes.
 const CODES: &str = "Exit codes:\n  0  it can be used as it is; there may be warnings\n  1  it has errors, or with --strict warnings\n  2  it cannot be read, or the command line is wrong";
@@ -16,6 +19,19 @@ const CODES: &str = "Exit codes:\n  0  it can be used as it is; there may be war
 pub enum Command {
     /// Checks a cloud.conf: syntax, unknown keys, values, credentials. Nothing is asked over the network
     Check(Arguments),
+    /// Prints the [Tenancy] rules of a cloud.conf as a ValidatingAdmissionPolicy with its binding, for kubectl apply
+    Policy(PolicyArguments),
+}
+
+/// Whose rules.
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    after_help = "Exit codes:\n  0  the policy is printed\n  1  there is no rule about what a Service may ask for\n  2  the file cannot be read or used, or the command line is wrong"
+)]
+pub struct PolicyArguments {
+    /// The cloud.conf; several are read one over the other, as OCCM does
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 /// Which file.
@@ -121,6 +137,36 @@ pub async fn run(arguments: &Arguments) -> Result<Checked, Ending> {
     Ok(checked)
 }
 
+/// Prints the policy.
+///
+/// # Errors
+///
+/// [`Ending`] if a file cannot be read or used, or nobody takes the policy.
+pub fn policy(arguments: &PolicyArguments, output: &mut dyn std::io::Write) -> Result<u8, Ending> {
+    let unusable = |problems: &[Problem]| {
+        let lines: Vec<String> = problems.iter().map(|problem| Line::of(problem).words()).collect();
+        Ending::not_looked(lines.join("\n"))
+    };
+    let mut sources = Vec::new();
+    for path in &arguments.files {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|error| Ending::not_looked(format!("{name}: {error}")))?;
+        sources.push(Source::from_bytes(name, &bytes).map_err(|problems| unusable(&problems.0))?);
+    }
+    let conf = decode(&sources).map_err(|problems| unusable(&problems.0))?.conf;
+    match tenancy::policy::manifest(&conf).map_err(Ending::not_looked)? {
+        Some(manifest) => {
+            output.write_all(manifest.as_bytes()).map_err(Ending::not_looked)?;
+            Ok(FINE)
+        }
+        None => {
+            let nothing = "# No [Tenancy] rule limits what a Service may ask for: there is nothing that a policy could refuse.";
+            writeln!(output, "{nothing}").map_err(Ending::not_looked)?;
+            Ok(FOUND)
+        }
+    }
+}
+
 fn sort_in(checked: &mut Checked, file: &str, error: &LoadError) {
     match error {
         LoadError::Problems(problems) => checked.errors.extend(problems.0.iter().map(Line::of)),
@@ -139,9 +185,9 @@ fn whole(file: &str, what: String) -> Line {
 
 impl Report for Checked {
     fn text(&self) -> String {
-        let line = |kind: &str, line: &Line| format!("{kind}: {}\n", line.words());
-        let mut text: String = self.errors.iter().map(|one| line("error", one)).collect();
-        text.extend(self.warnings.iter().map(|one| line("warning", one)));
+        let said_of = |kind: &str, line: &Line| line_of(format!("{kind}: {}", line.words()));
+        let mut text: String = self.errors.iter().map(|one| said_of("error", one)).collect();
+        text.extend(self.warnings.iter().map(|one| said_of("warning", one)));
         let said = match (self.errors.len(), self.warnings.len()) {
             (0, 0) => "It can be used.".to_owned(),
             (0, warnings) => format!("It can be used; warnings: {warnings}."),
@@ -192,6 +238,26 @@ mod tests {
         assert!(!nothing.errors.is_empty() && !nothing.text().contains("s3cret"), "{}", nothing.text());
         let broken = check("password = s3cret\n[Global\n", false).await;
         assert!(broken.code() == FOUND && !broken.text().contains("s3cret"), "{}", broken.text());
+    }
+
+    fn policy_of(text: &str) -> (u8, String) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let mut output = Vec::new();
+        let arguments = PolicyArguments { files: vec![file.path().to_owned()] };
+        let code = policy(&arguments, &mut output).unwrap();
+        (code, String::from_utf8(output).unwrap())
+    }
+
+    #[test]
+    fn the_rules_of_tenancy_become_a_policy_and_without_rules_there_is_none() {
+        let (code, text) = policy_of(&format!("{GOOD}[Tenancy \"team-*\"]\nflavor-id = small\n"));
+        assert_eq!(code, FINE);
+        assert!(
+            text.contains("kind: ValidatingAdmissionPolicyBinding") && !text.contains("s3cret"),
+            "{text}"
+        );
+        assert_eq!(policy_of(GOOD).0, FOUND);
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ use self::facts::Facts;
 use crate::ending::{Ending, FINE, FOUND, NOT_LOOKED};
 use crate::output::{Output, Report};
 use crate::session::{Access, Session};
+use crate::terminal::line_of;
 use crate::way;
 
 /// What `doctor` says of its exit codes.
@@ -82,6 +83,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("config-doubtful", cloud::config_doubtful),
     ("credentials-refused", cloud::credentials_refused),
     ("service-missing", cloud::service_missing),
+    ("insecure-endpoint", cloud::insecure_endpoint),
     ("octavia-too-old", cloud::octavia_too_old),
     ("clock-skew", cloud::clock_skew),
     ("another-project", cloud::another_project),
@@ -98,6 +100,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("server-not-known", nodes::server_not_known),
     ("service-not-ready", services::not_ready),
     ("no-nodes-for-traffic", services::no_nodes),
+    ("local-traffic-unmonitored", services::local_traffic_unmonitored),
 ];
 
 /// What was found.
@@ -154,18 +157,18 @@ impl Report for Diagnosis {
                 Severity::Warning => "WARNING",
                 Severity::Hint => "HINT",
             };
-            text.push_str(&format!(
-                "{severity} {id}: {found}\n  why it matters: {why}\n  what to do: {remedy}\n"
-            ));
+            text.push_str(&line_of(format!("{severity} {id}: {found}")));
+            text.push_str(&line_of(format!("  why it matters: {why}")));
+            text.push_str(&line_of(format!("  what to do: {remedy}")));
         }
         for what in &self.not_looked_at {
-            text.push_str(&format!("NOT LOOKED AT {what}\n"));
+            text.push_str(&line_of(format!("NOT LOOKED AT {what}")));
         }
-        text.push_str(&format!(
-            "{} checks, {} findings. Nothing was written.\n",
+        text.push_str(&line_of(format!(
+            "{} checks, {} findings. Nothing was written.",
             self.checks,
             self.findings.len()
-        ));
+        )));
         text
     }
 

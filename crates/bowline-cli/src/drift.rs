@@ -16,6 +16,7 @@ use crate::output::{Output, Report};
 use crate::plan::{self, word};
 use crate::session::{Access, CloudAccess, Session};
 use crate::sight::{self, Sight};
+use crate::terminal::line_of;
 
 /// What to look at.
 #[derive(Debug, Clone, clap::Args)]
@@ -111,7 +112,7 @@ pub(crate) async fn look(session: &Session, cloud: &CloudAccess, sight: &Sight) 
         Ok(orphans) => drift.orphans = orphans,
         Err(why) => drift.not_looked_at.push(format!("what no Service uses: {why}")),
     }
-    match sight::machines(cloud, &sight.nodes).await {
+    match sight::machines(session, cloud, &sight.nodes).await {
         Ok(machines) => {
             drift.nodes = machines.iter().filter_map(|(node, machine)| lost(node, machine)).collect();
         }
@@ -182,34 +183,34 @@ impl Report for Drift {
         let mut text = String::new();
         for Differs { service, load_balancer, verdict, message, planned } in &self.services {
             let id = load_balancer.as_deref().unwrap_or("no load balancer");
-            text.push_str(&format!("{service} ({id}): {}\n", word(*verdict)));
+            text.push_str(&line_of(format!("{service} ({id}): {}", word(*verdict))));
             if planned.is_empty() {
-                text.push_str(&format!("    {message}\n"));
+                text.push_str(&line_of(format!("    {message}")));
             }
             for planned in planned {
-                text.push_str(&format!("{}\n", plan::step(planned)));
+                text.push_str(&line_of(plan::step(planned)));
             }
         }
         for Orphan { kind, id, name, services } in &self.orphans {
-            text.push_str(&format!(
-                "no Service uses {kind} {name} ({id}), made for {}\n",
+            text.push_str(&line_of(format!(
+                "no Service uses {kind} {name} ({id}), made for {}",
                 services.join(", ")
-            ));
+            )));
         }
         for LostNode { node, proof, .. } in &self.nodes {
-            text.push_str(&format!("the server of Node {node} is gone: {proof}\n"));
+            text.push_str(&line_of(format!("the server of Node {node} is gone: {proof}")));
         }
         for what in &self.not_looked_at {
-            text.push_str(&format!("not looked at: {what}\n"));
+            text.push_str(&line_of(format!("not looked at: {what}")));
         }
         let sum = self.services.len() + self.orphans.len() + self.nodes.len();
         let said = match sum {
             0 => format!("{} load balancers are as their Services ask.", self.looked_at),
             _ => format!("{sum} things differ, of {} load balancers looked at.", self.looked_at),
         };
-        text.push_str(&format!("{said} Nothing was written.\n"));
+        text.push_str(&line_of(format!("{said} Nothing was written.")));
         for note in &self.notes {
-            text.push_str(&format!("Note: {note}\n"));
+            text.push_str(&line_of(format!("Note: {note}")));
         }
         text
     }

@@ -14,6 +14,7 @@ use crate::output::{Output, Report};
 use crate::session::{Access, Session};
 use crate::status::leader::Leader;
 use crate::target::Target;
+use crate::terminal::line_of;
 
 /// What `explain` says of its exit codes.
 const CODES: &str = "Exit codes:\n  0  all is well, and there is nothing to do\n  1  something is to do or to wait for: there is advice\n  2  it could not be looked at, or the command line is wrong";
@@ -54,17 +55,20 @@ fn conclusion(
     }
     for Told { at, reason, message, times, .. } in events {
         let at = at.as_deref().unwrap_or("-");
-        text.push_str(&format!("  {at} {reason} x{times}: {message}\n"));
+        text.push_str(&line_of(format!("  {at} {reason} x{times}: {message}")));
     }
     if !request_ids.is_empty() {
-        text.push_str(&format!("\nRequest ids of the cloud: {}\n", request_ids.join(", ")));
+        text.push_str(&format!(
+            "\n{}",
+            line_of(format!("Request ids of the cloud: {}", request_ids.join(", ")))
+        ));
     }
-    text.push_str(&format!("\nManager: {}\n", leader.words()));
+    text.push_str(&format!("\n{}", line_of(format!("Manager: {}", leader.words()))));
     if !advice.is_empty() {
         text.push_str("\nWhat to do\n");
     }
-    advice.iter().for_each(|line| text.push_str(&format!("  - {line}\n")));
-    notes.iter().for_each(|note| text.push_str(&format!("Note: {note}\n")));
+    advice.iter().for_each(|one| text.push_str(&line_of(format!("  - {one}"))));
+    notes.iter().for_each(|note| text.push_str(&line_of(format!("Note: {note}"))));
     text
 }
 

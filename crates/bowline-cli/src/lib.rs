@@ -25,4 +25,5 @@ mod table;
 pub mod target;
 pub mod way;
 
+pub use bowline_kube::terminal;
 pub use command::{Command, execute};

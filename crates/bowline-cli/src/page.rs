@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ending::{Ending, FINE};
 use crate::session::Access;
+use crate::terminal::{escaped, line_of};
 use crate::way::{self, Way};
 
 /// What `page` says of its exit codes.
@@ -43,7 +44,9 @@ pub struct Arguments {
 pub async fn run(arguments: &Arguments, output: &mut dyn Write) -> Result<u8, Ending> {
     let signals = Signals::listen().map_err(Ending::not_looked)?;
     let shown = show(arguments).await?;
-    write!(output, "{}", shown.words()).and_then(|()| output.flush()).map_err(Ending::not_looked)?;
+    write!(output, "{}", escaped(&shown.words()))
+        .and_then(|()| output.flush())
+        .map_err(Ending::not_looked)?;
     signals.received().await;
     shown.end().await;
     Ok(FINE)
@@ -81,8 +84,9 @@ impl Shown {
     /// What a person is told.
     #[must_use]
     pub fn words(&self) -> String {
-        let notes: String = self.notes.iter().map(|note| format!("{note}\n")).collect();
-        format!("{notes}The status page of {}: http://{}{PAGE}\nCtrl-C ends it.\n", self.whose, self.address)
+        let notes: String = self.notes.iter().map(line_of).collect();
+        let page = line_of(format!("The status page of {}: http://{}{PAGE}", self.whose, self.address));
+        format!("{notes}{page}Ctrl-C ends it.\n")
     }
 
     /// Ends it.

@@ -10,6 +10,7 @@ use crate::output::{Output, Report};
 use crate::session::{Access, CloudAccess, Session};
 use crate::sight::Sight;
 use crate::target::ServiceTarget;
+use crate::terminal::line_of;
 
 /// Which Services.
 #[derive(Debug, Clone, clap::Args)]
@@ -112,6 +113,7 @@ pub(crate) const fn word(verdict: Verdict) -> &'static str {
         Verdict::Readdresses => "changes the address",
         Verdict::Creates => "creates",
         Verdict::Waits => "waits",
+        Verdict::Blocked => "blocked",
         Verdict::Refused => "refused",
         Verdict::Changes => "changes",
         Verdict::Paused => "paused",
@@ -134,9 +136,10 @@ pub(crate) fn step(step: &PlannedStep) -> String {
 /// A finding with its steps.
 pub(crate) fn lines(finding: &Finding) -> String {
     let address = finding.address.as_deref().map(|address| format!(" at {address}")).unwrap_or_default();
-    let mut text = format!("{}{address}: {}\n", finding.service, word(finding.verdict));
-    if finding.planned.is_empty() && finding.verdict != Verdict::Settled {
-        text.push_str(&format!("    {}\n", finding.message));
+    let mut text = line_of(format!("{}{address}: {}", finding.service, word(finding.verdict)));
+    let is_told_by_steps = !finding.planned.is_empty() && finding.verdict != Verdict::Blocked;
+    if !is_told_by_steps && finding.verdict != Verdict::Settled {
+        text.push_str(&line_of(format!("    {}", finding.message)));
     }
     for planned in &finding.planned {
         text.push_str(&step(planned));
@@ -155,9 +158,9 @@ impl Report for Plans {
             (_, 0) => "No Service wants a load balancer of this manager.".to_owned(),
             (settled, total) => format!("{settled} of {total} Services are settled."),
         };
-        text.push_str(&format!("{settled} Nothing was written.\n"));
+        text.push_str(&line_of(format!("{settled} Nothing was written.")));
         for note in &self.notes {
-            text.push_str(&format!("Note: {note}\n"));
+            text.push_str(&line_of(format!("Note: {note}")));
         }
         text
     }

@@ -12,6 +12,7 @@ use crate::output::{Output, Report};
 use crate::session::{Access, Session};
 use crate::status::leader;
 use crate::target::ServiceTarget;
+use crate::terminal::line_of;
 
 /// Which Services.
 #[derive(Debug, Clone, clap::Args)]
@@ -99,10 +100,12 @@ pub async fn ask(
 impl Report for Resynced {
     fn text(&self) -> String {
         let mut text: String =
-            self.asked.iter().map(|key| format!("{key}: the manager looks at it\n")).collect();
-        text.extend(self.paused.iter().map(|key| format!("{key}: paused, nothing is changed for it\n")));
-        text.extend(self.failed.iter().map(|key| format!("failed: {key}\n")));
-        text.extend(self.nobody_works.iter().map(|why| format!("nobody works now: {why}\n")));
+            self.asked.iter().map(|key| line_of(format!("{key}: the manager looks at it"))).collect();
+        text.extend(
+            self.paused.iter().map(|key| line_of(format!("{key}: paused, nothing is changed for it"))),
+        );
+        text.extend(self.failed.iter().map(|key| line_of(format!("failed: {key}"))));
+        text.extend(self.nobody_works.iter().map(|why| line_of(format!("nobody works now: {why}"))));
         if text.is_empty() { "No Service wants a load balancer of this manager.\n".to_owned() } else { text }
     }
 

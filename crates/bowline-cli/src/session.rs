@@ -2,16 +2,19 @@
 
 pub mod cloud;
 pub mod cluster;
+mod consent;
 pub mod managers;
 pub(crate) mod refusal;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bowline_controllers::rails::node_filter::NodeFilter;
 use jiff::Timestamp;
 
 pub use self::cloud::CloudAccess;
 pub use self::cluster::Cluster;
+pub use self::consent::Consent;
 use self::managers::Manager;
 use crate::ending::Ending;
 
@@ -28,6 +31,9 @@ pub struct Access {
     /// The cloud.conf of the manager; without it --os-cloud or the OS_* variables, or else what the manager in the cluster reads
     #[arg(long, value_name = "FILE")]
     pub cloud_config: Option<PathBuf>,
+    /// Send requests to the cloud that the manager's cloud.conf in the cluster names, without asking at the terminal
+    #[arg(long)]
+    pub trust_cloud_host: bool,
     /// An entry of clouds.yaml; also OS_CLOUD
     #[arg(long, value_name = "NAME")]
     pub os_cloud: Option<String>,
@@ -50,6 +56,8 @@ pub struct Session {
     pub managers: Vec<Manager>,
     /// `--cluster-name`.
     pub cluster_name: Arc<str>,
+    /// `--node-filter`: which Nodes the manager handles.
+    pub node_filter: NodeFilter,
     /// The UID of the cluster, if it may be read.
     pub cluster_uid: Option<String>,
     /// What a person should know of how this came to be known.
@@ -58,6 +66,8 @@ pub struct Session {
     pub access: Access,
     /// When the command began.
     pub now: Timestamp,
+    /// What the person said of the cloud that the cluster names.
+    pub consent: Consent,
 }
 
 impl Session {
@@ -88,8 +98,19 @@ impl Session {
             }
         };
         let cluster_name = cluster_name(access, &managers, &mut notes);
+        let node_filter = node_filter(&managers, &mut notes);
         let access = access.clone();
-        Ok(Self { cluster, managers, cluster_name, cluster_uid, notes, access, now: Timestamp::now() })
+        Ok(Self {
+            cluster,
+            managers,
+            cluster_name,
+            node_filter,
+            cluster_uid,
+            notes,
+            access,
+            now: Timestamp::now(),
+            consent: Consent::default(),
+        })
     }
 
     /// Reaches the cloud.
@@ -114,4 +135,19 @@ fn cluster_name(access: &Access, managers: &[Manager], notes: &mut Vec<String>) 
             "kubernetes".into()
         }
     }
+}
+
+/// The filter of the first manager that has one. A value that is no selector selects every Node, and a note says so.
+fn node_filter(managers: &[Manager], notes: &mut Vec<String>) -> NodeFilter {
+    let Some(text) = managers.iter().find_map(|manager| manager.flags.get("node-filter")) else {
+        return NodeFilter::default();
+    };
+    NodeFilter::parse(text).unwrap_or_else(|problems| {
+        let why: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        notes.push(format!(
+            "the manager's --node-filter {text:?} cannot be read ({}): every Node is taken for one that it handles",
+            why.join("; ")
+        ));
+        NodeFilter::default()
+    })
 }

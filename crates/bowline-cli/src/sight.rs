@@ -85,13 +85,15 @@ pub(crate) fn serving(service: &ServiceView, balancing: &LoadBalancer, nodes: &[
     select(nodes).values().filter(|node| chosen.fits(node)).count()
 }
 
-/// The servers of Nodes, sorted by the names of the Nodes; or why nobody can say.
+/// The servers of Nodes, sorted by the names of the Nodes; or why nobody can say. Nodes outside of the manager's `--node-filter` are
+/// foreign: it neither changes nor deletes them.
 pub(crate) async fn machines(
+    session: &Session,
     cloud: &CloudAccess,
     nodes: &[Arc<NodeView>],
 ) -> Result<Vec<(Arc<NodeView>, Machine)>, String> {
     let instances = cloud.instances()?;
-    let mut machines = preview::machines(instances.as_ref(), nodes.to_vec()).await;
+    let mut machines = preview::machines(&session.node_filter, instances.as_ref(), nodes.to_vec()).await;
     machines.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
     Ok(machines)
 }

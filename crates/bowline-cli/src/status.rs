@@ -22,6 +22,7 @@ use crate::session::managers::Manager;
 use crate::session::{Access, Session};
 use crate::sight::{self, Sight};
 use crate::table::{or_dash, table};
+use crate::terminal::line_of;
 use crate::way;
 
 /// What to look at.
@@ -134,7 +135,7 @@ pub(crate) async fn look(session: &Session, way: &way::Arguments) -> Result<Stat
             notes.extend(access.notes.clone());
             let project = access.client.identity().await.ok().and_then(|identity| identity.project_id);
             let project = project.map(|project| project.to_string());
-            let nodes = match sight::machines(&access, &sight.nodes).await {
+            let nodes = match sight::machines(session, &access, &sight.nodes).await {
                 Ok(machines) => machines.iter().map(|(node, machine)| seen(node, machine)).collect(),
                 Err(why) => {
                     sight.nodes.iter().map(|node| node_row(node, ServerSight::unknown(why.clone()))).collect()
@@ -196,12 +197,14 @@ impl NodeRow {
 
 impl Report for Status {
     fn text(&self) -> String {
-        let mut text = format!("Cluster {}\n", self.cluster_name);
-        text.push_str(&format!("Manager: {}\n", self.leader.words()));
+        let mut text = line_of(format!("Cluster {}", self.cluster_name));
+        text.push_str(&line_of(format!("Manager: {}", self.leader.words())));
         for manager in &self.managers {
             let Manager { namespace, pod, image, ready, restarts, .. } = manager;
             let ready = if *ready { "ready" } else { "not ready" };
-            text.push_str(&format!("  {namespace}/{pod} {image} {ready}, restarted {restarts} times\n"));
+            text.push_str(&line_of(format!(
+                "  {namespace}/{pod} {image} {ready}, restarted {restarts} times"
+            )));
         }
         text.push_str(&format!("{}\n", self.rails.words()));
         let cloud = match &self.cloud {
@@ -210,13 +213,13 @@ impl Report for Status {
                 format!("project {} by {}", or_dash(project.as_deref()), or_dash(config.as_deref()))
             }
         };
-        text.push_str(&format!("Cloud: {cloud}\n\n"));
+        text.push_str(&format!("{}\n", line_of(format!("Cloud: {cloud}"))));
         let nodes: Vec<_> = self.nodes.iter().map(node_cells).collect();
         text.push_str(&table(&["NODE", "READY", "SERVER", "STATE"], &nodes));
         text.push('\n');
         let services: Vec<_> = self.services.iter().map(service_cells).collect();
         text.push_str(&table(&["SERVICE", "ADDRESS", "LOAD BALANCER", "HEALTH", "STATE"], &services));
-        self.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}\n")));
+        self.notes.iter().for_each(|note| text.push_str(&line_of(format!("Note: {note}"))));
         text
     }
 

@@ -1,9 +1,12 @@
 //! Columns for people. Pure.
 
+use crate::terminal::one_line;
+
 /// Rows under their heads, each column as wide as it needs; the last is not filled up.
 pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
-    lines.extend(rows.iter().cloned());
+    let harmless = |cell: &String| one_line(cell).into_owned();
+    lines.extend(rows.iter().map(|row| row.iter().map(harmless).collect()));
     let width = |column: usize| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
@@ -28,6 +31,12 @@ pub(crate) fn or_dash(text: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_cannot_begin_a_line_of_its_own_or_command_the_terminal() {
+        let text = table(&["NAME"], &[vec!["a\n\u{1b}[2Jb".to_owned()]]);
+        assert_eq!(text, "NAME\na\\n\\u{1b}[2Jb\n");
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell_and_lines_have_no_spaces_at_their_end() {

@@ -1,15 +1,19 @@
-//! The way to the manager's secure port, and as whom we come: with what the kubeconfig has, or with a token for the manager alone.
-//! A page that is open on this machine, as the playground's, is asked as nobody.
+//! The way to the manager's secure port, and as whom we come: with a short-lived token of an account that may see the manager's pages and
+//! nothing else, or with a token from a file, or, if the person says so, with what the kubeconfig has. The leader is known by its certificate,
+//! whose fingerprint is on the Lease. A page that is open on this machine, as the playground's, is asked as nobody.
 //!
 //! The API server's own proxy to pods is no such way: it shows the manager no credentials at all, neither the person's, which it keeps
 //! to itself, nor its own.
 
 mod forward;
+mod pinned;
+mod viewer;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use bowline_kube::client::load_as_kubectl;
+use bowline_manager::rbac::VIEWER;
 use bowline_manager::status::serve::JSON;
 use http::{HeaderValue, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
@@ -21,14 +25,18 @@ use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use self::forward::{Forward, Goal};
+use self::viewer::Viewer;
 use crate::ending::Ending;
 use crate::session::refusal::in_full;
-use crate::session::{Access, Session};
+use crate::session::{Access, Cluster, Session};
 use crate::status::leader;
 use crate::status::rails::{leading, port_of};
 
 /// Not more is read of an answer: an overview with all pages of 5,000 Nodes has less.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// Why a leader is not believed.
+const NO_CERTIFICATE: &str = "the Lease names no serving certificate (annotation bowline.dev/serving-certificate-sha256), so nobody can say whether it is the leader that answers: the manager is an older one or another program, or serves nothing. Give its address with --url and --certificate-authority, or take any certificate with --insecure-skip-tls-verify";
 
 /// By which way a manager is asked.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -41,12 +49,18 @@ pub struct Arguments {
     /// The authority that signed the certificate at --url; without it that of the kubeconfig
     #[arg(long, value_name = "FILE", requires = "url")]
     pub certificate_authority: Option<PathBuf>,
-    /// Take any certificate at --url: whoever answers there gets to see your token
-    #[arg(long, requires = "url", conflicts_with = "certificate_authority")]
+    /// Take any certificate, in place of the one that the leader names on its Lease or that an authority signed: whoever answers sees the token
+    #[arg(long, conflicts_with = "certificate_authority")]
     pub insecure_skip_tls_verify: bool,
-    /// A file with a bearer token for the manager, in place of the credentials of the kubeconfig
-    #[arg(long, value_name = "FILE")]
+    /// The ServiceAccount in the namespace of the manager of which a token for ten minutes is shown to it
+    #[arg(long, value_name = "NAME", default_value = VIEWER)]
+    pub viewer_account: String,
+    /// A file with a bearer token for the manager, in place of one of the viewer's account
+    #[arg(long, value_name = "FILE", conflicts_with = "own_credentials")]
     pub token_file: Option<PathBuf>,
+    /// Show the manager the credentials of your kubeconfig, your own token among them, in place of one of the viewer's account
+    #[arg(long, conflicts_with = "insecure_skip_tls_verify")]
+    pub own_credentials: bool,
     /// The kubectl that makes the way to the leader
     #[arg(long, value_name = "PROGRAM", default_value = "kubectl")]
     pub kubectl: PathBuf,
@@ -55,7 +69,17 @@ pub struct Arguments {
 /// A way to a manager, and a token for it that is read anew for each request: it may be replaced before it expires.
 pub(crate) struct Way {
     to: Destination,
-    token_file: Option<PathBuf>,
+    as_whom: Credentials,
+}
+
+/// As whom a manager is asked.
+enum Credentials {
+    /// As the viewer's account.
+    Viewer(Box<Viewer>),
+    /// As the owner of the token in this file.
+    TokenFile(PathBuf),
+    /// As the configuration of the client has it: the person, or nobody.
+    OfClient,
 }
 
 /// Where a way goes.
@@ -91,20 +115,30 @@ impl Way {
         let mut config = config.map_err(Ending::not_looked)?;
         // The name of the API server is not the manager's. What comes is handed on as it comes.
         (config.tls_server_name, config.default_retry, config.disable_compression) = (None, false, true);
-        if arguments.token_file.is_some() {
+        let is_plain = arguments.url.as_ref().is_some_and(|url| url.scheme_str() == Some("http"));
+        let as_whom = match &arguments.token_file {
+            Some(file) => Credentials::TokenFile(file.clone()),
+            None if arguments.own_credentials || is_plain => Credentials::OfClient,
+            None => {
+                let cluster = Cluster::connect(access)?;
+                let viewer = Viewer::new(cluster, &access.manager_namespace, &arguments.viewer_account);
+                Credentials::Viewer(Box::new(viewer))
+            }
+        };
+        if !matches!(as_whom, Credentials::OfClient) {
             config.auth_info = AuthInfo::default();
         }
         let to = match &arguments.url {
             Some(url) => Destination::given(arguments, config, url)?,
             None => {
                 config.proxy_url = None;
-                // Kubelet and API server see to it that the way ends in that pod and nowhere else.
-                config.accept_invalid_certs = true;
+                // Else only the certificate that the Lease names is taken.
+                config.accept_invalid_certs = arguments.insecure_skip_tls_verify;
                 let (access, kubectl) = (access.clone(), arguments.kubectl.clone());
                 Destination::Leader(Box::new(ToLeader { access, kubectl, config, open: Mutex::new(None) }))
             }
         };
-        Ok(Self { to, token_file: arguments.token_file.clone() })
+        Ok(Self { to, as_whom })
     }
 
     /// What the manager tells programs of itself.
@@ -166,9 +200,12 @@ impl Way {
             Destination::Leader(way) => way.client(anew).await?,
         };
         let mut request = Request::get(path).body(Body::empty()).map_err(|error| error.to_string())?;
-        if let Some(file) = &self.token_file {
-            request.headers_mut().insert(header::AUTHORIZATION, bearer(file).await?);
-        }
+        let bearer = match &self.as_whom {
+            Credentials::Viewer(viewer) => Some(viewer.bearer().await?),
+            Credentials::TokenFile(file) => Some(bearer(file).await?),
+            Credentials::OfClient => None,
+        };
+        request.headers_mut().extend(bearer.map(|bearer| (header::AUTHORIZATION, bearer)));
         let answer = client.send(request).await;
         if let (Err(_), Destination::Leader(way)) = (&answer, &self.to) {
             way.close().await;
@@ -182,11 +219,16 @@ async fn bearer(file: &Path) -> Result<HeaderValue, String> {
     let failed = |why: String| format!("--token-file {}: {why}", file.display());
     let text = tokio::fs::read_to_string(file).await.map(Zeroizing::new);
     let text = text.map_err(|error| failed(error.to_string()))?;
-    let shown = Zeroizing::new(format!("Bearer {}", text.trim()));
-    let value = HeaderValue::from_str(&shown).ok().filter(|_| !text.trim().is_empty());
-    let mut value = value.ok_or_else(|| failed("that is no token".to_owned()))?;
+    header_of(&text).ok_or_else(|| failed("that is no token".to_owned()))
+}
+
+/// A token as a header; none if it cannot be one.
+fn header_of(token: &str) -> Option<HeaderValue> {
+    let token = Some(token.trim()).filter(|token| !token.is_empty())?;
+    let shown = Zeroizing::new(format!("Bearer {token}"));
+    let mut value = HeaderValue::from_str(&shown).ok()?;
     value.set_sensitive(true);
-    Ok(value)
+    Some(value)
 }
 
 impl Destination {
@@ -227,7 +269,7 @@ fn refusal(status: StatusCode) -> Option<&'static str> {
             "it does not know these credentials. It knows client certificates of the cluster's authority, and tokens that the API server knows; give one with --token-file",
         ),
         StatusCode::FORBIDDEN => Some(
-            "these credentials may not see the page: it takes the right to get the paths /bowline, /bowline/live and /bowline.json (or /metrics), as the guide on the status page has it",
+            "these credentials may not see the page: it takes the right to get the paths /bowline, /bowline/live and /bowline.json (or /metrics), as deploy/rbac-viewer.yaml gives it to the viewer's account",
         ),
         StatusCode::NOT_FOUND => Some("it has no such page: it is another program, or an older one"),
         _ => Some("that is no page; its log says why"),
@@ -249,7 +291,12 @@ impl ToLeader {
         let mut config = self.config.clone();
         let url = format!("https://127.0.0.1:{}/", forward.port);
         config.cluster_url = url.parse().map_err(|error| format!("{url}: {error}"))?;
-        let client = Client::try_from(config).map_err(|error| in_full(&error))?;
+        let client = match (&forward.goal.certificate, config.accept_invalid_certs) {
+            (_, true) => Client::try_from(config),
+            (Some(fingerprint), false) => pinned::client(&config, fingerprint),
+            (None, false) => return Err(NO_CERTIFICATE.to_owned()),
+        };
+        let client = client.map_err(|error| in_full(&error))?;
         *open = Some(Open { forward, client: client.clone() });
         Ok(client)
     }
@@ -286,6 +333,7 @@ impl ToLeader {
             namespace: manager.namespace.clone(),
             pod: manager.pod.clone(),
             port: port_of(manager),
+            certificate: leader.certificate.clone(),
         })
     }
 }

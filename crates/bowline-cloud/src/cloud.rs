@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
 use prometheus_client::registry::Registry;
 
 use crate::CloudError;
@@ -60,6 +61,12 @@ pub trait Cloud: Send + Sync {
     /// The routes.
     fn routes(&self) -> Capability<Arc<dyn Routes>> {
         Capability::Unsupported
+    }
+
+    /// An item each time the provider replaced its configuration by one that may ask for other load balancers. The service controller then
+    /// reconciles every Service, as it does after a restart. The default never yields.
+    fn reconfigurations(&self) -> BoxStream<'static, ()> {
+        stream::pending().boxed()
     }
 
     /// Controllers of the cloud's own, run by the manager beside the common ones. Asked for before leadership.

@@ -9,15 +9,18 @@
 //!
 //! This crate deliberately has no client, no runtime and no clock: it builds without tokio and without kube.
 
+pub mod broken;
 pub mod bucket;
 pub mod budget;
 pub mod cidr;
 pub mod cloud;
+pub mod directory;
 pub mod ensure;
 pub mod error;
 pub mod events;
 pub mod evidence;
 pub mod extra;
+pub mod fair;
 pub mod fence;
 pub mod finalizers;
 pub mod instances;
@@ -35,6 +38,7 @@ pub mod routes;
 pub mod secrets;
 pub mod service;
 pub mod shadow;
+pub mod shortfall;
 pub mod source_ranges;
 pub mod suggest;
 pub mod words;
@@ -43,15 +47,18 @@ pub use async_trait::async_trait;
 /// A string in 16 bytes: short ones cost nothing more, clones are cheap. The views are kept by the thousand.
 pub use ecow::EcoString as Text;
 
+pub use broken::{Broken, Traffic};
 pub use bucket::TokenBucket;
 pub use budget::{CallBudget, Unlimited, Urgency};
 pub use cidr::lenient_cidr;
 pub use cloud::{Capability, Cloud, CloudConfig, CloudContext, CloudFactory};
+pub use directory::{ServiceDirectory, ServiceLookup};
 pub use ensure::{EnsureLoadBalancer, EnsureOutcome, Ensured};
 pub use error::{CloudError, ErrorClass, Retry};
 pub use events::{About, EventKind, EventSink, NoEvents};
 pub use evidence::{Doubt, Evidence, Proof};
 pub use extra::{Answer, ExtraController, Watched, Watches};
+pub use fair::{FairPermit, FairSemaphore, namespace_in_turn, on_behalf_of};
 pub use fence::{Fence, Fenced, Pause, Unfenced};
 pub use finalizers::Finalizers;
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
@@ -73,5 +80,6 @@ pub use service::{
     ConditionStatus, Ingress, IpMode, LoadBalancerStatus, PortStatus, ServiceCondition, ServiceKey,
     ServicePort, ServiceView,
 };
+pub use shortfall::{Shortfall, ShortfallKind};
 pub use source_ranges::{SourceRanges, WrongSourceRanges};
 pub use words::{IpFamily, IpFamilyPolicy, Protocol, ServiceType, SessionAffinity, TrafficPolicy};

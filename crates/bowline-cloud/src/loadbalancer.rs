@@ -12,11 +12,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::broken::Broken;
 use crate::picture::BalancerPicture;
 use crate::plan::{Plan, Planned, Step, StepFacts};
+use crate::shortfall::Shortfall;
 use crate::{
-    CloudError, ErrorClass, Evidence, Fence, LoadBalancerStatus, NodeSet, Notes, ServiceKey, ServiceView,
-    Text, Urgency,
+    CloudError, ErrorClass, Evidence, Fence, LoadBalancerStatus, NodeSet, Notes, ServiceDirectory,
+    ServiceKey, ServiceView, Text, Urgency,
 };
 
 /// What is wanted for one Service.
@@ -35,6 +37,8 @@ pub struct LoadBalancerRequest {
     pub fingerprints: Vec<Text>,
     /// Whether somebody waits for it. What only follows the nodes of a cluster may let users' calls go first.
     pub urgency: Urgency,
+    /// Whether other Services still exist: what was made for one that does is not taken from it.
+    pub services: ServiceDirectory,
 }
 
 /// Whether a load balancer shall be there or go.
@@ -130,6 +134,22 @@ pub trait LoadBalancers: Send + Sync + 'static {
         _observed: Option<&Self::Observed>,
     ) -> Option<BalancerPicture> {
         None
+    }
+
+    /// What was observed of a load balancer that the control plane of the cloud calls broken; `None` if it does not. Pure. The framework
+    /// holds a step that deletes it (safety rail SR-19) until it is proven twice that it serves nobody, and while many are broken at once.
+    fn broken(&self, _request: &LoadBalancerRequest, _observed: Option<&Self::Observed>) -> Option<Broken> {
+        None
+    }
+
+    /// What the Service asks for and does not get from the load balancer that was observed, the most urgent first. Pure. Its condition says
+    /// so when nothing else is left to do.
+    fn shortfalls(
+        &self,
+        _request: &LoadBalancerRequest,
+        _observed: Option<&Self::Observed>,
+    ) -> Vec<Shortfall> {
+        Vec::new()
     }
 
     /// Performs one step and makes no choice. Every mutating call asks `fence` first.
@@ -230,6 +250,10 @@ pub trait AnyLoadBalancers: Send + Sync {
     ) -> Option<BalancerPicture> {
         None
     }
+    /// As [`LoadBalancers::broken`].
+    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken>;
+    /// As [`LoadBalancers::shortfalls`].
+    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall>;
     /// As [`LoadBalancers::execute`].
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError>;
     /// As [`LoadBalancers::poll`].
@@ -314,6 +338,20 @@ impl<T: LoadBalancers> AnyLoadBalancers for T {
             None => LoadBalancers::picture(self, request, None),
             Some(Some(inside)) => LoadBalancers::picture(self, request, Some(inside)),
             Some(None) => None,
+        }
+    }
+
+    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
+        let inside = observed.map(|any| any.0.downcast_ref::<T::Observed>());
+        LoadBalancers::broken(self, request, inside?)
+    }
+
+    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
+        match observed.map(|any| any.0.downcast_ref::<T::Observed>()) {
+            None => LoadBalancers::shortfalls(self, request, None),
+            Some(Some(inside)) => LoadBalancers::shortfalls(self, request, Some(inside)),
+            // Its plan says that this is a bug.
+            Some(None) => Vec::new(),
         }
     }
 

@@ -117,7 +117,9 @@ pub struct ServiceCounts {
     pub deletes: usize,
     /// Its address would change.
     pub readdresses: usize,
-    /// The manager would do nothing for it until a person changes something.
+    /// It has an address, and would not get all that it asks for: a value cannot be read, or it is refused.
+    pub blocked: usize,
+    /// It has no address, and the manager would do nothing for it until a person changes something.
     pub refused: usize,
     /// The cloud does not say what is there.
     pub unknown: usize,
@@ -136,7 +138,10 @@ pub enum Verdict {
     Creates,
     /// The cloud is at work on it; what comes then is not known.
     Waits,
-    /// The manager would do nothing for it until a person changes something.
+    /// It has an address, and a person has to correct something on it: a value cannot be read and another one would count in its
+    /// place, or it is refused and would no longer follow the Nodes.
+    Blocked,
+    /// It has no address, and the manager would do nothing for it until a person changes something.
     Refused,
     /// Something is changed in place: tags, members, annotations.
     Changes,
@@ -215,22 +220,27 @@ impl NodeReport {
 
 impl Verdict {
     /// All of them, the worst first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Deletes,
         Self::Readdresses,
         Self::Creates,
         Self::Unknown,
         Self::Waits,
+        Self::Blocked,
         Self::Refused,
         Self::Changes,
         Self::Paused,
         Self::Settled,
     ];
 
-    /// Whether a hand-over would make, take away or move something, or nobody can say so.
+    /// Whether a hand-over would create, remove or move something, or would leave a Service that is served without what it asks for, or
+    /// nobody can say so.
     #[must_use]
     pub const fn blocks(self) -> bool {
-        matches!(self, Self::Deletes | Self::Readdresses | Self::Creates | Self::Unknown | Self::Waits)
+        matches!(
+            self,
+            Self::Deletes | Self::Readdresses | Self::Creates | Self::Unknown | Self::Waits | Self::Blocked
+        )
     }
 
     /// How bad it is; the worst has the least number.
@@ -254,6 +264,7 @@ impl ServiceCounts {
             Verdict::Readdresses => &mut self.readdresses,
             Verdict::Creates => &mut self.creates,
             Verdict::Waits => &mut self.waits,
+            Verdict::Blocked => &mut self.blocked,
             Verdict::Refused => &mut self.refused,
             Verdict::Changes => &mut self.changes,
             Verdict::Paused => &mut self.paused,
@@ -265,14 +276,14 @@ impl ServiceCounts {
     /// How many of them keep a hand-over from happening.
     #[must_use]
     pub const fn blocking(&self) -> usize {
-        self.deletes + self.readdresses + self.creates + self.unknown + self.waits
+        self.deletes + self.readdresses + self.creates + self.unknown + self.waits + self.blocked
     }
 }
 
 impl ShadowReport {
     /// Whether the plan makes, takes away and moves nothing, and nothing is unknown: neither a Service nor a Node nor the
-    /// cloud. What the cloud is at work on is unknown too. What is refused is clean, for nothing is done about it; and so are
-    /// Nodes without a machine, about which [`NodeReport::all_resolve`] has its own word.
+    /// cloud. What the cloud is at work on is unknown too. A new Service that is refused is clean, for nothing is done about it; one
+    /// that has an address is not. Nodes without a machine are clean, about which [`NodeReport::all_resolve`] has its own word.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.services.blocking() == 0 && self.knows_the_cloud()

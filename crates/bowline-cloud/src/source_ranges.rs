@@ -13,14 +13,28 @@ pub const SOURCE_RANGES_ANNOTATION: &str = "service.beta.kubernetes.io/load-bala
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRanges(BTreeSet<IpNet>);
 
+/// The most entries that are named as no networks; a Service may have a hundred thousand of them.
+const MOST_NAMED: usize = 10;
+/// The longest part of such an entry that is shown, in bytes.
+const LONGEST_QUOTE_BYTES: usize = 64;
+
 /// Entries that are no networks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{origin} must be networks such as 192.0.2.0/24 or 2001:db8::/32; correct or remove {wrong:?}")]
+#[error(
+    "{origin} must be networks such as 192.0.2.0/24 or 2001:db8::/32; correct or remove {wrong:?}{}",
+    and_more(*.more)
+)]
 pub struct WrongSourceRanges {
     /// Where they were found.
     pub origin: &'static str,
-    /// All of them.
+    /// The first ten of them, long ones cut.
     pub wrong: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+fn and_more(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" and {more} more") }
 }
 
 impl SourceRanges {
@@ -28,7 +42,7 @@ impl SourceRanges {
     ///
     /// # Errors
     ///
-    /// If an entry is no network; all such entries are named.
+    /// If an entry is no network; the first such entries are named.
     pub fn of(service: &ServiceView) -> Result<Self, WrongSourceRanges> {
         let annotation = service.annotations.get(SOURCE_RANGES_ANNOTATION).unwrap_or_default().trim();
         if !service.source_ranges.is_empty() {
@@ -61,14 +75,18 @@ fn read<'a>(
     origin: &'static str,
     entries: impl Iterator<Item = &'a str>,
 ) -> Result<SourceRanges, WrongSourceRanges> {
-    let (mut networks, mut wrong) = (BTreeSet::new(), Vec::new());
+    let (mut networks, mut wrong, mut more) = (BTreeSet::new(), Vec::new(), 0);
     for entry in entries {
         match lenient_cidr(entry) {
             Some(network) => drop(networks.insert(network.trunc())),
-            None => wrong.push(entry.to_owned()),
+            None if wrong.len() == MOST_NAMED => more += 1,
+            None => {
+                let end = entry.floor_char_boundary(LONGEST_QUOTE_BYTES);
+                wrong.push(entry.get(..end).unwrap_or(entry).to_owned());
+            }
         }
     }
-    if wrong.is_empty() { Ok(SourceRanges(networks)) } else { Err(WrongSourceRanges { origin, wrong }) }
+    if wrong.is_empty() { Ok(SourceRanges(networks)) } else { Err(WrongSourceRanges { origin, wrong, more }) }
 }
 
 #[cfg(test)]
@@ -147,5 +165,16 @@ mod tests {
              2001:db8::/32; correct or remove [\"x\", \"y/1\"]"
         );
         assert_eq!((specified.origin, specified.wrong.len()), ("spec.loadBalancerSourceRanges", 2));
+    }
+
+    #[test]
+    fn a_hundred_thousand_wrong_entries_make_a_short_message() {
+        for entry in ["x".to_owned(), "\u{1f600}".repeat(100), "x".repeat(1_000)] {
+            let source_ranges = std::iter::repeat_n(entry.as_str().into(), 100_000).collect();
+            let wrong =
+                SourceRanges::of(&ServiceView { source_ranges, ..ServiceView::default() }).unwrap_err();
+            assert_eq!((wrong.wrong.len(), wrong.more), (10, 99_990));
+            assert!(wrong.to_string().len() < 1_024 && wrong.to_string().ends_with(" and 99990 more"));
+        }
     }
 }

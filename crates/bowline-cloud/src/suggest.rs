@@ -1,12 +1,32 @@
 //! "Did you mean": the nearest known name, for flags and for keys of configuration. Pure.
 
-/// The candidate nearest to what was written, if it is near enough to be a slip of the fingers.
+/// The longest text, in bytes, that is compared with the candidates. Anything longer is no misspelling of a known name.
+const LONGEST_BYTES: usize = 128;
+
+/// The candidate nearest to what was written, if it is near enough to be a misspelling of it.
+///
+/// Namespace users choose what is written, so the work is bounded: a text of more than 128 bytes is compared with nothing, and a
+/// candidate only if its length is close enough.
 #[must_use]
 pub fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (written.chars().count() / 3).clamp(1, 4);
+    nearest_by(written, candidates, distance)
+}
+
+fn nearest_by<'a>(
+    written: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    mut distance: impl FnMut(&str, &str) -> usize,
+) -> Option<&'a str> {
+    if written.len() > LONGEST_BYTES {
+        return None;
+    }
+    let length = written.chars().count();
+    let limit = (length / 3).clamp(1, 4);
     let written = written.to_ascii_lowercase();
     candidates
         .into_iter()
+        // The difference in length is a lower bound of the distance.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (distance(&written, &candidate.to_ascii_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min()
@@ -57,5 +77,24 @@ mod tests {
         assert_eq!(nearest("Cloud-Provder", names), Some("cloud-provider"));
         assert_eq!(nearest("zzz", names), None);
         assert_eq!(hint("profilin", "--", names), "; did you mean --profiling?");
+    }
+
+    #[test]
+    fn only_short_texts_are_compared_and_only_with_candidates_of_similar_length() {
+        let names = ["profiling", "cloud-provider", "cloud-config"];
+        let comparisons = |written: &str| {
+            let mut count = 0;
+            nearest_by(written, names, |_written, _candidate| {
+                count += 1;
+                usize::MAX
+            });
+            count
+        };
+        assert_eq!(comparisons("profilin"), 1, "the others are longer by more than the limit");
+        assert_eq!(comparisons("cloud-provider2"), 2);
+        for long in ["x".repeat(LONGEST_BYTES + 1), "\u{1f600}".repeat(LONGEST_BYTES), "x".repeat(1 << 20)] {
+            assert_eq!(comparisons(&long), 0, "{} bytes", long.len());
+        }
+        assert_eq!(comparisons(&"\u{e9}".repeat(15)), 2, "characters count, not bytes");
     }
 }

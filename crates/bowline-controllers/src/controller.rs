@@ -4,18 +4,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bowline_cloud::journal;
-use bowline_cloud::{Cloud, Fence, HeldNote, Journal, NodeView, Note, ServiceView};
+use bowline_cloud::{
+    Cloud, Fence, HeldNote, Journal, NodeView, Note, ServiceDirectory, ServiceLookup, ServiceView,
+};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventRecorder;
-use bowline_kube::informer::Informer;
+use bowline_kube::informer::{Informer, ObjectKey};
 use bowline_kube::ledger::Ledger;
 use bowline_kube::queue::QueueMetrics;
 use bowline_kube::write::Writer;
 use tokio_util::sync::CancellationToken;
 
 use crate::metrics::ControllerMetrics;
-use crate::rails::new_node_grace::SeenMachines;
+use crate::rails::node_filter::NodeFilter;
+use crate::rails::seen_machines::SeenMachines;
 use crate::registry::ControllerName;
+use crate::service::desire::wants;
 
 /// A controller: observes, plans and executes until it is told to stop.
 #[async_trait]
@@ -67,13 +71,40 @@ pub struct ControllerContext {
     pub journal: Journal,
     /// What the next leader shall know.
     pub ledger: Ledger,
-    /// The machines that any controller has seen (SR-14).
+    /// The machines that any controller has seen (SR-4, SR-14).
     pub machines: SeenMachines,
+    /// Which Nodes this manager handles (SR-4).
+    pub node_filter: NodeFilter,
 }
 
 impl ControllerContext {
+    /// Whether Services exist, by the watch.
+    pub(crate) fn service_directory(&self) -> ServiceDirectory {
+        ServiceDirectory::new(Arc::new(WatchedServices(self.services.clone())))
+    }
+
     /// Notes that a safety rail held something back.
     pub(crate) fn note_held(&self, rail: &'static str, about: impl FnOnce() -> String, why: &str) {
         self.journal.note(|| Note::Held(HeldNote { rail, about: about(), why: journal::cut(why) }));
+    }
+}
+
+/// The Services that the watch shows.
+struct WatchedServices(Informer<Arc<ServiceView>>);
+
+impl ServiceLookup for WatchedServices {
+    fn has(&self, namespace: &str, name: &str) -> bool {
+        self.0.get(&ObjectKey::namespaced(namespace, name)).is_some()
+    }
+
+    fn wants_load_balancer(&self, namespace: &str, name: &str) -> bool {
+        let service = self.0.get(&ObjectKey::namespaced(namespace, name));
+        service.is_some_and(|service| service.deleted_at.is_none() && wants(&service))
+    }
+
+    fn find(&self, fits: &dyn Fn(&ServiceView) -> bool) -> Option<Arc<ServiceView>> {
+        let snapshot = self.0.snapshot();
+        let found = |service: &ServiceView| service.deleted_at.is_none() && wants(service) && fits(service);
+        snapshot.objects().iter().find(|object| found(&object.view)).map(|object| Arc::clone(&object.view))
     }
 }

@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, Cloud, CloudContext,
-    CloudError, Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerRequest,
-    LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route, RouteChange, Routes, ServiceKey,
-    ServiceView, Text, Watched, Watches,
+    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, Capability, Claim, Cloud,
+    CloudContext, CloudError, Doubt, Evidence, ExtraController, Fence, Instance, Instances,
+    LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route, RouteChange,
+    Routes, ServiceKey, ServiceView, Shortfall, Text, Watched, Watches,
 };
+use futures::stream::BoxStream;
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use tokio::time::timeout;
@@ -160,6 +161,10 @@ impl Cloud for Punctual<dyn Cloud> {
         seen_as!(self.part(self.inner.routes()), dyn Routes)
     }
 
+    fn reconfigurations(&self) -> BoxStream<'static, ()> {
+        self.inner.reconfigurations()
+    }
+
     fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
         let punctual = |inner| -> Arc<dyn ExtraController> { Arc::new(Punctual::new(inner, self.deadlines)) };
         self.inner.extra_controllers().into_iter().map(punctual).collect()
@@ -235,6 +240,14 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
         observed: Option<&AnyObserved>,
     ) -> Option<BalancerPicture> {
         self.inner.picture(request, observed)
+    }
+
+    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
+        self.inner.broken(request, observed)
+    }
+
+    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
+        self.inner.shortfalls(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

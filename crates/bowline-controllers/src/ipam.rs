@@ -6,7 +6,7 @@
 //! write whose answer was lost is repeated with the same ranges, and none leaks.
 //!
 //! Nodes whose ranges are foreign or collide are quarantined (see [`Problem`]): an event, and nothing else. Nothing here
-//! asks the cloud.
+//! asks the cloud. The ranges of Nodes outside of `--node-filter` count as taken, but such Nodes get none.
 
 pub mod cidr_set;
 mod execute;

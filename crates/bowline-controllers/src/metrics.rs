@@ -49,6 +49,14 @@ pub struct ControllerMetrics {
     restarts: Family<ControllerLabels, Counter>,
     /// Whether a person paused all changes (SR-15).
     pub paused: Gauge,
+    /// Load balancers that the cloud reports as broken (SR-19).
+    pub load_balancers_broken: Gauge,
+    /// Whether so many load balancers are broken that none is replaced (SR-19).
+    pub load_balancer_breaker_open: Gauge,
+    /// Load balancers found changed although nothing in the cluster had changed.
+    pub load_balancer_drift: Counter,
+    /// Those that are not repaired yet.
+    pub load_balancers_drifted: Gauge,
     held_back: Family<RailLabels, Counter>,
 }
 
@@ -162,13 +170,33 @@ impl ControllerMetrics {
         );
         registry.register(
             "bowline_rail_held_back",
-            "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10), adopt-only or pause (SR-15)",
+            "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10), adopt-only, pause (SR-15) or replacement (SR-19)",
             metrics.held_back.clone(),
         );
         registry.register(
             "bowline_paused",
             "Whether a person paused all changes (SR-15)",
             metrics.paused.clone(),
+        );
+        registry.register(
+            "bowline_load_balancer_drift",
+            "Load balancers that differed from what their Service asks for although neither the Service nor its Nodes had changed",
+            metrics.load_balancer_drift.clone(),
+        );
+        registry.register(
+            "bowline_load_balancers_drifted",
+            "Load balancers that were found so and are not repaired yet",
+            metrics.load_balancers_drifted.clone(),
+        );
+        registry.register(
+            "bowline_load_balancers_broken",
+            "Load balancers that the cloud reports as broken and that may still carry traffic (SR-19)",
+            metrics.load_balancers_broken.clone(),
+        );
+        registry.register(
+            "bowline_load_balancer_breaker_open",
+            "Whether so many load balancers are broken at once that none is replaced (SR-19)",
+            metrics.load_balancer_breaker_open.clone(),
         );
         registry.register(
             "bowline_controller_restarts",
@@ -198,6 +226,10 @@ impl ControllerMetrics {
             unavailable: Family::default(),
             restarts: Family::default(),
             paused: Gauge::default(),
+            load_balancer_drift: Counter::default(),
+            load_balancers_drifted: Gauge::default(),
+            load_balancers_broken: Gauge::default(),
+            load_balancer_breaker_open: Gauge::default(),
             held_back: Family::default(),
         }
     }

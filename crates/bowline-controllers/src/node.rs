@@ -33,6 +33,7 @@ use tracing::debug;
 pub use metrics::NodeMetrics;
 
 use crate::controller::{Controller, ControllerContext, Stopped};
+use crate::rails::claim;
 use crate::registry::{COMMON, ControllerName};
 use crate::view::node_reference;
 use plan::is_uninitialized;
@@ -53,7 +54,7 @@ pub struct NodeOptions {
     pub gather: Duration,
     /// How many Nodes one look-up is asked about at most: a limit on memory, not on the cloud's calls.
     pub largest_batch: usize,
-    /// Whether type, zone, region and further labels follow the cloud after the initialisation too.
+    /// Whether type, zone, region and further labels follow the cloud after the initialisation too, whatever values they have.
     pub reconcile_labels: bool,
 }
 
@@ -139,6 +140,9 @@ impl Work {
                     self.context.machines.forget(&old.view);
                 }
                 Change::Added { new } | Change::Updated { new, .. } => {
+                    if new.view.provider_id.is_some() {
+                        self.context.machines.has_id_now(&new.view);
+                    }
                     let waits = is_uninitialized(&new.view);
                     let priority = if waits { Priority::User } else { Priority::Background };
                     queue.add(new.key.clone(), priority);
@@ -147,9 +151,19 @@ impl Work {
         }
     }
 
-    /// Whether the cloud says that a Node is its own.
+    /// Whether a Node that the cloud claims is known to be its own: one without provider ID may be bare metal (SR-4).
+    fn is_known_as_ours(&self, node: &NodeView) -> bool {
+        claim::judge(node, &self.context.machines).is_ok()
+    }
+
+    /// Whether a Node that was looked up may still be written: its labels may have left `--node-filter` meanwhile.
+    fn is_selected(&self, node: &NodeView) -> bool {
+        self.context.node_filter.selects(node)
+    }
+
+    /// Whether `--node-filter` selects a Node and the cloud says that it is its own.
     fn is_claimed(&self, node: &NodeView) -> bool {
-        match self.instances.claims(node) {
+        match claim::whose(&self.context.node_filter, self.instances.as_ref(), node) {
             Claim::Ours => true,
             Claim::NotOurs(why) => {
                 debug!(node = %node.name, why, "left alone: not a node of this cloud");
@@ -175,7 +189,7 @@ impl Work {
         answers
     }
 
-    /// What the cloud showed of a Node that has its provider ID now is known to all controllers (SR-14).
+    /// What the cloud showed of a Node is known to all controllers (SR-4, SR-14).
     fn saw(&self, node: &NodeView, found: &Evidence<Instance>) {
         if let Evidence::Present(instance) = found {
             self.context.machines.saw(node, &instance.provider_id);

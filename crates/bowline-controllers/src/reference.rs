@@ -59,6 +59,16 @@ pub const EVENTS: &[EventRow] = &[
         "The same thing was created too often within an hour (SR-10). Find out where the earlier ones went; it goes on by itself.",
     ),
     service(
+        "LoadBalancerReplacementHeld",
+        Warning,
+        "The cloud reports the load balancer as broken, and it is not deleted yet (SR-19): it may still carry traffic, it waits for a second observation, or many are broken at once. The message says what to do.",
+    ),
+    service(
+        "LoadBalancerAddressChanged",
+        Warning,
+        "The address of the Service became another one, also if the status shows a host name; the message has both, and why if that is known. DNS records and clients that use the old one have to be changed.",
+    ),
+    service(
         "LoadBalancerNotAdopted",
         Warning,
         "Held by `--adopt-only`: a load balancer or an address would be made, deleted or exchanged.",
@@ -78,7 +88,7 @@ pub const EVENTS: &[EventRow] = &[
     node(
         "CloudNodeNotClaimed",
         Normal,
-        "The Node waits to be initialized, but is not one of this cloud (SR-4): it has another cloud's provider ID.",
+        "The Node waits to be initialized, but is not one that this manager handles (SR-4): it has another cloud's provider ID, or its labels are outside of `--node-filter`.",
     ),
     node(
         "DuplicateProviderID",
@@ -95,7 +105,7 @@ pub const EVENTS: &[EventRow] = &[
     node(
         "NodeDeletionHeld",
         Warning,
-        "The server seems gone, and a rail keeps the Node; the message says which and how it goes on (SR-1, SR-2, SR-14, SR-15).",
+        "The server seems gone, and a rail keeps the Node; the message says which and how it goes on (SR-1, SR-2, SR-4, SR-14, SR-15). It is Normal where nothing is wrong: if the cloud never had a machine for the Node (SR-4), and with `--skip-node-deletion`.",
     ),
     node("FailedToCreateRoute", Warning, "The route to the Node's pods could not be made; tried again."),
     node(
@@ -160,11 +170,26 @@ pub const CONDITIONS: &[ConditionRow] = &[
         "Nothing is changed until somebody changes the Service or the cloud: the message lists all problems.",
     ),
     said(
+        "False",
+        "InvalidValue",
+        "The Service has a load balancer and is served, but a value on it cannot be read: the message says which one, what is accepted and what counts until it is corrected.",
+    ),
+    said(
+        "False",
+        "RecreationNeeded",
+        "The Service asks for something that counts only when a load balancer is created, and its load balancer has something else: the message says what, and how to get it.",
+    ),
+    said(
         "Unknown",
         "CloudNotObserved",
         "The cloud does not say what is there, so nothing is changed; looked at again.",
     ),
     said("False", "CreateHeld", "The same thing was created too often within an hour (SR-10)."),
+    said(
+        "False",
+        "ReplacementHeld",
+        "The cloud reports the load balancer as broken, and it is kept (SR-19): it may still carry traffic, or many are broken at once.",
+    ),
     said("False", "NotAdopted", "Held by `--adopt-only`."),
     network("False", "RouteCreated", "All routes to the Node's pods are there."),
     network("True", "NoRouteCreated", "A route to the Node's pods is missing."),

@@ -7,6 +7,7 @@
 
 pub mod condition;
 mod execute;
+mod machines;
 pub mod plan;
 pub mod range;
 pub mod retries;

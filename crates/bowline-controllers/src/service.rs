@@ -3,7 +3,7 @@
 //! `desire` says what a Service wants, `nodes` which nodes get its traffic, `leaving` which keep their connections for a while, `condition` what it waits for,
 //! `patch` what is written to it; these are pure.
 //! `noted` knows which annotations are our own writing. `feed` turns changes into keys, `work` observes for all keys that are ready, `execute` brings each one step further,
-//! `write` writes to its Service, `refused` comes back to what only a person can mend, `concluded` tells the provider how it ended,
+//! `write` writes to its Service, `replacement` keeps broken load balancers that may be of use, `refused` comes back to what only a person can mend, `concluded` tells the provider how it ended,
 //! `record` notes it for the status page, `adopt` is adopt-only mode, `aside` is where runs go on that take long, `turn` lets those give way that wait for what is out of date, `waiting` polls for those that wait for the cloud, `held` lets those go on
 //! that a closed fence held. The provider plans; nothing here makes a choice about the cloud.
 
@@ -20,11 +20,13 @@ mod held;
 pub mod leaving;
 mod memory;
 mod message;
+mod moved;
 pub mod nodes;
 mod noted;
 pub mod patch;
 mod record;
 mod refused;
+mod replacement;
 mod rounds;
 mod turn;
 mod waiting;
@@ -37,6 +39,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bowline_cloud::{Capability, ServiceView};
 use bowline_kube::informer::{ObjectKey, Snapshot};
+use bowline_kube::ledger::Subject;
 use bowline_kube::queue::{Backoff, KeyedQueue, QueueSettings};
 use futures::FutureExt;
 use futures::future::join_all;
@@ -44,6 +47,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::rails::create_budget::CreateLimit;
+use crate::rails::replacement::ReplacementLimits;
 use crate::registry::ControllerName;
 use aside::{Aside, Places};
 use held::HeldKeys;
@@ -51,6 +55,7 @@ use memory::Memories;
 pub(crate) use message::cut;
 use nodes::SharedNodes;
 use refused::Obstructed;
+use replacement::Fleet;
 use rounds::Rounds;
 use turn::Turns;
 use waiting::Waiting;
@@ -89,6 +94,8 @@ pub struct ServiceOptions {
     pub second_look_after: Duration,
     /// SR-10: how often one thing may be created.
     pub creates: CreateLimit,
+    /// SR-19: when a broken load balancer is replaced.
+    pub replacement: ReplacementLimits,
     /// Every how long a load balancer is compared with its Service although nothing changed; `None` for never.
     pub repair_every: Option<Duration>,
     /// How often what is being built is asked for, once for all; `None` leaves it to the cloud.
@@ -119,6 +126,7 @@ impl Default for ServiceOptions {
             node_burst: Duration::from_secs(15),
             second_look_after: Duration::from_secs(5),
             creates: CreateLimit::default(),
+            replacement: ReplacementLimits::default(),
             repair_every: Some(Duration::from_secs(12 * 3600)),
             poll_every: None,
             look_again: refused::LOOK_AGAIN,
@@ -137,13 +145,14 @@ const LOTS: usize = 8;
 pub struct ServiceController {
     name: ControllerName,
     options: ServiceOptions,
+    fleet: Fleet,
 }
 
 impl ServiceController {
     /// A controller of this name with these options.
     #[must_use]
     pub fn new(name: ControllerName, options: ServiceOptions) -> Self {
-        Self { name, options }
+        Self { name, fleet: Fleet::new(options.replacement), options }
     }
 }
 
@@ -171,13 +180,14 @@ impl Controller for ServiceController {
         let uids = |services: &Snapshot<Arc<ServiceView>>| {
             services.objects().iter().map(|service| service.view.uid.clone()).collect()
         };
-        context.ledger.keeps_only(&uids(&context.services.snapshot()));
+        context.ledger.keeps_only(Subject::Service, &uids(&context.services.snapshot()));
         let settings = QueueSettings { backoff: self.options.backoff, ..QueueSettings::default() };
         // Namespaces take turns: a thousand changes in one do not hold up a single one in another.
         let queue = KeyedQueue::fair("service", settings, ObjectKey::namespace);
         queue.report_to(&context.queues);
         let steps = self.options.steps_at_once.saturating_mul(self.options.workers.max(1));
         let work = Work {
+            directory: context.service_directory(),
             options: self.options.clone(),
             nodes: SharedNodes::new(context.nodes.clone()),
             context,
@@ -190,6 +200,7 @@ impl Controller for ServiceController {
             places: Places::new(steps, self.options.slow_at_once, LOTS * self.options.background_batch),
             turns: Turns::default(),
             obstructed: Obstructed::default(),
+            fleet: self.fleet.clone(),
         };
         work.drive(&cancel).await;
         Ok(())
@@ -212,6 +223,7 @@ impl Work {
                 tokio::join!(
                     self.feed_services(services),
                     self.feed_nodes(nodes),
+                    self.feed_reconfigurations(),
                     self.waiting.poll(self.balancers.as_ref(), &self.queue, self.options.poll_every),
                     self.held.resume_after(self.context.fence.as_ref(), &self.queue)
                 )

@@ -129,7 +129,8 @@ fn context(client: &Client, cancel: &CancellationToken) -> ControllerContext {
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
         ledger: bowline_kube::ledger::Ledger::default(),
-        machines: bowline_controllers::rails::new_node_grace::SeenMachines::default(),
+        machines: bowline_controllers::rails::seen_machines::SeenMachines::default(),
+        node_filter: bowline_controllers::rails::node_filter::NodeFilter::default(),
     }
 }
 

@@ -4,11 +4,15 @@
 //! Nothing here retries: a caller has a queue with back-off, or an election with its own clock. kube's default retry,
 //! which would hide a failing server for minutes, is switched off.
 
+mod body;
 mod deadline;
 mod kubeconfig;
 mod load;
 mod measure;
+mod memory;
+mod paths;
 mod proxy;
+mod readable;
 pub mod service_account;
 #[cfg(test)]
 mod tests;
@@ -27,12 +31,16 @@ use kube::{
 };
 use tower::{BoxError, Service, util::MapRequestLayer};
 
+pub(crate) use self::deadline::TakenApart;
 pub(crate) use self::throttle::FencedBy;
 pub use self::{
+    body::{PassingBody, WholeBody},
     deadline::{DeadlineExceeded, DeadlineLayer, is_deadline},
     load::{ConfigError, load_as_kubectl, load_config},
     measure::{MeasureLayer, RestMetrics},
+    memory::{AnswerBudget, AnswerTooLarge},
     proxy::ProxyError,
+    readable::{UnreadableAnswer, describe},
     service_account::{ServiceAccountClients, ServiceAccountError},
     throttle::ThrottleLayer,
 };
@@ -56,6 +64,7 @@ pub struct ClientFactory {
     qps: f64,
     burst: u32,
     deadline: Duration,
+    memory_of_answers: AnswerBudget,
     metrics: RestMetrics,
 }
 
@@ -69,7 +78,8 @@ impl ClientFactory {
         let agent =
             format!("{binary}/{version} ({}/{}) kubernetes/{COMMIT}", std::env::consts::OS, go_arch());
         let (deadline, metrics) = (DEFAULT_DEADLINE, RestMetrics::default());
-        Self { config, memory: None, agent, qps, burst, deadline, metrics }
+        let memory_of_answers = AnswerBudget::of_process();
+        Self { config, memory: None, agent, qps, burst, deadline, memory_of_answers, metrics }
     }
 
     /// The same factory, whose clients all talk to `server` and open no connection: for a manager inside of a simulation.
@@ -90,6 +100,14 @@ impl ClientFactory {
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// The same factory with another budget for the memory of answers: for clients that must not wait for the answers of others, and
+    /// for tests.
+    #[must_use]
+    pub fn with_answer_budget(mut self, memory: AnswerBudget) -> Self {
+        self.memory_of_answers = memory;
         self
     }
 
@@ -142,7 +160,7 @@ impl ClientFactory {
     {
         let host = self.config.cluster_url.authority().map_or_else(String::new, ToString::to_string);
         builder
-            .with_layer(&DeadlineLayer::new(self.deadline))
+            .with_layer(&DeadlineLayer::new(self.deadline, self.memory_of_answers.clone()))
             .with_layer(&MeasureLayer::new(self.metrics.clone(), host.clone()))
             .with_layer(&ThrottleLayer::new(self.qps, self.burst, self.metrics.clone(), host))
             .with_layer(&MapRequestLayer::new(name_in(self.user_agent(name))))

@@ -72,6 +72,12 @@ pub enum Lost {
     /// Somebody else holds the Lease.
     #[error("the lease was taken over by {0}")]
     TakenBy(String),
+    /// The process made no progress, so its elector no longer takes part.
+    #[error("the process ran none of its tasks for {after:?}, so it no longer renews its lease")]
+    Hung {
+        /// How long it was waited for.
+        after: Duration,
+    },
     /// We gave it back.
     #[error("the lease was released")]
     Released,

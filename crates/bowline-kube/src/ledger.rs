@@ -48,13 +48,40 @@ struct Shared {
     changed: Notify,
 }
 
-#[derive(Debug, Default)]
+/// The kind of objects that facts are about. Each kind has its own annotation, so that the controller of one kind can drop the
+/// facts of objects that are gone without dropping those of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// Services.
+    Service,
+    /// Nodes.
+    Node,
+}
+
+#[derive(Debug)]
 struct Inner {
-    book: Book,
-    /// Whether the book says something that the Lease does not.
+    services: Book,
+    nodes: Book,
+    /// Whether a book may say something that the Lease does not.
     dirty: bool,
     /// The Lease as it was last seen.
     found: Option<DynamicObject>,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        let (services, nodes) = (Book::new(Subject::Service), Book::new(Subject::Node));
+        Self { services, nodes, dirty: false, found: None }
+    }
+}
+
+impl Inner {
+    fn book(&mut self, subject: Subject) -> &mut Book {
+        match subject {
+            Subject::Service => &mut self.services,
+            Subject::Node => &mut self.nodes,
+        }
+    }
 }
 
 /// Which Lease a ledger is kept in.
@@ -77,32 +104,28 @@ impl LedgerPlace {
 impl Ledger {
     /// The fact about an object.
     #[must_use]
-    pub fn about(&self, uid: &str) -> Option<Text> {
-        self.lock().book.get(uid).cloned()
+    pub fn about(&self, subject: Subject, uid: &str) -> Option<Text> {
+        self.lock().book(subject).get(uid).cloned()
     }
 
     /// Notes a fact about an object, in the place of an older one.
-    pub fn note(&self, uid: &Text, fact: Text) {
-        let mut inner = self.lock();
-        if inner.book.note(uid, fact) {
-            inner.dirty = true;
-            self.0.changed.notify_one();
-        }
+    pub fn note(&self, subject: Subject, uid: &Text, fact: Text) {
+        self.change(|inner| inner.book(subject).note(uid, fact));
     }
 
     /// An object is gone.
-    pub fn forget(&self, uid: &str) {
-        let mut inner = self.lock();
-        if inner.book.forget(uid) {
-            inner.dirty = true;
-            self.0.changed.notify_one();
-        }
+    pub fn forget(&self, subject: Subject, uid: &str) {
+        self.change(|inner| inner.book(subject).forget(uid));
     }
 
-    /// Forgets all objects but these.
-    pub fn keeps_only(&self, uids: &BTreeSet<Text>) {
+    /// Forgets all objects of this kind but these. Facts about other kinds stay.
+    pub fn keeps_only(&self, subject: Subject, uids: &BTreeSet<Text>) {
+        self.change(|inner| inner.book(subject).keeps_only(uids));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Inner) -> bool) {
         let mut inner = self.lock();
-        if inner.book.keeps_only(uids) {
+        if change(&mut inner) {
             inner.dirty = true;
             self.0.changed.notify_one();
         }
@@ -114,9 +137,10 @@ impl Ledger {
             return;
         }
         let mut inner = self.lock();
-        let Inner { book, found, .. } = &mut *inner;
+        let Inner { services, nodes, found, .. } = &mut *inner;
         if let Some(annotations) = found.as_ref().and_then(|found| found.metadata.annotations.as_ref()) {
-            book.read(annotations);
+            services.read(annotations);
+            nodes.read(annotations);
         }
     }
 
@@ -129,7 +153,7 @@ impl Ledger {
                 return true;
             }
             Ok(Err(kube::Error::Api(status))) => told(place, &status.message),
-            Ok(Err(error)) => told(place, &error),
+            Ok(Err(error)) => told(place, &crate::client::describe(&error)),
             Err(_elapsed) => told(place, &format!("no answer within {READ_WITHIN:?}")),
         }
         false
@@ -210,8 +234,13 @@ impl Ledger {
             .found
             .clone()
             .unwrap_or_else(|| DynamicObject::new(&place.name, &kind()).within(&place.namespace));
-        inner.book.write(object.metadata.annotations.get_or_insert_default());
-        Some(object)
+        let annotations = object.metadata.annotations.get_or_insert_default();
+        inner.services.write(annotations);
+        inner.nodes.write(annotations);
+        // A fact that was noted and forgotten again needs no write: a Node has one until its provider ID is written.
+        let before = inner.found.as_ref().and_then(|found| found.metadata.annotations.as_ref());
+        let is_same = before.map_or_else(|| annotations.is_empty(), |before| before == annotations);
+        (!is_same).then_some(object)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

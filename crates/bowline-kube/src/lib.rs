@@ -15,7 +15,7 @@ pub mod lease;
 pub mod ledger;
 pub mod objects;
 pub mod queue;
-
+pub mod terminal;
 pub mod write;
 
 #[cfg(test)]

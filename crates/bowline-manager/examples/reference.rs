@@ -24,8 +24,9 @@ fn main() -> ExitCode {
         "rbac-shadow" => {
             rbac::shadow_manifest(namespace, SHADOW_ACCOUNT, account).map_err(|error| error.to_string())
         }
+        "rbac-viewer" => rbac::viewer_manifest(namespace).map_err(|error| error.to_string()),
         other => Err(format!(
-            "unknown file {other:?}; accepted are: flags, rbac, rbac-service-account-credentials, rbac-shadow"
+            "unknown file {other:?}; accepted are: flags, rbac, rbac-service-account-credentials, rbac-shadow, rbac-viewer"
         )),
     };
     match page {

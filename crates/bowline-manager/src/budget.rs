@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_cloud::{CallBudget, TokenBucket, Urgency, async_trait};
+use bowline_cloud::{CallBudget, FairSemaphore, TokenBucket, Urgency, async_trait, namespace_in_turn};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -49,8 +49,9 @@ struct Service {
     state: Mutex<State>,
     /// Rung whenever a user took a token or gave up: a background call may go now.
     moved: Notify,
-    /// Callers of one urgency are served in the order in which they came; only the first of each looks at the bucket.
-    turn: [tokio::sync::Mutex<()>; 2],
+    /// Namespaces take turns, and callers of one namespace and urgency are served in the order in which they came; only the first of each
+    /// urgency looks at the bucket.
+    turn: [Arc<FairSemaphore>; 2],
 }
 
 #[derive(Debug)]
@@ -187,7 +188,11 @@ impl CallBudget for SharedBudget {
 impl Service {
     fn new(bucket: TokenBucket) -> Self {
         let state = State { bucket, paused_until: None, users_waiting: 0, users_in_a_row: 0 };
-        Self { state: Mutex::new(state), moved: Notify::new(), turn: Default::default() }
+        Self {
+            state: Mutex::new(state),
+            moved: Notify::new(),
+            turn: std::array::from_fn(|_urgency| FairSemaphore::new(1)),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -198,7 +203,7 @@ impl Service {
         let _waiting = (urgency == Urgency::User).then(|| WaitingUser::new(self));
         let [user, background] = &self.turn;
         let line = if urgency == Urgency::User { user } else { background };
-        let _first = line.lock().await;
+        let _first = line.acquire(namespace_in_turn()).await;
         loop {
             // Registered before the look, so that a ring between look and wait is not missed.
             let moved = self.moved.notified();
@@ -249,6 +254,8 @@ impl Drop for WaitingUser<'_> {
 
 #[cfg(test)]
 mod tests {
+    use bowline_cloud::on_behalf_of;
+
     use super::*;
 
     fn budget(per_second: f64, burst: u32) -> Arc<SharedBudget> {
@@ -301,6 +308,25 @@ mod tests {
         let overtook = order[..last_user].iter().filter(|urgency| **urgency == Urgency::Background).count();
         assert!((4..=6).contains(&overtook), "about one in five of the first calls is background: {order:?}");
         assert_eq!(order.len(), 40);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_for_one_namespace_does_not_wait_for_a_hundred_of_another() {
+        let budget = budget(10.0, 1);
+        let call = async |namespace: &str| {
+            let asked = Instant::now();
+            on_behalf_of(namespace.into(), budget.acquire("load-balancer", Urgency::User)).await;
+            asked.elapsed()
+        };
+        let noisy = futures::future::join_all((0..100).map(|_| call("noisy")));
+        let quiet = async {
+            tokio::task::yield_now().await;
+            // Each of its calls waits for one of the others at most.
+            call("quiet").await.max(call("quiet").await)
+        };
+        let (noisy, quiet) = tokio::join!(noisy, quiet);
+        assert!(quiet <= Duration::from_millis(210), "{quiet:?}");
+        assert_eq!(noisy.iter().max().unwrap().as_secs(), 10, "101 further calls with 10 each second");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,9 +1,12 @@
 //! The clients of the process: each with a name of its own in the user-agent and a request budget of its own, and with
 //! `--use-service-account-credentials`, each controller's with an identity of its own.
 
-use bowline_kube::client::{ClientFactory, ServiceAccountClients, ServiceAccountError};
+use bowline_kube::client::{AnswerBudget, ClientFactory, ServiceAccountClients, ServiceAccountError};
 use bowline_kube::clock::Clock;
 use kube::Client;
+
+/// Memory for the answers to an elector, which sends one request at a time. An answer about a Lease may have 1 MiB.
+const LEASE_ANSWER_BYTES: usize = 2 << 20;
 
 /// A client could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +50,16 @@ impl Clients {
     /// If the configuration cannot be used.
     pub(crate) fn root(&self, name: &str) -> Result<Client, ClientError> {
         Ok(self.factory.client(name)?)
+    }
+
+    /// A client for an elector. The memory for its answers is its own: other answers that do not end must not cost the Lease.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration cannot be used.
+    pub(crate) fn leader_election(&self) -> Result<Client, ClientError> {
+        let factory = self.factory.clone().with_answer_budget(AnswerBudget::new(LEASE_ANSWER_BYTES));
+        Ok(factory.client("leader-election")?)
     }
 
     /// A client for a controller.

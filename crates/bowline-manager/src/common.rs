@@ -9,6 +9,7 @@ use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};
 use bowline_controllers::node::{NodeController, NodeOptions};
 use bowline_controllers::rails::create_budget::CreateLimit;
 use bowline_controllers::rails::deletion_budget::DeletionLimits;
+use bowline_controllers::rails::replacement::ReplacementLimits;
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::route::{RouteController, RouteOptions};
 use bowline_controllers::service::{ServiceController, ServiceOptions};
@@ -69,6 +70,7 @@ fn lifecycle_options(options: &Options) -> LifecycleOptions {
         node_monitor_period: options.node.monitor_period,
         workers: workers(options.node.concurrent_lifecycle_syncs, own.workers),
         out_of_service_taint: rails.out_of_service_taint,
+        skip_deletion: rails.skip_node_deletion,
         deletion: DeletionLimits {
             share_percent: rails.node_deletion_limit_percent,
             window: rails.node_deletion_window,
@@ -94,6 +96,11 @@ fn service_options(options: &Options) -> ServiceOptions {
             created: options.rails.create_limit,
             within: options.rails.create_limit_window,
             ..own.creates
+        },
+        replacement: ReplacementLimits {
+            apart: options.rails.load_balancer_replacement_delay,
+            breaker_percent: options.rails.load_balancer_breaker_percent,
+            ..own.replacement
         },
         ..own
     }
@@ -158,11 +165,14 @@ mod tests {
             "--node-deletion-limit-percent=7",
             "--node-deletion-window=1m",
             "--node-deletion-breaker-percent=50",
+            "--skip-node-deletion",
             "--node-deletion-breaker-recovery=2m",
             "--node-removal-taints=example.org/drain,ToBeDeletedByClusterAutoscaler",
             "--new-node-grace-period=10m",
             "--reconcile-node-labels",
             "--second-look-delay=30s",
+            "--load-balancer-replacement-delay=5m",
+            "--load-balancer-breaker-percent=20",
             "--create-limit=5",
             "--create-limit-window=2h",
         ]);
@@ -175,8 +185,10 @@ mod tests {
             healthy_for: minutes(2),
         };
         assert_eq!((lifecycle.deletion, lifecycle.new_node_grace), (deletion, minutes(10)));
+        assert!(lifecycle.skip_deletion);
         assert_eq!(lifecycle.announcing_taints, ["example.org/drain", "ToBeDeletedByClusterAutoscaler"]);
         assert_eq!((service.creates.created, service.creates.within), (5, minutes(120)));
+        assert_eq!((service.replacement.apart, service.replacement.breaker_percent), (minutes(5), 20));
         assert_eq!(service.second_look_after, Duration::from_secs(30));
         assert_eq!(route_options(&options).second_look_after, Duration::from_secs(30));
         assert!(node_options(&options).reconcile_labels);

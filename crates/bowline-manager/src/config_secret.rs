@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{SecretData, SecretError, SecretReader, SecretReference};
-use bowline_kube::client::load_config;
+use bowline_kube::client::{ClientFactory, describe, load_config};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -54,7 +54,9 @@ impl ConfigSecrets {
             let config = load_config(Some(Path::new(&reference.kubeconfig)), None)
                 .await
                 .map_err(|error| failed(error.to_string()))?;
-            Client::try_from(config).map_err(|error| failed(error.to_string()))?
+            // The answers are Secrets, so they go through the layers of all other clients.
+            let factory = ClientFactory::new(config, "bowline", env!("CARGO_PKG_VERSION"), 0.0, 0);
+            factory.client("cloud-config").map_err(|error| failed(describe(&error)))?
         };
         Ok(Api::namespaced(client, &reference.namespace))
     }
@@ -84,8 +86,8 @@ impl ConfigSecrets {
         let mut poll = tokio::time::interval_at(tokio::time::Instant::now() + POLL, POLL);
         loop {
             let found = tokio::select! {
-                Some(item) = watch.next() => item.map_err(|error| error.to_string()),
-                _ = poll.tick() => api.get_opt(name).await.map_err(|error| error.to_string()),
+                Some(item) = watch.next() => item.map_err(|error| describe(&error)),
+                _ = poll.tick() => api.get_opt(name).await.map_err(|error| describe(&error)),
             };
             match found.map(|found| self.version(found.as_ref())) {
                 Ok(version) if version != seen => return version,
@@ -142,6 +144,6 @@ fn content(secret: &Secret) -> Vec<(&str, &[u8])> {
 fn refused(reference: &SecretReference, error: &kube::Error) -> SecretError {
     match error {
         kube::Error::Api(status) if status.is_forbidden() => SecretError::Forbidden(reference.clone()),
-        other => SecretError::Failed { reference: reference.clone(), why: other.to_string() },
+        other => SecretError::Failed { reference: reference.clone(), why: describe(other) },
     }
 }

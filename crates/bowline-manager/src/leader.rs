@@ -18,6 +18,7 @@ use futures::FutureExt;
 use futures::future::select_all;
 use http::Request;
 use kube::Client;
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::DropGuard;
 use tracing::{error, info};
@@ -26,6 +27,7 @@ use crate::budget::SharedBudget;
 use crate::clients::ClientError;
 use crate::cloud_identity::IdentityKeeper;
 use crate::cluster_uid::cluster_uid;
+use crate::election_runtime::ElectionRuntime;
 use crate::events::CloudEvents;
 use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
@@ -34,7 +36,7 @@ use crate::options::Options;
 use crate::pause::{self, paused_by};
 use crate::rbac::Rights;
 use crate::right_to_act::{Checking, KubeAsk, RightToAct, Situation, questions};
-use crate::serving::CheckSets;
+use crate::serving::{CheckSets, certs};
 use crate::shadow;
 use crate::signals::Signals;
 use crate::workforce::{Tools, Workforce, last_events};
@@ -54,6 +56,8 @@ type Controllers = Vec<Arc<dyn Controller>>;
 pub(crate) struct Leader<'a> {
     /// The flags.
     pub(crate) options: &'a Options,
+    /// Where the electors run.
+    pub(crate) election_runtime: ElectionRuntime,
     /// What the work is done with.
     pub(crate) tools: Tools,
     /// When to end.
@@ -68,6 +72,8 @@ pub(crate) struct Leader<'a> {
     pub(crate) identity: String,
     /// The version of the binary.
     pub(crate) version: String,
+    /// The fingerprint of the certificate on the serving port, which the main Lease tells; none without one.
+    pub(crate) certificate: watch::Receiver<Option<String>>,
 }
 
 /// Why the work ends.
@@ -138,6 +144,9 @@ impl Leader<'_> {
             lease_reference(&config.namespace, &config.name, uid.as_deref())
         });
         workforce.tell_of_pauses(fence.clone(), recorder.clone(), lease);
+        if self.options.rails.skip_node_deletion {
+            workforce.show_skipped_deletions();
+        }
         if self.options.shadow.mode == Some(Mode::AdoptOnly) {
             let report = shadow::controller(self.options, Mode::AdoptOnly, &self.identity, &self.version);
             workforce.report(report, shadow::despite_pause(fence.clone()))?;
@@ -172,11 +181,13 @@ impl Leader<'_> {
     async fn take(&self, name: &str, check: &str, held: &mut Held) -> Result<Arc<dyn Fence>, Ending> {
         let election = &self.options.leader_election;
         let config = LeaseConfig { name: name.to_owned(), ..election.lease_config(&self.identity) };
-        let client = self.tools.clients.root("leader-election")?;
-        let (clock, metrics) = (self.tools.clock.clone(), self.tools.metrics.leases.clone());
-        let elector = Elector::new(client, config.clone(), clock, metrics, self.tools.seed)?;
+        let elector = self.elector(&config)?;
+        let elector = match name == election.resource_name {
+            true => elector.with_annotation(certs::LEASE_ANNOTATION, self.certificate.clone()),
+            false => elector,
+        };
         info!(lease = name, identity = config.identity, "competing");
-        held.locks.push(Lock::compete(config, elector));
+        held.locks.push(Lock::compete_on(&self.election_runtime, config, elector));
         let held = &*held;
         let Some(lock) = held.locks.last() else { return pending().await };
         self.tools.status.competes(name, lock.leadership());
@@ -192,6 +203,14 @@ impl Leader<'_> {
             .journal()
             .note(|| Note::Leader(format!("{} leads, by the Lease {name}", self.identity)));
         Ok(Arc::new(lock.fence()))
+    }
+
+    /// An elector whose client, with its connections, belongs to the electors' runtime.
+    fn elector(&self, config: &LeaseConfig) -> Result<Elector, Ending> {
+        let _entered = self.election_runtime.enter();
+        let client = self.tools.clients.leader_election()?;
+        let (clock, metrics) = (self.tools.clock.clone(), self.tools.metrics.leases.clone());
+        Ok(Elector::new(client, config.clone(), clock, metrics, self.tools.seed)?)
     }
 
     /// Does `work`, unless a signal comes or a lock is lost first.

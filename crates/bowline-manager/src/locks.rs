@@ -1,15 +1,17 @@
 //! The locks of this process: one elector for the main Lease, and one for the migration Lease if there is one.
-//! Each runs in a task of its own, so that slow work never delays a renewal.
+//! Each runs in a task of its own, on the runtime that [`ElectionRuntime`] names, so that work never delays a renewal.
 
 use std::sync::OnceLock;
 
 use bowline_kube::lease::{
-    ElectionHealth, Elector, Ended, Leadership, LeaseConfig, LeaseFence, Lost, Released,
+    ElectionHealth, Elector, Ended, Leadership, LeaseConfig, LeaseFence, Lost, ReleaseError, Released,
 };
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
+
+use crate::election_runtime::{ElectionRuntime, Work};
 
 /// A Lease that this process competes for, or holds.
 pub struct Lock {
@@ -20,13 +22,27 @@ pub struct Lock {
     /// Set once we lead, to the UID of the Lease.
     led: OnceLock<Option<String>>,
     stop: CancellationToken,
-    task: JoinHandle<(Elector, Ended)>,
+    task: JoinHandle<Finished>,
+}
+
+/// How the task of an elector finished.
+enum Finished {
+    /// The Lease was lost, or given up.
+    Lost,
+    /// The task was asked to end, and tried to give the Lease back.
+    Released(Result<Released, ReleaseError>),
 }
 
 impl Lock {
-    /// Starts to compete.
+    /// Starts to compete, on the runtime of the caller.
     #[must_use]
-    pub fn compete(config: LeaseConfig, mut elector: Elector) -> Self {
+    pub fn compete(config: LeaseConfig, elector: Elector) -> Self {
+        Self::compete_on(&ElectionRuntime::of_caller(), config, elector)
+    }
+
+    /// Starts to compete. The client of the elector must have been made on the same runtime.
+    #[must_use]
+    pub fn compete_on(runtime: &ElectionRuntime, config: LeaseConfig, elector: Elector) -> Self {
         let stop = CancellationToken::new();
         Self {
             config,
@@ -35,10 +51,7 @@ impl Lock {
             leadership: elector.leadership(),
             led: OnceLock::new(),
             stop: stop.clone(),
-            task: tokio::spawn(async move {
-                let ended = elector.run(&stop).await;
-                (elector, ended)
-            }),
+            task: runtime.handle().spawn(take_part(elector, stop, runtime.work())),
         }
     }
 
@@ -116,21 +129,35 @@ impl Lock {
     pub async fn release(self) {
         let name = self.config.name;
         self.stop.cancel();
-        let mut elector = match self.task.await {
-            // Also for one that only stood by: it may have been cancelled in the middle of its first write.
-            Ok((elector, Ended::Cancelled)) => elector,
-            Ok((_elector, Ended::Lost(_))) => return,
-            Err(error) => {
-                error!(lease = name, %error, "the elector failed; the lease runs out by itself");
-                return;
+        match self.task.await {
+            Ok(Finished::Lost) => {}
+            Ok(Finished::Released(Ok(Released::Done))) => info!(lease = name, "released the lease"),
+            Ok(Finished::Released(Ok(other))) => {
+                info!(lease = name, ?other, "there was no lease to release");
             }
-        };
-        match elector.release().await {
-            Ok(Released::Done) => info!(lease = name, "released the lease"),
-            Ok(other) => info!(lease = name, ?other, "there was no lease to release"),
-            Err(error) => warn!(lease = name, %error, "could not release the lease"),
+            Ok(Finished::Released(Err(error))) => {
+                warn!(lease = name, %error, "could not release the lease");
+            }
+            Err(error) => error!(lease = name, %error, "the elector failed; the lease runs out by itself"),
         }
     }
+}
+
+/// All of an election, on the runtime of the electors. Giving the Lease back is part of it: the connections of the client
+/// are tasks of that runtime, too.
+async fn take_part(mut elector: Elector, stop: CancellationToken, work: Work) -> Finished {
+    let hung = tokio::select! {
+        biased;
+        ended = elector.run(&stop) => match ended {
+            // Also for one that only stood by: it may have been cancelled in the middle of its first write.
+            Ended::Cancelled => return Finished::Released(elector.release().await),
+            Ended::Lost(_) => return Finished::Lost,
+        },
+        hung = work.hangs() => hung,
+    };
+    // The Lease is not given back: nobody can say what the work in flight still does. It runs out by itself.
+    elector.give_up(Lost::Hung { after: hung });
+    Finished::Lost
 }
 
 /// The task ended without a word: nobody renews, so nobody may lead.

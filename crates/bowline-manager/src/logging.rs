@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 use tracing::Dispatch;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -112,7 +113,7 @@ where
     let (dispatch, level) = subscriber(options, writer)?;
     // What is installed first also decides, for good, what records of the `log` crate are let in: everything, since
     // the verbosity may grow later. The filter sees them too.
-    level.handle.reload(EnvFilter::new("trace"))?;
+    level.handle.reload(parsed(filter::everything())?)?;
     dispatch.try_init()?;
     level.set(options.verbosity)?;
     Ok(level)
@@ -138,10 +139,14 @@ where
         vmodule: options.vmodule.clone().into(),
         verbosity: Arc::new(Mutex::new(options.verbosity)),
     };
+    let lines = lines.with_filter(filter_fn(|metadata| !filter::shows_answers(metadata.target())));
     Ok((Dispatch::new(Registry::default().with(layer).with(lines)), level))
 }
 
 fn filter(verbosity: u8, vmodule: &[(String, u8)]) -> Result<EnvFilter, LoggingError> {
-    let directives = directives(verbosity, vmodule);
+    parsed(directives(verbosity, vmodule))
+}
+
+fn parsed(directives: String) -> Result<EnvFilter, LoggingError> {
     EnvFilter::builder().parse(&directives).map_err(|source| LoggingError::Filter { directives, source })
 }

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudConfig, CloudError, CloudFactory};
 use futures::FutureExt;
+use tracing::{debug, warn};
 
 use crate::exit::Exit;
 use crate::flags::{Flag, FlagTable, Parsed, help, parse};
 use crate::logging::{self, LogLevel};
+use crate::open_files;
 use crate::options::Options;
 use crate::process::{self, Setup};
 use crate::signals::Signals;
@@ -120,6 +122,10 @@ impl CloudControllerManager {
             Ok(log_level) => log_level,
             Err(error) => return complain(&error),
         };
+        match open_files::raise_limit() {
+            Ok(limit) => debug!(limit, "the limit of open files is as high as the system permits"),
+            Err(error) => warn!(%error, "cannot raise the limit of open files"),
+        }
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(threads()).enable_all().build();
         let runtime = match runtime {

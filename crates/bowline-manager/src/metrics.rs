@@ -19,6 +19,7 @@ use crate::budget::BudgetMetrics;
 use crate::cloud_identity::IdentityMetrics;
 use crate::right_to_act::PermissionMetrics;
 use crate::serving::{BuildInfo, ProcessMetrics, ServingMetrics};
+use crate::status::metrics::StatusMetrics;
 
 /// Every part's metrics, to be handed to that part. Clones share them.
 #[derive(Clone)]
@@ -43,6 +44,8 @@ pub(crate) struct Metrics {
     pub(crate) identity: IdentityMetrics,
     /// Missing rights.
     pub(crate) permissions: PermissionMetrics,
+    /// What the status page knows.
+    pub(crate) status: StatusMetrics,
 }
 
 impl Metrics {
@@ -61,6 +64,7 @@ impl Metrics {
             serving: ServingMetrics::default(),
             identity: IdentityMetrics::register(&mut registry),
             permissions: PermissionMetrics::register(&mut registry),
+            status: StatusMetrics::register(&mut registry),
         };
         metrics.serving.register(&mut registry);
         ProcessMetrics::register(&mut registry, build);

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bowline_kube::client::{ClientFactory, load_config};
+use bowline_kube::client::{AnswerBudget, ClientFactory, load_config};
 use prometheus_client::registry::Registry;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -25,6 +26,9 @@ use crate::status::StatusPage;
 
 /// What upstream gives its clients for reviews: requests a second, and burst.
 const REVIEW_BUDGET: (f64, u32) = (200.0, 400);
+
+/// Memory for the answers to the reviews of one kind. An answer may have 1 MiB, and the ConfigMap with the authorities 16 MiB.
+const REVIEW_ANSWER_BYTES: usize = 32 << 20;
 
 /// What is shown.
 pub(crate) struct Pages<'a> {
@@ -53,6 +57,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// The fingerprint of the certificate that is shown; none without a serving port.
+    pub(crate) fn fingerprint(&self) -> watch::Receiver<Option<String>> {
+        match &self.running {
+            Some(running) => running.certs.fingerprint(),
+            None => watch::channel(None).1,
+        }
+    }
+
     /// Stops serving and waits for what is under way.
     pub(crate) async fn end(self) {
         self.stop.cancel();
@@ -122,7 +134,8 @@ async fn reviews(
     };
     let (qps, burst) = REVIEW_BUDGET;
     let factory = ClientFactory::new(config, pages.name, &pages.build.git_version, qps, burst)
-        .with_metrics(metrics.rest.clone());
+        .with_metrics(metrics.rest.clone())
+        .with_answer_budget(AnswerBudget::new(REVIEW_ANSWER_BYTES));
     let client = factory.client("delegated-auth").map_err(ClientError::from)?;
     Ok(Some(Arc::new(KubeReviews::new(client))))
 }

@@ -24,6 +24,7 @@ use crate::budget::SharedBudget;
 use crate::clients::{ClientError, Clients};
 use crate::common;
 use crate::config_secret::ConfigSecrets;
+use crate::election_runtime::ElectionRuntime;
 use crate::exit::Exit;
 use crate::flags::Parsed;
 use crate::leader::Leader;
@@ -131,6 +132,9 @@ pub(crate) enum StartError {
     /// The status page cannot be served to whoever looks.
     #[error(transparent)]
     OpenStatusPage(#[from] OpenError),
+    /// The system has no thread for leader election.
+    #[error("cannot start the thread for leader election: {0}")]
+    ElectionThread(std::io::Error),
 }
 
 impl StartError {
@@ -220,6 +224,7 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
         metrics: metrics.controllers.clone(),
         identity: cloud_identity.clone(),
     });
+    metrics.status.read(&status);
     let pages = pages::Pages {
         name: &name,
         build,
@@ -252,13 +257,25 @@ async fn try_run(setup: Setup) -> Result<Exit, StartError> {
         start_interval: options.controller_start_interval,
         seed: rand::random(),
         status,
+        node_filter: options.node.filter.clone(),
     };
     let exit = if options.shadow.mode == Some(Mode::Shadow) {
         Shadow { options: &options, tools, signals, budget, identity, version }.run().await
     } else {
-        Leader { options: &options, tools, signals, controllers, migration, budget, identity, version }
-            .run()
-            .await
+        let leader = Leader {
+            options: &options,
+            // Work that uses every worker thread must not cost the Lease.
+            election_runtime: ElectionRuntime::on_own_thread().map_err(StartError::ElectionThread)?,
+            tools,
+            signals,
+            controllers,
+            migration,
+            budget,
+            identity,
+            version,
+            certificate: server.fingerprint(),
+        };
+        leader.run().await
     };
     if tokio::time::timeout(SERVING_END, server.end()).await.is_err() {
         info!("connections to the serving port were cut");

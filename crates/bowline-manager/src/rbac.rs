@@ -14,7 +14,11 @@ mod tests;
 use bowline_cloud::{Cloud, Watches};
 use bowline_controllers::registry::ControllerName;
 
-pub use manifest::{manifest, service_account_credentials_manifest, shadow_manifest};
+pub use manifest::{manifest, service_account_credentials_manifest, shadow_manifest, viewer_manifest};
+pub use table::VIEWED_PATHS;
+
+/// The ServiceAccount whose short-lived tokens the command line shows to managers, and the ClusterRole that it is bound to.
+pub const VIEWER: &str = "bowline-viewer";
 
 /// Where the controllers' ServiceAccounts and the cluster's authentication settings are.
 pub const SYSTEM_NAMESPACE: &str = bowline_kube::client::service_account::NAMESPACE;

@@ -13,6 +13,7 @@ use tracing::error;
 
 use crate::budget::SharedBudget;
 use crate::clients::Clients;
+use crate::election_runtime::ElectionRuntime;
 use crate::exit::Exit;
 use crate::leader::Leader;
 use crate::metrics::Metrics;
@@ -86,6 +87,7 @@ impl Replica {
             metrics: metrics.controllers.clone(),
             identity: cloud_identity.clone(),
         });
+        metrics.status.read(&status);
         let own_accounts = options.use_service_account_credentials;
         let clients = Clients::new(clients.with_metrics(metrics.rest.clone()), own_accounts, clock.clone())
             .map_err(|error| NoReplica(error.to_string()))?;
@@ -101,6 +103,7 @@ impl Replica {
             start_interval: options.controller_start_interval,
             seed,
             status,
+            node_filter: options.node.filter.clone(),
         };
         Ok(Self { options, tools, budget, registry, identity })
     }
@@ -128,9 +131,19 @@ impl Replica {
             }
         };
         let version = VERSION.to_owned();
-        let migration = None;
-        Leader { options: &options, tools, signals, controllers, migration, budget, identity, version }
-            .run()
-            .await
+        let leader = Leader {
+            options: &options,
+            // A simulation is one thread and one runtime.
+            election_runtime: ElectionRuntime::of_caller(),
+            tools,
+            signals,
+            controllers,
+            migration: None,
+            budget,
+            identity,
+            version,
+            certificate: tokio::sync::watch::channel(None).1,
+        };
+        leader.run().await
     }
 }

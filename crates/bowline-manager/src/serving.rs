@@ -3,6 +3,7 @@
 //! It reads state and shows it. It must not start, stop or steer controllers, and must not depend on a process-wide
 //! TLS default: the crypto provider is passed to every builder.
 
+mod admission;
 pub mod authn;
 pub mod authz;
 pub mod certs;
@@ -24,6 +25,7 @@ mod ttl_cache;
 #[cfg(test)]
 mod tests;
 
+pub use admission::ConnectionLimits;
 pub use authn::{Authenticator, AuthnError};
 pub use authz::{Authorizer, Decision};
 pub use certs::CertError;

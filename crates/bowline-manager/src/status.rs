@@ -9,6 +9,7 @@ mod gather;
 mod html;
 mod live;
 pub mod loopback;
+pub(crate) mod metrics;
 mod notebook;
 pub mod open;
 mod overview;

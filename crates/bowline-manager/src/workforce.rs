@@ -9,8 +9,9 @@ use std::time::Duration;
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
 use bowline_controllers::controller::{Controller, ControllerContext};
 use bowline_controllers::identity::CloudIdentity;
-use bowline_controllers::rails::deletion_budget::BREAKER_CHECK;
-use bowline_controllers::rails::new_node_grace::SeenMachines;
+use bowline_controllers::rails::node_filter::NodeFilter;
+use bowline_controllers::rails::seen_machines::SeenMachines;
+use bowline_controllers::rails::{deletion_budget, replacement};
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::view::{node_informer, service_informer};
 use bowline_kube::clock::Clock;
@@ -66,6 +67,8 @@ pub(crate) struct Tools {
     pub(crate) seed: u64,
     /// What people see of all this.
     pub(crate) status: StatusPage,
+    /// Which Nodes the controllers handle.
+    pub(crate) node_filter: NodeFilter,
 }
 
 /// The running parts. Clones share them.
@@ -104,7 +107,8 @@ impl Workforce {
         informers.spawn(guard(node_task.run(cut.clone()), cut.clone(), broken.clone()));
         informers.spawn(guard(service_task.run(cut.clone()), cut.clone(), broken.clone()));
         let (recorders, controllers, stop) = (Arc::default(), TaskTracker::new(), CancellationToken::new());
-        let (ledger, machines) = (Ledger::default(), SeenMachines::default());
+        let ledger = Ledger::default();
+        let machines = SeenMachines::kept_in(ledger.clone());
         Ok(Self {
             tools,
             nodes,
@@ -167,19 +171,41 @@ impl Workforce {
     ) {
         pause::show(&self.tools.health, fence.clone());
         self.tools.status.asks(fence.clone());
-        self.show_breaker();
+        self.show_breakers();
         let telling = pause::tell(fence, self.tools.metrics.controllers.clone(), events, lease);
         self.controllers.spawn(self.stop.clone().run_until_cancelled_owned(telling));
     }
 
-    /// Shows an open breaker of node deletions as a line of `/readyz` that never fails: the process does its work.
-    fn show_breaker(&self) {
-        let open = self.tools.metrics.controllers.node_deletion.breaker_open.clone();
-        self.tools.health.add(BREAKER_CHECK, CheckSets::READY_ONLY, move || match open.get() {
-            0 => CheckOutcome::Healthy,
-            _ => CheckOutcome::Degraded(
-                "so many Nodes look gone at once that none is deleted (SR-2)".to_owned(),
+    /// Shows open breakers as lines of `/readyz` that never fail: the process does its work.
+    fn show_breakers(&self) {
+        let metrics = &self.tools.metrics.controllers;
+        let breakers = [
+            (
+                deletion_budget::BREAKER_CHECK,
+                metrics.node_deletion.breaker_open.clone(),
+                "so many Nodes look gone at once that none is deleted (SR-2)",
             ),
+            (
+                replacement::BREAKER_CHECK,
+                metrics.load_balancer_breaker_open.clone(),
+                "so many load balancers are broken at once that none is replaced (SR-19)",
+            ),
+        ];
+        for (check, open, says) in breakers {
+            self.tools.health.add(check, CheckSets::READY_ONLY, move || match open.get() {
+                0 => CheckOutcome::Healthy,
+                _ => CheckOutcome::Degraded(says.to_owned()),
+            });
+        }
+    }
+
+    /// Shows as a line of `/readyz`, which never fails, that no Node is deleted.
+    pub(crate) fn show_skipped_deletions(&self) {
+        self.tools.health.add("node-deletion", CheckSets::READY_ONLY, || {
+            CheckOutcome::Degraded(
+                "--skip-node-deletion is set: no Node is deleted, even if its machine is proven gone"
+                    .to_owned(),
+            )
         });
     }
 
@@ -270,6 +296,7 @@ impl Workforce {
             journal: self.tools.status.journal(),
             ledger: self.ledger.clone(),
             machines: self.machines.clone(),
+            node_filter: self.tools.node_filter.clone(),
         }
     }
 

@@ -7,6 +7,7 @@ mod budget;
 mod clients;
 mod current;
 mod journal;
+mod limits;
 mod live;
 mod metrics;
 mod offer;
@@ -22,6 +23,7 @@ use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, CloudError, ErrorClass, Instances,
     Routes, async_trait,
 };
+use futures::stream::BoxStream;
 use openstack_client::{ApiMetrics, Client, WallClock};
 use prometheus_client::registry::Registry;
 use tokio_util::task::AbortOnDropHandle;
@@ -31,6 +33,7 @@ use self::clients::Clients;
 pub use self::clients::{Connect, over_the_network};
 use self::current::Current;
 use self::journal::SharedJournal;
+use self::limits::LimitMetrics;
 use self::live::{LiveInstances, LiveLoadBalancers, LiveRoutes};
 use self::metrics::ConfigMetrics;
 use self::reconciles::ReconcileMetrics;
@@ -77,6 +80,7 @@ pub struct OpenStackCloud {
     current: Arc<Current>,
     metrics: Arc<ConfigMetrics>,
     reconciles: Arc<ReconcileMetrics>,
+    limits: Arc<LimitMetrics>,
     background: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
@@ -115,6 +119,7 @@ impl OpenStackCloud {
             current: Arc::new(current),
             metrics: Arc::default(),
             reconciles: Arc::default(),
+            limits: Arc::default(),
             background: Mutex::default(),
         })
     }
@@ -131,13 +136,14 @@ impl OpenStackCloud {
         self.current.parts().configuration.conf.load_balancer.clone()
     }
 
-    /// Keeps the configuration current, to the end of work.
+    /// Keeps the configuration and the limits current, to the end of work.
     fn work_in_background(&self, context: &CloudContext) {
         let mut background = self.background.lock().unwrap_or_else(PoisonError::into_inner);
         if background.is_some() {
             return;
         }
         let (current, metrics, context) = (self.current.clone(), self.metrics.clone(), context.clone());
+        let limits = self.limits.clone();
         let work = async move {
             tokio::select! {
                 biased;
@@ -145,6 +151,7 @@ impl OpenStackCloud {
                 () = current.reloader.run() => {}
                 () = current.keep_looking() => {}
                 () = metrics.follow(&current.reloader) => {}
+                () = limits.follow(&current) => {}
             }
         };
         *background = Some(AbortOnDropHandle::new(tokio::spawn(work)));
@@ -203,10 +210,15 @@ impl Cloud for OpenStackCloud {
         }
     }
 
+    fn reconfigurations(&self) -> BoxStream<'static, ()> {
+        self.current.reloader.new_settings()
+    }
+
     fn register_metrics(&self, registry: &mut Registry) {
         self.current.clients.metrics.show_in(registry);
         self.metrics.show_in(registry);
         self.reconciles.show_in(registry);
+        self.limits.show_in(registry);
     }
 }
 

@@ -11,15 +11,18 @@ mod environment;
 pub mod gcfg;
 pub mod keys;
 pub(crate) mod kinds;
+mod machine;
 mod model;
 mod overlay;
 mod problem;
 mod reload;
 mod source;
+pub mod tenancy;
 
 pub use self::connection::{Configuration, Connection};
 pub use self::decode::{Decoded, Source, decode};
-pub use self::environment::{Environment, WAIT_LB_ACTIVE_STEPS};
+pub use self::environment::Environment;
+pub use self::machine::is_ignored_key;
 pub use self::model::{CloudConf, Global, LoadBalancer, LoadBalancerClass, Metadata, Networking, Route};
 pub use self::overlay::auth_options;
 pub use self::problem::{Problem, Problems};
@@ -28,6 +31,7 @@ pub use self::reload::{
     project_of,
 };
 pub use self::source::{ConfigSource, LoadError, POLL, SETTLE, Site};
+pub use self::tenancy::{Tenancy, TenancySection};
 
 /// Reads any bytes as a cloud.conf, as a fuzzer wants it: must not panic whatever they are.
 ///

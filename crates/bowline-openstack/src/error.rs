@@ -13,8 +13,9 @@ pub fn class_of(class: ClientClass) -> ErrorClass {
         // Busy objects come to rest by themselves; both mean "observe again".
         ClientClass::Conflict | ClientClass::Busy => ErrorClass::Conflict,
         ClientClass::NotFound => ErrorClass::NotFound,
-        // Neither a request that is wrong nor one that this cloud does not know becomes right by itself.
-        ClientClass::Invalid | ClientClass::Unsupported => ErrorClass::Invalid,
+        // Neither a request that is wrong nor one that this cloud does not know becomes right by itself, and somebody has to change the
+        // catalog or cloud.conf before a token is sent to an address without TLS.
+        ClientClass::Invalid | ClientClass::Unsupported | ClientClass::Insecure => ErrorClass::Invalid,
         ClientClass::Unauthenticated => ErrorClass::Unauthenticated,
         ClientClass::Forbidden | ClientClass::Quota => ErrorClass::Forbidden,
         ClientClass::Fenced => ErrorClass::Fenced,
@@ -28,6 +29,9 @@ pub fn class_of(class: ClientClass) -> ErrorClass {
 pub fn cloud_error(error: Error) -> CloudError {
     let text = match error.class() {
         ClientClass::Unauthenticated => format!("{error}. Check the credentials in [Global] of cloud.conf"),
+        ClientClass::Insecure => {
+            format!("{error}; [Global] allow-insecure-endpoints=true in cloud.conf sends it all the same")
+        }
         _ => error.to_string(),
     };
     let mapped = CloudError::new(class_of(error.class()), text);
@@ -56,6 +60,7 @@ mod tests {
             (ClientClass::Forbidden, ErrorClass::Forbidden),
             (ClientClass::Quota, ErrorClass::Forbidden),
             (ClientClass::Fenced, ErrorClass::Fenced),
+            (ClientClass::Insecure, ErrorClass::Invalid),
         ] {
             assert_eq!(class_of(client), ours, "{client}");
         }

@@ -6,6 +6,7 @@
 pub mod addresses;
 mod attention;
 mod confirm;
+pub mod labels;
 mod look;
 pub mod metadata;
 pub mod provider_id;
@@ -104,7 +105,7 @@ impl Servers {
             zone: machine.server.zone.as_deref().map(str::to_owned),
             region: Some(self.region.clone()).filter(|region| !region.is_empty()),
             power: machine.server.power,
-            ..Instance::default()
+            additional_labels: labels::as_map(&machine.server.labels),
         })
     }
 

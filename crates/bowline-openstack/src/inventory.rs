@@ -37,6 +37,7 @@ pub use self::seen::{SeenAddress, SeenPort, SeenServer};
 use self::server_list::ServerList;
 pub use self::snapshot::{Calls, Machine, Snapshot};
 use self::snapshot::{Changes, Machines, in_order};
+use crate::instances::labels::LabelRules;
 
 /// How old a snapshot may be when it is used again. New servers are found by direct reads meanwhile.
 pub const AGE_LIMIT: Duration = Duration::from_secs(60);
@@ -65,6 +66,7 @@ pub struct Inventory {
     /// How many readings have failed.
     failures: AtomicU64,
     clock: CloudClock,
+    labels: LabelRules,
 }
 
 #[derive(Debug, Default)]
@@ -98,7 +100,8 @@ impl Inventory {
     pub fn new(client: Client, age_limit: Duration) -> Self {
         let (project, older_nova) = (OnceCell::new(), OnceLock::new());
         let (latest, failures, clock) = (Mutex::default(), AtomicU64::new(0), CloudClock::default());
-        Self { client, age_limit, project, older_nova, latest, failures, clock }
+        let labels = LabelRules::default();
+        Self { client, age_limit, project, older_nova, latest, failures, clock, labels }
     }
 
     /// Of this project, if it is known before the first login.
@@ -106,6 +109,12 @@ impl Inventory {
     pub fn of_project(mut self, project: Option<ProjectId>) -> Self {
         self.project = OnceCell::new_with(project);
         self
+    }
+
+    /// With these labels of servers.
+    #[must_use]
+    pub fn labelled(self, labels: LabelRules) -> Self {
+        Self { labels, ..self }
     }
 
     /// How old a snapshot may be.
@@ -272,7 +281,7 @@ impl Inventory {
         self.project().await?;
         let server = answer.map_err(InventoryError::Call)?;
         self.clock.saw(Instant::now(), [&server]);
-        Ok(SeenServer::from(server))
+        Ok(SeenServer::new(server, &self.labels))
     }
 
     /// A server with its ports and the sub-ports of its trunks, read now.
@@ -331,7 +340,8 @@ impl Inventory {
 
     async fn list_servers(&self, query: &ServerQuery) -> Result<ServerList, InventoryError> {
         self.project().await?;
-        let list = |nova: Compute| ServerList::read(nova.servers(query).of(PAGE_SIZE), &self.clock);
+        let list =
+            |nova: Compute| ServerList::read(nova.servers(query).of(PAGE_SIZE), &self.clock, &self.labels);
         let servers = self.ask_nova(list).await;
         self.project().await?;
         servers.map_err(InventoryError::on_the_way)

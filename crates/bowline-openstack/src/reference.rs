@@ -55,6 +55,24 @@ pub const METRICS: &[MetricRow] = &[
         labels: &[],
         help: "1 while the configuration that was found is not used, and the one before stays",
     },
+    MetricRow {
+        name: "bowline_openstack_quota_limit",
+        kind: "gauge",
+        labels: &["resource"],
+        help: "The most of a resource that the project may have; absent where there is no limit",
+    },
+    MetricRow {
+        name: "bowline_openstack_quota_used",
+        kind: "gauge",
+        labels: &["resource"],
+        help: "How much of a limited resource the project has",
+    },
+    MetricRow {
+        name: "bowline_openstack_credential_expiry_timestamp_seconds",
+        kind: "gauge",
+        labels: &["credential"],
+        help: "When a credential expires, in seconds since the epoch; absent for one that does not",
+    },
 ];
 
 const fn row(reason: &'static str, meaning: &'static str) -> EventRow {
@@ -83,6 +101,10 @@ pub const EVENTS: &[EventRow] = &[
         "OVN has no HTTP monitor: Nodes are asked by TCP or UDP on the port of the Service.",
     ),
     row(
+        "LoadBalancerLocalTrafficUnmonitored",
+        "`externalTrafficPolicy: Local` without a health monitor: the load balancer also sends traffic to Nodes without a pod of the Service, which drop it. The message says what to do.",
+    ),
+    row(
         "LoadBalancerSingleFamily",
         "The Service prefers two IP families, and the cloud or its network has one.",
     ),
@@ -98,7 +120,31 @@ pub const EVENTS: &[EventRow] = &[
         "LoadBalancerExternalNetworkSearchFailed",
         "No external network was found where one was looked for. Set `floating-network-id`.",
     ),
+    row(
+        "LoadBalancerAddressNotKept",
+        "A load balancer was created in place of an earlier one and could not get its address again; the message says why. The Service has another address now.",
+    ),
+    row(
+        "LoadBalancerSharingForbidden",
+        "The Service shares a load balancer that a Service of its namespace may not join any more. What is there stays; the message says how to allow or end it.",
+    ),
+    row(
+        "LoadBalancerValueForbidden",
+        "A rule of `[Tenancy]` forbids a value that the Service has already. What is there stays; the message names the rule.",
+    ),
+    row(
+        "LoadBalancerInvalidValue",
+        "The Service has a load balancer and is served, but a value on it cannot be read. The message says which one, what is accepted and what counts until it is corrected.",
+    ),
+    row(
+        "LoadBalancerRecreationNeeded",
+        "An annotation that counts only when a load balancer is created is not what the load balancer has. The message says what was asked for, what is there, and how to get it.",
+    ),
     row("LoadBalancerRename", "The load balancer has the name of another `--cluster-name`, and gets ours."),
+    row(
+        "LoadBalancerNotDeleted",
+        "The last Service on a load balancer is deleted, and the load balancer stays: it has parts that were not made for the Service. The message says which. Only the Service's own parts are deleted.",
+    ),
     row(
         "LoadBalancerWithoutMembers",
         "Nodes are there, and none of them can be a member; the message says why.",
@@ -134,6 +180,8 @@ mod tests {
     fn every_notice_has_a_row_and_every_row_a_notice() {
         let mut found = BTreeSet::new();
         reasons(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/loadbalancer")), &mut found);
+        // The service controller emits this one as well, and has the row.
+        assert!(found.remove("LoadBalancerAddressChanged"));
         let listed: BTreeSet<String> = EVENTS.iter().map(|row| row.reason.to_owned()).collect();
         assert_eq!(found, listed);
     }

@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+use bowline_operator::install::Installation;
 use bowline_operator::render::Object;
 use bowline_operator::{install, reference};
 
@@ -20,7 +21,7 @@ fn page(word: &str) -> Result<String, String> {
             Ok(format!("# Generated from crates/bowline-operator/src/api {note}{yaml}"))
         }
         "operator" => {
-            let objects = install::objects(IMAGE).map_err(|error| text(&error))?;
+            let objects = install::objects(&Installation::of_image(IMAGE)).map_err(|error| text(&error))?;
             let yaml = install::yaml(&objects).map_err(|error| text(&error))?;
             let hint = "# With your image: bowline operator manifests --image IMAGE | kubectl apply --server-side -f -\n";
             Ok(format!("# Generated from crates/bowline-operator/src/install {note}{hint}{yaml}"))

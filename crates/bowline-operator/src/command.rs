@@ -9,6 +9,7 @@ pub mod run;
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use bowline_kube::terminal::escaped;
 use clap::Subcommand;
 
 /// What `bowline operator` can be told to do.
@@ -43,7 +44,8 @@ fn finish(ended: Result<String, impl Display>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("Error: {error}");
+            // It may quote a file that was made by somebody else.
+            eprintln!("Error: {}", escaped(&error.to_string()));
             ExitCode::FAILURE
         }
     }

@@ -4,6 +4,7 @@
 //! `apply`, `observe`, `operate`, `openshift` and `command` perform it. Nothing else here talks to an API server, reads a file or
 //! looks at a clock. Texts that may hold secrets are never quoted in errors.
 
+pub mod allowed;
 pub mod api;
 pub mod apply;
 pub mod command;

@@ -17,6 +17,8 @@ mod tests;
 
 pub(crate) use self::clusterwide::has_resource;
 pub use self::clusterwide::{ClusterLook, look_at_cluster};
+#[cfg(test)]
+pub(crate) use self::gather::unread;
 pub use self::gather::{Gatherer, Known};
 pub use self::inputs::{
     Fetched, InputProblem, Inputs, Place, Wishes, fetch, hash_of_inputs, last_good, read_inputs, wishes,

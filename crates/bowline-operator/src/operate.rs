@@ -5,6 +5,7 @@
 
 mod marks;
 mod metrics;
+mod naming;
 mod options;
 mod pass;
 mod problem;
@@ -27,4 +28,4 @@ pub use self::problem::Problem;
 pub use self::process::{StartError, run};
 pub use self::rivals::rival;
 pub use self::status::{Found, Workload, status};
-pub(crate) use self::watches::{Base, content_of, contents};
+pub(crate) use self::watches::{Base, content_of, contents, follow_owned_on_openshift};

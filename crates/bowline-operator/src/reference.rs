@@ -75,6 +75,31 @@ pub const CONDITIONS: &[ConditionRow] = &[
     row(
         "Degraded",
         "True",
+        "NamespaceNotAllowed",
+        "`spec.namespace` or `spec.leaseNamespace` is not in the operator\u{2019}s `--allowed-namespaces`. What runs already runs on, and is not looked after.",
+    ),
+    row(
+        "Degraded",
+        "True",
+        "ImageNotAllowed",
+        "The image is neither of the operator\u{2019}s repository, nor upstream\u{2019}s, nor of `--allowed-image-registries`.",
+    ),
+    row(
+        "Degraded",
+        "True",
+        "SecretNotAllowed",
+        "`spec.cloudConfig.secret` or `spec.credentials` is not in the operator\u{2019}s `--allowed-secrets`.",
+    ),
+    row(
+        "Degraded",
+        "True",
+        "LeaseNotAllowed",
+        "`spec.leaseName` is neither the Lease of a cloud-controller-manager, nor `bowline-ccm-*`, nor in the operator\u{2019}s `--allowed-leases`.",
+    ),
+    row("Degraded", "True", "NameNotAllowed", "The name of the object is reserved."),
+    row(
+        "Degraded",
+        "True",
         "Conflicting",
         "Another object asks for a manager of the same cluster name, namespace or Lease.",
     ),
@@ -82,7 +107,7 @@ pub const CONDITIONS: &[ConditionRow] = &[
         "Degraded",
         "True",
         "ObjectInUse",
-        "An object of that name is somebody else\u{2019}s, and is not taken.",
+        "An object of that name is somebody else\u{2019}s; nothing is changed until it is gone or `spec.adopt` is true.",
     ),
     row("Degraded", "True", "ApplyFailed", "The API server refused an object; tried again."),
     row("Degraded", "True", "StepFailed", "A step of the migration failed; tried again."),
@@ -147,7 +172,9 @@ pub fn conditions_page() -> String {
     let marks = "| where | annotation | meaning |\n|---|---|---|\n\
         | Service | `bowline.dev/paused` | Any text but a clear no (`false`, `0`, nothing): nothing is changed for this Service until it is removed. |\n\
         | Lease of the manager | `bowline.dev/paused` | The same, for everybody. The text is shown as the reason. |\n\
-        | Node | `bowline.dev/allow-node-deletion` | `true`: this Node may go although the budget of deletions is spent or its breaker is open; its server must be proven gone all the same. |\n";
+        | Lease of the manager | `bowline.dev/serving-certificate-sha256` | Written by the leader: the SHA-256 of its serving certificate, by which the command line knows it. |\n\
+        | Node | `bowline.dev/allow-node-deletion` | `true`: this Node may go although the budget of deletions is spent or its breaker is open; its server must be proven gone all the same. |\n\
+        | Service | `bowline.dev/allow-load-balancer-replacement` | The id of its load balancer, which is broken: it may be replaced although many are broken at once. It is kept all the same while it may carry traffic. |\n";
     let kept = "| where | annotation | meaning |\n|---|---|---|\n\
         | Service | `bowline.dev/fingerprint` | Written with other things when all was as it shall be: as long as neither the Service nor its load balancer changes, a new leader need not read it. |\n\
         | Lease `cloud-controller-manager-ledger`, beside the leader\u{2019}s | `bowline.dev/ledger` | The same of Services on which nothing else had to be written, a line for each. It may be deleted: that costs reads. |\n\
@@ -205,7 +232,8 @@ mod tests {
     }
 
     /// The files in which reasons of conditions are said.
-    const SOURCES: [&str; 4] = [
+    const SOURCES: [&str; 5] = [
+        include_str!("allowed.rs"),
         include_str!("operate/status.rs"),
         include_str!("operate/problem.rs"),
         include_str!("operate/remove.rs"),
@@ -221,7 +249,7 @@ mod tests {
         let arms = SOURCES.iter().flat_map(|source| source.lines()).filter(|line| line.contains("=> \""));
         let said = arms
             .filter_map(|line| line.split('"').nth(1))
-            .filter(|word| word.ends_with("Missing") || word.ends_with("Invalid"));
+            .filter(|word| ["Missing", "Invalid", "NotAllowed"].iter().any(|end| word.ends_with(end)));
         for reason in said {
             assert!(CONDITIONS.iter().any(|row| row.reason == reason), "no row for {reason}");
         }

@@ -46,7 +46,7 @@ pub(crate) struct News {
     /// How things stand.
     pub(crate) standing: watch::Receiver<Standing>,
     teller: Arc<Teller>,
-    _working: Vec<AbortOnDropHandle<()>>,
+    working: Vec<AbortOnDropHandle<()>>,
 }
 
 struct Teller {
@@ -81,12 +81,23 @@ impl News {
         let events = follow_events(Api::all(client), Arc::clone(&teller));
         let mut working = vec![tokio::spawn(nodes), tokio::spawn(services), tokio::spawn(events)];
         working.extend(cloud.map(|cloud| tokio::spawn(follow_balancers(cloud, Arc::clone(&teller)))));
-        Self { standing, teller, _working: working.into_iter().map(AbortOnDropHandle::new).collect() }
+        Self { standing, teller, working: working.into_iter().map(AbortOnDropHandle::new).collect() }
     }
 
     /// Tells nothing from now on, or everything again.
     pub(crate) fn quiet(&self, quiet: bool) {
         self.teller.is_quiet.store(quiet, Relaxed);
+    }
+
+    /// Ends it. When this returns, no line is written any more, not even one that was being written on another thread.
+    pub(crate) async fn end(self) {
+        for task in &self.working {
+            task.abort();
+        }
+        for task in self.working {
+            // Aborting is what ends them.
+            task.await.ok();
+        }
     }
 
     /// How things stand now.
@@ -225,3 +236,6 @@ fn changed_balancers(
     });
     changed
 }
+
+#[cfg(test)]
+mod tests;

@@ -208,10 +208,11 @@ impl Stage {
         )
     }
 
-    /// Ends the manager; all else goes with this value.
+    /// Ends the manager, then the news of it: what is written after this is the last. All else goes with this value.
     pub(crate) async fn end(mut self) {
         if let Some(manager) = self.manager.take() {
             manager.end().await;
         }
+        self.news.end().await;
     }
 }

@@ -57,7 +57,8 @@ impl Terminal {
         Self::new(Box::new(std::io::stdout()), is_live, is_live && !no_colour)
     }
 
-    fn new(out: Box<dyn Write + Send>, is_live: bool, has_colour: bool) -> Self {
+    /// One that writes to `out`.
+    pub(crate) fn new(out: Box<dyn Write + Send>, is_live: bool, has_colour: bool) -> Self {
         let inside = Inside { out, is_live, has_colour, began: Instant::now(), status: String::new() };
         Self(Arc::new(Mutex::new(inside)))
     }

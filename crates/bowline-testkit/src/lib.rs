@@ -1,9 +1,10 @@
-//! Test harness of Bowline: what tests need that is too heavy for a unit test.
+//! The test kit: one of each thing that the test suites of Bowline need and that is too heavy for a unit test.
 //!
 //! It is for tests only: nothing here may be linked into a binary that ships.
 
 pub mod apiserver;
-pub mod manager;
-mod until;
+mod eventually;
+pub mod manifest;
+pub mod process;
 
-pub use self::until::until;
+pub use self::eventually::{deadline, eventually, within};

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use bowline_cli::output::{Format, Output, say};
 use bowline_cli::session::cloud::given;
+use bowline_cli::terminal::one_line;
 use bowline_openstack::cleanup::{CleanupPlan, Done, Kind, LeftAlone, Removal, Request, observe, perform};
 use bowline_openstack::cloud::{OpenStackCloud, Surroundings};
 use openstack_client::Client;
@@ -80,7 +81,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     match try_run(&arguments).await {
         Ok(code) => ExitCode::from(code),
         Err(Ending { code, why }) => {
-            eprintln!("error: {why}");
+            eprintln!("error: {}", one_line(&why));
             ExitCode::from(code)
         }
     }
@@ -152,12 +153,12 @@ async fn remove(client: &Client, plan: &CleanupPlan, format: Format, report: &mu
                 report.removed.push(thing.id.clone());
             }
             Ok(Done::LeftAlone(why)) => {
-                show(format, || format!("left alone {}: {why}", words::line(thing)));
+                show(format, || format!("left alone {}: {}", words::line(thing), one_line(&why)));
                 kept.extend(&thing.services);
                 report.left_alone.push(LeftAlone { thing: thing.clone(), why });
             }
             Err(why) => {
-                eprintln!("error: {} could not be removed: {why}", words::line(thing));
+                eprintln!("error: {} could not be removed: {}", words::line(thing), one_line(&why));
                 kept.extend(&thing.services);
                 report.failed.push(words::Failed { id: thing.id.clone(), why });
             }

@@ -60,6 +60,11 @@ impl BaseUrl {
         segments(&self.path).find(|segment| is_version(segment)).and_then(major_of)
     }
 
+    /// Whether requests travel over TLS.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.origin.starts_with("https:")
+    }
+
     /// Scheme, host and port, in lower case and without a port that goes without saying.
     pub(crate) fn origin(&self) -> String {
         let origin = self.origin.to_ascii_lowercase();

@@ -15,7 +15,7 @@ use crate::{
     Error, ErrorClass, Outcome, Sent, Service, Transport, Witness,
     client::WallClock,
     error::{RequestLine, classify},
-    transport::{Answer, Body, ExchangeError},
+    transport::{Answer, AnswerKind, Body, ExchangeError},
 };
 
 /// What may stand in a path or a query as it is.
@@ -35,6 +35,8 @@ pub(crate) struct Call {
     pub(crate) payload: Payload,
     /// The statuses that mean success.
     pub(crate) ok: &'static [u16],
+    /// How large a success may be.
+    pub(crate) answer: AnswerKind,
 }
 
 /// What a call brings along.
@@ -85,6 +87,7 @@ impl Call {
             headers: HeaderMap::new(),
             payload: Payload::Nothing,
             ok,
+            answer: AnswerKind::Object,
         }
     }
 
@@ -141,6 +144,12 @@ impl Call {
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
+        self
+    }
+
+    /// The same call, whose answer may be as large as a list.
+    pub(crate) fn answered_by_list(mut self) -> Self {
+        self.answer = AnswerKind::List;
         self
     }
 
@@ -233,6 +242,7 @@ impl Wire {
         uri: Result<Uri, http::Error>,
         headers: HeaderMap,
         body: Bytes,
+        kind: AnswerKind,
     ) -> Result<Answer, Error> {
         let fail =
             |error: http::Error| Error::invalid(format!("no request can be made: {error}")).at(line.clone());
@@ -248,7 +258,7 @@ impl Wire {
         }
         let mut awaited =
             Awaited { witness: self.witness.as_ref(), line, begun: Instant::now(), answered: None };
-        let exchanged = self.transport.exchange(request).await;
+        let exchanged = self.transport.exchange(line.service, request, kind).await;
         let answer = exchanged.map_err(|error| no_answer(&error).at(line.clone()))?;
         awaited.answered = Some((answer.status.as_u16(), classify::request_id(&answer.headers)));
         tracing::debug!(
@@ -361,7 +371,7 @@ mod tests {
         let wire = Wire { transport, user_agent: None, clock: system_clock(), witness: told.clone() };
         let send = async |path: &str| {
             let uri = Ok(format!("http://cloud{path}?name=secret").parse().unwrap());
-            wire.send(&line(path), uri, HeaderMap::new(), Bytes::new()).await
+            wire.send(&line(path), uri, HeaderMap::new(), Bytes::new(), AnswerKind::Object).await
         };
         assert_eq!(send("/servers/1").await.unwrap().status, StatusCode::NOT_FOUND);
         assert!(timeout(Duration::from_secs(1), send("/never")).await.is_err());

@@ -18,6 +18,7 @@ use std::{
 use http::HeaderValue;
 
 use self::endpoints::Endpoint;
+pub use self::endpoints::Offered;
 use self::patience::Failures;
 pub use self::settings::{Settings, WallClock};
 use crate::{
@@ -106,14 +107,13 @@ impl Client {
         Ok(self.shared.session.undisputed_token().await?.identity.clone())
     }
 
-    /// Whether the catalog has `service` in the region and the interface that are set.
+    /// Whether the catalog has an endpoint for `service` that may be used, in the region and the interface that are set.
     ///
     /// # Errors
     ///
     /// [`Error`] when Keystone gives no token.
     pub async fn has(&self, service: Service) -> Result<bool, Error> {
-        let token = self.shared.session.token().await?;
-        Ok(token.catalog.find(service, self.shared.settings.interface, self.region()).is_ok())
+        Ok(matches!(self.offered(service).await?, Offered::Secure | Offered::Insecure { allowed: true }))
     }
 
     /// The versions that `service` lists at its root.

@@ -101,7 +101,8 @@ impl Compute {
     ///
     /// [`Error`]
     pub async fn interfaces(&self, id: &ServerId) -> Result<Vec<InterfaceAttachment>, Error> {
-        let call = self.get("server_interface_list", &["servers", id.as_str(), "os-interface"]);
+        let call =
+            self.get("server_interface_list", &["servers", id.as_str(), "os-interface"]).answered_by_list();
         self.client.fetch(call, "interfaceAttachments").await
     }
 

@@ -1,6 +1,6 @@
 //! How answers are decoded: what may be absent, null or empty is forgiven, what matters is not.
 
-use std::{fmt, marker::PhantomData, net::IpAddr};
+use std::{collections::BTreeMap, fmt, marker::PhantomData, net::IpAddr};
 
 use serde::{
     Deserialize, Deserializer,
@@ -15,6 +15,22 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::deserialize(input)?.unwrap_or_default())
+}
+
+/// Texts by their names; null is none, and values that are no text are left out.
+pub(crate) fn texts<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<String, String>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Item {
+        Text(String),
+        Other(IgnoredAny),
+    }
+    let items = Option::<BTreeMap<String, Item>>::deserialize(input)?.unwrap_or_default();
+    let text = |(name, item)| match item {
+        Item::Text(text) => Some((name, text)),
+        Item::Other(_) => None,
+    };
+    Ok(items.into_iter().filter_map(text).collect())
 }
 
 /// An optional value that some services write as an empty text.

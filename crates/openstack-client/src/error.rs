@@ -40,6 +40,8 @@ pub enum ErrorClass {
     Quota,
     /// The write fence is closed.
     Fenced,
+    /// The catalog names an address without TLS although Keystone has it: the token is not sent there.
+    Insecure,
 }
 
 impl ErrorClass {
@@ -58,6 +60,7 @@ impl ErrorClass {
             Self::Forbidden => "forbidden",
             Self::Quota => "quota",
             Self::Fenced => "fenced",
+            Self::Insecure => "insecure",
         }
     }
 }

@@ -43,7 +43,12 @@ type Held = Result<(), &'static str>;
 pub fn catalog(bytes: &[u8]) -> Held {
     let mut headers = HeaderMap::new();
     headers.insert("x-subject-token", HeaderValue::from_static("token"));
-    let answer = Answer { status: StatusCode::CREATED, headers, body: Bytes::copy_from_slice(bytes) };
+    let answer = Answer {
+        status: StatusCode::CREATED,
+        headers,
+        body: Bytes::copy_from_slice(bytes),
+        reservation: None,
+    };
     if let Ok(token) = Token::read(&answer, Instant::now(), Timestamp::UNIX_EPOCH, 1) {
         every_endpoint(&token.catalog)?;
     }

@@ -1,10 +1,13 @@
 //! Keystone: which versions it speaks, tokens, and the catalog that comes with them.
 
+mod application_credential;
 mod catalog;
 mod versions;
 
 pub use self::versions::{Version, VersionStatus};
-pub(crate) use self::{catalog::Catalog, versions::parse as parse_versions};
+pub(crate) use self::{
+    application_credential::timestamp, catalog::Catalog, versions::parse as parse_versions,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -17,7 +20,7 @@ use crate::{
     base_url::BaseUrl,
     call::Wire,
     error::{RequestLine, classify},
-    transport::Answer,
+    transport::{Answer, AnswerKind},
 };
 
 /// The header in which a token is shown.
@@ -37,7 +40,7 @@ pub(crate) async fn list_versions(
         let value = token.header().map_err(|why| Error::invalid(why).at(line.clone()))?;
         headers.insert(AUTH_TOKEN, value);
     }
-    let answer = wire.send(&line, root.uri("", ""), headers, Bytes::new()).await?;
+    let answer = wire.send(&line, root.uri("", ""), headers, Bytes::new(), AnswerKind::Versions).await?;
     if !matches!(answer.status, StatusCode::OK | StatusCode::MULTIPLE_CHOICES) {
         return Err(wire.judge(service, &answer, token.map(Token::secret)).at(line).on_the_way());
     }
@@ -73,7 +76,7 @@ pub(crate) async fn issue_token(
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let sent = Instant::now();
-    let answer = wire.send(&line, keystone.uri("auth/tokens", ""), headers, body).await?;
+    let answer = wire.send(&line, keystone.uri("auth/tokens", ""), headers, body, AnswerKind::Token).await?;
     if !matches!(answer.status.as_u16(), 200..=202) {
         return Err(wire.judge(Service::Identity, &answer, Some(secret(credentials))).at(line).of_a_login());
     }

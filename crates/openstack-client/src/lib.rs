@@ -48,7 +48,7 @@ pub use self::{
         Scope, TokenIdentity, UserRef,
     },
     base_url::InvalidUrl,
-    client::{Client, Settings, WallClock},
+    client::{Client, Offered, Settings, WallClock},
     environment::ConnectionVariables,
     error::{Error, ErrorClass, Outcome},
     hooks::{Budget, Closed, Nobody, Priority, Sent, Unlimited, Witness, WriteFence},
@@ -57,7 +57,7 @@ pub use self::{
     paging::{Listed, PageLimits, Pages},
     service::{Interface, Service},
     transport::{
-        Body, ClientIdentity, ProxyError, ProxyVariables, Roots, Timeouts, TlsError, Transport,
+        AnswerBudget, Body, ClientIdentity, ProxyError, ProxyVariables, Roots, Timeouts, TlsError, Transport,
         TransportError, TransportOptions,
     },
     vocabulary::Change,

@@ -15,7 +15,7 @@ pub use self::{
     made::{MadeLoadBalancer, MadeParts, MadePool},
     member::{BatchMember, Member, MemberUpdate},
     monitor::{HealthMonitor, HealthMonitorCreate, HealthMonitorQuery, HealthMonitorUpdate, MonitorType},
-    offer::{LoadBalancerFlavor, LoadBalancerQuota, LoadBalancerZone, Provider},
+    offer::{CountedResource, LoadBalancerFlavor, LoadBalancerQuota, LoadBalancerZone, Provider},
     pool::{Algorithm, Pool, PoolCreate, PoolQuery, PoolUpdate, SessionPersistence, SessionPersistenceType},
     status::{ListenerHealth, LoadBalancerHealth, MemberHealth, MonitorHealth, PoolHealth},
 };

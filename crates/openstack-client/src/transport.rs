@@ -4,6 +4,7 @@
 
 mod connector;
 mod exchange;
+mod memory;
 mod proxy;
 mod tls;
 
@@ -15,11 +16,15 @@ use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use hyper::body::Body as HttpBody;
 use tower::{BoxError, Service as TowerService, ServiceExt, util::BoxCloneSyncService};
 
+pub use self::memory::AnswerBudget;
+pub(crate) use self::{
+    exchange::{Answer, ExchangeError},
+    memory::AnswerKind,
+};
 pub use self::{
     proxy::{ProxyError, ProxyVariables},
     tls::{ClientIdentity, Roots, TlsError},
 };
-pub(crate) use exchange::{Answer, ExchangeError};
 
 /// The body of every request: it is there as a whole.
 pub type Body = Full<Bytes>;
@@ -101,6 +106,7 @@ pub enum TransportError {
 pub struct Transport {
     service: AnyService,
     timeouts: Timeouts,
+    memory: AnswerBudget,
 }
 
 impl Transport {
@@ -116,7 +122,14 @@ impl Transport {
         let service = service.map_err(Into::into).map_response(|response: Response<B>| {
             response.map(|body| body.map_err(Into::into).boxed_unsync())
         });
-        Self { service: BoxCloneSyncService::new(service), timeouts }
+        Self { service: BoxCloneSyncService::new(service), timeouts, memory: AnswerBudget::of_process() }
+    }
+
+    /// The same transport with another budget for the memory of its answers. For tests.
+    #[must_use]
+    pub fn with_answer_budget(mut self, memory: AnswerBudget) -> Self {
+        self.memory = memory;
+        self
     }
 
     /// The real transport: pooled connections with keep-alive, HTTP/2 where the server offers it.

@@ -52,8 +52,10 @@ pub enum Edit {
 pub enum Meddling {
     /// Deletes the load balancer with all that hangs on it.
     DeleteBalancer,
-    /// Sets it to ERROR.
+    /// Sets it to ERROR; it goes on to serve.
     BalancerError,
+    /// Sets it to ERROR, and it serves nobody any more.
+    BalancerDies,
     /// Deletes one listener.
     DeleteListener,
     /// Deletes one pool.
@@ -72,6 +74,83 @@ pub enum Meddling {
     DeleteRule,
     /// Gives the ports of all servers one more security group, which is not ours.
     GuardPorts,
+    /// Adds a listener or pool of their own, which is not ours.
+    Add(Addition),
+}
+
+/// What a person adds to a load balancer of a Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addition {
+    /// A listener without tags, with a pool.
+    Listener,
+    /// A listener with a tag, with a pool.
+    TaggedListener,
+    /// A pool that no listener uses.
+    Pool,
+}
+
+/// A Service of namespace `shop`, which nobody edits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shop {
+    /// Has a floating IP for as long as it exists.
+    Front,
+    /// Has `keep-floatingip`: its floating IP stays when it is deleted.
+    Archive,
+    /// Requests a floating IP that a person allocated.
+    Given,
+    /// Requests a port that a person created.
+    Pinned,
+}
+
+/// What the hostile tenant names in its Service although it belongs to somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// What belongs to a Service of namespace `shop`.
+    Shop(Shop),
+    /// What belongs to Service `default/web-<number>`.
+    Web(usize),
+    /// What was made in another cluster, for a Service of the same namespace and name as the attacker's.
+    OtherCluster,
+    /// A load balancer that no Service made and that such a Service of the other cluster shares.
+    Joined,
+    /// A load balancer with the name of a Service that is gone, and with a listener that no Service made.
+    Ownerless,
+    /// What no Service made.
+    Unmanaged,
+}
+
+/// What the Service of the hostile tenant asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attack {
+    /// A floating IP, by annotation.
+    FloatingIp(Target),
+    /// A floating IP, by `spec.loadBalancerIP`.
+    LoadBalancerIp(Target),
+    /// A load balancer, by annotation `load-balancer-id`.
+    Join(Target),
+    /// The same, with a forged annotation `load-balancer-address`.
+    JoinForged(Target),
+    /// The port of a load balancer, by annotation `port-id`.
+    PortId(Target),
+    /// The VIP of a load balancer, by annotation.
+    VipAddress(Target),
+    /// Tags that say that everything of the attacker belongs to another Service.
+    Tags(Target),
+}
+
+/// What tenants do in namespaces of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TenantAction {
+    /// Creates a Service of namespace `shop`.
+    Open(Shop),
+    /// Deletes it.
+    Close(Shop),
+    /// Somebody deletes its load balancer in the cloud.
+    LoseBalancer(Shop),
+    /// The hostile tenant creates Service `attacker/attack-<number>`, or edits it.
+    Attack(usize, Attack),
+    /// The hostile tenant deletes it.
+    Withdraw(usize),
 }
 
 /// Something that is done.
@@ -95,6 +174,8 @@ pub enum Action {
     DeleteNode(usize),
     /// A Node is Ready, or not.
     Ready(usize, bool),
+    /// The kubelet of a physical machine, which is in no cloud, registers its Node, and is Ready or not.
+    Metal(bool),
     /// A person labels a Node as excluded from load balancers, or not.
     Exclude(usize, bool),
     /// A person creates a Service.
@@ -107,6 +188,10 @@ pub enum Action {
     Delete(usize),
     /// Somebody changes what belongs to a Service.
     Meddle(usize, Meddling),
+    /// A tenant does something in a namespace of its own.
+    Tenant(TenantAction),
+    /// Octavia's management network fails: it reports all load balancers in ERROR, and all of them go on to serve.
+    BalancersInError,
     /// No more load balancers are allowed, or as many as wanted.
     Quota(bool),
     /// The password of the cloud's user is changed, and cloud.conf a moment later.
@@ -145,11 +230,16 @@ impl fmt::Display for Action {
             Self::Readdress(number) => write!(out, "the server of node-{number} gets another address"),
             Self::DeleteNode(number) => write!(out, "Node node-{number} is deleted by hand"),
             Self::Ready(number, ready) => write!(out, "node-{number} ready: {ready}"),
+            Self::Metal(ready) => write!(out, "the bare-metal Node is ready: {ready}"),
             Self::Exclude(number, excluded) => write!(out, "node-{number} excluded: {excluded}"),
             Self::Create(number, spec) => write!(out, "create Service web-{number}: {spec:?}"),
             Self::Edit(number, edit) => write!(out, "edit Service web-{number}: {edit:?}"),
             Self::Delete(number) => write!(out, "delete Service web-{number}"),
             Self::Meddle(number, meddling) => write!(out, "behind the back of web-{number}: {meddling:?}"),
+            Self::BalancersInError => {
+                write!(out, "Octavia reports all load balancers in ERROR, and they go on to serve")
+            }
+            Self::Tenant(action) => write!(out, "tenant: {action:?}"),
             Self::Quota(exhausted) => write!(out, "quota of load balancers exhausted: {exhausted}"),
             other => write!(out, "{other:?}"),
         }

@@ -33,6 +33,10 @@ pub struct Setting {
     pub listens: bool,
     /// How many replicas of the manager run.
     pub replicas: usize,
+    /// Whether there are other tenants, one of them hostile, and what belongs to another cluster.
+    pub tenants: bool,
+    /// Whether the other cluster has the same `--cluster-name`.
+    pub same_cluster_name: bool,
     /// OpenStack's own manager leads at first, and is killed after this time.
     pub predecessor: Option<Duration>,
     /// How old an old answer of the cloud is at most.
@@ -64,6 +68,8 @@ impl Default for Setting {
             application_credential: false,
             listens: false,
             replicas: 2,
+            tenants: false,
+            same_cluster_name: false,
             predecessor: None,
             // Half a minute is a known gap: a leader that made none of them believes such a list (seed 1316 was that).
             old: Duration::from_secs(5),

@@ -1,4 +1,4 @@
-//! What must never happen (S1 to S11), judged at every request by what is true in the cluster and the cloud, and what must
+//! What must never happen (S1 to S13), judged at every request by what is true in the cluster and the cloud, and what must
 //! have happened in the end (L1 to L3), in `invariants/goal.rs`.
 //!
 //! Judges by names, tags and states that users see; of Bowline it knows the contract only.
@@ -6,6 +6,7 @@
 mod goal;
 mod rule;
 mod seen;
+mod tenants;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +19,9 @@ use serde_json::Value;
 use sim_kube::RequestInfo;
 
 pub use self::rule::{Rule, Violation};
-use self::seen::{balancer_of, has_finalizer, is_going, is_tainted, leads_to, owned, text, twice};
+use self::seen::{balancer_of, has_finalizer, is_going, is_tainted, leads_to, owned, tag_of, text, twice};
 use crate::net::Net;
-use crate::world::{LEADER_LEASE, World, service_name};
+use crate::world::{LEADER_LEASE, METAL, NAMESPACE, World, may_serve, service_name};
 
 /// The finalizer of Services with a load balancer.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
@@ -114,6 +115,8 @@ impl Judge {
     pub fn begin(self: &Arc<Self>, process: &str, request: &Request<Bytes>) -> Option<UnderWay> {
         self.has_lease(process, &format!("{} {}", request.method(), request.uri().path()));
         self.has_finalizer(request);
+        self.serves_nobody(request);
+        self.takes_nothing(request);
         let balancer = self.world.cloud.with(|cloud| balancer_of(cloud.state(), request))?;
         let count = {
             let mut memory = self.memory();
@@ -142,11 +145,31 @@ impl Judge {
         let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
         let name = body["loadbalancer"]["name"].as_str().unwrap_or_default().to_owned();
         let services = self.world.kube.stored("", "services");
-        let of = services.iter().find(|service| {
-            name == format!("kube_service_kubernetes_default_{}", text(&service["metadata"]["name"]))
-        });
+        let of = services.iter().find(|service| name == tag_of(service));
         let holds = of.is_some_and(has_finalizer);
         self.check(holds, Rule::S4, || format!("{name} is made, but its Service has no finalizer: {of:?}"));
+    }
+
+    /// S13: a load balancer in ERROR that serves goes with its Service only. One of several that were made for a Service may go.
+    fn serves_nobody(&self, request: &Request<Bytes>) {
+        let id = request.uri().path().rsplit_once("/lbaas/loadbalancers/").map(|(_, id)| id);
+        let Some(id) = id.filter(|_id| request.method() == Method::DELETE) else { return };
+        let serving = self.world.cloud.with(|cloud| {
+            let octavia = &cloud.state().load_balancer;
+            let one = octavia.load_balancers.get(id)?;
+            let namesakes = octavia.load_balancers.iter().filter(|other| other.name == one.name).count();
+            let serves = one.provisioning_status == "ERROR" && may_serve(octavia, one) && namesakes == 1;
+            serves.then(|| one.name.clone())
+        });
+        let services = self.world.kube.stored("", "services");
+        let is_wanted = |name: &String| {
+            let of = services.iter().find(|one| *name == tag_of(one));
+            of.is_some_and(|one| goal::is_balanced(one) && one["metadata"]["deletionTimestamp"].is_null())
+        };
+        let wrong = serving.filter(is_wanted);
+        self.check(wrong.is_none(), Rule::S13, || {
+            format!("{id} is deleted, which is in ERROR and may serve {}", wrong.clone().unwrap_or_default())
+        });
     }
 
     /// S11: every call, also one that reads.
@@ -259,6 +282,9 @@ impl Judge {
         let twice = self.world.cloud.with(|cloud| twice(cloud.state(), &self.world.excused()));
         self.check(twice.is_none(), Rule::S1, || format!("after {step}: {}", twice.unwrap_or_default()));
         self.foreign_is_untouched(&format!("after {step}"));
+        let changed = self.world.added_by_hand_changed();
+        self.check(changed.is_none(), Rule::S3, || format!("after {step}: {}", changed.unwrap_or_default()));
+        self.tenants_are_apart(step);
     }
 
     /// S3.
@@ -270,7 +296,10 @@ impl Judge {
     /// A write is about to take effect.
     pub fn before_kube(&self, process: &str, request: &RequestInfo) {
         self.has_lease(process, &format!("{} {} {}", request.verb, request.resource, request.name));
-        if request.verb == "delete" && request.resource == "nodes" {
+        if request.resource == "nodes" && request.name == METAL {
+            let rule = if request.verb == "delete" { Rule::S2 } else { Rule::S3 };
+            self.check(false, rule, || format!("{} {METAL}, which is in no cloud", request.verb));
+        } else if request.verb == "delete" && request.resource == "nodes" {
             self.may_delete_node(request);
         }
     }
@@ -316,7 +345,7 @@ impl Judge {
         match request.resource.as_str() {
             _ if is_of_leader(request) => self.lease_written(process),
             "nodes" => self.nodes_are_sound(&request.name),
-            "services" => self.service_is_sound(&request.name),
+            "services" if request.namespace == NAMESPACE => self.service_is_sound(&request.name),
             _ => {}
         }
     }
@@ -341,7 +370,8 @@ impl Judge {
         let services = self.world.kube.stored("", "services");
         let service = services.iter().find(|service| text(&service["metadata"]["name"]) == name);
         if !service.is_some_and(has_finalizer) {
-            let left = self.world.cloud.with(|cloud| owned(cloud.state(), name, &self.world.excused()));
+            let excused = self.world.excused();
+            let left = self.world.cloud.with(|cloud| owned(cloud.state(), NAMESPACE, name, &excused));
             self.check(left.is_empty(), Rule::S4, || {
                 format!("{name} is let go of, but there is still {left:?}")
             });

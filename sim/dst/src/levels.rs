@@ -9,8 +9,8 @@ use bowline_openstack::fuzzing;
 use dst::case::Case;
 use dst::fault::{Kind, Place, Script, Source, Spot};
 use dst::report::Report;
+use dst::run;
 use dst::tally::Tally;
-use dst::{run, scenarios};
 
 /// The planner alone: plans for made-up wishes and clouds are judged, and performed until nothing is left to do.
 pub(crate) fn plans(count: u64, jobs: usize) -> bool {
@@ -45,9 +45,8 @@ fn plan(seed: u64) -> Result<(), String> {
     held.unwrap_or_else(|_panic| Err("it panics".to_owned()))
 }
 
-/// Every scenario with every single fault at every effect.
-pub(crate) fn exhaustive(jobs: usize) -> Vec<Case> {
-    let scenarios = scenarios::all();
+/// Every one of these scenarios with every single fault at every effect.
+pub(crate) fn exhaustive(scenarios: &[Case], jobs: usize) -> Vec<Case> {
     let counts = Mutex::new(vec![(0, 0); scenarios.len()]);
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -129,7 +128,11 @@ impl Level {
                         let report = run(&case(number));
                         mine.add(&report);
                         if !report.is_sound() {
-                            println!("broken: {}", report.case.name);
+                            let first = report.violations.first();
+                            let what = first.map_or_else(String::new, |first| {
+                                format!("{:?}: {}", first.rule, first.what)
+                            });
+                            println!("broken: {}: {what}", report.case.name);
                             failures.lock().unwrap().push(report);
                         }
                         let done = done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -39,6 +39,9 @@ struct Arguments {
     /// Leave the exhaustive level out
     #[arg(long)]
     no_exhaustive: bool,
+    /// In the exhaustive level only scenarios whose names contain this
+    #[arg(long)]
+    only: Option<String>,
     /// Leave the museum of bugs out
     #[arg(long)]
     no_museum: bool,
@@ -113,8 +116,10 @@ fn whole(arguments: &Arguments) -> ExitCode {
     let mut sum = Tally::default();
     let mut failures = Vec::new();
     if !arguments.no_exhaustive {
-        let cases = exhaustive(jobs);
-        println!("exhaustive: {} scenarios, {} single faults", scenarios::all().len(), cases.len());
+        let mut scenarios = scenarios::all();
+        scenarios.retain(|case| arguments.only.as_ref().is_none_or(|only| case.name.contains(only)));
+        let cases = exhaustive(&scenarios, jobs);
+        println!("exhaustive: {} scenarios, {} single faults", scenarios.len(), cases.len());
         let outcome = Level { name: "exhaustive", jobs, deadline: None, most: arguments.failures }
             .run(cases.len() as u64, |number| cases[usize::try_from(number).unwrap()].clone());
         sum.merge(outcome.0);

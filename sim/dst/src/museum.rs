@@ -26,6 +26,15 @@ pub use piece::Piece;
 pub use score::{Finding, each_piece, hunt, is_sound_without, score};
 pub use workshop::Workshop;
 
+/// What stands at the end of the cloud.conf of a process with the bug.
+#[must_use]
+pub fn configuration(piece: Option<Piece>) -> &'static str {
+    match piece {
+        Some(Piece::SharedAcrossNamespaces) => "[Tenancy]\njoin-namespace=any\n",
+        _ => "",
+    }
+}
+
 /// The flags of a process with the bug that its other flags do not have.
 #[must_use]
 pub fn flags(piece: Option<Piece>) -> &'static [&'static str] {

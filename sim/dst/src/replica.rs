@@ -50,12 +50,15 @@ impl CloudConf {
 struct Mounted {
     texts: watch::Sender<String>,
     seen: Mutex<watch::Receiver<String>>,
+    /// What a bug that is built in adds.
+    end: &'static str,
 }
 
 #[async_trait]
 impl ConfigSource for Mounted {
     async fn read(&self) -> Result<Configuration, LoadError> {
         let text = self.seen.lock().unwrap_or_else(PoisonError::into_inner).borrow_and_update().clone();
+        let text = format!("{text}{}", self.end);
         let site = Site::of(&CloudConfig::new(Some(text)), Environment::default());
         ConfigSource::read(&site).await
     }
@@ -127,6 +130,7 @@ fn options(world: &World, piece: Option<Piece>) -> Options {
 
 async fn cloud(judge: &Arc<Judge>, name: &str, workshop: Workshop) -> Option<Arc<dyn Cloud>> {
     let world = &judge.world;
+    let end = museum::configuration(workshop.piece());
     let link = CloudLink::new(Arc::clone(judge), name, workshop);
     let lying = link.clone();
     let clock = world.cloud.clone();
@@ -139,7 +143,7 @@ async fn cloud(judge: &Arc<Judge>, name: &str, workshop: Workshop) -> Option<Arc
     };
     let texts = world.conf.0.clone();
     let seen = Mutex::new(texts.subscribe());
-    let source = Arc::new(Mounted { texts, seen });
+    let source = Arc::new(Mounted { texts, seen, end });
     let cloud = OpenStackCloud::start(source, around).await.ok()?;
     Some(museum::over_cloud(lying, Arc::new(cloud)))
 }

@@ -112,8 +112,8 @@ async fn story(case: &Case, judge: &Judge) -> Option<Duration> {
         for stuck in judge.world.mend_stuck() {
             judge.net.tell("operator", &format!("sets {stuck} to ERROR, which never ended"), "");
         }
-        for shared in judge.world.fail_over_shared() {
-            judge.net.tell("operator", &format!("fails {shared} over, which is in ERROR and shared"), "");
+        for kept in judge.world.fail_over() {
+            judge.net.tell("operator", &format!("fails {kept} over, which is in ERROR and kept"), "");
         }
         let missing = judge.missing();
         if missing.is_empty() || ended.elapsed() > case.setting.patience {

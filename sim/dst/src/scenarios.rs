@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::action::{Action, Edit, Meddling, ServiceSpec};
+use crate::action::{Action, Addition, Attack, Edit, Meddling, ServiceSpec, Shop, Target, TenantAction};
 use crate::case::{Case, Provider, Setting, Timed};
 
 /// The base of all: two Nodes and a Service that is served.
@@ -33,6 +33,8 @@ pub fn all() -> Vec<Case> {
     cases.extend(routes());
     cases.extend(processes());
     cases.extend(take_overs());
+    cases.extend(tenants());
+    cases.extend(additions());
     cases
 }
 
@@ -149,12 +151,13 @@ fn edits(provider: Provider) -> Vec<Case> {
 
 fn meddlings(provider: Provider) -> Vec<Case> {
     use Meddling::{
-        AddMember, BalancerError, DeleteBalancer, DeleteFloatingIp, DeleteListener, DeleteMember, DeletePool,
-        DetachFloatingIp,
+        AddMember, BalancerDies, BalancerError, DeleteBalancer, DeleteFloatingIp, DeleteListener,
+        DeleteMember, DeletePool, DetachFloatingIp,
     };
     let all = [
         DeleteBalancer,
         BalancerError,
+        BalancerDies,
         DeleteListener,
         DeletePool,
         DeleteMember,
@@ -266,4 +269,120 @@ fn take_overs() -> Vec<Case> {
         }
     }
     cases
+}
+
+/// A hostile tenant asks for what belongs to others, and leaves.
+fn tenants() -> Vec<Case> {
+    use TenantAction::{Attack as Attacks, Close, LoseBalancer, Open, Withdraw};
+    let front = Target::Shop(Shop::Front);
+    let stories = vec![
+        (
+            "a kept floating IP of another tenant",
+            vec![
+                Open(Shop::Archive),
+                Close(Shop::Archive),
+                Attacks(1, Attack::FloatingIp(Target::Shop(Shop::Archive))),
+                Withdraw(1),
+            ],
+        ),
+        (
+            "the floating IP of another tenant whose load balancer is away",
+            vec![
+                Open(Shop::Front),
+                LoseBalancer(Shop::Front),
+                Attacks(1, Attack::LoadBalancerIp(front)),
+                Withdraw(1),
+            ],
+        ),
+        (
+            "the load balancer of another tenant",
+            vec![Open(Shop::Front), Attacks(1, Attack::Join(front)), Withdraw(1)],
+        ),
+        (
+            "the load balancer of another cluster",
+            vec![Attacks(1, Attack::JoinForged(Target::OtherCluster)), Withdraw(1)],
+        ),
+        (
+            "a floating IP of another cluster",
+            vec![Attacks(1, Attack::FloatingIp(Target::OtherCluster)), Withdraw(1)],
+        ),
+        (
+            "a load balancer that no Service made",
+            vec![Attacks(1, Attack::Join(Target::Unmanaged)), Withdraw(1)],
+        ),
+        (
+            "a load balancer of a Service that is gone, with a person's listener",
+            vec![Attacks(1, Attack::Join(Target::Ownerless)), Withdraw(1)],
+        ),
+        (
+            "a person's floating IP that another tenant uses, while its load balancer is away",
+            vec![
+                Open(Shop::Given),
+                LoseBalancer(Shop::Given),
+                Attacks(1, Attack::FloatingIp(Target::Shop(Shop::Given))),
+                Withdraw(1),
+            ],
+        ),
+        (
+            "the port of another tenant whose load balancer is away",
+            vec![
+                Open(Shop::Pinned),
+                // A Service that is younger than two minutes may be unknown.
+                Open(Shop::Front),
+                Open(Shop::Given),
+                LoseBalancer(Shop::Pinned),
+                Attacks(1, Attack::PortId(Target::Shop(Shop::Pinned))),
+                Withdraw(1),
+            ],
+        ),
+        (
+            "the VIP of another tenant whose load balancer is there",
+            vec![Open(Shop::Front), Attacks(1, Attack::VipAddress(front)), Withdraw(1)],
+        ),
+        ("tags of another tenant", vec![Open(Shop::Front), Attacks(1, Attack::Tags(front)), Withdraw(1)]),
+        (
+            "a load balancer that a Service of another cluster shares",
+            vec![Attacks(3, Attack::Join(Target::Joined)), Withdraw(3)],
+        ),
+    ];
+    let same = vec![
+        (
+            "the load balancer of another cluster of the same name",
+            vec![Attacks(2, Attack::JoinForged(Target::OtherCluster)), Withdraw(2)],
+        ),
+        (
+            "a load balancer that a Service of another cluster of the same name shares",
+            vec![Attacks(3, Attack::Join(Target::Joined)), Withdraw(3)],
+        ),
+    ];
+    let cases = |stories: Vec<(&'static str, Vec<TenantAction>)>, same_cluster_name| {
+        stories.into_iter().map(move |(name, then)| {
+            let setting = Setting { tenants: true, same_cluster_name, ..setting(Provider::Ovn) };
+            case(format!("hostile, {name}"), setting, then.into_iter().map(Action::Tenant).collect())
+        })
+    };
+    cases(stories, false).chain(cases(same, true)).collect()
+}
+
+/// People add a listener or pool of their own to the load balancer of a Service, which is edited, replaced or deleted afterwards.
+fn additions() -> Vec<Case> {
+    let stories = [
+        ("a listener, then edit", Addition::Listener, edit_ports()),
+        ("a listener, then delete", Addition::Listener, Action::Delete(1)),
+        ("a tagged listener, then delete", Addition::TaggedListener, Action::Delete(1)),
+        ("a pool, then delete", Addition::Pool, Action::Delete(1)),
+        (
+            "a tagged listener, then failure",
+            Addition::TaggedListener,
+            Action::Meddle(1, Meddling::BalancerDies),
+        ),
+    ];
+    let cases = stories.into_iter().map(|(name, addition, then)| {
+        let add = Action::Meddle(1, Meddling::Add(addition));
+        // What was added only now may be unknown.
+        let wait = Action::Ready(2, true);
+        let story = vec![Action::Create(1, web()), add, wait, then];
+        case(named(Provider::Ovn, &format!("add by hand {name}")), setting(Provider::Ovn), story)
+    });
+    cases.collect()
 }

@@ -1,6 +1,8 @@
 //! Cases by chance: the whole of a case follows from its seed.
 
+mod additions;
 mod company;
+mod tenants;
 
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ pub fn case(seed: u64) -> Case {
         replicas: dice.of(1..=2),
         skew: Duration::from_secs(dice.of(0..=20)),
         predecessor: predecessor(seed),
+        tenants: tenants::are_there(seed),
+        same_cluster_name: tenants::has_same_cluster_name(seed),
         ..Setting::default()
     };
     let mut actions = Vec::new();
@@ -57,6 +61,10 @@ pub fn case(seed: u64) -> Case {
         actions.push(Timed { at, action });
     }
     actions.extend(company::of(&setting, at));
+    actions.extend(tenants::of(&setting, at));
+    actions.extend(tenants::more(&setting, at));
+    actions.extend(additions::of(seed, at));
+    actions.extend(control_plane(seed, at));
     actions.sort_by_key(|timed| timed.at);
     Case {
         name: format!("seed {seed}"),
@@ -71,6 +79,13 @@ pub fn case(seed: u64) -> Case {
 fn predecessor(seed: u64) -> Option<Duration> {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x4f43_434d));
     dice.one_in(8).then(|| Duration::from_secs(dice.of(2..90)))
+}
+
+/// Once in six times the control plane of Octavia fails. Its dice are its own, too.
+fn control_plane(seed: u64, until: Duration) -> Option<Timed> {
+    let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x4d47_4d54));
+    let at = until.mul_f64(dice.of(0.0..1.0));
+    dice.one_in(6).then_some(Timed { at, action: Action::BalancersInError })
 }
 
 /// What has to be put right before the end: nothing converges without.
@@ -102,6 +117,11 @@ impl Dice {
 
     fn one_in(&mut self, many: u32) -> bool {
         self.of(0..many) == 0
+    }
+
+    fn moment(&mut self, from: Duration, to: Duration) -> Duration {
+        let (from, to) = (from.as_millis() as u64, to.as_millis() as u64);
+        Duration::from_millis(self.of(from..=to.max(from)))
     }
 
     fn pick<T: Clone>(&mut self, from: &[T]) -> T {

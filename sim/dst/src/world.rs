@@ -1,11 +1,15 @@
 //! A cluster and a cloud, both simulated, and what is done to them: by people and kubelets (`people`), by the cloud's operator and
-//! others (`operator`), by OpenStack's own manager, which may have run before (`occm`). Nothing of Bowline is here.
+//! others (`operator`, `strangers`), by OpenStack's own manager, which may have run before (`occm`), by other tenants
+//! of the cluster (`tenants`), beside what belongs to others (`foreign`, `property`). Nothing of Bowline is here.
 
 mod excuses;
 mod foreign;
 mod occm;
 mod operator;
 mod people;
+mod property;
+mod strangers;
+mod tenants;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -29,6 +33,11 @@ use crate::replica::CloudConf;
 pub use self::excuses::Excused;
 use self::foreign::Foreign;
 pub use self::occm::TURN;
+pub(crate) use self::operator::may_serve;
+use self::property::Property;
+use self::strangers::Strangers;
+pub(crate) use self::strangers::{ADDED_BY_HAND, is_added_by_hand};
+pub(crate) use self::tenants::{ATTACKER, ATTACKERS, SHOP, is_of_a_shop, tenant_names};
 
 /// When every run begins.
 const START: &str = "2026-11-15T08:00:00Z";
@@ -64,6 +73,12 @@ pub struct World {
     /// The configuration of all processes.
     pub conf: CloudConf,
     foreign: Foreign,
+    /// What belongs to another cluster, or to no Service, in a run with tenants.
+    property: Property,
+    /// What people added to load balancers of Services.
+    strangers: Mutex<Strangers>,
+    /// Load balancers that a Service joined before it named another one; see [`Excused::left_behind`].
+    left_behind: Mutex<BTreeSet<(String, String)>>,
     /// The Services that ever said that their floating IP shall be kept.
     kept: Mutex<BTreeSet<String>>,
     /// Floating IPs that lost their load balancer before anybody was told of them; see [`World::note_strays`].
@@ -121,6 +136,9 @@ impl World {
             setting,
             conf,
             foreign: Foreign::default(),
+            property: Property::default(),
+            strangers: Mutex::default(),
+            left_behind: Mutex::default(),
             kept: Mutex::default(),
             strays: Mutex::default(),
             lease_deleted: Mutex::default(),
@@ -134,6 +152,9 @@ impl World {
         };
         world.write_conf(CANARIES[0]);
         world.foreign = world.plant_foreign();
+        if world.setting.tenants {
+            world.property = world.plant_property();
+        }
         world
     }
 
@@ -210,6 +231,7 @@ impl World {
             Action::Ready(number, ready) => {
                 self.set_ready(*number, *ready && self.has_living_server(*number));
             }
+            Action::Metal(ready) => self.metal(*ready),
             Action::Exclude(number, excluded) => self.exclude(*number, *excluded),
             Action::Create(number, spec) => self.create_service(*number, spec),
             Action::Edit(number, edit) => self.edit_service(*number, edit),
@@ -218,6 +240,8 @@ impl World {
                 let _gone = self.services().delete(&service_name(*number)).is_ok();
             }
             Action::Meddle(number, meddling) => self.meddle(*number, *meddling),
+            Action::Tenant(action) => self.tenant(*action),
+            Action::BalancersInError => self.control_plane_fails(),
             Action::Quota(exhausted) => self.quota(*exhausted),
             Action::RotatePassword => {
                 self.cloud.with(|cloud| {
@@ -366,6 +390,9 @@ pub fn annotation(key: &str) -> String {
 pub fn node_name(number: usize) -> String {
     format!("node-{number}")
 }
+
+/// The Node of a physical machine, which is in no cloud.
+pub const METAL: &str = "metal-1";
 
 /// The name of a Service.
 #[must_use]

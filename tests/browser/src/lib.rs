@@ -18,6 +18,8 @@ use bowline_openstack::config::Environment;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Service};
 use openstack_client::{Timeouts, Transport};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use sim_kube::SimKube;
 use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, Rule, SimService, seed};
@@ -34,6 +36,7 @@ pub struct Stage {
     pub cloud: SimService,
     /// What people see of the manager.
     pub page: StatusPage,
+    registry: Arc<Registry>,
     signals: Signals,
     run: JoinHandle<()>,
 }
@@ -75,12 +78,23 @@ impl Stage {
             identity: "bowline-7d9c8f5b6d-x2x4q".to_owned(),
             seed: 7,
         })?;
-        let (page, signals) = (replica.status_page(), Signals::default());
+        let (page, registry, signals) = (replica.status_page(), replica.registry(), Signals::default());
         let until = signals.clone();
         let run = tokio::spawn(async move {
             replica.run(until).await;
         });
-        Ok(Self { kube, cloud, page, signals, run })
+        Ok(Self { kube, cloud, page, registry, signals, run })
+    }
+
+    /// What Prometheus is shown.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn scrape(&self) -> Result<String> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
     }
 
     /// Ends the manager.

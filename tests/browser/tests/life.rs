@@ -151,3 +151,36 @@ async fn of_many_services_and_nodes_one_page_is_shown_and_the_rest_is_counted() 
     assert!(html.len() < 600_000, "{} bytes", html.len());
     stage.end().await
 }
+
+#[tokio::test(start_paused = true)]
+async fn services_without_what_they_ask_for_are_counted_by_reason_for_the_scraper() -> Result<()> {
+    const METRIC: &str = "bowline_services_unsettled";
+    let stage = Stage::set(START.parse()?, 3).await?;
+    stage.register(1..=3)?;
+    let scraped = async |lines: &[&str]| -> Result<()> {
+        let began = Instant::now();
+        loop {
+            let text = stage.scrape()?;
+            let counts = text.lines().filter(|line| line.starts_with(METRIC));
+            let counts: Vec<_> = counts.map(|line| line.trim_start_matches(METRIC)).collect();
+            if counts == lines {
+                return Ok(());
+            }
+            assert!(began.elapsed() < Duration::from_secs(600), "wanted {lines:?}, found {counts:?}");
+            sleep(Duration::from_millis(250)).await;
+        }
+    };
+    scraped(&[]).await?;
+    stage.apply("web", &[80])?;
+    scraped(&["{reason=\"WaitingForCloud\"} 1"]).await?;
+    scraped(&[]).await?;
+    stage.apply("wrong", &[80])?;
+    stage.annotate("wrong", "loadbalancer.openstack.org/timeout-client-data", "ten")?;
+    stage.apply("paused", &[80])?;
+    stage.annotate("paused", PAUSED, "rack 7 moves")?;
+    scraped(&["{reason=\"Refused\"} 1", "{reason=\"pause\"} 1"]).await?;
+    // One that is served keeps being served, and lacks what cannot be read.
+    stage.annotate("web", "loadbalancer.openstack.org/timeout-client-data", "ten")?;
+    scraped(&["{reason=\"InvalidValue\"} 1", "{reason=\"Refused\"} 1", "{reason=\"pause\"} 1"]).await?;
+    stage.end().await
+}

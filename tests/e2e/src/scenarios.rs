@@ -7,6 +7,7 @@ mod routes;
 mod services;
 mod simulator;
 mod takeover;
+mod tenants;
 
 use crate::scenario::Scenario;
 
@@ -16,6 +17,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         nodes::SCENARIOS,
         access::SCENARIOS,
         services::SCENARIOS,
+        tenants::SCENARIOS,
         takeover::SCENARIOS,
         routes::SCENARIOS,
         failures::SCENARIOS,

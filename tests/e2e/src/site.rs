@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::{Binaries, Cluster, Identity};
-use bowline_testkit::manager::Manager;
+use bowline_testkit::process::Process;
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -105,8 +105,8 @@ impl<'w> Site<'w> {
     }
 
     /// Starts the manager. A later flag takes the place of an earlier one.
-    pub(crate) fn run(&self, flags: &[&str]) -> anyhow::Result<Manager> {
-        Manager::start(self.command(flags), self.log.clone())
+    pub(crate) fn run(&self, flags: &[&str]) -> anyhow::Result<Process> {
+        Process::start(self.command(flags), self.log.clone())
     }
 
     /// How the manager is started.

@@ -6,7 +6,7 @@ mod tests;
 
 use bowline_operator::api::CloudControllerManagerSpec;
 use bowline_operator::render::{
-    CONFIG_HASH, ClusterFacts, ManagerMode, Object, RenderedConfig, config_name, plain, static_pod,
+    CONFIG_HASH, ClusterFacts, ManagerMode, Naming, Object, RenderedConfig, config_name, plain, static_pod,
 };
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ type Part = fn(&Object) -> bool;
 /// If the operator cannot make the objects, or one of them has no YAML.
 pub fn page(word: &str) -> Result<Option<String>, PackagingError> {
     use ManagerMode::{Full, Shadow};
-    let all: Part = |object| object.kind != "ServiceMonitor";
+    let all: Part = |object| !is_monitoring(object);
     let (form, mode, part, note) = match word {
         "manifest-deployment" => ("Deployment", Full, all, FIRST),
         "manifest-daemonset" => ("DaemonSet", Full, all, FIRST),
@@ -53,7 +53,7 @@ pub fn page(word: &str) -> Result<Option<String>, PackagingError> {
         "kustomize-base" => ("Deployment", Full, is_common as Part, ""),
         "kustomize-deployment" => ("Deployment", Full, is_workload as Part, ""),
         "kustomize-daemonset" => ("DaemonSet", Full, is_workload as Part, ""),
-        "kustomize-monitor" => ("Deployment", Full, (|object| object.kind == "ServiceMonitor") as Part, ""),
+        "kustomize-monitor" => ("Deployment", Full, is_monitoring as Part, ""),
         _unknown => return Ok(None),
     };
     let objects = objects(form, mode)?;
@@ -64,8 +64,13 @@ fn is_workload(object: &Object) -> bool {
     ["Deployment", "DaemonSet", "PodDisruptionBudget"].contains(&object.kind.as_str())
 }
 
+/// The ServiceMonitor, and the account that scrapes by it.
+fn is_monitoring(object: &Object) -> bool {
+    object.kind == "ServiceMonitor" || object.name.ends_with("scraper")
+}
+
 fn is_common(object: &Object) -> bool {
-    !is_workload(object) && object.kind != "ServiceMonitor"
+    !is_workload(object) && !is_monitoring(object)
 }
 
 /// The static pod, and where what it reads has to be.
@@ -84,7 +89,7 @@ fn objects(form: &str, mode: ManagerMode) -> Result<Vec<Object>, PackagingError>
     let (spec, facts) = input(form, &format!("$({CLUSTER})"))?;
     let objects = plain(&spec, NAME, mode, &facts)?;
     // The configuration is everybody's own.
-    let objects = objects.into_iter().filter(|object| object.kind != "Secret");
+    let objects = objects.into_iter().filter(|object| object.kind != "Secret" || is_monitoring(object));
     Ok(objects.map(|object| for_people(object, &facts)).collect())
 }
 
@@ -102,6 +107,7 @@ fn input(form: &str, cluster: &str) -> Result<(CloudControllerManagerSpec, Clust
         control_plane_nodes: 2,
         has_service_monitor: true,
         config: Some(RenderedConfig::new("")),
+        naming: Naming::Bare,
         ..ClusterFacts::default()
     };
     Ok((spec, facts))

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::eventually;
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, ResourceExt};
@@ -162,7 +163,7 @@ impl<'s> Site<'s> {
     /// When the API server refuses.
     pub async fn delete(&self, name: &str) -> anyhow::Result<()> {
         let services = self.stage.services();
-        until(&format!("Service {name} is deleted as it was seen"), async || {
+        eventually(&format!("Service {name} is deleted as it was seen"), async || {
             let seen = services.get(name).await?;
             let (uid, resource_version) = (seen.uid(), seen.resource_version());
             let preconditions = Some(Preconditions { uid, resource_version });
@@ -176,7 +177,7 @@ impl<'s> Site<'s> {
     }
 
     async fn until_gone(&self, name: &str) -> anyhow::Result<()> {
-        until(&format!("Service {name} is gone"), async || {
+        eventually(&format!("Service {name} is gone"), async || {
             Ok(self.stage.services().get_opt(name).await?.is_none().then_some(()))
         })
         .await
@@ -184,7 +185,7 @@ impl<'s> Site<'s> {
 
     async fn until_joined(&self, guest: &str) -> anyhow::Result<()> {
         let tag = format!("kube_service_kubernetes_{NAMESPACE}_{guest}");
-        until(&format!("Service {guest} is on a load balancer"), async || {
+        eventually(&format!("Service {guest} is on a load balancer"), async || {
             let joined = self.cloud.look(|state| {
                 state.load_balancer.load_balancers.iter().any(|balancer| balancer.tags.contains(&tag))
             });
@@ -195,7 +196,7 @@ impl<'s> Site<'s> {
 
     /// The load balancer of a Service, once it has one: its user reads it there.
     async fn balancer_of(&self, name: &str) -> anyhow::Result<String> {
-        until(&format!("Service {name} has a load balancer"), async || {
+        eventually(&format!("Service {name} has a load balancer"), async || {
             let service = self.stage.services().get(name).await?;
             Ok(service.annotations().get(BALANCER).cloned())
         })
@@ -258,22 +259,4 @@ impl<'s> Site<'s> {
 
 fn rows(ports: &[u16]) -> Vec<Value> {
     ports.iter().map(|port| json!({"name": format!("p{port}"), "port": port, "protocol": "TCP"})).collect()
-}
-
-/// Waits until an answer comes out of `look`.
-///
-/// # Errors
-/// When none comes, or `look` fails.
-pub async fn until<T>(
-    what: &str,
-    mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
-) -> anyhow::Result<T> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look().await? {
-            return Ok(found);
-        }
-        ensure!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        sleep(LOOK).await;
-    }
 }

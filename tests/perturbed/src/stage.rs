@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::manifest::apply_manifest;
+use bowline_testkit::process::{Watchdog, program};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, Service};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-
-use crate::process::Watchdog;
 
 /// Where the manager and its Lease are.
 const SYSTEM: &str = "kube-system";
@@ -40,12 +40,11 @@ impl Stage {
     /// # Errors
     /// When the binaries are missing or the servers do not get ready.
     pub async fn start() -> anyhow::Result<Self> {
-        let bowline = beside_this_program()?;
-        ensure!(bowline.is_file(), "no binary to test at {}: `cargo build -p bowline`", bowline.display());
+        let bowline = program("bowline")?;
         let cluster = Cluster::start().await?;
         let admin = cluster.client(&Identity::Admin).await?;
         let nobody = cluster.client(&Identity::Anonymous).await?;
-        apply(&admin, RBAC).await?;
+        apply_manifest(&admin, RBAC).await?;
         let token = cluster.token(SYSTEM, ACCOUNT).await?;
         let watchdog = Watchdog::of(cluster.folder())?;
         Ok(Self { _watchdog: watchdog, cluster, admin, nobody, token, bowline })
@@ -128,35 +127,9 @@ impl Stage {
     }
 }
 
-/// Cargo builds it with the tests of its own package, which are run together with these; `cargo xtask soak` builds both.
-fn beside_this_program() -> anyhow::Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    let mut folder = this.parent().context("this program is in no folder")?;
-    if folder.ends_with("deps") {
-        folder = folder.parent().context("this program is in no folder")?;
-    }
-    Ok(folder.join("bowline"))
-}
-
 fn gone_is_fine(answer: kube::Result<()>) -> anyhow::Result<()> {
     match answer {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         other => Ok(other?),
     }
-}
-
-async fn apply(client: &Client, manifest: &str) -> anyhow::Result<()> {
-    for document in manifest.split("---\n").skip(1) {
-        let object: DynamicObject = serde_saphyr::from_str(document)?;
-        let types = object.types.clone().context("an object without a kind")?;
-        let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(&types)?);
-        let api: Api<DynamicObject> = match object.namespace() {
-            Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
-            None => Api::all_with(client.clone(), &resource),
-        };
-        let name = object.name_any();
-        let params = PatchParams::apply("perturbed").force();
-        api.patch(&name, &params, &Patch::Apply(&object)).await.with_context(|| format!("apply {name}"))?;
-    }
-    Ok(())
 }

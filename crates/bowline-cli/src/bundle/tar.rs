@@ -35,7 +35,7 @@ fn header(document: &Document) -> io::Result<Vec<u8>> {
     let size = format!("{:011o}\0", document.text.len());
     let mut fields: Vec<(usize, &[u8])> = vec![
         (100, document.name.as_bytes()),
-        (8, b"0000644\0"),
+        (8, b"0000600\0"),
         (8, b"0000000\0"),
         (8, b"0000000\0"),
         (12, size.as_bytes()),

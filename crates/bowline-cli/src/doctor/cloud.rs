@@ -7,7 +7,7 @@ use bowline_controllers::shadow::preview::Machine;
 use bowline_openstack::loadbalancer::names::cluster_of;
 use bowline_openstack::loadbalancer::ownership::clusters_in;
 
-use super::facts::{BalancerFact, CloudFacts, Facts};
+use super::facts::{BalancerFact, CloudFacts, Facts, InsecureEndpoint};
 use super::{Finding, Severity, some};
 
 /// Octavia has tags from this version of its API on.
@@ -75,6 +75,33 @@ pub fn service_missing(facts: &Facts) -> Vec<Finding> {
                 .to_owned(),
     };
     missing.map(finding).collect()
+}
+
+/// An endpoint without TLS in a cloud whose Keystone has TLS.
+#[must_use]
+pub fn insecure_endpoint(facts: &Facts) -> Vec<Finding> {
+    let insecure = facts.cloud.iter().flat_map(|cloud| &cloud.insecure);
+    let finding = |endpoint: &InsecureEndpoint| {
+        let service = endpoint.service;
+        let (severity, why) = match endpoint.allowed {
+            true => (
+                Severity::Warning,
+                "the token travels in clear: whoever reads it may do everything that the manager may do, until it expires",
+            ),
+            false => (
+                Severity::Error,
+                "the token is not sent there, because everybody on the way could read it; what needs the service does not work, the rest does",
+            ),
+        };
+        Finding {
+            id: "insecure-endpoint",
+            severity,
+            found: format!("the catalog names an endpoint without TLS (http) for {service}; auth-url has TLS (https)"),
+            why,
+            remedy: "publish an https endpoint, or choose another [Global] os-endpoint-type or region; [Global] allow-insecure-endpoints=true sends the token in clear".to_owned(),
+        }
+    };
+    insecure.map(finding).collect()
 }
 
 /// Octavia without tags.
@@ -244,6 +271,18 @@ mod tests {
         assert_eq!(ids(octavia_too_old, |f| cloud(f).octavia = Some((2, 4))), ["octavia-too-old"]);
         assert!(ids(octavia_too_old, |f| cloud(f).octavia = Some((2, 5))).is_empty());
         assert!(ids(octavia_too_old, |f| cloud(f).octavia = None).is_empty(), "not known is not too old");
+    }
+
+    #[test]
+    fn endpoints_without_tls_are_an_error_or_where_they_are_allowed_a_warning() {
+        for (allowed, severity) in [(false, Severity::Error), (true, Severity::Warning)] {
+            let mut facts = well();
+            let service = openstack_client::Service::LoadBalancer;
+            cloud(&mut facts).insecure = vec![InsecureEndpoint { service, allowed }];
+            let [finding] = &*insecure_endpoint(&facts) else { panic!("one finding") };
+            assert_eq!((finding.id, finding.severity), ("insecure-endpoint", severity));
+            assert!(finding.found.contains("load-balancer"), "{}", finding.found);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use bowline_cloud::{NodeView, ServiceView};
 use bowline_controllers::shadow::preview::Machine;
 use bowline_openstack::config::LoadBalancer;
 use jiff::Timestamp;
+use openstack_client::Service;
 
 use crate::session::managers::Manager;
 use crate::status::leader::Leader;
@@ -72,10 +73,21 @@ pub struct CloudFacts {
     pub login: Option<String>,
     /// The services that it lacks for us, each with why that matters.
     pub missing: Vec<String>,
+    /// The services whose endpoint has no TLS although Keystone has it.
+    pub insecure: Vec<InsecureEndpoint>,
     /// The version of Octavia's API.
     pub octavia: Option<(u32, u32)>,
     /// The load balancers of the project.
     pub balancers: Vec<BalancerFact>,
+}
+
+/// An endpoint without TLS in a cloud whose Keystone has TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InsecureEndpoint {
+    /// Of this service.
+    pub service: Service,
+    /// Whether cloud.conf allows to send tokens there.
+    pub allowed: bool,
 }
 
 /// A load balancer of the project.

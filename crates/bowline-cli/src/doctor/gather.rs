@@ -1,16 +1,16 @@
 //! Gathers the facts. What cannot be had is noted, and the rest is gathered all the same.
 
-use bowline_cloud::CloudConfig;
 use bowline_manager::rbac::{Rights, Rule, SYSTEM_NAMESPACE, Scope};
 use bowline_openstack::cleanup;
-use bowline_openstack::config::{ConfigSource, Configuration, Environment, Site};
+use bowline_openstack::config::{ConfigSource, Environment};
 use http::{Request, header};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use k8s_openapi::api::authorization::v1::ResourceAttributes;
 use openstack_client::identity::Version;
+use openstack_client::{Offered, Service};
 
-use super::facts::{BalancerFact, ClockFact, CloudFacts, ConfigFacts, Facts, MissingRight};
+use super::facts::{BalancerFact, ClockFact, CloudFacts, ConfigFacts, Facts, InsecureEndpoint, MissingRight};
 use super::health;
 use crate::ending::Ending;
 use crate::session::cloud::{CloudAccess, settings};
@@ -151,18 +151,13 @@ async fn config(session: &Session, facts: &mut Facts) {
             return;
         }
     };
-    match read(&found.config).await {
+    match found.site(Environment::of_process()).read().await {
         Ok(configuration) => {
             facts.config.warnings = configuration.warnings.iter().map(ToString::to_string).collect();
             facts.config.balancing = configuration.conf.load_balancer;
         }
         Err(why) => facts.config.problem = Some(format!("{}: {why}", found.from)),
     }
-}
-
-async fn read(config: &CloudConfig) -> Result<Configuration, String> {
-    let site = Site::of(config, Environment::of_process());
-    site.read().await.map_err(|error| error.to_string())
 }
 
 async fn cloud(session: &Session, facts: &mut Facts) {
@@ -181,16 +176,36 @@ async fn cloud(session: &Session, facts: &mut Facts) {
     if let Ok(identity) = access.client.identity().await {
         facts.clocks.extend(identity.issued_at.map(|at| clock("Keystone", at)));
     }
-    match sight::machines(&access, &facts.nodes).await {
+    insecure(&access, &mut told).await;
+    match sight::machines(session, &access, &facts.nodes).await {
         Ok(machines) => facts.machines = Some(machines),
+        Err(_refused) if told.refuses(&[Service::Compute, Service::Network]) => {}
         Err(why) => told.missing.push(why),
     }
     match access.load_balancers() {
         Ok(_there) => octavia(&access, facts, &mut told).await,
+        Err(_refused) if told.refuses(&[Service::LoadBalancer, Service::Network]) => {}
         Err(why) if !told.missing.contains(&why) => told.missing.push(why),
         Err(_said) => {}
     }
     facts.cloud = Some(told);
+}
+
+impl CloudFacts {
+    /// Whether one of these services is not called because its endpoint has no TLS.
+    fn refuses(&self, services: &[Service]) -> bool {
+        self.insecure.iter().any(|one| !one.allowed && services.contains(&one.service))
+    }
+}
+
+/// The services whose endpoint has no TLS although Keystone has it.
+async fn insecure(access: &CloudAccess, told: &mut CloudFacts) {
+    for service in [Service::Compute, Service::Network, Service::LoadBalancer, Service::KeyManager] {
+        // Without a token nothing is known of the catalog, which is a finding of its own.
+        if let Ok(Offered::Insecure { allowed }) = access.client.offered(service).await {
+            told.insecure.push(InsecureEndpoint { service, allowed });
+        }
+    }
 }
 
 async fn octavia(access: &CloudAccess, facts: &mut Facts, told: &mut CloudFacts) {

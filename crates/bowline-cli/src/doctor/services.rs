@@ -6,6 +6,8 @@ use bowline_cloud::{ConditionStatus, ServiceView};
 use bowline_controllers::service::desire::{is_paused, wants};
 use bowline_controllers::service::nodes::{EXCLUDE_LABEL, select};
 use bowline_openstack::loadbalancer::annotations::NODE_SELECTOR;
+use bowline_openstack::loadbalancer::features::{ApiVersion, Features};
+use bowline_openstack::loadbalancer::intent::unmonitored_local_traffic;
 
 use super::facts::Facts;
 use super::{Finding, Severity, some};
@@ -72,9 +74,41 @@ pub fn no_nodes(facts: &Facts) -> Vec<Finding> {
     vec![Finding { id: "no-nodes-for-traffic", severity: Severity::Error, found, why, remedy }]
 }
 
+/// Services with `externalTrafficPolicy: Local` whose load balancers do not ask which Nodes have a pod.
+#[must_use]
+pub fn local_traffic_unmonitored(facts: &Facts) -> Vec<Finding> {
+    // Without the configuration nobody knows whether there are monitors.
+    if facts.config.problem.is_some() {
+        return Vec::new();
+    }
+    let config = &facts.config.balancing;
+    let (major, minor) = facts.cloud.as_ref().and_then(|cloud| cloud.octavia).unwrap_or_default();
+    let features = Features::of(&config.lb_provider, ApiVersion(major, minor));
+    let found: Vec<(String, String)> = facts
+        .services
+        .iter()
+        .filter(|service| wants(service))
+        .filter_map(|service| {
+            Some((service.key().to_string(), unmonitored_local_traffic(service, config, features)?))
+        })
+        .collect();
+    let Some((_first, remedy)) = found.first() else { return Vec::new() };
+    let names: Vec<&String> = found.iter().map(|(name, _remedy)| name).collect();
+    vec![Finding {
+        id: "local-traffic-unmonitored",
+        severity: Severity::Warning,
+        found: format!(
+            "the load balancers of {} do not know which Nodes have a pod: externalTrafficPolicy is Local and there is no health monitor",
+            some(&names)
+        ),
+        why: "kube-proxy drops connections that reach a Node without a pod of the Service, so a part of them fails",
+        remedy: remedy.clone(),
+    }]
+}
+
 #[cfg(test)]
 mod tests {
-    use bowline_cloud::{PAUSED, ServiceCondition};
+    use bowline_cloud::{PAUSED, ServiceCondition, TrafficPolicy};
 
     use super::*;
     use crate::doctor::fixture::well;
@@ -104,6 +138,25 @@ mod tests {
         let mut paused = service(ConditionStatus::False);
         paused.annotations.insert(PAUSED.into(), "true".into());
         assert!(found(paused).is_empty(), "its owner knows");
+    }
+
+    #[test]
+    fn local_traffic_without_a_health_monitor_is_found() {
+        let mut facts = well();
+        let mut web = service(ConditionStatus::True);
+        facts.services.push(Arc::new(web.clone()));
+        assert!(local_traffic_unmonitored(&facts).is_empty(), "its traffic may go to every Node");
+        web.external_traffic_policy = Some(TrafficPolicy::Local);
+        facts.services.push(Arc::new(ServiceView { name: "local".into(), ..web }));
+        let found = local_traffic_unmonitored(&facts);
+        let [finding] = found.as_slice() else { panic!("{found:?}") };
+        assert!(finding.found.contains("of shop/local do not know"), "{finding:?}");
+        assert!(finding.remedy.contains("create-monitor in cloud.conf is false"), "{finding:?}");
+        facts.config.balancing.create_monitor = true;
+        assert!(local_traffic_unmonitored(&facts).is_empty());
+        facts.config.balancing.create_monitor = false;
+        facts.config.problem = Some("not readable".to_owned());
+        assert!(local_traffic_unmonitored(&facts).is_empty(), "nothing is concluded from what is not known");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use bowline_cloud::picture::{BalancerPicture, Detail, Frontend, Member, Pool, Status};
 
+use crate::terminal::line_of;
+
 /// How a part fares, in a word.
 #[must_use]
 pub fn health(status: &Status) -> String {
@@ -18,17 +20,18 @@ pub fn health(status: &Status) -> String {
 pub fn draw(picture: &BalancerPicture) -> String {
     let own: Vec<String> = picture.addresses.iter().map(ToString::to_string).collect();
     let public: Vec<String> = picture.public_addresses.iter().map(ToString::to_string).collect();
-    let mut text = format!("load balancer {} ({}) {}\n", picture.name, picture.id, health(&picture.status));
+    let mut text =
+        line_of(format!("load balancer {} ({}) {}", picture.name, picture.id, health(&picture.status)));
     let reached = match public.as_slice() {
         [] => own.join(", "),
         public => format!("{} -> {}", public.join(", "), own.join(", ")),
     };
-    text.push_str(&format!("  at {reached}\n"));
+    text.push_str(&line_of(format!("  at {reached}")));
     if !picture.owner.own {
         text.push_str("  it is not this Service's own: it is shared\n");
     }
     if !picture.owner.sharers.is_empty() {
-        text.push_str(&format!("  other Services on it: {}\n", picture.owner.sharers.join(", ")));
+        text.push_str(&line_of(format!("  other Services on it: {}", picture.owner.sharers.join(", "))));
     }
     match picture.detail {
         Detail::Read => {}
@@ -45,10 +48,10 @@ pub fn draw(picture: &BalancerPicture) -> String {
 }
 
 fn draw_frontend(frontend: &Frontend) -> String {
-    let mut text = format!("  {}/{} {}\n", frontend.protocol, frontend.port, health(&frontend.status))
+    let mut text = line_of(format!("  {}/{} {}", frontend.protocol, frontend.port, health(&frontend.status)))
         .replace(" \n", "\n");
     if !frontend.allowed.is_empty() && frontend.allowed.iter().all(|range| range != "0.0.0.0/0") {
-        text.push_str(&format!("    only from {}\n", frontend.allowed.join(", ")));
+        text.push_str(&line_of(format!("    only from {}", frontend.allowed.join(", "))));
     }
     if frontend.pools.is_empty() {
         text.push_str("    no pool: nothing answers\n");
@@ -61,8 +64,8 @@ fn draw_pool(pool: &Pool) -> String {
     let monitor =
         pool.monitor.as_deref().map_or("not monitored".to_owned(), |kind| format!("monitored by {kind}"));
     let health = health(&pool.status);
-    let mut text =
-        format!("    pool {} {}, {monitor} {health}\n", pool.protocol, pool.algorithm).replace(" \n", "\n");
+    let mut text = line_of(format!("    pool {} {}, {monitor} {health}", pool.protocol, pool.algorithm))
+        .replace(" \n", "\n");
     if pool.members.is_empty() {
         text.push_str("      no members: nothing answers\n");
     }
@@ -76,7 +79,7 @@ fn draw_member(member: &Member) -> String {
         _ => "",
     };
     let name = if member.name.is_empty() { "(no name)" } else { member.name.as_str() };
-    format!("      {name} {}:{}{weight} {}\n", member.address, member.port, health(&member.status))
+    line_of(format!("      {name} {}:{}{weight} {}", member.address, member.port, health(&member.status)))
         .replace(" \n", "\n")
 }
 

@@ -12,6 +12,7 @@ use crate::ending::{Ending, FINE, NOT_LOOKED};
 use crate::session::Session;
 use crate::sight;
 use crate::status::leader::{self, Leader};
+use crate::terminal::line_of;
 
 /// All that is to say of a Node.
 #[derive(Debug, Clone, Serialize)]
@@ -158,7 +159,7 @@ pub async fn explain(session: &Session, name: &str) -> Result<NodeExplained, End
     let told = told(session, "default", "Node", name, &mut notes).await;
     let leader = leader::read_if_allowed(session, &mut notes).await;
     let server = match session.cloud().await {
-        Ok(cloud) => match sight::machines(&cloud, std::slice::from_ref(&node)).await {
+        Ok(cloud) => match sight::machines(session, &cloud, std::slice::from_ref(&node)).await {
             Ok(machines) => machines.first().map_or_else(
                 || ServerSight::unknown("no answer".to_owned()),
                 |(_node, machine)| ServerSight::of(machine),
@@ -200,13 +201,13 @@ impl NodeExplained {
             None => "never ready",
         };
         let traffic = if self.gets_traffic { "gets traffic" } else { "gets no traffic" };
-        let mut text = format!("Node {} ({ready}, {traffic} of load balancers)\n", self.node);
-        text.push_str(&format!("  provider ID: {}\n", self.provider_id.as_deref().unwrap_or("none")));
-        text.push_str(&format!("  addresses: {}\n", self.addresses.join(", ")));
-        self.taints.iter().for_each(|taint| text.push_str(&format!("  taint {taint}\n")));
-        text.push_str(&format!("\nServer: {}\n", self.server.words().trim()));
+        let mut text = line_of(format!("Node {} ({ready}, {traffic} of load balancers)", self.node));
+        text.push_str(&line_of(format!("  provider ID: {}", self.provider_id.as_deref().unwrap_or("none"))));
+        text.push_str(&line_of(format!("  addresses: {}", self.addresses.join(", "))));
+        self.taints.iter().for_each(|taint| text.push_str(&line_of(format!("  taint {taint}"))));
+        text.push_str(&format!("\n{}", line_of(format!("Server: {}", self.server.words().trim()))));
         if !self.server.addresses.is_empty() {
-            text.push_str(&format!("  addresses: {}\n", self.server.addresses.join(", ")));
+            text.push_str(&line_of(format!("  addresses: {}", self.server.addresses.join(", "))));
         }
         text.push_str(&conclusion(&self.events, &self.request_ids, &self.leader, &self.advice, &self.notes));
         text

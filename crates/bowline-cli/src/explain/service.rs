@@ -21,6 +21,7 @@ use crate::plan::{self, word};
 use crate::session::{CloudAccess, Session};
 use crate::sight::{Sight, serving};
 use crate::status::leader::{self, Leader};
+use crate::terminal::line_of;
 
 /// All that is to say of a Service.
 #[derive(Debug, Clone, Serialize)]
@@ -239,37 +240,38 @@ impl ServiceExplained {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = format!("Service {}\n\nWanted\n", self.service);
+        let mut text = format!("{}\nWanted\n", line_of(format!("Service {}", self.service)));
         let said = match self.wanted.load_balancer {
             Want::Wanted => "a load balancer".to_owned(),
             Want::Removed => "its load balancer shall go".to_owned(),
             Want::NotOurs => self.message.clone(),
         };
-        text.push_str(&format!(
-            "  {said}; reached at {}\n",
+        text.push_str(&line_of(format!(
+            "  {said}; reached at {}",
             self.wanted.address.as_deref().unwrap_or("no address yet")
-        ));
-        self.wanted.ports.iter().for_each(|port| text.push_str(&format!("  {port}\n")));
+        )));
+        self.wanted.ports.iter().for_each(|port| text.push_str(&line_of(format!("  {port}"))));
         match self.wanted.nodes {
-            Some(nodes) => text.push_str(&format!("  {nodes} Nodes get its traffic\n")),
+            Some(nodes) => text.push_str(&line_of(format!("  {nodes} Nodes get its traffic"))),
             None => text.push_str("  how many Nodes get its traffic is not known\n"),
         }
         for (key, value) in &self.wanted.annotations {
-            text.push_str(&format!("  {key}: {value}\n"));
+            text.push_str(&line_of(format!("  {key}: {value}")));
         }
         if self.wanted.load_balancer == Want::NotOurs {
             return text;
         }
         text.push_str("\nThere\n");
         match &self.there {
-            Some(picture) => text.extend(draw(picture).lines().map(|line| format!("  {line}\n"))),
+            Some(picture) => text.extend(draw(picture).lines().map(|drawn| format!("  {drawn}\n"))),
             None if self.verdict == Verdict::Unknown => text.push_str("  not known\n"),
             None => text.push_str("  no load balancer\n"),
         }
-        text.push_str(&format!("\nNow: {} - {}\n", word(self.verdict), self.message));
-        self.planned.iter().for_each(|planned| text.push_str(&format!("{}\n", plan::step(planned))));
+        text.push_str(&format!("\n{}", line_of(format!("Now: {} - {}", word(self.verdict), self.message))));
+        self.planned.iter().for_each(|planned| text.push_str(&line_of(plan::step(planned))));
         if let Some(Condition { status, reason, message, since }) = &self.condition {
-            text.push_str(&format!("\nThe manager says since {since}\n  {reason} ({status}): {message}\n"));
+            let told = line_of(format!("  {reason} ({status}): {message}"));
+            text.push_str(&format!("\nThe manager says since {since}\n{told}"));
         }
         let Self { events, request_ids, leader, advice, notes, .. } = self;
         text.push_str(&conclusion(events, request_ids, leader, advice, notes));

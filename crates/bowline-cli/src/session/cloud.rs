@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bowline_cloud::{AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, Instances};
 use bowline_openstack::cloud::{OpenStackCloud, Surroundings};
+use bowline_openstack::config::{ConfigSource, Environment, Site};
 use openstack_client::Client;
 use zeroize::Zeroizing;
 
@@ -46,6 +47,19 @@ pub struct CloudSettings {
     pub from: String,
     /// Whether it is only credentials: the settings of `[LoadBalancer]` are the defaults then.
     pub credentials_only: bool,
+    /// Whether it was read out of the cluster, where others chose the host and which files would be read.
+    pub of_cluster: bool,
+}
+
+impl CloudSettings {
+    /// What reads it. A text of the cluster reads nothing of this machine.
+    #[must_use]
+    pub fn site(&self, environment: Environment) -> Site {
+        match (&self.config.text, self.of_cluster) {
+            (Some(text), true) => Site::of_cluster(&self.from, text.clone(), environment),
+            _of_the_person => Site::of(&self.config, environment),
+        }
+    }
 }
 
 /// A cloud that was reached.
@@ -82,9 +96,19 @@ impl CloudAccess {
     ///
     /// [`Ending`] if there is no configuration, or it cannot be used.
     pub async fn prepare(session: &Session) -> Result<Self, Ending> {
-        let CloudSettings { config, from, credentials_only } = settings(session).await?;
+        let found = settings(session).await?;
         let around = Surroundings::of_process(env!("CARGO_PKG_VERSION"));
-        let cloud = OpenStackCloud::from_config(&config, around).await;
+        let site = found.site(around.environment.clone());
+        let CloudSettings { from, credentials_only, of_cluster, .. } = found;
+        if of_cluster {
+            let read = site.read().await.map_err(|error| {
+                Ending::not_looked(format!(
+                    "{from}: {error}. In a text from the cluster, keys that read files or variables of this machine (use-clouds, clouds-file, cloud, ca-file, cert-file, key-file) are ignored: if it needs them, save it in a file and name the file with --cloud-config, or use credentials of your own with --os-cloud"
+                ))
+            })?;
+            session.consent.get(&from, &read, session.access.trust_cloud_host).await?;
+        }
+        let cloud = OpenStackCloud::start(Arc::new(site), around).await;
         let cloud = cloud.map_err(|error| Ending::not_looked(format!("{from}: {error}")))?;
         let context =
             CloudContext::new(session.cluster_name.clone()).with_cluster_uid(session.cluster_uid.clone());
@@ -143,12 +167,17 @@ pub async fn settings(session: &Session) -> Result<CloudSettings, Ending> {
 pub fn given(cloud_config: Option<&Path>, os_cloud: Option<&str>) -> Option<CloudSettings> {
     if let Some(path) = cloud_config {
         let config = CloudConfig::new(None).with_path(Some(path.to_owned()));
-        return Some(CloudSettings { config, from: path.display().to_string(), credentials_only: false });
+        return Some(CloudSettings {
+            config,
+            from: path.display().to_string(),
+            credentials_only: false,
+            of_cluster: false,
+        });
     }
     let text = of_environment(os_cloud, |name| std::env::var(name).ok())?;
     let from = if os_cloud.is_some() { "--os-cloud" } else { "the OS_* variables" };
     let config = CloudConfig::new(Some(text.to_string()));
-    Some(CloudSettings { config, from: from.to_owned(), credentials_only: true })
+    Some(CloudSettings { config, from: from.to_owned(), credentials_only: true, of_cluster: false })
 }
 
 /// The text of a cloud.conf that says what the openstack client would read.
@@ -189,7 +218,12 @@ async fn of_cluster(session: &Session) -> Result<CloudSettings, Ending> {
         ))
     })?;
     let from = format!("Secret {namespace}/{name}");
-    Ok(CloudSettings { config: CloudConfig::new(Some(text)), from, credentials_only: false })
+    Ok(CloudSettings {
+        config: CloudConfig::new(Some(text)),
+        from,
+        credentials_only: false,
+        of_cluster: true,
+    })
 }
 
 #[cfg(test)]

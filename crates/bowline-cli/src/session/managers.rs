@@ -126,7 +126,7 @@ fn program_of(container: &Container) -> Option<Program> {
 
 /// The flags among words: `--name=value`, `--name value`, and `--name` alone for `true`.
 fn flags<'a>(words: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
-    let words: Vec<&str> = words.flat_map(str::split_whitespace).collect();
+    let words: Vec<&str> = words.flat_map(arguments).collect();
     let mut flags = BTreeMap::new();
     for (place, word) in words.iter().enumerate() {
         let Some(flag) = word.strip_prefix("--") else { continue };
@@ -138,6 +138,12 @@ fn flags<'a>(words: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
         flags.insert(name.to_owned(), value);
     }
     flags
+}
+
+/// The arguments in a word: a script for a shell holds several, and a value such as `pool in (a,b)` is one with its spaces.
+fn arguments(word: &str) -> Vec<&str> {
+    let is_script = word.split_whitespace().skip(1).any(|part| part.starts_with("--"));
+    if is_script { word.split_whitespace().collect() } else { vec![word] }
 }
 
 fn place(namespace: &str, spec: &PodSpec, container: &Container, path: &str) -> Option<ConfigPlace> {
@@ -228,5 +234,19 @@ mod tests {
             "the operator is no manager"
         );
         assert_eq!(of(&["kube-proxy"], "registry.k8s.io/kube-proxy"), None);
+    }
+
+    #[test]
+    fn a_value_with_spaces_is_whole_and_a_script_holds_several_flags() {
+        let filter = "pool in (a,b),!edge";
+        for words in
+            [vec![format!("--node-filter={filter}")], vec!["--node-filter".to_owned(), filter.to_owned()]]
+        {
+            let flags = flags(words.iter().map(String::as_str));
+            assert_eq!(flags.get("node-filter").map(String::as_str), Some(filter), "{words:?}");
+        }
+        let script = "exec /bin/ccm \\\n --cluster-name=a --node-filter=pool=a";
+        let flags = flags(["-c", script].into_iter());
+        assert_eq!((flags["cluster-name"].as_str(), flags["node-filter"].as_str()), ("a", "pool=a"));
     }
 }

@@ -2,6 +2,7 @@
 
 use bowline_cloud::{PAUSED, pause_said};
 use bowline_kube::lease::LeaseRecord;
+use bowline_manager::serving::certs::LEASE_ANNOTATION;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Event;
@@ -35,6 +36,9 @@ pub struct Leader {
     pub problem: Option<String>,
     /// Why the cloud does not know the one who leads, if it does not: nothing is changed meanwhile.
     pub identity_lost: Option<String>,
+    /// The fingerprint of its serving certificate, in lower-case hexadecimal digits.
+    #[serde(skip)]
+    pub certificate: Option<String>,
 }
 
 /// Reads the Lease, and what was told of it.
@@ -97,6 +101,7 @@ pub fn judge(name: &str, lease: Option<&Lease>, now: Timestamp) -> Leader {
         renewed_seconds_ago: ago,
         transitions: Some(record.transitions),
         paused: pause_said(said).map(ToOwned::to_owned),
+        certificate: annotations.and_then(|annotations| annotations.get(LEASE_ANNOTATION)).cloned(),
         problem,
         ..bare
     }

@@ -12,6 +12,7 @@ use super::metrics::{label, values};
 use crate::session::Session;
 use crate::session::cluster::last_seen;
 use crate::session::managers::Manager;
+use crate::terminal::one_line;
 use crate::way::{self, Way};
 
 /// The port that a manager serves on unless told otherwise.
@@ -191,7 +192,8 @@ impl Rails {
             let rows: Vec<_> = rows.map(|(rail, count)| format!("{count} by {rail}")).collect();
             if rows.is_empty() { "none".to_owned() } else { rows.join(", ") }
         };
-        let problem = self.problem.as_deref().map(|why| format!("\n  ({why})")).unwrap_or_default();
+        let problem =
+            self.problem.as_deref().map(|why| format!("\n  ({})", one_line(why))).unwrap_or_default();
         let (held, plans) = (count(&self.held_nodes), count(&self.held_plans));
         let left = self.calls_left.as_ref().map_or_else(
             || "not known".to_owned(),

@@ -26,6 +26,8 @@ pub(super) struct Goal {
     pub(super) namespace: String,
     pub(super) pod: String,
     pub(super) port: u16,
+    /// The fingerprint of the certificate that the Lease names for it.
+    pub(super) certificate: Option<String>,
 }
 
 impl Goal {
@@ -128,6 +130,7 @@ mod tests {
             namespace: "kube-system".into(),
             pod: "ccm-1".into(),
             port: 10258,
+            certificate: None,
         }
     }
 

@@ -1,13 +1,21 @@
 //! `doctor`: nothing is found where all is well, and each finding that there is is provoked here.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use bowline_cli::doctor::CHECKS;
 use http::StatusCode;
 use jiff::SignedDuration;
+use rcgen::CertifiedKey;
 use serde_json::json;
 use sim_openstack::{Fault, Rule, Service};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::stage::{Answer, CLUSTER, Pages, Stage, WELL, manager, node};
 
@@ -30,11 +38,12 @@ const OF_THE_CLOUD: &[&str] =
     &["duplicate-cluster-name", "load-balancers-of-one-name", "load-balancer-in-error", "config-doubtful"];
 const OF_AN_OLD_OCTAVIA: &[&str] = &["octavia-too-old"];
 const OF_A_WRONG_REGION: &[&str] = &["service-missing"];
+const OF_ENDPOINTS_WITHOUT_TLS: &[&str] = &["insecure-endpoint"];
 const OF_A_WRONG_PASSWORD: &[&str] = &["credentials-refused"];
 const OF_A_BROKEN_FILE: &[&str] = &["config-unreadable"];
 const OF_CLOCKS: &[&str] = &["clock-skew"];
 const OF_ITSELF: &[&str] = &["identity-lost", "manager-degraded"];
-const OF_SERVICES: &[&str] = &["service-not-ready", "no-nodes-for-traffic"];
+const OF_SERVICES: &[&str] = &["service-not-ready", "no-nodes-for-traffic", "local-traffic-unmonitored"];
 
 #[test]
 fn each_finding_that_doctor_can_make_is_made_in_a_test_here() {
@@ -48,6 +57,7 @@ fn each_finding_that_doctor_can_make_is_made_in_a_test_here() {
         OF_THE_CLOUD,
         OF_AN_OLD_OCTAVIA,
         OF_A_WRONG_REGION,
+        OF_ENDPOINTS_WITHOUT_TLS,
         OF_A_WRONG_PASSWORD,
         OF_A_BROKEN_FILE,
         OF_CLOCKS,
@@ -242,6 +252,8 @@ async fn what_is_wrong_with_services_is_found() -> anyhow::Result<()> {
     stage.service("web")?;
     stage.settle("web").await?;
     stage.say("web", "SyncFailed", "503 (request id req-7f)")?;
+    let local = json!({"spec": {"externalTrafficPolicy": "Local"}});
+    stage.patch("/api/v1/namespaces/default/services/web", &local)?;
     let excluded =
         json!({"metadata": {"labels": {"node.kubernetes.io/exclude-from-external-load-balancers": ""}}});
     for node in ["node-1", "node-2"] {
@@ -253,6 +265,57 @@ async fn what_is_wrong_with_services_is_found() -> anyhow::Result<()> {
             "default/web (SyncFailed)",
             "kubectl bowline explain -n default svc/web",
             "1 Services want load balancers, and none of 2 Nodes may get traffic",
+            "the load balancers of default/web do not know which Nodes have a pod",
         ],
     )
+}
+
+/// TLS in front of a server on loopback; what it answers is valid for `localhost`.
+async fn tls_front(behind: String) -> anyhow::Result<(u16, AbortOnDropHandle<()>)> {
+    let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)?;
+    let (acceptor, listener) = (TlsAcceptor::from(Arc::new(config)), TcpListener::bind("127.0.0.1:0").await?);
+    let port = listener.local_addr()?.port();
+    let serving = tokio::spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            let (acceptor, behind) = (acceptor.clone(), behind.clone());
+            tokio::spawn(async move {
+                // A client that goes away ends its own connection only.
+                let (Ok(mut client), Ok(mut server)) =
+                    (acceptor.accept(tcp).await, TcpStream::connect(behind).await)
+                else {
+                    return;
+                };
+                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
+            });
+        }
+    });
+    Ok((port, AbortOnDropHandle::new(serving)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn endpoints_without_tls_under_a_keystone_with_tls_are_found_also_where_they_are_allowed()
+-> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    let good = std::fs::read_to_string(stage.conf())?;
+    let behind =
+        good.split("http://").nth(1).and_then(|rest| rest.split('/').next()).context("no address")?;
+    let (port, _front) = tls_front(behind.to_owned()).await?;
+    let with_tls = good
+        .replace(&format!("auth-url = http://{behind}"), &format!("auth-url = https://localhost:{port}"))
+        .replace("[LoadBalancer]", "tls-insecure = true\n[LoadBalancer]");
+    std::fs::write(stage.conf(), &with_tls)?;
+    let refused = finds_only(&stage, OF_ENDPOINTS_WITHOUT_TLS).await?;
+    refused.says(
+        1,
+        &["error", "without TLS (http) for compute", "for load-balancer", "allow-insecure-endpoints"],
+    )?;
+    let allowing = with_tls.replace("tls-insecure", "allow-insecure-endpoints = true\ntls-insecure");
+    std::fs::write(stage.conf(), allowing)?;
+    let allowed = finds_only(&stage, OF_ENDPOINTS_WITHOUT_TLS).await?;
+    allowed.says(1, &["warning", "the token travels in clear"])
 }

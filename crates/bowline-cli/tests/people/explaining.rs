@@ -10,7 +10,7 @@ use sim_openstack::compute::VmState;
 use sim_openstack::load_balancer::set_member_health;
 use sim_openstack::{Fault, Rule, Service};
 
-use crate::stage::{Answer, CLUSTER, Stage, node};
+use crate::stage::{Answer, CLUSTER, Stage, manager, node};
 
 const WEB: &str = "/api/v1/namespaces/default/services/web";
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -419,4 +419,67 @@ async fn each_piece_of_advice_for_a_node_is_given_when_it_is_due() -> anyhow::Re
     stage.cloud.disturb(|faults| faults.add(outage.path("*/servers*")));
     seen.advised("node/node-1", 2, &["cloud-silent"]).await?.says(2, &["unknown: ", "503"])?;
     seen.saw_all_of(advice::node::RULES.iter().map(|(kind, _rule)| *kind))
+}
+
+/// What a namespace user asked for that a rule of the administrator forbids: the section and key are named, and what would be allowed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_a_tenancy_rule_refuses_is_told_which_rule() -> anyhow::Result<()> {
+    let stage = Stage::start(2).await?;
+    let rules = "[LoadBalancerClass \"gold\"]\nflavor-id = large\n\
+        [Tenancy \"default\"]\nflavor-id = small\nclass = none\njoin-unmanaged = no\n\
+        [Tenancy \"other\"]\nflavor-id = any\n";
+    stage.cloud.write_conf(stage.folder.path(), rules)?;
+    stage.cloud.make_balancer("by-hand", &[]).await?;
+    let by_hand = stage
+        .cloud
+        .world(|world| world.state.load_balancer.load_balancers.iter().next().map(|one| one.id.clone()));
+    let by_hand = by_hand.context("no load balancer")?;
+    let mut seen = Seen::on(&stage, FOR_SERVICES);
+    for (name, key, value, rule, allowed) in [
+        ("flavored", "flavor-id", "large", "[Tenancy \"default\"] flavor-id", "allowed: small"),
+        ("classed", "class", "gold", "[Tenancy \"default\"] class", "allowed: none"),
+        (
+            "sharing",
+            "load-balancer-id",
+            by_hand.as_str(),
+            "[Tenancy \"default\"] join-unmanaged is no",
+            "join-unmanaged = yes in [Tenancy \"default\"]",
+        ),
+    ] {
+        stage.service(name)?;
+        let annotation = format!("loadbalancer.openstack.org/{key}");
+        let path = format!("/api/v1/namespaces/default/services/{name}");
+        stage.patch(&path, &json!({"metadata": {"annotations": {annotation.as_str(): value}}}))?;
+        let answer = seen.judged(&format!("svc/{name}"), "refused", &["refused"]).await?;
+        answer.says(1, &[rule, allowed, annotation.as_str()])?;
+        stage.patch(&path, &json!({"metadata": {"annotations": {annotation.as_str(): null}}}))?;
+        seen.judged(&format!("svc/{name}"), "creates", &["resync"]).await?;
+    }
+    Ok(())
+}
+
+/// A Node outside of the manager's `--node-filter` is left alone by it, whatever became of its server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_outside_of_the_managers_node_filter_is_not_said_to_be_deleted() -> anyhow::Result<()> {
+    let stage = Stage::start(2).await?;
+    let [_, second] = stage.cloud.estate.servers.as_slice() else { anyhow::bail!("not two servers") };
+    stage.cloud.world(|world| world.state.compute.servers.remove(second)).context("no server")?;
+    stage.run("drift").await?.says(1, &["node-2"])?;
+    let mut pod = manager("ccm-1", "bowline");
+    let arguments = pod["spec"]["containers"][0]["args"].as_array_mut().context("no arguments")?;
+    arguments.push(json!("--node-filter=pool in (a,b),!edge"));
+    stage.seed(pod)?;
+    stage.patch("/api/v1/nodes/node-1", &json!({"metadata": {"labels": {"pool": "a"}}}))?;
+    let mut seen = Seen::on(&stage, FOR_NODES);
+    let answer = seen.advised("node/node-2", 0, &[]).await?;
+    answer.says(0, &["none of ours", "--node-filter=pool in (a,b),!edge does not select its labels"])?;
+    seen.advised("node/node-1", 0, &[]).await?.says(0, &["running"])?;
+    let drift = stage.run("drift").await?;
+    ensure!(!drift.out.contains("node-2"), "{drift:?}");
+    let doctor = stage.run("doctor").await?;
+    ensure!(!doctor.out.contains("node-2 are gone") && !doctor.out.contains("server-gone"), "{doctor:?}");
+
+    // A server of a Node inside is gone as before.
+    stage.patch("/api/v1/nodes/node-2", &json!({"metadata": {"labels": {"pool": "b"}}}))?;
+    stage.run("drift").await?.says(1, &["node-2"])
 }

@@ -1,7 +1,12 @@
 //! Commands that only look: plan, explain, status, drift. Each is asked before and after, and nothing is ever written.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::stage::{CLUSTER, Pages, Stage};
 
@@ -153,7 +158,7 @@ async fn what_cannot_be_looked_at_ends_with_two_and_the_managers_own_secret_is_u
     for line in ["plan svc/kubernetes", "resync svc/kubernetes", "adopt svc/kubernetes --load-balancer x"] {
         stage.run(line).await?.says(1, &["wants no load balancer of this manager"])?;
     }
-    let by_secret = stage.run_with("plan --all -o json", None).await?;
+    let by_secret = stage.run_with("plan --all -o json --trust-cloud-host", None).await?;
     ensure!(
         by_secret.code == 1 && by_secret.json()?["cloudConfig"] == "Secret kube-system/cloud-config",
         "{by_secret:?}"
@@ -204,4 +209,105 @@ async fn who_may_not_read_the_lease_is_told_all_but_who_leads() -> anyhow::Resul
     let right = "it takes the right to get leases in namespace kube-system";
     stage.run("status").await?.says(2, &["Manager: not known", "default/web", "settled", lease, right])?;
     stage.run("doctor").await?.says(2, &["NOT LOOKED AT the leader is not known", lease, right])
+}
+
+/// A host that takes what is sent to it and answers nothing good.
+async fn evil() -> anyhow::Result<(u16, Arc<Mutex<Vec<u8>>>, AbortOnDropHandle<()>)> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let (port, heard) = (listener.local_addr()?.port(), Arc::new(Mutex::new(Vec::new())));
+    let all = heard.clone();
+    let listening = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let all = all.clone();
+            tokio::spawn(async move {
+                let mut buffer = [0; 8192];
+                while let Ok(bytes @ 1..) = stream.read(&mut buffer).await {
+                    all.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .extend_from_slice(buffer.get(..bytes).unwrap_or_default());
+                    let refusal = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n";
+                    stream.write_all(refusal).await.ok();
+                }
+            });
+        }
+    });
+    Ok((port, heard, AbortOnDropHandle::new(listening)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_of_the_cluster_gets_no_password_of_the_person_whoever_it_names() -> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    let (port, heard, _listening) = evil().await?;
+    let clouds = stage.folder.path().join("clouds.yaml");
+    let own = "clouds: {mine: {auth: {auth_url: \"https://mine.example/v3\", username: ann, password: CANARY-of-ann, project_name: p, user_domain_name: d, project_domain_name: d}}}";
+    std::fs::write(&clouds, own)?;
+    let attack = format!(
+        "[Global]\nauth-url = http://127.0.0.1:{port}/v3\nuse-clouds = true\nclouds-file = {}\ncloud = mine\n",
+        clouds.display()
+    );
+    let secret = |text: &str| {
+        stage.delete("/api/v1/namespaces/kube-system/secrets/cloud-config");
+        stage.seed(json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cloud-config", "namespace": "kube-system"},
+            "data": {"cloud.conf": k8s_openapi::ByteString(text.as_bytes().to_vec())},
+        }))
+    };
+    let commands = ["plan --all", "drift", "doctor", "status", "explain node/node-1", "breaker status"];
+    let bundle = stage.folder.path().join("bundle.tar").display().to_string();
+    let bundle = format!("support-bundle --out {bundle}");
+    for (nth, own_credentials) in
+        ["", "username = u\npassword = of-the-secret\ntenant-id = t\nuser-domain-id = d\n"].iter().enumerate()
+    {
+        secret(&format!("{attack}{own_credentials}"))?;
+        for command in commands.into_iter().chain((nth == 0).then_some(bundle.as_str())) {
+            let line = format!("{command} --trust-cloud-host --kubectl=/nowhere/kubectl");
+            let line = if ["plan", "drift", "explain"].iter().any(|one| command.starts_with(one)) {
+                format!("{command} --trust-cloud-host")
+            } else {
+                line
+            };
+            let answer = stage.run_with(&line, None).await?;
+            let text = format!("{}{}", answer.out, answer.err);
+            ensure!(answer.code != 0 && !text.contains("CANARY"), "{line}: {answer:?}");
+            let is_told = text.contains("name the file with --cloud-config");
+            ensure!(
+                is_told || nth == 1 || command.starts_with("doctor") || command.starts_with("support"),
+                "{text}"
+            );
+        }
+        let all = String::from_utf8_lossy(&heard.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
+        ensure!(!all.contains("CANARY") && !all.contains("ann"), "{all}");
+        // Without credentials in the Secret nothing is sent at all.
+        ensure!(all.contains("of-the-secret") == (nth == 1), "{all}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_events_and_conditions_of_the_cluster_command_no_terminal_and_add_no_lines()
+-> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    stage.service("web")?;
+    let attack = "\u{1b}[2J\u{9b}H\u{202e}\u{7}\nNow: settled - all is well";
+    stage.say("web", "SyncFailed", attack)?;
+    stage.seed(json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
+        "involvedObject": {"kind": "Service", "namespace": "default", "name": "web"},
+        "reason": "SyncLoadBalancerFailed", "type": "Warning", "message": attack, "count": 1,
+        "lastTimestamp": "2026-11-16T08:00:00Z",
+    }))?;
+    stage.pause(Some(attack))?;
+    for line in ["explain svc/web", "status --kubectl=/nowhere/kubectl", "doctor --kubectl=/nowhere/kubectl"]
+    {
+        let told = stage.run(line).await?.out;
+        ensure!(told.contains("\\u{1b}[2J\\u{9b}H\\u{202e}\\u{7}"), "it is shown as what it is: {told}");
+        ensure!(
+            told.chars().all(|one| one == '\n' || !one.is_control()) && !told.contains('\u{202e}'),
+            "{told}"
+        );
+        ensure!(!told.lines().any(|line| line.starts_with("Now: settled")), "{told}");
+    }
+    let exact = stage.run("explain svc/web -o json").await?.json()?;
+    ensure!(exact["condition"]["message"] == attack, "{exact}");
+    Ok(())
 }

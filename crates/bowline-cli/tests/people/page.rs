@@ -1,10 +1,10 @@
 //! `page`: the status page of a whole manager, which asks the API server who looks, for a browser that can show no credentials. And what
-//! other commands ask the manager by the same way.
+//! other commands ask the manager by the same way. Whatever else answers in place of the leader gets no token.
 
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -16,11 +16,15 @@ use bowline_manager::signals::Signals;
 use bowline_manager::{CloudControllerManager, Surroundings};
 use bowline_openstack::cloud::{NAME, OpenStackCloud, Surroundings as CloudSurroundings};
 use clap::Parser;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sim_kube::User;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::stage::{Line, Stage};
 
@@ -75,6 +79,7 @@ impl Running {
         };
         timeout(DEADLINE, serves).await.context("it does not serve")?;
         ensure!(!running.task.is_finished(), "it ended by itself");
+        stage.name_certificate(&CertificateDer::from_pem_file(&running.certificate)?)?;
         Ok(running)
     }
 
@@ -140,12 +145,16 @@ async fn get(address: SocketAddr, path: &str) -> anyhow::Result<String> {
 }
 
 fn known(stage: &Stage) {
-    for name in ["ann", "bob"] {
+    for name in ["ann", "bob", "carl"] {
         let user = User { name: name.to_owned(), groups: vec!["system:authenticated".to_owned()] };
         stage.kube.add_token(name, user);
     }
-    // Bob may do all but see pages.
-    stage.kube.authorize_with(|access| access.user.name != "bob" || !access.resource.is_empty());
+    // Bob may do all but see pages himself, Carl may do all but ask for tokens.
+    stage.kube.authorize_with(|access| match access.user.name.as_str() {
+        "bob" => !access.resource.is_empty(),
+        "carl" => access.subresource != "token",
+        _ => true,
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -224,9 +233,23 @@ async fn who_may_not_look_or_does_not_know_whom_they_talk_to_is_told_what_to_do(
         stranger.contains("the manager does not answer") && stranger.contains("certificate"),
         "{stranger}"
     );
-    let skip = "--insecure-skip-tls-verify";
-    let forbidden = refused(show(&bob, &[&url, skip]).await)?;
+    let (skip, own) = ("--insecure-skip-tls-verify", "--own-credentials");
+    // The viewer's account may see it for him.
+    show(&bob, &[&url, &authority]).await.map_err(anyhow::Error::msg)?.end().await;
+    let forbidden = refused(show(&bob, &[&url, &authority, own]).await)?;
     ensure!(forbidden.contains("answers 403") && forbidden.contains("/bowline.json"), "{forbidden}");
+    ensure!(refused(show(&ann, &[&url, skip, own]).await)?.contains("cannot be used with"));
+
+    let carl = kubeconfig_of(&stage, "carl")?;
+    let lacking = refused(show(&carl, &[&url, &authority]).await)?;
+    for words in ["the right to create serviceaccounts/token of bowline-viewer", "kube-system", own] {
+        ensure!(lacking.contains(words), "{lacking}");
+    }
+    show(&carl, &[&url, &authority, own]).await.map_err(anyhow::Error::msg)?.end().await;
+    let nobody = refused(show(&ann, &[&url, &authority, "--viewer-account=nobody"]).await)?;
+    for words in ["no ServiceAccount kube-system/nobody", "deploy/rbac-viewer.yaml", own] {
+        ensure!(nobody.contains(words), "{nobody}");
+    }
 
     let token = stage.folder.path().join("token");
     std::fs::write(&token, "ann\n")?;
@@ -248,6 +271,12 @@ async fn who_may_not_look_or_does_not_know_whom_they_talk_to_is_told_what_to_do(
     }
     let plain = refused(show(&ann, &["--url=http://127.0.0.1:1", &token_file]).await)?;
     ensure!(plain.contains("without a token"), "{plain}");
+    // A leader that names no certificate is an older one, or another program.
+    stage.lead(jiff::Timestamp::now())?;
+    let kubectl = format!("--kubectl={}", kubectl_to(&stage, manager.port)?.display());
+    let unnamed = refused(show(&ann, &[&kubectl]).await)?;
+    ensure!(unnamed.contains("names no serving certificate") && unnamed.contains("--url"), "{unnamed}");
+    show(&ann, &[&kubectl, skip]).await.map_err(anyhow::Error::msg)?.end().await;
     stage.lead("2026-01-01T00:00:00Z".parse()?)?;
     let nobody = refused(show(&ann, &[]).await)?;
     ensure!(nobody.contains("nobody leads") && nobody.contains("doctor"), "{nobody}");
@@ -255,8 +284,7 @@ async fn who_may_not_look_or_does_not_know_whom_they_talk_to_is_told_what_to_do(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn breaker_and_budgets_are_asked_of_the_leader_with_the_credentials_of_who_looks() -> anyhow::Result<()>
-{
+async fn breaker_and_budgets_are_asked_of_the_leader_with_a_token_of_the_viewer() -> anyhow::Result<()> {
     let stage = Stage::start(1).await?;
     known(&stage);
     let manager = Running::start(&stage).await?;
@@ -278,7 +306,8 @@ async fn breaker_and_budgets_are_asked_of_the_leader_with_the_credentials_of_who
     ensure!(overview.contains("\"rails\"") && metrics.contains("bowline_"), "{overview} {metrics}");
 
     // Who may not look is told so, and what right it takes.
-    let refused = stage.run_by(&bob, &format!("status -o json {kubectl}"), Some(&conf)).await?;
+    let refused =
+        stage.run_by(&bob, &format!("status -o json {kubectl} --own-credentials"), Some(&conf)).await?;
     let rails = &refused.json()?["rails"];
     let why = rails["problem"].as_str().unwrap_or_default();
     ensure!(why.contains("answers 403") && why.contains("/bowline.json"), "{rails}");
@@ -295,4 +324,94 @@ async fn breaker_and_budgets_are_asked_of_the_leader_with_the_credentials_of_who
         "{rails}"
     );
     manager.end().await
+}
+
+/// Something that answers in place of the leader, with a certificate of its own, and hears whatever is sent to it.
+struct Impostor {
+    port: u16,
+    certificate: CertificateDer<'static>,
+    heard: Arc<Mutex<String>>,
+    _listening: AbortOnDropHandle<()>,
+}
+
+impl Impostor {
+    async fn start() -> anyhow::Result<Self> {
+        let pair = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
+        let certificate = pair.cert.der().clone();
+        let key = PrivateKeyDer::try_from(pair.signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.clone()], key)?;
+        let acceptor = TlsAcceptor::from(Arc::new(tls));
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let (port, heard) = (listener.local_addr()?.port(), Arc::new(Mutex::new(String::new())));
+        let all = heard.clone();
+        let listening = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, all) = (acceptor.clone(), all.clone());
+                tokio::spawn(async move {
+                    let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                    let mut buffer = [0; 8192];
+                    while let Ok(bytes @ 1..) = stream.read(&mut buffer).await {
+                        let text =
+                            String::from_utf8_lossy(buffer.get(..bytes).unwrap_or_default()).into_owned();
+                        all.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+                        let answer = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n";
+                        stream.write_all(answer).await.ok();
+                    }
+                });
+            }
+        });
+        let _listening = AbortOnDropHandle::new(listening);
+        Ok(Self { port, certificate, heard, _listening })
+    }
+
+    fn heard(&self) -> String {
+        std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_answers_in_place_of_the_leader_gets_no_token() -> anyhow::Result<()> {
+    let stage = Stage::start(1).await?;
+    known(&stage);
+    let (impostor, conf) = (Impostor::start().await?, stage.conf());
+    let leader = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
+    stage.name_certificate(leader.cert.der())?;
+    let kubectl = format!("--kubectl={}", kubectl_to(&stage, impostor.port)?.display());
+    let ann = kubeconfig_of(&stage, "ann")?;
+    let bundle = stage.folder.path().join("bundle.tar").display().to_string();
+    for command in ["status", "breaker status", "doctor", &format!("support-bundle --out {bundle}")] {
+        for whose in ["", "--own-credentials"] {
+            let told = stage.run_by(&ann, &format!("{command} {whose} {kubectl}"), Some(&conf)).await?;
+            std::fs::remove_file(&bundle).ok();
+            let text = format!("{}{}", told.out, told.err);
+            ensure!(impostor.heard().is_empty(), "{command} {whose}: {text}");
+            // What doctor does not learn in this way is no finding of its own.
+            let is_told = text.contains("shows certificate") && text.contains("the Lease names");
+            ensure!(is_told || command == "doctor", "{command} {whose}: {text}");
+        }
+    }
+    for whose in [&[kubectl.as_str()][..], &[&kubectl, "--own-credentials"]] {
+        match show(&ann, whose).await {
+            Ok(shown) => bail!("{shown:?}"),
+            Err(why) => ensure!(why.contains("something else answers in place of the leader"), "{why}"),
+        }
+        ensure!(impostor.heard().is_empty());
+    }
+
+    // Where a person takes any certificate, the token of the person is not what is shown.
+    stage.run_by(&ann, &format!("status --insecure-skip-tls-verify {kubectl}"), Some(&conf)).await?;
+    let heard = impostor.heard();
+    ensure!(heard.to_lowercase().contains("authorization: bearer sim."), "{heard}");
+    ensure!(!heard.contains("Bearer ann"), "{heard}");
+    // And the one that the Lease names gets what the person says it shall get.
+    stage.name_certificate(&impostor.certificate)?;
+    stage.run_by(&ann, &format!("status {kubectl}"), Some(&conf)).await?;
+    ensure!(impostor.heard().to_lowercase().contains("authorization: bearer sim."));
+    stage.run_by(&ann, &format!("status --own-credentials {kubectl}"), Some(&conf)).await?;
+    ensure!(impostor.heard().contains("Bearer ann"));
+    Ok(())
 }

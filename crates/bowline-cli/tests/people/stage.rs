@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 use bowline_cli::session::{Access, Session};
 use bowline_cloud::{Plan, Unfenced};
 use bowline_controllers::shadow::preview;
+use bowline_manager::serving::certs::{LEASE_ANNOTATION, fingerprint};
 use clap::{CommandFactory, Parser};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -113,6 +114,9 @@ impl Stage {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cloud-config", "namespace": "kube-system"},
             "data": {"cloud.conf": base64(text.as_bytes())},
         }))?;
+        stage.seed(json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bowline-viewer", "namespace": "kube-system"},
+        }))?;
         stage.lead(Timestamp::now())?;
         stage.kube.intercept(Pages(vec![WELL]));
         Ok(stage)
@@ -126,6 +130,15 @@ impl Stage {
             "metadata": {"name": "cloud-controller-manager", "namespace": "kube-system"},
             "spec": {"holderIdentity": "ccm-1_x", "leaseDurationSeconds": 3600, "renewTime": renewed, "acquireTime": renewed},
         }))
+    }
+
+    /// The leader names this certificate on its Lease.
+    pub(crate) fn name_certificate(&self, certificate: &[u8]) -> anyhow::Result<()> {
+        let fingerprint = fingerprint(certificate).context("no SHA-256")?;
+        self.patch(
+            "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager",
+            &json!({"metadata": {"annotations": {LEASE_ANNOTATION: fingerprint}}}),
+        )
     }
 
     pub(crate) fn seed(&self, object: Value) -> anyhow::Result<()> {

@@ -65,6 +65,7 @@ fn request(purpose: Purpose) -> LoadBalancerRequest {
         purpose,
         fingerprints: Vec::new(),
         urgency: crate::Urgency::User,
+        services: crate::ServiceDirectory::default(),
     }
 }
 

@@ -125,12 +125,14 @@ fn every_service_is_counted_once() {
         creates,
         deletes,
         readdresses,
+        blocked,
         refused,
         unknown,
         held,
     } = report(&all).services;
-    assert_eq!([settled, paused, waits, changes, creates, deletes, readdresses, refused, unknown], [1; 9],);
-    assert_eq!((total, held), (9, 0));
+    let each = [settled, paused, waits, changes, creates, deletes, readdresses, blocked, refused, unknown];
+    assert_eq!(each, [1; 10]);
+    assert_eq!((total, held), (10, 0));
 }
 
 #[test]

@@ -110,6 +110,7 @@ async fn answers_that_come_in_time_pass_unchanged() {
     let request = LoadBalancerRequest {
         fingerprints: Vec::new(),
         urgency: bowline_cloud::Urgency::User,
+        services: bowline_cloud::ServiceDirectory::default(),
         cluster: "c".into(),
         service: Arc::new(ServiceView::default()),
         nodes: Default::default(),

@@ -84,7 +84,8 @@ async fn run(server: &Server, rack: &Arc<Rack>, fence: Arc<dyn Fence>, meanwhile
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
         ledger: bowline_kube::ledger::Ledger::default(),
-        machines: crate::rails::new_node_grace::SeenMachines::default(),
+        machines: crate::rails::seen_machines::SeenMachines::default(),
+        node_filter: crate::rails::node_filter::NodeFilter::default(),
     };
     let extra = Extra::new(rack.clone());
     let stop = async {

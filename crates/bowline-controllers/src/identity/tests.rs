@@ -244,7 +244,8 @@ impl World {
             metrics: ControllerMetrics::register(&mut registry),
             journal: bowline_cloud::Journal::default(),
             ledger: bowline_kube::ledger::Ledger::default(),
-            machines: crate::rails::new_node_grace::SeenMachines::default(),
+            machines: crate::rails::seen_machines::SeenMachines::default(),
+            node_filter: crate::rails::node_filter::NodeFilter::default(),
         };
         let ask = async {
             loop {
@@ -332,6 +333,7 @@ fn request() -> LoadBalancerRequest {
     LoadBalancerRequest {
         fingerprints: Vec::new(),
         urgency: bowline_cloud::Urgency::User,
+        services: bowline_cloud::ServiceDirectory::default(),
         cluster: "c".into(),
         service: Arc::new(ServiceView { name: "web".into(), uid: "u".into(), ..ServiceView::default() }),
         nodes: NodeSet::default(),

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, Cloud, CloudContext,
-    CloudError, Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances,
-    LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route, RouteChange,
-    Routes, ServiceKey, ServiceView, Text, Watched, Watches,
+    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, Capability, Claim, Cloud,
+    CloudContext, CloudError, Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance,
+    Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route,
+    RouteChange, Routes, ServiceKey, ServiceView, Shortfall, Text, Watched, Watches,
 };
+use futures::stream::BoxStream;
 use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use tokio::time::Instant;
@@ -80,6 +81,10 @@ impl Cloud for WatchedCloud {
 
     fn routes(&self) -> Capability<Arc<dyn Routes>> {
         self.watched(Part::Routes, self.cloud.routes(), |watch| -> Arc<dyn Routes> { Arc::new(watch) })
+    }
+
+    fn reconfigurations(&self) -> BoxStream<'static, ()> {
+        self.cloud.reconfigurations()
     }
 
     fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
@@ -213,6 +218,14 @@ impl AnyLoadBalancers for Balancers {
         observed: Option<&AnyObserved>,
     ) -> Option<BalancerPicture> {
         self.0.inside.picture(request, observed)
+    }
+
+    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
+        self.0.inside.broken(request, observed)
+    }
+
+    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
+        self.0.inside.shortfalls(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

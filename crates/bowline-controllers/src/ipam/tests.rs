@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::*;
 use crate::metrics::ControllerMetrics;
+use crate::rails::node_filter::NodeFilter;
 use crate::rails::pause::switch::Switch;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
 use cluster::{Cluster, Fault};
@@ -48,6 +49,16 @@ async fn run_with(
     fence: Arc<dyn Fence>,
     meanwhile: impl Future<Output = ()>,
 ) -> Result<(), Stopped> {
+    run_within(NodeFilter::default(), options, cluster, fence, meanwhile).await
+}
+
+async fn run_within(
+    node_filter: NodeFilter,
+    options: IpamControllerOptions,
+    cluster: &Cluster,
+    fence: Arc<dyn Fence>,
+    meanwhile: impl Future<Output = ()>,
+) -> Result<(), Stopped> {
     let (client, cancel) = (cluster.client(), CancellationToken::new());
     let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
         .build(client.clone(), Api::all);
@@ -67,7 +78,8 @@ async fn run_with(
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
         ledger: bowline_kube::ledger::Ledger::default(),
-        machines: crate::rails::new_node_grace::SeenMachines::default(),
+        machines: crate::rails::seen_machines::SeenMachines::default(),
+        node_filter,
     };
     let controller = IpamController::new(options);
     let stop = async {
@@ -357,4 +369,25 @@ async fn while_the_cluster_is_paused_no_range_is_written_and_afterwards_it_is() 
     };
     run_with(options(V4), &cluster, Arc::new(fence.clone()), meanwhile).await.unwrap();
     assert_eq!(cluster.patches().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_outside_the_filter_get_no_range() {
+    let cluster = Cluster::default();
+    cluster.add("inside", "u-1", 3, &[]);
+    cluster.add("outside", "u-2", 2, &[]);
+    cluster.add("outside-with-range", "u-3", 1, &["10.0.0.0/24"]);
+    cluster.add("outside-with-foreign-range", "u-4", 1, &["192.0.2.0/24"]);
+    cluster.label("inside", "a");
+    let meanwhile = async {
+        minutes(1).await;
+        assert_eq!(cluster.ranges("inside"), "10.0.1.0/24", "what others have is taken");
+        assert_eq!(cluster.patches().len(), 1);
+        assert!(cluster.events().is_empty(), "{:?}", cluster.events());
+        cluster.label("outside", "a");
+        minutes(1).await;
+        assert_eq!(cluster.ranges("outside"), "10.0.2.0/24", "it is inside now");
+    };
+    let filter = NodeFilter::parse("test=a").unwrap();
+    run_within(filter, options(V4), &cluster, Arc::new(Unfenced), meanwhile).await.unwrap();
 }

@@ -56,6 +56,10 @@ impl Work {
             Change::Added { new } | Change::Updated { new, .. } => {
                 let (problems, woken) = self.books().change(|ledger| ledger.observe(&new.view));
                 self.wake(woken);
+                // The ranges of a Node outside of --node-filter are taken all the same, but the Node is left alone.
+                if !self.context.node_filter.selects(&new.view) {
+                    return;
+                }
                 report::quarantined(&self.context.events, &new.view, &problems);
                 if lacks_ranges(&new.view) {
                     self.queue.add(new.key.clone(), Priority::User);
@@ -81,6 +85,10 @@ impl Work {
         let Some(node) = self.context.nodes.get(key).map(|object| object.view.clone()) else {
             return Outcome::Done;
         };
+        if !self.context.node_filter.selects(&node) {
+            self.books().waiting.remove(key);
+            return Outcome::Done;
+        }
         let step = self.books().plan(key, &node);
         match step {
             Step::Leave => Outcome::Done,

@@ -20,12 +20,15 @@ pub struct NodeDeletionMetrics {
 /// The rail that held something back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RailLabels {
-    /// `claim`, `evidence`, `grace`, `budget`, `breaker` or `pause`.
+    /// `claim`, `evidence`, `grace`, `budget`, `breaker`, `pause` or [`SKIP`].
     pub rail: &'static str,
 }
 
 /// All values of the label `rail`: each is shown from the start.
-pub(super) const RAILS: [&str; 6] = ["claim", "evidence", "grace", "budget", "breaker", "pause"];
+pub(super) const RAILS: [&str; 7] = ["claim", "evidence", "grace", "budget", "breaker", "pause", SKIP];
+
+/// The value of the label `rail` for nodes that `--skip-node-deletion` keeps.
+pub const SKIP: &str = "skip";
 
 impl NodeDeletionMetrics {
     /// How many Nodes a rail held back at the last look.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, Instances, NodeView, Power};
+use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, Instances, NodeView, Power, Text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use tokio_util::sync::CancellationToken;
@@ -33,8 +33,30 @@ impl Observer<'_> {
         Some(answers.into_iter().map(Sight::from).collect())
     }
 
+    /// Looks up all that the cloud tells of these nodes' machines: their provider IDs above all. `None` if cancelled.
+    pub(super) async fn identify(&self, nodes: &[Arc<NodeView>]) -> Option<Vec<Evidence<Instance>>> {
+        if nodes.is_empty() {
+            return Some(Vec::new());
+        }
+        self.cancel.run_until_cancelled(self.instances.observe(nodes)).await
+    }
+
     /// Reads one node's machine directly. `None` if cancelled.
-    pub(super) async fn confirm(&self, node: &NodeView) -> Option<Evidence<Instance>> {
+    ///
+    /// A node without provider ID is looked for by its name first. That it is not found so proves nothing; then the machine is
+    /// read by the provider ID under which the cloud `seen` showed it before.
+    pub(super) async fn confirm(&self, node: &NodeView, seen: Option<&Text>) -> Option<Evidence<Instance>> {
+        match (self.read(node).await?, seen) {
+            (Evidence::Unknown(doubt), Some(id))
+                if node.provider_id.is_none() && doubt.class == ErrorClass::NotFound =>
+            {
+                self.read(&NodeView { provider_id: Some(id.clone()), ..node.clone() }).await
+            }
+            (answer, _) => Some(answer),
+        }
+    }
+
+    async fn read(&self, node: &NodeView) -> Option<Evidence<Instance>> {
         let answer = self.cancel.run_until_cancelled(self.instances.confirm(node)).await;
         match &answer {
             Some(answer) => self.counted(&answer.as_ref().map(|instance| instance.power)),

@@ -13,6 +13,8 @@ pub struct LifecycleOptions {
     pub workers: usize,
     /// Whether a node whose machine is shut down also gets the out-of-service taint, which lets its volumes move.
     pub out_of_service_taint: bool,
+    /// `--skip-node-deletion`: no node is deleted, whatever is known of its machine.
+    pub skip_deletion: bool,
     /// SR-2: how many nodes may be deleted.
     pub deletion: DeletionLimits,
     /// SR-14: how old a node must be to be deleted for a machine that was never seen.
@@ -27,6 +29,7 @@ impl Default for LifecycleOptions {
             node_monitor_period: Duration::from_secs(5),
             workers: 4,
             out_of_service_taint: false,
+            skip_deletion: false,
             deletion: DeletionLimits::default(),
             new_node_grace: Duration::from_secs(300),
             announcing_taints: vec!["ToBeDeletedByClusterAutoscaler".to_owned()],

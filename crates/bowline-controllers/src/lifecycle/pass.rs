@@ -11,12 +11,13 @@ use tracing::{debug, info, warn};
 
 use super::brake::DeletionBrake;
 use super::execute::{self, Ended};
-use super::metrics::{RAILS, RailLabels};
+use super::metrics::{RAILS, RailLabels, SKIP};
 use super::observe::Observer;
 use super::options::LifecycleOptions;
 use super::plan::{self, Machine, Sight, Triage};
 use crate::controller::ControllerContext;
-use crate::rails::claim::{Claimed, claimed};
+use crate::node::plan::is_uninitialized;
+use crate::rails::claim::{self, Claimed, claimed};
 use crate::rails::deletion_budget::{Held, Look, Turn};
 use crate::rails::new_node_grace::NewNodeGrace;
 use crate::rails::pause;
@@ -61,42 +62,77 @@ struct Sorted {
     pause: Option<Duration>,
 }
 
-/// A node that was held back: by which rail, and why.
-type HeldNode = (SeenNode, &'static str, String);
+/// A node that was held back: by which rail, why, and how it is told; `None` if it is only counted.
+struct HeldNode {
+    node: SeenNode,
+    rail: &'static str,
+    why: String,
+    told_as: Option<EventKind>,
+}
+
+impl HeldNode {
+    fn new(node: &SeenNode, rail: &'static str, why: String) -> Self {
+        Self { node: node.clone(), rail, why, told_as: Some(EventKind::Warning) }
+    }
+}
 
 impl Pass<'_> {
     /// Runs it. Answers how long the cloud asked to be left alone.
     pub(super) async fn run(mut self) -> Option<Duration> {
         let snapshot = self.context.nodes.snapshot();
         let nodes = snapshot.objects().iter().map(Arc::clone);
-        let Claimed { ours, foreign } = claimed(self.observer.instances, nodes, |node| node);
+        let Claimed { ours, foreign } =
+            claimed(&self.context.node_filter, self.observer.instances, nodes, |node| node);
         let uids: BTreeSet<&str> = ours.iter().map(|node| node.uid.as_str()).collect();
         self.memory.grace.keep_only(|uid| uids.contains(uid));
         let now = self.context.clock.now();
         let is_new = |node: &&SeenNode| self.memory.grace.is_new(node, now);
         let new: BTreeSet<&str> = ours.iter().filter(is_new).map(|node| node.uid.as_str()).collect();
-        self.context.machines.keep_only(|uid| new.contains(uid));
-        // Those that need no word from the cloud do not wait for it.
-        self.edit_taints(which_are(&ours, Triage::Up).map(|node| (node, Machine::Up)).collect()).await;
-        let mut sorted = self.look(which_are(&ours, Triage::Ask).collect()).await?;
+        let uids_of =
+            |nodes: &mut dyn Iterator<Item = &SeenNode>| nodes.map(|node| node.uid.clone()).collect();
+        self.context.machines.keep_only(
+            &uids_of(&mut ours.iter().filter(|node| new.contains(node.uid.as_str()))),
+            &uids_of(&mut ours.iter().filter(|node| node.provider_id.is_none())),
+        );
+        // Those that need no word from the cloud do not wait for it. Whether a node without provider ID is ours, it must say.
+        let (up, doubtful): (Vec<_>, Vec<_>) =
+            which_are(&ours, Triage::Up).partition(|node| self.is_known_as_ours(node));
+        self.edit_taints(up.into_iter().map(|node| (node, Machine::Up)).collect()).await;
+        let mut sorted = self.look(which_are(&ours, Triage::Ask).chain(doubtful).collect()).await?;
         self.edit_taints(std::mem::take(&mut sorted.machines)).await;
+        let known = ours.iter().filter(|node| self.is_known_as_ours(node)).count();
         let mut held = self.held_as_foreign(foreign);
-        held.extend(self.delete_missing(&sorted, ours.len()).await);
+        held.extend(self.delete_missing(&sorted, known).await);
         self.tell(held, sorted.unclear);
         sorted.pause
     }
 
-    /// Asks the cloud about the nodes that are not Ready.
+    fn is_known_as_ours(&self, node: &NodeView) -> bool {
+        claim::judge(node, &self.context.machines).is_ok()
+    }
+
+    /// Asks the cloud about the nodes that are not Ready, and about Ready ones that have a taint of a stopped machine, but no
+    /// provider ID.
     async fn look(&mut self, asked: Vec<SeenNode>) -> Option<Sorted> {
         let mut sorted = Sorted::default();
         let views: Vec<_> = asked.iter().map(|node| node.view.clone()).collect();
+        let mut nameless = Vec::new();
         for (node, sight) in asked.into_iter().zip(self.observer.look(&views).await?) {
             match sight {
                 Sight::There(power) => {
                     self.memory.grace.saw(&node);
-                    sorted.machines.extend(Machine::from_power(power).map(|machine| (node, machine)));
+                    // The node controller identifies the machine of a node that waits to be initialised.
+                    if !self.is_known_as_ours(&node) && !is_uninitialized(&node) {
+                        nameless.push(node.view.clone());
+                    }
+                    let machine = match node.ready {
+                        Some(true) => Some(Machine::Up),
+                        Some(false) | None => Machine::from_power(power),
+                    };
+                    sorted.machines.extend(machine.map(|machine| (node, machine)));
                 }
-                Sight::LooksGone => sorted.missing.push(node),
+                Sight::LooksGone if node.ready != Some(true) => sorted.missing.push(node),
+                Sight::LooksGone => {}
                 Sight::Unclear(doubt) => {
                     debug!(node = %node.name, %doubt, "the cloud does not say whether its machine is there");
                     sorted.unclear += 1;
@@ -104,7 +140,18 @@ impl Pass<'_> {
                 }
             }
         }
+        self.identify(&nameless).await?;
         Some(sorted)
+    }
+
+    /// Remembers which machines are those of nodes without provider ID: only by that can they be proven gone later.
+    async fn identify(&self, nodes: &[Arc<NodeView>]) -> Option<()> {
+        for (node, found) in nodes.iter().zip(self.observer.identify(nodes).await?) {
+            if let Evidence::Present(instance) = found {
+                self.context.machines.saw(node, &instance.provider_id);
+            }
+        }
+        Some(())
     }
 
     async fn edit_taints(&self, machines: Vec<(SeenNode, Machine)>) {
@@ -121,14 +168,16 @@ impl Pass<'_> {
         }
     }
 
+    /// The latest version of a node, unless it is gone or has left `--node-filter` since the pass began.
     fn still_there(&self, node: &SeenNode) -> Option<SeenNode> {
-        self.context.nodes.get(&node.key).filter(|now| now.uid == node.uid)
+        let now = self.context.nodes.get(&node.key)?;
+        (now.uid == node.uid && self.context.node_filter.selects(&now)).then_some(now)
     }
 
     /// Only those that are not Ready: for these, something might have been done.
     fn held_as_foreign(&self, foreign: Vec<(SeenNode, String)>) -> Vec<HeldNode> {
         let not_ready = foreign.into_iter().filter(|(node, _)| plan::triage(node) == Triage::Ask);
-        not_ready.map(|(node, why)| (node, "claim", why)).collect()
+        not_ready.map(|(node, why)| HeldNode { node, rail: "claim", why, told_as: None }).collect()
     }
 
     /// Asks the rails about the nodes whose machine seems gone, and deletes those that pass and are gone indeed.
@@ -141,9 +190,25 @@ impl Pass<'_> {
                 self.memory.grace.saw(node);
             }
             match self.memory.grace.judge(node, now) {
-                Ok(()) => going.push((node, plan::announced(node, &self.options.announcing_taints))),
-                Err(too_new) => held.push((node.clone(), "grace", too_new.to_string())),
+                Ok(()) => {}
+                Err(too_new) => {
+                    held.push(HeldNode::new(node, "grace", too_new.to_string()));
+                    continue;
+                }
             }
+            match claim::judge(node, &self.context.machines) {
+                Ok(()) => going.push((node, plan::announced(node, &self.options.announcing_taints))),
+                // Nothing is wrong with a machine that belongs to nobody: no warning.
+                Err(never_found) => {
+                    let told_as = Some(EventKind::Normal);
+                    held.push(HeldNode { told_as, ..HeldNode::new(node, "claim", never_found.to_string()) });
+                }
+            }
+        }
+        if self.options.skip_deletion {
+            // Nothing is deleted, so neither the budget nor the breaker has anything to guard.
+            held.extend(going.into_iter().map(|(node, _)| skipped(node)));
+            return held;
         }
         let lost: BTreeSet<_> =
             going.iter().filter(|(_, announced)| !announced).map(|(node, _)| node.uid.to_string()).collect();
@@ -158,7 +223,7 @@ impl Pass<'_> {
                 Ok(()) => unanswered = 0,
                 Err((rail, why)) => {
                     unanswered += usize::from(rail == "evidence" && unanswered < MOST_UNANSWERED);
-                    held.push((node.clone(), rail, why));
+                    held.push(HeldNode::new(node, rail, why));
                 }
             }
         }
@@ -195,7 +260,8 @@ impl Pass<'_> {
         if self.observer.cancel.is_cancelled() {
             return Ok(());
         }
-        match self.observer.confirm(node).await {
+        let seen = self.context.machines.seen_for(node);
+        match self.observer.confirm(node, seen.as_ref()).await {
             // It was there all along; the next pass sees what to do.
             Some(Evidence::Present(_)) => self.memory.grace.saw(node),
             Some(Evidence::Unknown(doubt)) => {
@@ -233,7 +299,7 @@ impl Pass<'_> {
 
     /// Tells each node once that it is held back, and by which rail, and shows the numbers.
     fn tell(&mut self, held: Vec<HeldNode>, unclear: usize) {
-        let count = |rail| held.iter().filter(|(_, by, _)| *by == rail).count();
+        let count = |rail| held.iter().filter(|held| held.rail == rail).count();
         for rail in RAILS {
             let count = count(rail) + if rail == "evidence" { unclear } else { 0 };
             let gauge = self.context.metrics.node_deletion.held.get_or_create(&RailLabels { rail });
@@ -241,22 +307,33 @@ impl Pass<'_> {
         }
         let before = std::mem::take(&mut self.memory.told);
         let mut told = 0;
-        // Other people's nodes are no news: they are counted only.
-        for (node, rail, why) in held.into_iter().filter(|(_, rail, _)| *rail != "claim") {
+        for HeldNode { node, rail, why, told_as } in held {
+            // Other clouds' nodes are no news: they are counted only.
+            let Some(kind) = told_as else { continue };
             if before.get(node.uid.as_str()) != Some(&rail) {
                 if told == MOST_TOLD {
                     continue;
                 }
                 told += 1;
                 let message = format!("Not deleting node {}: {why}", node.name);
-                warn!(node = %node.name, rail, why, "the node's machine seems gone, but it is not deleted");
+                match kind {
+                    EventKind::Normal => info!(node = %node.name, rail, why, "the node is not deleted"),
+                    EventKind::Warning => {
+                        warn!(node = %node.name, rail, why, "the node's machine seems gone, but it is not deleted");
+                    }
+                }
                 self.context.note_held(rail, || format!("Node {}", node.name), &why);
                 let about = node_reference(&node);
-                self.context.events.event(&about, EventKind::Warning, "NodeDeletionHeld", &message);
+                self.context.events.event(&about, kind, "NodeDeletionHeld", &message);
             }
             self.memory.told.insert(node.uid.to_string(), rail);
         }
     }
+}
+
+fn skipped(node: &SeenNode) -> HeldNode {
+    let why = "its machine looks gone, but --skip-node-deletion is set; delete the Node by hand if it is not needed any more";
+    HeldNode { told_as: Some(EventKind::Normal), ..HeldNode::new(node, SKIP, why.to_owned()) }
 }
 
 fn which_are(nodes: &[SeenNode], wanted: Triage) -> impl Iterator<Item = SeenNode> {

@@ -1,5 +1,6 @@
 //! The lifecycle controller on an API server in memory and a scripted cloud, under virtual time.
 
+mod limits;
 mod pause;
 mod rails;
 mod upstream;
@@ -22,9 +23,11 @@ use super::*;
 use crate::deadline::{CallDeadlines, Punctual};
 use crate::memory_api::Server;
 use crate::metrics::ControllerMetrics;
-use crate::rails::new_node_grace::SeenMachines;
+use crate::rails::node_filter::NodeFilter;
+use crate::rails::seen_machines::SeenMachines;
 use crate::registry::common_names;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
+use bowline_kube::ledger::Ledger;
 
 const NOW: &str = "2026-11-02T08:00:00Z";
 const LONG_AGO: &str = "2026-11-01T08:00:00Z";
@@ -87,7 +90,9 @@ impl Machines {
 
     fn of(&self, node: &NodeView) -> Said {
         let unscripted = || (there(Power::Running), there(Power::Running));
-        self.say.lock().unwrap().get(node.name.as_str()).cloned().unwrap_or_else(unscripted)
+        let say = self.say.lock().unwrap();
+        let by_id = node.provider_id.as_ref().and_then(|id| say.get(id.as_str()));
+        by_id.or_else(|| say.get(node.name.as_str())).cloned().unwrap_or_else(unscripted)
     }
 }
 
@@ -135,6 +140,7 @@ struct World {
     machines: Arc<Machines>,
     /// What other controllers have seen.
     seen: SeenMachines,
+    filter: NodeFilter,
     controller: LifecycleController,
     writes_to: Client,
     fence: Arc<dyn Fence>,
@@ -151,7 +157,8 @@ impl World {
         let controller = LifecycleController::new(common_names().remove(1), options).unwrap();
         let (writes_to, fence) = (server.client(), Arc::new(Unfenced));
         let (machines, seen, registry) = (Arc::default(), SeenMachines::default(), Mutex::default());
-        Self { server, machines, seen, controller, writes_to, fence, registry }
+        let filter = NodeFilter::default();
+        Self { server, machines, seen, filter, controller, writes_to, fence, registry }
     }
 
     /// Long enough for one look, and too short for a second.
@@ -187,8 +194,9 @@ impl World {
             queues,
             metrics,
             journal: bowline_cloud::Journal::default(),
-            ledger: bowline_kube::ledger::Ledger::default(),
+            ledger: Ledger::default(),
             machines: self.seen.clone(),
+            node_filter: self.filter.clone(),
         };
         let stop = async {
             tokio::select! { () = meanwhile => {}, () = cancel.cancelled() => {} }

@@ -125,6 +125,8 @@ impl Work {
             return batch;
         }
         let answers = self.observe(&nodes).await;
+        // Noted before the write: a Node that loses the race for its provider ID is known as ours all the same.
+        nodes.iter().zip(&answers).for_each(|(node, found)| self.saw(node, found));
         self.warn_of_duplicates(&nodes, &answers);
         let found = nodes.into_iter().zip(answers).map(|(node, found)| Write::Initialization(node, found));
         batch.extend(asking.into_iter().zip(found));
@@ -156,6 +158,8 @@ impl Work {
     fn first_step(&self, key: &ObjectKey) -> Step {
         let Some(node) = self.context.nodes.get(key) else { return Step::Nothing };
         if !self.is_claimed(&node.view) {
+            // What was remembered of its failures is no news of a Node that is not ours, or not any more.
+            self.progress.forget(key);
             return Step::Nothing;
         }
         if self.progress.is_late(key, &node.resource_version) {
@@ -173,6 +177,8 @@ impl Work {
         self.progress.forget(key);
         match plan_stable_labels(&node.view) {
             labels if labels.is_empty() => Step::Nothing,
+            // The next refresh asks the cloud about it, and sets them then.
+            _labels if !self.is_known_as_ours(&node.view) => Step::Nothing,
             _labels if paused.is_some() => Step::Paused,
             labels => Step::Relabel(node, labels),
         }
@@ -183,6 +189,7 @@ impl Work {
             return;
         }
         let outcome = match write {
+            Write::Labels(node, _) if !self.is_still_selected(&node) => Outcome::Done,
             Write::Labels(node, labels) => {
                 match execute::write_labels(&self.context.writer, &node, &labels).await {
                     Ok(written) => {
@@ -200,19 +207,24 @@ impl Work {
     /// Plans on the Node as it is now, which may have changed while the cloud was asked.
     async fn initialize(&self, asked: &KnownNode, found: &Evidence<Instance>) -> Outcome {
         let now = self.context.nodes.get(&asked.key).filter(|now| now.uid == asked.uid);
-        let Some(node) = now.filter(|now| is_uninitialized(&now.view)) else { return Outcome::Done };
+        let Some(node) = now.filter(|now| is_uninitialized(&now.view) && self.is_selected(&now.view)) else {
+            return Outcome::Done;
+        };
         let plan = match plan_initialization(&node.view, found) {
             Ok(plan) => plan,
             Err(why) => return self.not_yet(&node, &why),
         };
         match execute::initialize(&self.context.writer, &self.progress, &node, &plan).await {
             Ok(()) => {
-                self.saw(&node, found);
                 self.initialized(&node, &plan);
                 Outcome::Done
             }
             Err(error) => self.failed_to_write(&node, &error),
         }
+    }
+
+    fn is_still_selected(&self, node: &KnownNode) -> bool {
+        self.context.nodes.get(&node.key).is_some_and(|now| self.is_selected(&now.view))
     }
 
     fn initialized(&self, node: &KnownNode, plan: &Initialization) {

@@ -89,7 +89,7 @@ pub fn plan_initialization(node: &NodeView, found: &Evidence<Instance>) -> Resul
     if instance.addresses.is_empty() && !can_do_without(node) {
         return Err(NotYet::NoAddresses);
     }
-    let (labels, mut remarks) = plan_labels(node, instance);
+    let (labels, mut remarks) = plan_labels(node, instance, Differing::Kept);
     if let (Some(kept), found) = (&node.provider_id, &instance.provider_id)
         && !found.is_empty()
         && kept != found
@@ -117,10 +117,24 @@ fn can_do_without(node: &NodeView) -> bool {
     node.addresses.iter().any(is_ip) && !node.annotations.contains_key(PROVIDED_NODE_IP)
 }
 
+/// What becomes of an additional label of the cloud that a Node has with another value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Differing {
+    /// The Node keeps its value: somebody may have set it.
+    Kept,
+    /// The Node gets the cloud's value: an administrator asked for it (`--reconcile-node-labels`).
+    Replaced,
+}
+
 /// The labels that a machine gives its Node and that differ there, and what was left out. Type, zone and region are
-/// overwritten; of further labels those in Kubernetes' own domains are skipped, and those that the Node has are kept.
+/// overwritten; of further labels those in Kubernetes' own domains are skipped, and those that the Node has with another
+/// value are kept or replaced.
 #[must_use]
-pub fn plan_labels(node: &NodeView, instance: &Instance) -> (BTreeMap<String, String>, Vec<String>) {
+pub fn plan_labels(
+    node: &NodeView,
+    instance: &Instance,
+    differing: Differing,
+) -> (BTreeMap<String, String>, Vec<String>) {
     let (mut labels, mut remarks) = (BTreeMap::new(), Vec::new());
     for (keys, value) in [(TYPE, &instance.instance_type), (ZONE, &instance.zone), (REGION, &instance.region)]
     {
@@ -135,10 +149,10 @@ pub fn plan_labels(node: &NodeView, instance: &Instance) -> (BTreeMap<String, St
                 remarks.push(format!("label {key} of the cloud is skipped: its domain is Kubernetes' own"));
             }
             Some(kept) if kept == value => {}
-            Some(kept) => {
+            Some(kept) if differing == Differing::Kept => {
                 remarks.push(format!("label {key} of the cloud ({value}) is skipped: the node has {kept}"));
             }
-            None => {
+            Some(_) | None => {
                 labels.insert(key.clone(), value.clone());
             }
         }

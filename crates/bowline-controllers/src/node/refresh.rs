@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::addresses::plan_addresses;
-use super::plan::{is_uninitialized, plan_labels};
+use super::plan::{Differing, is_uninitialized, plan_labels, plan_stable_labels};
 use super::{KnownNode, Work, execute};
 
 /// The reason of the event about addresses that could not be chosen or written.
@@ -66,7 +66,11 @@ impl Work {
             }
         };
         self.saw(asked, found);
-        let now = self.context.nodes.get(&asked.key).filter(|now| now.uid == asked.uid);
+        let now = self
+            .context
+            .nodes
+            .get(&asked.key)
+            .filter(|now| now.uid == asked.uid && self.is_selected(&now.view));
         match now {
             Some(node) if !cancel.is_cancelled() && !is_uninitialized(&node.view) => {
                 let addresses = self.update_addresses(&node, instance).await;
@@ -91,10 +95,13 @@ impl Work {
     }
 
     async fn update_labels(&self, node: &KnownNode, instance: &Instance) -> bool {
-        if !self.options.reconcile_labels {
+        let mut labels = plan_stable_labels(&node.view);
+        if self.options.reconcile_labels {
+            labels.extend(plan_labels(&node.view, instance, Differing::Replaced).0);
+        }
+        if labels.is_empty() {
             return true;
         }
-        let (labels, _skipped) = plan_labels(&node.view, instance);
         let written = execute::write_labels(&self.context.writer, node, &labels).await;
         self.went_well(node, written)
     }

@@ -2,6 +2,7 @@
 
 mod burst;
 mod failures;
+mod filter;
 mod fixture;
 mod refresh;
 mod server;

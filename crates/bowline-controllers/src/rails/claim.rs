@@ -1,7 +1,38 @@
 //! SR-4, claim before control: only nodes of this cloud are ever tainted, labelled or deleted. Bare-metal, edge and other
 //! clouds' nodes are left alone, whatever anybody says about their machines.
+//!
+//! A cloud claims every Node that has no provider ID yet, since it may turn out to be its own. Such a Node is ours only once the
+//! cloud has shown a machine for it: that the cloud does not know the system UUID of a physical machine proves nothing.
+
+use std::fmt;
 
 use bowline_cloud::{Claim, Instances, NodeView};
+
+use super::node_filter::NodeFilter;
+use super::seen_machines::SeenMachines;
+
+/// Why a Node that the cloud claims is left alone all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NeverFound;
+
+impl fmt::Display for NeverFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "no cloud ever found a machine for this Node, and it has no provider ID; if its machine is gone, delete the Node by \
+             hand",
+        )
+    }
+}
+
+/// Whether a Node that the cloud claims is known to be one of its own: by its provider ID, or because its machine was seen.
+///
+/// # Errors
+///
+/// [`NeverFound`] if not: it must not be tainted, labelled or deleted.
+pub fn judge(node: &NodeView, machines: &SeenMachines) -> Result<(), NeverFound> {
+    let is_ours = node.provider_id.is_some() || machines.seen_for(node).is_some();
+    if is_ours { Ok(()) } else { Err(NeverFound) }
+}
 
 /// Nodes, told apart by whose they are.
 #[derive(Debug)]
@@ -12,15 +43,26 @@ pub struct Claimed<N> {
     pub foreign: Vec<(N, String)>,
 }
 
-/// Asks the cloud of every node whether it is its own.
+/// Whether a Node is this manager's to handle: selected by `--node-filter`, and claimed by the cloud. Every controller asks here,
+/// so that none handles a Node that another leaves alone.
+#[must_use]
+pub fn whose(filter: &NodeFilter, instances: &dyn Instances, node: &NodeView) -> Claim {
+    match filter.selects(node) {
+        true => instances.claims(node),
+        false => Claim::NotOurs(format!("--node-filter={filter} does not select its labels")),
+    }
+}
+
+/// Asks of every node whether it is this manager's ([`whose`]).
 pub fn claimed<N>(
+    filter: &NodeFilter,
     instances: &dyn Instances,
     nodes: impl IntoIterator<Item = N>,
     view: impl Fn(&N) -> &NodeView,
 ) -> Claimed<N> {
     let mut answer = Claimed { ours: Vec::new(), foreign: Vec::new() };
     for node in nodes {
-        match instances.claims(view(&node)) {
+        match whose(filter, instances, view(&node)) {
             Claim::Ours => answer.ours.push(node),
             Claim::NotOurs(why) => answer.foreign.push((node, why)),
         }
@@ -62,9 +104,36 @@ mod tests {
             NodeView { provider_id, ..NodeView::default() }
         };
         let nodes = [node("ours://1"), node("metal://2"), node("")];
-        let Claimed { ours, foreign } = claimed(&Ours, nodes, |node| node);
+        let Claimed { ours, foreign } = claimed(&NodeFilter::default(), &Ours, nodes, |node| node);
         assert_eq!(ours.len(), 2, "one with our scheme, one that has no provider ID yet");
         assert_eq!(foreign.len(), 1);
         assert_eq!(foreign[0].1, "its provider ID is metal://2");
+    }
+
+    #[test]
+    fn a_node_outside_the_filter_is_set_aside_whatever_its_provider_id() {
+        let labels = |pool: &str| [("pool".to_owned(), pool.to_owned())].into();
+        let node = |pool| NodeView {
+            provider_id: Some("ours://1".into()),
+            labels: labels(pool),
+            ..NodeView::default()
+        };
+        let filter = NodeFilter::parse("pool=a").unwrap();
+        let Claimed { ours, foreign } = claimed(&filter, &Ours, [node("a"), node("b")], |node| node);
+        assert_eq!((ours.len(), foreign.len()), (1, 1));
+        assert_eq!(foreign[0].1, "--node-filter=pool=a does not select its labels");
+    }
+
+    #[test]
+    fn a_node_without_provider_id_is_ours_only_under_the_uid_for_which_its_machine_was_seen() {
+        let machines = SeenMachines::default();
+        let node = NodeView { uid: "u-1".into(), ..NodeView::default() };
+        assert_eq!(judge(&node, &machines), Err(NeverFound));
+        let named = NodeView { provider_id: Some("ours://1".into()), ..node.clone() };
+        assert_eq!(judge(&named, &machines), Ok(()));
+        machines.saw(&node, "ours://1");
+        assert_eq!(judge(&node, &machines), Ok(()));
+        let namesake = NodeView { uid: "u-2".into(), ..node };
+        assert_eq!(judge(&namesake, &machines), Err(NeverFound));
     }
 }

@@ -1,12 +1,11 @@
 //! SR-14, new-node grace: a node that just joined is not deleted for a missing machine, because clouds are late to list
 //! what they made. What was seen there once is known to be missing now, so a machine that was seen ends the grace.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_cloud::{NodeView, Text};
+use bowline_cloud::NodeView;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 /// Who is too new to be deleted.
@@ -15,44 +14,6 @@ pub struct NewNodeGrace {
     grace: Duration,
     /// UIDs of nodes whose provider ID the cloud knew at least once.
     seen: BTreeSet<String>,
-}
-
-/// The machines that the cloud showed to a controller: the provider ID of each, by the UID of its Node. The node controller has seen
-/// the machine of every Node that it initialised; the lifecycle controller, which looks at those that are not ready alone, need not
-/// have. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct SeenMachines(Arc<Mutex<BTreeMap<Text, Text>>>);
-
-impl SeenMachines {
-    /// The cloud showed the machine of this provider ID for this Node.
-    pub fn saw(&self, node: &NodeView, provider_id: &str) {
-        // The ID that a Node has can never change: a machine of another one is not its own.
-        if !provider_id.is_empty() && node.provider_id.as_deref().is_none_or(|id| id == provider_id) {
-            self.lock().insert(node.uid.clone(), provider_id.into());
-        }
-    }
-
-    /// Whether the machine was seen whose provider ID the Node has now.
-    #[must_use]
-    pub fn knows(&self, node: &NodeView) -> bool {
-        let seen = self.lock();
-        let id = seen.get(&node.uid);
-        id.is_some() && id == node.provider_id.as_ref()
-    }
-
-    /// The Node is gone.
-    pub fn forget(&self, node: &NodeView) {
-        self.lock().remove(&node.uid);
-    }
-
-    /// Forgets all Nodes but these.
-    pub fn keep_only(&self, matters: impl Fn(&str) -> bool) {
-        self.lock().retain(|uid, _id| matters(uid));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Text, Text>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Too new to be deleted.
@@ -155,23 +116,6 @@ mod tests {
         assert!(rail.judge(&namesake, at(10)).is_err());
         rail.keep_only(|uid| uid == "u-2");
         assert!(rail.judge(&node(Some("x://1")), at(10)).is_err(), "what is gone is forgotten");
-    }
-
-    #[test]
-    fn a_machine_that_another_controller_saw_counts_under_the_provider_id_that_the_node_has_now() {
-        let machines = SeenMachines::default();
-        let waits = node(None);
-        assert!(!machines.knows(&node(Some("x://1"))));
-        machines.saw(&waits, "x://1");
-        assert!(machines.knows(&node(Some("x://1"))), "its ID was written after the look");
-        assert!(!machines.knows(&waits), "and is not there yet");
-        assert!(!machines.knows(&node(Some("x://2"))), "the machine of another ID was never seen");
-        let namesake = NodeView { uid: "u-2".into(), ..node(Some("x://1")) };
-        assert!(!machines.knows(&namesake));
-        machines.forget(&waits);
-        assert!(!machines.knows(&node(Some("x://1"))));
-        machines.saw(&node(Some("x://1")), "x://2");
-        assert!(!machines.knows(&node(Some("x://2"))), "an ID never changes");
     }
 
     #[test]

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bowline_cloud::{Capability, Cloud, CloudError, ErrorClass, Fence, Route, RouteChange, Routes, Unfenced};
+use bowline_cloud::{
+    Capability, Claim, Cloud, CloudError, Doubt, ErrorClass, Evidence, Fence, Instance, Instances, NodeView,
+    Route, RouteChange, Routes, Unfenced,
+};
 use bowline_kube::clock::Clock;
 use bowline_kube::events::{EventMetrics, EventRecorder};
 use bowline_kube::informer::InformerSpec;
@@ -22,6 +25,7 @@ use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::deadline::{CallDeadlines, Punctual};
 use crate::memory_api::Server;
 use crate::metrics::{ControllerMetrics, RouteSyncLabels};
+use crate::rails::node_filter::NodeFilter;
 use crate::registry::ControllerName;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
 
@@ -143,12 +147,60 @@ impl Cloud for FakeCloud {
     }
 }
 
+/// The same with servers: those of the Nodes of these names, which have no provider ID yet.
+pub(super) struct CloudWithServers {
+    pub(super) routes: Arc<FakeRoutes>,
+    pub(super) servers: Arc<FakeServers>,
+}
+
+impl Cloud for CloudWithServers {
+    fn name(&self) -> &str {
+        "fake"
+    }
+    fn routes(&self) -> Capability<Arc<dyn Routes>> {
+        Capability::Supported(self.routes.clone())
+    }
+    fn instances(&self) -> Capability<Arc<dyn Instances>> {
+        Capability::Supported(self.servers.clone())
+    }
+}
+
+/// Servers by the names of their Nodes, and how often they were looked up.
+#[derive(Default)]
+pub(super) struct FakeServers {
+    pub(super) names: Mutex<Vec<String>>,
+    pub(super) lookups: Mutex<Vec<Vec<String>>>,
+}
+
+#[async_trait]
+impl Instances for FakeServers {
+    fn claims(&self, _: &NodeView) -> Claim {
+        Claim::Ours
+    }
+    async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
+        let asked: Vec<String> = nodes.iter().map(|node| node.name.to_string()).collect();
+        self.lookups.lock().unwrap().push(asked.clone());
+        let names = self.names.lock().unwrap();
+        let answer = |name: String| match names.contains(&name) {
+            true => {
+                Evidence::Present(Instance { provider_id: format!("fake://{name}"), ..Instance::default() })
+            }
+            false => Evidence::Unknown(Doubt::new("no server of that name")),
+        };
+        asked.into_iter().map(answer).collect()
+    }
+    async fn confirm(&self, _: &NodeView) -> Evidence<Instance> {
+        Evidence::Unknown(Doubt::new("nobody asked"))
+    }
+}
+
 /// What a controller runs on, apart from its cloud.
 pub(super) struct Bench {
     pub(super) server: Server,
     pub(super) options: RouteOptions,
     pub(super) fence: Arc<dyn Fence>,
     pub(super) metrics: ControllerMetrics,
+    pub(super) filter: NodeFilter,
 }
 
 impl Bench {
@@ -161,6 +213,7 @@ impl Bench {
             },
             fence: Arc::new(Unfenced),
             metrics: ControllerMetrics::register(&mut Registry::default()),
+            filter: NodeFilter::default(),
         }
     }
 
@@ -172,7 +225,7 @@ impl Bench {
 
     pub(super) async fn run_on(
         &self,
-        cloud: FakeCloud,
+        cloud: impl Cloud + 'static,
         meanwhile: impl Future<Output = ()>,
     ) -> Result<(), Stopped> {
         let (client, cancel) = (self.server.client(), CancellationToken::new());
@@ -202,7 +255,8 @@ impl Bench {
             metrics: self.metrics.clone(),
             journal: bowline_cloud::Journal::default(),
             ledger: bowline_kube::ledger::Ledger::default(),
-            machines: crate::rails::new_node_grace::SeenMachines::default(),
+            machines: crate::rails::seen_machines::SeenMachines::default(),
+            node_filter: self.filter.clone(),
         };
         let name =
             ControllerName::new("node-route-controller", "route", "route-controller", "route_controller");

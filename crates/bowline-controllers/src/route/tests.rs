@@ -4,9 +4,10 @@ use bowline_cloud::{CloudError, ErrorClass, Fence, Fenced};
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::fixture::{Bench, FakeCloud, FakeRoutes, node, route, served};
+use super::fixture::{Bench, CloudWithServers, FakeCloud, FakeRoutes, FakeServers, node, route, served};
 use super::*;
 use crate::gate::Gate;
+use crate::rails::node_filter::NodeFilter;
 use crate::rails::pause::switch::Switch;
 
 async fn seconds(count: u64) {
@@ -315,4 +316,69 @@ async fn stale_routes_that_may_not_be_changed_now_need_no_second_look_until_they
         assert_eq!(routes.changes(), ["-r0", "-r1"]);
         assert_eq!(bench.metrics.times_held_back("second-look"), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_outside_the_filter_get_no_routes() {
+    let in_pool = |i: u8, pool: &str| {
+        let mut node = node(i, None);
+        node["metadata"]["labels"] = json!({"pool": pool});
+        node
+    };
+    let mut bench = Bench::new(vec![in_pool(0, "a"), in_pool(1, "b"), in_pool(2, "b")]);
+    bench.filter = NodeFilter::parse("pool=a").unwrap();
+    let routes = FakeRoutes::new(vec![route(2)]);
+    let enters = async {
+        seconds(60).await;
+        let conditions = bench.conditions();
+        assert!(
+            !conditions.is_empty() && conditions.iter().all(|c| c == "n0/status False RouteCreated"),
+            "{conditions:?}"
+        );
+        let applied: Vec<_> =
+            routes.applied.lock().unwrap().iter().flat_map(|(_, all)| all.clone()).collect();
+        assert_eq!(applied, ["+n0"], "the route of n2 is left alone too");
+        bench.server.tell("MODIFIED", &in_pool(1, "a"));
+        seconds(20).await;
+    };
+    bench.run(&routes, enters).await;
+    let applied: Vec<_> = routes.applied.lock().unwrap().iter().flat_map(|(_, all)| all.clone()).collect();
+    assert_eq!(applied, ["+n0", "+n1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_a_node_without_provider_id_that_this_cloud_never_had_gets_no_route_and_no_condition() {
+    let bench = Bench::new(vec![node(0, None), node(1, None), node(2, None)]);
+    let routes = FakeRoutes::new(vec![route(2)]);
+    let servers = Arc::new(FakeServers::default());
+    servers.names.lock().unwrap().push("n0".to_owned());
+    let cloud = CloudWithServers { routes: routes.clone(), servers: servers.clone() };
+    let appears = async {
+        seconds(60).await;
+        assert_eq!(routes.changes(), ["+n0"], "neither a new route of n1 nor the one that n2 has is touched");
+        assert!(bench.conditions().iter().all(|said| said.starts_with("n0/")), "{:?}", bench.conditions());
+        let lookups = servers.lookups.lock().unwrap().clone();
+        assert_eq!(lookups, [["n0", "n1", "n2"].map(str::to_owned)], "not with every reconcile");
+        servers.names.lock().unwrap().push("n1".to_owned());
+        seconds(300).await;
+    };
+    bench.run_on(cloud, appears).await.unwrap();
+    assert_eq!(routes.changes(), ["+n0", "+n1"]);
+    assert!(bench.conditions().contains(&"n1/status False RouteCreated".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_node_gets_its_route_before_its_provider_id() {
+    let bench = Bench::new(vec![]);
+    let routes = FakeRoutes::new(vec![]);
+    let servers = Arc::new(FakeServers::default());
+    servers.names.lock().unwrap().push("n3".to_owned());
+    let cloud = CloudWithServers { routes: routes.clone(), servers };
+    let joins = async {
+        seconds(60).await;
+        bench.server.tell("ADDED", &node(3, None));
+        seconds(10).await;
+    };
+    bench.run_on(cloud, joins).await.unwrap();
+    assert_eq!(routes.changes(), ["+n3"]);
 }

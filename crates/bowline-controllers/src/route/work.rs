@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
-    Capability, Claim, CloudError, ErrorClass, EventKind, NodeView, Planned, Route, RouteChange, Routes,
-    SetChange,
+    Capability, Claim, CloudError, ErrorClass, EventKind, Instances, NodeView, Planned, Route, RouteChange,
+    Routes, SetChange,
 };
 use bowline_kube::queue::{Backoff, Outcome};
 use futures::{StreamExt, stream};
@@ -19,6 +19,7 @@ use tracing::{debug, info, warn};
 
 use super::condition::{Network, Said};
 use super::execute::{Hands, Tried, may_not_go_on, write_condition};
+use super::machines::Lookups;
 use super::plan::{Observed, Removal, RoutePlan, plan};
 use super::range::ClusterRange;
 use super::retries::Retries;
@@ -28,6 +29,7 @@ use super::verdict::{Fate, Fates, networks};
 use super::{CONDITION_WRITES_AT_ONCE, RouteOptions};
 use crate::controller::ControllerContext;
 use crate::metrics::RouteSyncLabels;
+use crate::rails::claim;
 use crate::rails::pause::{self, Paused};
 use crate::rails::second_look::{SecondLook, Verdict};
 use crate::view::node_reference;
@@ -52,6 +54,7 @@ struct Memory {
     retries: Retries,
     said: Said,
     paused_told: bool,
+    lookups: Lookups,
 }
 
 /// How a reconcile went.
@@ -91,6 +94,7 @@ impl Work {
             retries: Retries::new(options.retry),
             said: Said::default(),
             paused_told: false,
+            lookups: Lookups::default(),
         };
         let (pending, memory) = (Pending::default(), Mutex::new(memory));
         Self { routes, range, options, context, cancel, pending, memory }
@@ -133,7 +137,14 @@ impl Work {
 
     async fn reconcile(&self, routes: Vec<Route>, memory: &mut Memory) -> Report {
         let now = Instant::now();
-        let observed = self.observe(routes);
+        let instances = match self.context.cloud.instances() {
+            Capability::Supported(instances) => Some(instances),
+            Capability::Unsupported | Capability::Unavailable(_) => None,
+        };
+        if let Some(instances) = instances.as_deref() {
+            memory.lookups.run(&self.context, instances, now).await;
+        }
+        let observed = self.observe(routes, instances.as_deref());
         let plan = plan(&observed, &self.range);
         memory.retries.keep_only(&plan.changes.keys().copied().collect());
         // Before the rail: it judges what is about to be done, and nothing is.
@@ -164,14 +175,18 @@ impl Work {
         report
     }
 
-    /// The Nodes are read after the routes were listed: a route may not look like one of a Node that is not there yet.
-    fn observe(&self, routes: Vec<Route>) -> Observed {
-        let instances = match self.context.cloud.instances() {
-            Capability::Supported(instances) => Some(instances),
-            Capability::Unsupported | Capability::Unavailable(_) => None,
-        };
+    /// The Nodes are read after the routes were listed: a route may not look like one of a Node that is not there yet. A Node without
+    /// provider ID whose machine this cloud never showed may be bare metal: its routes and its condition are left alone (SR-4).
+    fn observe(&self, routes: Vec<Route>, instances: Option<&dyn Instances>) -> Observed {
         let is_ours = |node: &Arc<NodeView>| {
-            instances.as_ref().is_none_or(|instances| instances.claims(node) == Claim::Ours)
+            let filter = &self.context.node_filter;
+            match instances {
+                Some(instances) => {
+                    claim::judge(node, &self.context.machines).is_ok()
+                        && claim::whose(filter, instances, node) == Claim::Ours
+                }
+                None => filter.selects(node),
+            }
         };
         let snapshot = self.context.nodes.snapshot();
         let all: Vec<_> = snapshot.objects().iter().map(|object| object.view.clone()).collect();

@@ -6,8 +6,10 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_cloud::{FairPermit, FairSemaphore};
 use bowline_kube::queue::Priority;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -20,6 +22,12 @@ use tracing::error;
 /// How long a run has a place: some round trips to a cloud that works.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long a lot of users' work has a worker.
+const PATIENCE_WITH_LOTS: Duration = Duration::from_millis(200);
+
+/// Besides the quick places that the Services of one namespace may take there is one of so many for those of others.
+const RESERVE: usize = 4;
+
 /// A run that was begun.
 pub(super) type Run<'w> = BoxFuture<'w, ()>;
 
@@ -31,30 +39,32 @@ type SlowPlace<'w> = Result<SemaphorePermit<'w>, AcquireError>;
 pub(super) struct Places {
     user: Lane,
     background: Lane,
-    /// How many keys there may be in lots that no worker waits for.
-    in_lots: Semaphore,
 }
 
 /// The places for work of one priority.
 #[derive(Debug)]
 struct Lane {
-    quick: Semaphore,
+    quick: Arc<FairSemaphore>,
     slow: Semaphore,
+    /// How many keys there may be in lots that no worker waits for.
+    in_lots: Semaphore,
     /// How many of the slow ones one lot takes at most: another one must be able to go aside, too.
     for_a_lot: usize,
 }
 
 impl Lane {
-    fn new(quick: usize, slow: usize) -> Self {
-        Self { quick: Semaphore::new(quick.max(1)), slow: Semaphore::new(slow), for_a_lot: (slow / 2).max(1) }
+    fn new(quick: usize, slow: usize, in_lots: usize) -> Self {
+        let quick = FairSemaphore::with_reserve(quick.max(1), quick.div_ceil(RESERVE));
+        let (slow, for_a_lot) = (Semaphore::new(slow), (slow / 2).max(1));
+        Self { quick, slow, in_lots: Semaphore::new(in_lots), for_a_lot }
     }
 }
 
 impl Places {
     /// So many quick places for each priority, so many slow ones for users and half as many for others, and so many keys in lots.
     pub(super) fn new(quick: usize, slow: usize, in_lots: usize) -> Self {
-        let (user, background) = (Lane::new(quick, slow), Lane::new(quick, slow.div_ceil(2)));
-        Self { user, background, in_lots: Semaphore::new(in_lots) }
+        let lane = |slow| Lane::new(quick, slow, in_lots);
+        Self { user: lane(slow), background: lane(slow.div_ceil(2)) }
     }
 
     fn lane(&self, priority: Priority) -> &Lane {
@@ -64,17 +74,16 @@ impl Places {
         }
     }
 
-    /// Waits for a place.
-    pub(super) async fn quick(&self, priority: Priority) -> Option<SemaphorePermit<'_>> {
-        // Never closed; if it were, nothing would be limited.
-        self.lane(priority).quick.acquire().await.ok()
+    /// Waits for a place for work of a namespace.
+    pub(super) async fn quick(&self, priority: Priority, namespace: &str) -> FairPermit {
+        self.lane(priority).quick.acquire(namespace.into()).await
     }
 
     /// Waits for the end of `run`, which has its place, or until it goes on aside.
     pub(super) async fn run<'w>(
         &'w self,
         priority: Priority,
-        place: Option<SemaphorePermit<'w>>,
+        place: Option<FairPermit>,
         mut run: Run<'w>,
         aside: &Aside<'w>,
     ) {
@@ -96,13 +105,23 @@ impl Places {
         keys: usize,
     ) -> Result<T, SlowPlace<'w>> {
         let lane = self.lane(priority);
-        patiently(run, &lane.slow, keys.min(lane.for_a_lot)).await
+        patiently(run, PATIENCE, &lane.slow, keys.min(lane.for_a_lot)).await
     }
 
-    /// Waits for the end of `lot`, of so many keys for which nobody waits, or until it takes long: its runs have places by themselves,
-    /// and wait for them without a worker.
-    pub(super) async fn lot<'w>(&'w self, mut lot: Run<'w>, keys: usize, aside: &Aside<'w>) {
-        if let Err(place) = patiently(&mut lot, &self.in_lots, keys).await {
+    /// Waits for the end of `lot`, of so many keys, or until it takes long: its runs have places by themselves, and wait for them without a
+    /// worker. So the workers are free for the Services of other namespaces.
+    pub(super) async fn lot<'w>(
+        &'w self,
+        priority: Priority,
+        mut lot: Run<'w>,
+        keys: usize,
+        aside: &Aside<'w>,
+    ) {
+        let patience = match priority {
+            Priority::User => PATIENCE_WITH_LOTS,
+            Priority::Background => PATIENCE,
+        };
+        if let Err(place) = patiently(&mut lot, patience, &self.lane(priority).in_lots, keys).await {
             let rest = async move {
                 lot.await;
                 drop(place);
@@ -115,11 +134,12 @@ impl Places {
 /// What `run` comes to, or so many of `places`, if it takes long. If there are not as many at all it stays where it is.
 async fn patiently<'w, T>(
     run: &mut BoxFuture<'_, T>,
+    patience: Duration,
     places: &'w Semaphore,
     count: usize,
 ) -> Result<T, SlowPlace<'w>> {
     let slow = async {
-        sleep(PATIENCE).await;
+        sleep(patience).await;
         places.acquire_many(u32::try_from(count).unwrap_or(u32::MAX)).await
     };
     tokio::select! {

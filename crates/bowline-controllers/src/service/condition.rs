@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use bowline_cloud::{ConditionStatus, ServiceCondition};
+use bowline_cloud::{ConditionStatus, ServiceCondition, Shortfall, ShortfallKind};
 use tokio::time::Instant;
 
 use super::memory::Task;
@@ -26,6 +26,18 @@ fn condition(status: ConditionStatus, reason: &str, message: &str) -> ServiceCon
 /// All is as wanted.
 pub(super) fn ready() -> ServiceCondition {
     condition(ConditionStatus::True, "Ensured", "The load balancer is as the Service asks")
+}
+
+/// Nothing is left to do, and the Service does not have all that it asks for.
+pub(super) fn falls_short(shortfalls: &[Shortfall]) -> Option<ServiceCondition> {
+    let first = shortfalls.first()?;
+    let messages: Vec<String> = shortfalls.iter().map(|one| one.message.clone()).collect();
+    let message = fitting(&messages, LONGEST_MESSAGE_BYTES);
+    let reason = match first.kind {
+        ShortfallKind::InvalidValue => "InvalidValue",
+        ShortfallKind::RecreationNeeded => "RecreationNeeded",
+    };
+    Some(condition(ConditionStatus::False, reason, &message))
 }
 
 /// It takes its time.
@@ -60,6 +72,11 @@ pub(super) fn refused(problems: &[String]) -> ServiceCondition {
 /// Safety rail SR-10 stopped a create.
 pub(super) fn too_many_creates(why: &str) -> ServiceCondition {
     condition(ConditionStatus::False, "CreateHeld", why)
+}
+
+/// Safety rail SR-19 keeps a broken load balancer.
+pub(super) fn replacement_held(why: &str) -> ServiceCondition {
+    condition(ConditionStatus::False, "ReplacementHeld", why)
 }
 
 /// Adopt-only mode holds it.
@@ -110,14 +127,18 @@ mod tests {
 
     #[test]
     fn every_reason_is_one_camel_case_word() {
+        let short = |kind| falls_short(&[Shortfall { kind, message: "x".to_owned() }]).unwrap();
         let all = [
             ready(),
+            short(ShortfallKind::InvalidValue),
+            short(ShortfallKind::RecreationNeeded),
             waits("x"),
             failed(Task::Ensure, "x"),
             failed(Task::Remove, "x"),
             unknown("x"),
             refused(&["x".to_owned()]),
             too_many_creates("x"),
+            replacement_held("x"),
             not_adopted("x"),
         ];
         for said in all {

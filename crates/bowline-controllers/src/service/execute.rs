@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use bowline_cloud::journal::cut;
 use bowline_cloud::{
-    AnyObserved, AnyStep, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Notes, Plan, Planned, Retry,
-    ServiceCondition, Standing, Text, Wait,
+    AnyObserved, AnyStep, Broken, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Notes, Plan, Planned,
+    Retry, ServiceCondition, Shortfall, Standing, Text, Wait,
 };
+use bowline_kube::ledger::Subject;
 use bowline_kube::queue::{Outcome, Priority};
 use bowline_kube::write::Guard;
 use tokio::time::Instant;
@@ -18,6 +19,7 @@ use super::condition;
 use super::desire::needs_update;
 use super::memory::Task;
 use super::message;
+use super::moved::Moved;
 use super::noted::with_notes;
 use super::patch::{self, FINGERPRINT};
 use super::turn::Turn;
@@ -60,11 +62,20 @@ impl Work {
         };
         let plan = self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now());
         self.seen(job, observed.as_ref());
+        // A person who deletes a Service means its load balancer, in whatever state it is.
+        let broken =
+            self.balancers.broken(&job.request, observed.as_ref()).filter(|_| !job.task.is_removal());
+        self.note_health(job, broken.as_ref());
         self.stands(job, || Standing::of(&plan));
         // Of one that is not there yet nothing can be noted.
         if observed.is_some() || matches!(plan, Plan::Settled(_)) {
             let wanted = self.balancers.notes(&job.request, observed.as_ref());
             job.notes = wanted.missing_from(&job.request.service.annotations);
+        }
+        match &plan {
+            Plan::Act(_) => job.memory().finds_steps(job.task, job.service(), &self.context.metrics),
+            Plan::Settled(_) => job.memory().is_repaired(),
+            _ => {}
         }
         if self.options.adopt_only {
             let outlook = self.balancers.outlook(&job.request, observed.as_ref());
@@ -81,9 +92,10 @@ impl Work {
             Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,
             Plan::Settled(status) => {
                 let word = self.balancers.fingerprint(&job.request, observed.as_ref());
-                self.settled(job, &status, word).await
+                let shortfalls = self.balancers.shortfalls(&job.request, observed.as_ref());
+                self.settled(job, &status, word, &shortfalls).await
             }
-            Plan::Act(steps) => self.act(job, steps).await,
+            Plan::Act(steps) => self.act(job, steps, broken.as_ref()).await,
             Plan::Wait(wait) => self.wait(job, wait, observed.is_some()).await,
             Plan::Elsewhere => self.elsewhere(job).await,
             Plan::Refuse(refusal) => self.refused(job, &refusal).await,
@@ -98,8 +110,9 @@ impl Work {
         }
     }
 
-    async fn act(&self, job: &Job, steps: Vec<Planned<AnyStep>>) -> Outcome {
-        if let Some((held, said)) = self.hold(job, &steps) {
+    async fn act(&self, job: &Job, steps: Vec<Planned<AnyStep>>, broken: Option<&Broken>) -> Outcome {
+        let held = self.hold_replacement(job, broken, &steps).or_else(|| self.hold(job, &steps));
+        if let Some((held, said)) = held {
             if let Some(said) = said {
                 self.say(job, said).await;
             }
@@ -172,6 +185,7 @@ impl Work {
         if result.is_ok() {
             done.push_str("; ");
             done.push_str(&step.to_string());
+            job.memory().performed(reason);
         }
         result
     }
@@ -210,19 +224,30 @@ impl Work {
         Some((Outcome::RetryAfter(exhausted.wait.max(WAITS.0)), Some(said)))
     }
 
-    async fn settled(&self, job: &mut Job, status: &LoadBalancerStatus, word: Option<Text>) -> Outcome {
+    async fn settled(
+        &self,
+        job: &mut Job,
+        status: &LoadBalancerStatus,
+        word: Option<Text>,
+        shortfalls: &[Shortfall],
+    ) -> Outcome {
         if let Some(outcome) = self.add_finalizer(job).await {
             return outcome;
         }
         let before = job.memory().settled.clone();
         let shows_something_new = !patch::same_status(&job.service().status, status);
+        if let Some(moved) = Moved::of(&job.service().status, status) {
+            job.memory().moves(moved);
+        }
         let there = job.memory().said_of(job.service());
-        let ready = condition::ready();
-        // With the status, or over what was said before: not for its own sake on every Service there is.
+        let short = condition::falls_short(shortfalls);
+        // With the status, or over what was said before: not for its own sake on every Service there is. A shortfall is worth a write.
+        let is_worth_saying = shows_something_new || short.is_some();
+        let wanted = short.unwrap_or_else(condition::ready);
         let is_due =
-            there.as_ref().map_or(shows_something_new, |there| !condition::says_the_same(there, &ready));
+            there.as_ref().map_or(is_worth_saying, |there| !condition::says_the_same(there, &wanted));
         let now = self.context.clock.now();
-        let said = is_due.then(|| patch::condition(there.as_ref(), &ready, now));
+        let said = is_due.then(|| patch::condition(there.as_ref(), &wanted, now));
         // It goes with what is written anyway. For its own sake a Service is not written, which every node of the cluster watches.
         let rides = shows_something_new || said.is_some() || !job.notes.is_empty();
         if let Some(word) = word.as_deref().filter(|_word| rides) {
@@ -235,12 +260,12 @@ impl Work {
         if let Some(word) = word.filter(|_word| !rides)
             && !job.request.fingerprints.contains(&word)
         {
-            self.context.ledger.note(&job.service().uid, word);
+            self.context.ledger.note(Subject::Service, &job.service().uid, word);
         }
         let episode = {
             let mut memory = job.memory();
             if is_due {
-                memory.says(job.service(), ready);
+                memory.says(job.service(), wanted);
             }
             let episode = memory.settle(&with_notes(job.service(), &job.notes), &job.request.nodes);
             // The informer may be ahead of this run already, with what was just written.
@@ -257,6 +282,10 @@ impl Work {
         if episode.is_some() || shows_something_new || edited {
             let task = episode.as_ref().map_or(Task::Ensure, |episode| episode.task);
             self.tell(job.service(), &message::done(task, &job.request.nodes));
+        }
+        let moved = job.memory().untold_move(status);
+        if let Some(moved) = moved {
+            self.tell(job.service(), &message::moved(&moved));
         }
         if let Some(episode) = episode.filter(|episode| episode.task == Task::Nodes) {
             let metrics = &self.context.metrics;
@@ -293,7 +322,7 @@ impl Work {
         }
         self.concluded(job, false);
         self.memories.forget(&job.key);
-        self.context.ledger.forget(&job.service().uid);
+        self.context.ledger.forget(Subject::Service, &job.service().uid);
         self.note_gone(&job.key);
         self.look_again_at_refused();
         // A namesake may have waited for this.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bowline_cloud::{NodeView, Notes, ServiceView};
 use bowline_kube::informer::{Change, ObjectKey, Subscription};
 use bowline_kube::queue::Priority;
+use futures::StreamExt;
 use tokio::time::{Instant, sleep_until};
 use tracing::info;
 
@@ -120,6 +121,22 @@ impl Work {
             self.tell_of_new_nodes(burst.audience);
             fan_out::tell(&self.queue, put_off);
             self.tell_of_labels(&burst.labels);
+        }
+    }
+
+    /// After each replacement of the provider's configuration every Service is reconciled: what was refused may be allowed now, and what is
+    /// there may have to change.
+    pub(super) async fn feed_reconfigurations(&self) {
+        let mut reconfigurations = self.context.cloud.reconfigurations();
+        while reconfigurations.next().await.is_some() {
+            let services = self.context.services.snapshot();
+            let services = services.objects().iter().map(|object| (&object.key, &*object.view));
+            let keys = fan_out::keys_of(services, wants);
+            info!(
+                services = keys.len(),
+                "the configuration of the cloud was replaced; reconciling all Services"
+            );
+            fan_out::tell(&self.queue, keys);
         }
     }
 

@@ -6,14 +6,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_cloud::{NodeSet, Notes, ServiceCondition, ServiceView, Text};
+use bowline_cloud::{LoadBalancerStatus, NodeSet, Notes, ServiceCondition, ServiceView, Text};
 use bowline_kube::informer::ObjectKey;
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
 use super::condition::says_the_same;
 use super::desire::needs_update;
+use super::moved::{Moved, add_reason};
 use super::noted::{Noted, with_notes};
 use super::refused::Refused;
+use crate::metrics::ControllerMetrics;
 use crate::rails::create_budget::CreateBudget;
 use crate::rails::second_look::SecondLook;
 
@@ -46,6 +49,10 @@ pub(super) struct Memory {
     pub(super) settled: Option<Settled>,
     pub(super) episode: Option<Episode>,
     pub(super) second_look: SecondLook<String>,
+    /// SR-19: the broken load balancer that waits for a second observation.
+    pub(super) replacement: SecondLook<String>,
+    /// SR-19: a person was told that a broken load balancer is kept.
+    pub(super) replacement_told: bool,
     pub(super) creates: CreateBudget,
     pub(super) paused_told: bool,
     /// Somebody was told that the whole cluster is paused.
@@ -61,6 +68,27 @@ pub(super) struct Memory {
     pub(super) noted: Option<Box<Noted>>,
     /// Since when its runs are given up because there are newer nodes by then.
     pub(super) gives_way_since: Option<Instant>,
+    /// The last change of the published address. Few Services ever have one.
+    moved: Option<Box<Moved>>,
+    /// Its load balancer was found changed, and is not repaired yet.
+    drift: Option<DriftMark>,
+}
+
+/// Counts a load balancer as drifted for as long as it exists: until it is repaired, or its Service is forgotten.
+#[derive(Debug)]
+struct DriftMark(Gauge);
+
+impl DriftMark {
+    fn new(drifted: &Gauge) -> Self {
+        drifted.inc();
+        Self(drifted.clone())
+    }
+}
+
+impl Drop for DriftMark {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 /// The condition that we wrote last.
@@ -96,6 +124,8 @@ pub(super) struct Episode {
     /// Steps that succeeded.
     pub(super) steps: usize,
     pub(super) last_step: Option<String>,
+    /// Why steps were performed, for a few of them.
+    pub(super) reasons: Vec<String>,
 }
 
 /// A wait, and whether a person was told.
@@ -127,6 +157,22 @@ impl Memory {
             Some(settled) if !settled.has(nodes) && !needs_update(&settled.service, service) => Task::Nodes,
             _ => Task::Ensure,
         }
+    }
+
+    /// Steps are due for `task`. If the load balancer was as this Service and its nodes ask, somebody changed it, or the configuration of
+    /// the cloud: that is counted, once until it is repaired.
+    pub(super) fn finds_steps(&mut self, task: Task, service: &ServiceView, metrics: &ControllerMetrics) {
+        let settled = self.settled.as_ref();
+        let was_as_asked = settled.is_some_and(|settled| !needs_update(&settled.service, service));
+        if task == Task::Ensure && was_as_asked && self.episode.is_none() && self.drift.is_none() {
+            metrics.load_balancer_drift.inc();
+            self.drift = Some(DriftMark::new(&metrics.load_balancers_drifted));
+        }
+    }
+
+    /// The load balancer is as the Service asks.
+    pub(super) fn is_repaired(&mut self) {
+        self.drift = None;
     }
 
     /// Notes that something of this Service may be in the cloud from now on.
@@ -224,7 +270,13 @@ impl Memory {
                 true
             }
             None => {
-                self.episode = Some(Episode { task, began: Instant::now(), steps: 0, last_step: None });
+                self.episode = Some(Episode {
+                    task,
+                    began: Instant::now(),
+                    steps: 0,
+                    last_step: None,
+                    reasons: Vec::new(),
+                });
                 true
             }
         }
@@ -237,6 +289,28 @@ impl Memory {
         let repeated = episode.last_step.as_ref() == Some(&step);
         episode.last_step = Some(step);
         !repeated
+    }
+
+    /// Takes down why a step was performed.
+    pub(super) fn performed(&mut self, reason: &str) {
+        if let Some(episode) = &mut self.episode {
+            add_reason(&mut episode.reasons, reason);
+        }
+    }
+
+    /// The published address is about to become another one. It is told when it is written, and once: the informer may lag behind.
+    pub(super) fn moves(&mut self, moved: Moved) {
+        if self.moved.as_ref().is_none_or(|known| known.to != moved.to) {
+            let why = self.episode.as_ref().map(|episode| episode.reasons.clone()).unwrap_or_default();
+            self.moved = Some(Box::new(Moved { why, ..moved }));
+        }
+    }
+
+    /// The change of the published address to what is shown now, if nobody was told of it yet.
+    pub(super) fn untold_move(&mut self, shown: &LoadBalancerStatus) -> Option<Moved> {
+        let moved = self.moved.as_mut().filter(|moved| !moved.told && moved.leads_to(shown))?;
+        moved.told = true;
+        Some((**moved).clone())
     }
 
     /// Notes a wait; what is known of it by now.
@@ -283,6 +357,15 @@ impl Memories {
 
     pub(super) fn forget(&self, key: &ObjectKey) {
         lock(&self.0).remove(key);
+    }
+
+    /// How many Services are worked for.
+    pub(super) fn count(&self) -> usize {
+        lock(&self.0).len()
+    }
+
+    pub(super) fn keys(&self) -> Vec<ObjectKey> {
+        lock(&self.0).keys().cloned().collect()
     }
 }
 

@@ -1,10 +1,12 @@
 //! The events of this controller: upstream's reasons and texts, which people and tests match on. Pure.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use bowline_cloud::{EventKind, NodeSet, PAUSED, Refusal};
 
 use super::memory::Task;
+use super::moved::Moved;
 use crate::rails::adopt_only::NotAdopted;
 use crate::rails::pause::Paused;
 
@@ -168,6 +170,20 @@ pub(super) fn cluster_paused(paused: &Paused) -> Message {
     normal("LoadBalancerPaused", format!("Waiting to change the load balancer: {paused}"))
 }
 
+/// The published address is another one than before.
+pub(super) fn moved(moved: &Moved) -> Message {
+    let list = |of: &BTreeSet<String>| of.iter().cloned().collect::<Vec<_>>().join(", ");
+    let why = if moved.why.is_empty() {
+        "it was changed in the cloud, or by an earlier process of this controller".to_owned()
+    } else {
+        moved.why.join("; ")
+    };
+    let beginning = format!("The address changed from {} to {}: ", list(&moved.from), list(&moved.to));
+    let end = ". DNS records and clients that use the old address have to be changed";
+    let room = LONGEST.saturating_sub(beginning.len() + end.len());
+    warning("LoadBalancerAddressChanged", format!("{beginning}{}{end}", cut(&why, room)))
+}
+
 /// It takes its time.
 pub(super) fn waits(reason: &str) -> Message {
     normal("WaitingForLoadBalancer", format!("Waiting for the cloud: {reason}"))
@@ -181,6 +197,11 @@ pub(super) fn held(what: &str) -> Message {
 /// Safety rail SR-10 stopped a create.
 pub(super) fn too_many_creates(why: &dyn Display) -> Message {
     warning("LoadBalancerCreateHeld", format!("Not created: {why}"))
+}
+
+/// Safety rail SR-19 keeps a broken load balancer.
+pub(super) fn replacement_held(why: &str) -> Message {
+    warning("LoadBalancerReplacementHeld", format!("Not replaced: {why}"))
 }
 
 /// Adopt-only mode holds it.

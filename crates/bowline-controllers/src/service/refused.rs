@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bowline_cloud::Refusal;
+use bowline_cloud::{Refusal, Traffic};
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{Backoff, Outcome, Priority};
 use tokio::time::Instant;
@@ -91,20 +91,28 @@ impl Work {
     pub(super) async fn refused(&self, job: &Job, refusal: &Refusal) -> Outcome {
         let text = refusal.to_string();
         let by_person = job.priority == Priority::User;
+        let if_broken = job.broken.map(|_traffic| self.broken_again_after(job));
         let (is_news, after) = {
             let mut memory = job.memory();
             let (refused, is_news) = Refused::heard(memory.refused.take(), &text, by_person);
             let refused = memory.refused.insert(refused);
             let own = spread(self.options.look_again.delay(refused.times), &job.service().uid);
+            let own = if_broken.map_or(own, |if_broken| own.min(if_broken));
             let now = Instant::now();
             let is_late = self.obstructed.add(&job.key, now);
             (is_news, if is_late { own.min(refused.wake(now)) } else { own })
         };
-        if is_news {
+        // The provider itself keeps a broken load balancer that may carry traffic: people hear of it as if the rail had held the plan.
+        let is_held = job.broken == Some(Traffic::Possible);
+        if is_news && is_held {
+            self.tell_held(job, &text);
+        } else if is_news {
             warn!(service = %job.key, %refusal, "cannot be done");
             self.tell(job.service(), &message::refused(refusal));
         }
-        self.say(job, condition::refused(&refusal.problems)).await;
+        let said =
+            if is_held { condition::replacement_held(&text) } else { condition::refused(&refusal.problems) };
+        self.say(job, said).await;
         self.concluded(job, true);
         self.queue.add_after(job.key.clone(), after, Priority::Background);
         Outcome::Done

@@ -11,11 +11,13 @@ mod failures;
 mod fairness;
 mod ledger;
 mod lifecycle;
+mod moved;
 mod nodes;
 mod notes;
 mod pause;
 mod rails;
 mod refusals;
+mod replacing;
 mod silence;
 
 use std::sync::Arc;
@@ -82,7 +84,8 @@ async fn run_to_the_end(
         metrics: ControllerMetrics::register(&mut registry),
         journal: bowline_cloud::Journal::default(),
         ledger: cloud.state().ledger.clone(),
-        machines: crate::rails::new_node_grace::SeenMachines::default(),
+        machines: crate::rails::seen_machines::SeenMachines::default(),
+        node_filter: crate::rails::node_filter::NodeFilter::default(),
     };
     cloud.state().metrics = Some(context.metrics.clone());
     let events = context.events.clone();

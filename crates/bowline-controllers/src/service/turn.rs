@@ -65,14 +65,14 @@ impl Turns {
     pub(super) async fn wait<T>(
         &self,
         key: &ObjectKey,
-        wait: impl Future<Output = Option<T>>,
+        wait: impl Future<Output = T>,
         is_stale: impl Fn() -> bool,
     ) -> Option<T> {
         let (woken, mut wait) = (self.begin(key), pin!(wait));
         loop {
             tokio::select! {
                 biased;
-                come = &mut wait => return come,
+                come = &mut wait => return Some(come),
                 () = woken.notify.notified() => if is_stale() {
                     return None;
                 },

@@ -148,6 +148,7 @@ mod tests {
             purpose: Purpose::Ensure,
             fingerprints: Vec::new(),
             urgency: bowline_cloud::Urgency::User,
+            services: bowline_cloud::ServiceDirectory::default(),
         };
         Waiter { request, priority: Priority::User, since, has_time: false, look_at: since + LONGEST_PAUSE }
     }

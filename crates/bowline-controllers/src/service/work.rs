@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use bowline_cloud::journal::cut;
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Notes, Purpose, ServiceView,
-    Standing, Text, Urgency,
+    AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Notes, Purpose, ServiceDirectory,
+    ServiceView, Standing, Text, Traffic, Urgency, on_behalf_of,
 };
 use bowline_kube::informer::ObjectKey;
+use bowline_kube::ledger::Subject;
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
@@ -30,6 +31,7 @@ use super::message::{self, Message};
 use super::nodes::SharedNodes;
 use super::patch::FINGERPRINT;
 use super::refused::Obstructed;
+use super::replacement::Fleet;
 use super::rounds::Rounds;
 use super::turn::Turns;
 use super::waiting::Waiting;
@@ -50,6 +52,8 @@ pub(super) struct Work {
     pub(super) places: Places,
     pub(super) turns: Turns,
     pub(super) obstructed: Obstructed,
+    pub(super) directory: ServiceDirectory,
+    pub(super) fleet: Fleet,
 }
 
 /// So long a run that is only about nodes gives way to newer ones, in all: as long as nodes come in groups, and then it has its turn.
@@ -64,6 +68,8 @@ pub(super) struct Job {
     pub(super) task: Task,
     /// What the provider wants noted on the Service and does not stand there. Known after the look.
     pub(super) notes: Notes,
+    /// What is known of the traffic of the load balancer, if the cloud reports it as broken. Known after the observation.
+    pub(super) broken: Option<Traffic>,
     /// When a node is drained, and has to be looked at.
     pub(super) drained_at: Option<Timestamp>,
     memory: Arc<Mutex<Memory>>,
@@ -82,6 +88,11 @@ impl Job {
     }
 }
 
+/// The namespace of a Service.
+fn namespace(key: &ObjectKey) -> &str {
+    key.namespace().unwrap_or_default()
+}
+
 impl Work {
     /// One worker; returns after `cancel`, when what it had begun is finished or goes on aside.
     pub(super) async fn run<'w>(&'w self, cancel: &CancellationToken, aside: Aside<'w>) {
@@ -91,9 +102,8 @@ impl Work {
             let is_urgent = |ticket: &Ticket<ObjectKey>| ticket.picked().priority == Priority::User;
             let (urgent, others): (Vec<_>, Vec<_>) = tickets.into_iter().partition(is_urgent);
             tokio::join!(
-                // A ticket that is dropped by a panic counts as failed: its key is tried again, later.
-                aside::caught(self.run_batch(Priority::User, urgent, &aside)),
-                self.run_lot(others, &aside)
+                self.run_lot(Priority::User, urgent, &aside),
+                self.run_lot(Priority::Background, others, &aside)
             );
         }
     }
@@ -115,14 +125,15 @@ impl Work {
         tickets
     }
 
-    /// What nobody waits for holds no worker: there may be a call for each of a thousand, and the budget has ten a second.
-    async fn run_lot<'w>(&'w self, tickets: Vec<Ticket<ObjectKey>>, aside: &Aside<'w>) {
+    /// A lot that takes long holds no worker: there may be a call for each of a thousand, and the budget has ten a second.
+    async fn run_lot<'w>(&'w self, priority: Priority, tickets: Vec<Ticket<ObjectKey>>, aside: &Aside<'w>) {
         if tickets.is_empty() {
             return;
         }
         let (keys, further) = (tickets.len(), aside.clone());
-        let lot = async move { aside::caught(self.run_batch(Priority::Background, tickets, &further)).await };
-        self.places.lot(lot.boxed(), keys, aside).await;
+        // A ticket that is dropped by a panic counts as failed: its key is tried again, later.
+        let lot = async move { aside::caught(self.run_batch(priority, tickets, &further)).await };
+        self.places.lot(priority, lot.boxed(), keys, aside).await;
     }
 
     async fn run_batch<'w>(&'w self, priority: Priority, tickets: Vec<Ticket<ObjectKey>>, aside: &Aside<'w>) {
@@ -138,8 +149,8 @@ impl Work {
         let mut runs: Vec<BoxFuture<'_, ()>> = Vec::new();
         for (ticket, job) in alone {
             let run = async move {
-                let place = self.places.quick(priority).await;
-                self.places.run(priority, place, self.run_alone(ticket, job).boxed(), aside).await;
+                let place = self.places.quick(priority, namespace(&job.key)).await;
+                self.places.run(priority, Some(place), self.run_alone(ticket, job).boxed(), aside).await;
             };
             runs.push(run.boxed());
         }
@@ -148,7 +159,8 @@ impl Work {
     }
 
     async fn run_alone(&self, ticket: Ticket<ObjectKey>, job: Job) {
-        let observed = self.balancers.observe(std::slice::from_ref(&job.request)).await;
+        let observe = self.balancers.observe(std::slice::from_ref(&job.request));
+        let observed = on_behalf_of(namespace(&job.key).into(), observe).await;
         self.conclude_caught(ticket, job, observed.into_iter().next()).await;
     }
 
@@ -179,14 +191,19 @@ impl Work {
 
     async fn look(&self, jobs: Vec<(Ticket<ObjectKey>, Job)>) -> Vec<Seen> {
         let requests: Vec<_> = jobs.iter().map(|(_, job)| job.request.clone()).collect();
-        let mut observed = self.balancers.observe(&requests).await.into_iter();
+        // What several namespaces share is work of the cluster.
+        let first = jobs.first().map(|(_, job)| namespace(&job.key)).unwrap_or_default();
+        let is_of_one = jobs.iter().all(|(_, job)| namespace(&job.key) == first);
+        let shared_by = if is_of_one { first } else { "" };
+        let observe = self.balancers.observe(&requests);
+        let mut observed = on_behalf_of(shared_by.into(), observe).await.into_iter();
         jobs.into_iter().map(|(ticket, job)| (ticket, job, observed.next())).collect()
     }
 
     async fn conclude_all<'w>(&'w self, priority: Priority, seen: Vec<Seen>, aside: &Aside<'w>) {
         let conclude = |(ticket, job, observed): Seen| {
             let run = async move {
-                let place = self.places.quick(priority);
+                let place = self.places.quick(priority, namespace(&job.key));
                 // Without a place only if it has to look again, and performs nothing.
                 let place = self.turns.wait(&job.key, place, || self.leaves_its_line(&job)).await;
                 let run = self.conclude_caught(ticket, job, observed).boxed();
@@ -206,7 +223,9 @@ impl Work {
         let observed = observed.unwrap_or_else(|| {
             Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"))
         });
-        match AssertUnwindSafe(self.conclude(&mut job, observed)).catch_unwind().await {
+        let namespace = namespace(&job.key).into();
+        let conclude = AssertUnwindSafe(on_behalf_of(namespace, self.conclude(&mut job, observed)));
+        match conclude.catch_unwind().await {
             Ok(outcome) => self.finish(ticket, outcome),
             Err(_panic) => {
                 error!(service = %job.key, "a run panicked: this is a bug; the Service is tried again");
@@ -266,15 +285,27 @@ impl Work {
             Priority::User => Urgency::User,
             Priority::Background => Urgency::Background,
         };
-        let request = LoadBalancerRequest { cluster, service, nodes, purpose, fingerprints, urgency };
+        let services = self.directory.clone();
+        let request =
+            LoadBalancerRequest { cluster, service, nodes, purpose, fingerprints, urgency, services };
         let (key, priority, failures) = (key.clone(), picked.priority, picked.failures);
-        Ok(Job { key, priority, failures, request, task, notes: Notes::default(), drained_at, memory })
+        Ok(Job {
+            key,
+            priority,
+            failures,
+            request,
+            task,
+            notes: Notes::default(),
+            broken: None,
+            drained_at,
+            memory,
+        })
     }
 
     /// What was said of this Service when it was as it shall be: on itself, and in the ledger.
     fn fingerprints(&self, service: &ServiceView) -> Vec<Text> {
         let noted = service.annotations.get(FINGERPRINT).map(Text::from);
-        noted.into_iter().chain(self.context.ledger.about(&service.uid)).collect()
+        noted.into_iter().chain(self.context.ledger.about(Subject::Service, &service.uid)).collect()
     }
 
     /// Nothing is written. If the Service goes while it is paused, what it has in the cloud stays.

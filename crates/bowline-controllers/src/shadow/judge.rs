@@ -2,7 +2,8 @@
 
 use bowline_cloud::shadow::{PlannedStep, Touch, Verdict};
 use bowline_cloud::{
-    AnyStep, Doubt, LoadBalancerStatus, Notes, Plan, Planned, Purpose, ServiceView, StepFacts, Verb,
+    AnyStep, Doubt, LoadBalancerStatus, Notes, Plan, Planned, Purpose, ServiceView, Shortfall, StepFacts,
+    Verb,
 };
 
 use crate::rails::adopt_only::{changes_address, words};
@@ -54,6 +55,8 @@ pub(super) struct Outcome<'a> {
     pub(super) outlook: Option<&'a LoadBalancerStatus>,
     /// Annotations that would be written.
     pub(super) notes: &'a Notes,
+    /// What it asks for and does not get.
+    pub(super) shortfalls: &'a [Shortfall],
     /// Not more steps are told.
     pub(super) most_steps: usize,
 }
@@ -64,11 +67,28 @@ impl Outcome<'_> {
             Plan::Act(steps) => self.acts(steps),
             Plan::Settled(status) => self.settled(status),
             Plan::Wait(wait) => Judged::new(Verdict::Waits, wait.reason.clone()),
-            Plan::Refuse(refusal) => Judged::new(Verdict::Refused, refusal.to_string()),
+            Plan::Refuse(refusal) => Judged::new(self.refused(), refusal.to_string()),
             Plan::Elsewhere => Judged::new(Verdict::Settled, "another controller does this"),
         };
+        let judged = self.with_shortfalls(judged);
         // Every removal waits in that mode, whatever it would take.
         if self.purpose == Purpose::Remove { judged.held() } else { judged }
+    }
+
+    /// The manager that serves it now may go on serving it: whoever hands the cluster over has to know.
+    fn refused(&self) -> Verdict {
+        let is_served = self.purpose == Purpose::Ensure && !self.service.status.ingress.is_empty();
+        if is_served { Verdict::Blocked } else { Verdict::Refused }
+    }
+
+    /// A value that cannot be read matters more than what is changed in place.
+    fn with_shortfalls(&self, judged: Judged) -> Judged {
+        let blocking = self.shortfalls.iter().filter(|one| one.kind.blocks_hand_over());
+        let messages: Vec<&str> = blocking.map(|one| one.message.as_str()).collect();
+        if messages.is_empty() || !matches!(judged.verdict, Verdict::Changes | Verdict::Settled) {
+            return judged;
+        }
+        Judged { verdict: Verdict::Blocked, message: messages.join("; "), ..judged }
     }
 
     fn acts(&self, steps: &[Planned<AnyStep>]) -> Judged {

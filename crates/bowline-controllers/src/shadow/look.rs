@@ -90,6 +90,7 @@ impl Look<'_> {
             purpose,
             fingerprints: Vec::new(),
             urgency: Urgency::Background,
+            services: self.context.service_directory(),
         }
     }
 
@@ -123,7 +124,7 @@ impl Look<'_> {
             }
             return report;
         };
-        for (node, machine) in machines(instances, all).await {
+        for (node, machine) in machines(&self.context.node_filter, instances, all).await {
             count(&mut report, name(&node), &machine);
         }
         report

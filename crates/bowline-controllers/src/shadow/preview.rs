@@ -15,6 +15,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::judge::{Judged, Outcome};
 use crate::rails::adopt_only::words;
 use crate::rails::claim::{Claimed, claimed};
+use crate::rails::node_filter::NodeFilter;
 use crate::service::desire::{pause_of, purpose};
 use crate::service::leaving::{LeavingNodes, draining, leaving};
 use crate::service::nodes::{next_set, select};
@@ -60,6 +61,7 @@ pub fn request(
         purpose,
         fingerprints: Vec::new(),
         urgency: bowline_cloud::Urgency::User,
+        services: bowline_cloud::ServiceDirectory::default(),
     })
 }
 
@@ -115,6 +117,7 @@ pub(super) fn judged(
         plan: &plan,
         outlook: balancers.outlook(request, observed).as_ref(),
         notes: &notes.missing_from(&request.service.annotations),
+        shortfalls: &balancers.shortfalls(request, observed),
         most_steps,
     }
     .judge()
@@ -127,9 +130,13 @@ pub(super) fn finding(service: &ServiceView, judged: Judged) -> Finding {
     Finding { service, uid, verdict, held, address, planned, message }
 }
 
-/// The machines of Nodes. What a list does not show is read directly.
-pub async fn machines(instances: &dyn Instances, nodes: Vec<Arc<NodeView>>) -> Vec<(Arc<NodeView>, Machine)> {
-    let Claimed { ours, foreign } = claimed(instances, nodes, |node: &Arc<NodeView>| node.as_ref());
+/// The machines of Nodes; those that `filter` does not select are foreign. What a list does not show is read directly.
+pub async fn machines(
+    filter: &NodeFilter,
+    instances: &dyn Instances,
+    nodes: Vec<Arc<NodeView>>,
+) -> Vec<(Arc<NodeView>, Machine)> {
+    let Claimed { ours, foreign } = claimed(filter, instances, nodes, |node: &Arc<NodeView>| node.as_ref());
     let mut machines: Vec<_> = foreign.into_iter().map(|(node, why)| (node, Machine::Foreign(why))).collect();
     let mut answers = instances.observe(&ours).await.into_iter();
     let mut reads = 0;

@@ -5,8 +5,8 @@ use std::fmt;
 use bowline_cloud::shadow::{FLOATING_IP, LOAD_BALANCER, Verdict};
 use bowline_cloud::{
     AnyLoadBalancers, AnyStep, CloudError, Evidence, Fence, Ingress, LoadBalancerRequest, LoadBalancerStatus,
-    LoadBalancers, NodeSet, Notes, Plan, Planned, Purpose, Refusal, ServiceView, Step, StepFacts, Verb, Wait,
-    async_trait,
+    LoadBalancers, NodeSet, Notes, Plan, Planned, Purpose, Refusal, ServiceView, Shortfall, ShortfallKind,
+    Step, StepFacts, Verb, Wait, async_trait,
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -85,6 +85,7 @@ fn judged(
     let request = LoadBalancerRequest {
         fingerprints: Vec::new(),
         urgency: bowline_cloud::Urgency::User,
+        services: bowline_cloud::ServiceDirectory::default(),
         cluster: "kubernetes".into(),
         service: service.clone().into(),
         nodes: NodeSet::default(),
@@ -92,7 +93,48 @@ fn judged(
     };
     let plan: Plan<AnyStep, _> =
         AnyLoadBalancers::plan(&Scripted(plan), &request, None, Timestamp::UNIX_EPOCH);
-    Outcome { service, purpose, plan: &plan, outlook, notes, most_steps: usize::MAX }.judge()
+    Outcome { service, purpose, plan: &plan, outlook, notes, shortfalls: &[], most_steps: usize::MAX }.judge()
+}
+
+/// A Service that asks for something that it does not get.
+fn short_of(kind: ShortfallKind, plan: Plan<ScriptedStep, LoadBalancerStatus>) -> (Verdict, String) {
+    let (service, notes) = (served(), Notes::default());
+    let request = LoadBalancerRequest {
+        fingerprints: Vec::new(),
+        urgency: bowline_cloud::Urgency::User,
+        services: bowline_cloud::ServiceDirectory::default(),
+        cluster: "kubernetes".into(),
+        service: service.clone().into(),
+        nodes: NodeSet::default(),
+        purpose: Purpose::Ensure,
+    };
+    let plan: Plan<AnyStep, _> =
+        AnyLoadBalancers::plan(&Scripted(plan), &request, None, Timestamp::UNIX_EPOCH);
+    let shortfalls = [Shortfall { kind, message: "annotation x is \"ten\"".to_owned() }];
+    let judged = Outcome {
+        service: &service,
+        purpose: Purpose::Ensure,
+        plan: &plan,
+        outlook: None,
+        notes: &notes,
+        shortfalls: &shortfalls,
+        most_steps: usize::MAX,
+    }
+    .judge();
+    (judged.verdict, judged.message)
+}
+
+#[test]
+fn a_served_service_with_a_value_that_cannot_be_read_is_blocked_unless_something_worse_would_happen() {
+    let settled = || Plan::Settled(at("192.0.2.1"));
+    let (verdict, message) = short_of(ShortfallKind::InvalidValue, settled());
+    assert_eq!((verdict, message.as_str()), (Verdict::Blocked, "annotation x is \"ten\""));
+    let changes = acts(&[(Verb::Update, LOAD_BALANCER)]);
+    assert_eq!(short_of(ShortfallKind::InvalidValue, changes).0, Verdict::Blocked);
+    let deletes = acts(&[(Verb::Delete, LOAD_BALANCER)]);
+    assert_eq!(short_of(ShortfallKind::InvalidValue, deletes).0, Verdict::Deletes);
+    // The other manager did not honor it either.
+    assert_eq!(short_of(ShortfallKind::RecreationNeeded, settled()).0, Verdict::Settled);
 }
 
 fn ensured(service: &ServiceView, plan: Plan<ScriptedStep, LoadBalancerStatus>) -> (Verdict, bool) {
@@ -152,10 +194,10 @@ fn what_waits_is_refused_or_is_done_elsewhere_is_said_and_every_removal_is_held(
     let web = served();
     let wait = Plan::Wait(Wait { reason: "amphora boots".into(), at_most: std::time::Duration::ZERO });
     assert_eq!(ensured(&web, wait), (Verdict::Waits, false));
-    assert_eq!(
-        ensured(&web, Plan::Refuse(Refusal { problems: vec!["no".into()] })),
-        (Verdict::Refused, false)
-    );
+    let refuse = || Plan::Refuse(Refusal { problems: vec!["no".into()] });
+    assert_eq!(ensured(&web, refuse()), (Verdict::Blocked, false), "it would no longer follow the Nodes");
+    let new = ServiceView { status: LoadBalancerStatus::default(), ..served() };
+    assert_eq!(ensured(&new, refuse()), (Verdict::Refused, false));
     assert_eq!(ensured(&web, Plan::Elsewhere), (Verdict::Settled, false));
     let gone = Plan::Settled(LoadBalancerStatus::default());
     for (plan, verdict) in

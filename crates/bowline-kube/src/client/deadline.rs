@@ -1,20 +1,29 @@
-//! A deadline on every plain request, from sending it to the last byte of its answer. A watch is left alone: it is
-//! meant to stay open, and the watcher above has its own idle timeout.
+//! A deadline on every plain request, from sending it to the last byte of its answer, and a limit on the memory of that answer. A watch
+//! is left alone: it is meant to stay open, and the watcher above has its own idle timeout. The list of an informer is passed on as it
+//! comes.
 
 use std::{
+    pin::pin,
     task::{Context, Poll},
     time::Duration,
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::{FutureExt, future::BoxFuture};
-use http::{Request, Response};
-use http_body_util::{BodyExt, Either, Full};
+use http::{Method, Request, Response, response};
+use http_body_util::{BodyExt, Either};
 use kube::client::Body;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tower::{BoxError, Layer, Service};
 
+use super::body::{PassingBody, WholeBody};
 use super::is_watch;
+use super::memory::{AnswerBudget, AnswerTooLarge, limit_bytes};
+use super::readable::Whole;
+
+/// Put into the extensions of a request whose answer is taken apart while it comes: a success is not read here, and has no limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TakenApart;
 
 /// A request was given up because its answer did not come in time. It may still have taken effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,17 +43,18 @@ pub fn is_deadline(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Service(inner) if inner.is::<DeadlineExceeded>())
 }
 
-/// Gives every plain request a deadline.
-#[derive(Debug, Clone, Copy)]
+/// Gives every plain request a deadline, and its answer a limit.
+#[derive(Debug, Clone)]
 pub struct DeadlineLayer {
     after: Duration,
+    memory: AnswerBudget,
 }
 
 impl DeadlineLayer {
-    /// Plain requests fail `after` this long.
+    /// Plain requests fail `after` this long; their answers share `memory`.
     #[must_use]
-    pub fn new(after: Duration) -> Self {
-        Self { after }
+    pub fn new(after: Duration, memory: AnswerBudget) -> Self {
+        Self { after, memory }
     }
 }
 
@@ -52,7 +62,7 @@ impl<S> Layer<S> for DeadlineLayer {
     type Service = Deadline<S>;
 
     fn layer(&self, inner: S) -> Deadline<S> {
-        Deadline { inner, after: self.after }
+        Deadline { inner, layer: self.clone() }
     }
 }
 
@@ -60,7 +70,7 @@ impl<S> Layer<S> for DeadlineLayer {
 #[derive(Debug, Clone)]
 pub struct Deadline<S> {
     inner: S,
-    after: Duration,
+    layer: DeadlineLayer,
 }
 
 impl<S, B> Service<Request<Body>> for Deadline<S>
@@ -71,8 +81,8 @@ where
     B: BodyExt<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    /// A plain answer is read to its end here (kube would do so next); that of a watch passes through.
-    type Response = Response<Either<Full<Bytes>, B>>;
+    /// A plain answer is read to its end here (kube would do so next); others pass through.
+    type Response = Response<Either<WholeBody, PassingBody<B>>>;
     type Error = BoxError;
     type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
@@ -81,32 +91,76 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let late = DeadlineExceeded {
-            method: request.method().to_string(),
+        let DeadlineLayer { after, memory } = self.layer.clone();
+        let asked = Asked {
+            method: request.method().clone(),
             path: request.uri().path().to_owned(),
-            after: self.after,
+            limit_bytes: limit_bytes(&request),
+            memory,
         };
         let watch = is_watch(&request);
+        let taken_apart = request.extensions().get::<TakenApart>().is_some();
         let answer = self.inner.call(request);
         async move {
             if watch {
-                return Ok(answer.await.map_err(Into::into)?.map(Either::Right));
+                let response = answer.await.map_err(Into::into)?;
+                return Ok(response.map(|body| Either::Right(PassingBody::new(body, None))));
             }
-            timeout(late.after, read(answer)).await.map_err(|_elapsed| late)?
+            let at = Instant::now() + after;
+            let late =
+                || DeadlineExceeded { method: asked.method.to_string(), path: asked.path.clone(), after };
+            let response = timeout_at(at, answer).await.map_err(|_elapsed| late())?.map_err(Into::into)?;
+            if taken_apart && response.status().is_success() {
+                return Ok(response.map(|body| Either::Right(PassingBody::new(body, Some((at, late()))))));
+            }
+            let (head, body) = response.into_parts();
+            let read = timeout_at(at, asked.read(&head, body)).await.map_err(|_elapsed| late())??;
+            Ok(Response::from_parts(head, Either::Left(read)))
         }
         .boxed()
     }
 }
 
-async fn read<E, B>(
-    answer: impl Future<Output = Result<Response<B>, E>>,
-) -> Result<Response<Either<Full<Bytes>, B>>, BoxError>
-where
-    E: Into<BoxError>,
-    B: BodyExt<Data = Bytes>,
-    B::Error: Into<BoxError>,
-{
-    let (head, body) = answer.await.map_err(Into::into)?.into_parts();
-    let bytes = body.collect().await.map_err(Into::into)?.to_bytes();
-    Ok(Response::from_parts(head, Either::Left(Full::new(bytes))))
+/// What is needed of a request to read its answer.
+struct Asked {
+    method: Method,
+    path: String,
+    limit_bytes: usize,
+    memory: AnswerBudget,
+}
+
+impl Asked {
+    async fn read<B>(&self, head: &response::Parts, body: B) -> Result<WholeBody, BoxError>
+    where
+        B: BodyExt<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        let limit = self.limit_bytes;
+        let told = body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        if told.is_some_and(|bytes| bytes > limit) {
+            return Err(self.too_large().into());
+        }
+        // Where the server does not say the length, the whole limit is reserved: a reservation that grew could wait for others that wait
+        // for it.
+        let memory = self.memory.reserve(told.unwrap_or(limit)).await;
+        let mut body = pin!(body);
+        let mut read = BytesMut::with_capacity(told.unwrap_or_default());
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(Into::into)?.into_data() else { continue };
+            if read.len() + data.len() > limit {
+                return Err(self.too_large().into());
+            }
+            read.extend_from_slice(&data);
+        }
+        let whole = Whole { method: &self.method, path: &self.path, head };
+        Ok(WholeBody::new(whole.presentable(read.freeze())?, memory))
+    }
+
+    fn too_large(&self) -> AnswerTooLarge {
+        AnswerTooLarge {
+            method: self.method.to_string(),
+            path: self.path.clone(),
+            limit_bytes: self.limit_bytes,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt, TryStreamExt, future::join_all};
 use http_body_util::{Full, StreamBody};
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Service as KubeService};
 use kube::{
     Api, Config,
     api::{Patch, PatchParams, WatchParams},
@@ -84,6 +84,23 @@ async fn requests_beyond_the_burst_wait_and_other_clients_do_not() {
     let start = Instant::now();
     idle.get("n").await.unwrap();
     assert_eq!(start.elapsed(), Duration::ZERO, "each client has its own budget");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_one_namespace_does_not_wait_for_a_hundred_of_another() {
+    let (server, _log) = service(|_| Answer::ok(json!({"metadata": {"name": "s"}})));
+    let client = factory(10.0, 1).wrap("t", server);
+    let services = |namespace: &str| Api::<KubeService>::namespaced(client.clone(), namespace);
+    let (noisy, quiet) = (services("noisy"), services("quiet"));
+    let start = Instant::now();
+    let burst = join_all((0..100).map(|_| noisy.get("s")));
+    let one = async {
+        tokio::task::yield_now().await;
+        quiet.get("s").await.map(|_service| start.elapsed())
+    };
+    let (noisy, quiet) = tokio::join!(burst, one);
+    assert!(quiet.unwrap() <= Duration::from_millis(210), "two of the noisy namespace may come before it");
+    noisy.into_iter().for_each(|got| drop(got.unwrap()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -272,4 +289,79 @@ fn body_of(chunks: impl Stream<Item = String> + Send) -> impl BodyExt<Data = Byt
         let frame = Full::new(Bytes::from(chunk)).frame().await;
         frame.ok_or_else(|| BoxError::from("empty"))?.map_err(BoxError::from)
     }))
+}
+
+/// A server that answers with a Node after this many blanks, in pieces or with its length told, and takes 5 s for it.
+fn large(
+    bytes: usize,
+    told: bool,
+) -> impl Service<
+    Request<Body>,
+    Response = Response<
+        http_body_util::Either<Full<Bytes>, http_body_util::combinators::UnsyncBoxBody<Bytes, BoxError>>,
+    >,
+    Error = BoxError,
+    Future: Send,
+> + Clone
++ Send
++ 'static {
+    tower::service_fn(move |_request: Request<Body>| async move {
+        let (blanks, end) = (" ".repeat(64 << 10), node().to_string());
+        if told {
+            let whole = blanks.repeat(bytes / blanks.len()) + &end;
+            return Ok(Response::new(http_body_util::Either::Left(Full::from(whole))));
+        }
+        let pieces = std::iter::repeat_n(blanks.clone(), bytes / blanks.len()).chain([end]);
+        let pieces = futures::stream::iter(pieces).enumerate().then(|(number, piece)| async move {
+            if number == 0 {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+            }
+            piece
+        });
+        Ok(Response::new(http_body_util::Either::Right(body_of(pieces).boxed_unsync())))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_about_one_object_that_is_larger_than_its_limit_is_refused() {
+    let memory = AnswerBudget::new(64 << 20);
+    for told in [true, false] {
+        let factory = factory(0.0, 0).with_answer_budget(memory.clone());
+        let nodes = |bytes| Api::<Node>::all(factory.wrap("t", large(bytes, told)));
+        let error = nodes(17 << 20).get("n").await.unwrap_err();
+        let kube::Error::Service(inner) = &error else { panic!("{error}") };
+        let refused = inner.downcast_ref::<AnswerTooLarge>().unwrap();
+        assert_eq!((refused.limit_bytes, &*refused.path), (16 << 20, "/api/v1/nodes/n"));
+        nodes(15 << 20).get("n").await.unwrap();
+        assert_eq!(memory.free_bytes(), memory.total_bytes(), "everything was given back");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_answers_at_once_wait_for_each_other_and_fail_at_their_deadline() {
+    let memory = AnswerBudget::new(32 << 20);
+    let factory = factory(0.0, 0).with_answer_budget(memory.clone());
+    let nodes: Api<Node> = Api::all(factory.wrap("t", large(1 << 20, false)));
+    let start = Instant::now();
+    let got = join_all((0..6).map(|_| nodes.get("n"))).await;
+    got.into_iter().for_each(|got| drop(got.unwrap()));
+    assert_eq!(start.elapsed().as_secs(), 15, "each may be 16 MiB, so two at a time");
+    let hasty: Api<Node> =
+        Api::all(factory.with_deadline(Duration::from_secs(7)).wrap("t", large(1 << 20, false)));
+    let got = join_all((0..6).map(|_| hasty.get("n"))).await;
+    let (well, late): (Vec<_>, Vec<_>) = got.into_iter().partition(Result::is_ok);
+    assert_eq!((well.len(), late.len()), (2, 4));
+    assert!(late.into_iter().all(|got| is_deadline(&got.unwrap_err())));
+    assert_eq!(memory.free_bytes(), memory.total_bytes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_is_no_status_keeps_its_code_and_loses_its_text() {
+    let (server, _) = service(|_| Answer::Json(502, json!({"password": "s3cret"})));
+    let nodes: Api<Node> = Api::all(factory(0.0, 0).wrap("t", server));
+    let error = nodes.get("n").await.unwrap_err();
+    let kube::Error::Api(status) = &error else { panic!("{error}") };
+    assert_eq!(status.code, 502);
+    assert!(status.message.contains("no Status: 21 bytes"), "{error}");
+    assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
 }

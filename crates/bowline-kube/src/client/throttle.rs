@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_cloud::{Fence, TokenBucket};
+use bowline_cloud::{FairSemaphore, Fence, TokenBucket};
 use futures::{FutureExt, future::BoxFuture};
 use http::Request;
 use kube::client::Body;
@@ -21,6 +21,9 @@ use tokio::{
 use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::measure::RestMetrics;
+
+/// The clock may be a little late, or a little early.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// Put into the extensions of a request that may leave only while this fence is open. If it is closed when the wait is
 /// over, the request fails with [`bowline_cloud::Fenced`] and is never sent.
@@ -39,19 +42,35 @@ pub struct ThrottleLayer {
 struct Budget {
     bucket: std::sync::Mutex<TokenBucket>,
     since: Instant,
+    /// Only the first waiter looks at the bucket.
+    line: Arc<FairSemaphore>,
 }
 
 impl Budget {
-    /// Takes a token and says how long to wait for it. Waiters are served in the order in which they asked.
-    fn take(&self) -> Duration {
-        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-        bucket.take(self.since.elapsed())
+    /// Waits for a token. The namespaces of requests take turns; within a namespace the order is that of arrival.
+    async fn take(self: &Arc<Self>, namespace: &str) -> Reservation {
+        let _first = self.line.acquire(namespace.into()).await;
+        loop {
+            let wait = {
+                let mut bucket = self.bucket();
+                if bucket.try_take(self.since.elapsed()) {
+                    return Reservation { budget: Arc::clone(self), used: false };
+                }
+                bucket.ready_in(self.since.elapsed())
+            };
+            sleep(wait.max(SHORTEST_WAIT)).await;
+        }
     }
 
-    fn give_back(&self) {
-        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-        bucket.give_back(self.since.elapsed());
+    fn bucket(&self) -> std::sync::MutexGuard<'_, TokenBucket> {
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The namespace that a request is about; empty if it is about none.
+fn namespace_of(path: &str) -> &str {
+    let mut parts = path.split('/').skip_while(|part| *part != "namespaces").skip(1);
+    parts.next().unwrap_or_default()
 }
 
 /// A token that was taken. It goes back when this is dropped before the request was sent.
@@ -63,7 +82,7 @@ struct Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         if !self.used {
-            self.budget.give_back();
+            self.budget.bucket().give_back(self.budget.since.elapsed());
         }
     }
 }
@@ -73,7 +92,8 @@ impl ThrottleLayer {
     #[must_use]
     pub fn new(qps: f64, burst: u32, metrics: RestMetrics, host: String) -> Self {
         let bucket = std::sync::Mutex::new(TokenBucket::new(qps, burst));
-        Self { budget: Arc::new(Budget { bucket, since: Instant::now() }), metrics, host }
+        let budget = Budget { bucket, since: Instant::now(), line: FairSemaphore::new(1) };
+        Self { budget: Arc::new(budget), metrics, host }
     }
 }
 
@@ -110,20 +130,14 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let wait = self.layer.budget.take();
-        let reservation = Reservation { budget: Arc::clone(&self.layer.budget), used: false };
-        self.layer.metrics.throttled(request.method(), &self.layer.host, wait);
-        let inner = Arc::clone(&self.inner);
+        let (layer, inner) = (self.layer.clone(), Arc::clone(&self.inner));
         async move {
-            // Naming it whole moves it in here; its field alone would be copied, and it would drop too early.
-            let mut reservation = reservation;
+            let asked = Instant::now();
+            let mut reservation = layer.budget.take(namespace_of(request.uri().path())).await;
+            let wait = asked.elapsed();
+            layer.metrics.throttled(request.method(), &layer.host, wait);
             if !wait.is_zero() {
-                tracing::debug!(
-                    path = request.uri().path(),
-                    ?wait,
-                    "waiting for the client's request budget"
-                );
-                sleep(wait).await;
+                tracing::debug!(path = request.uri().path(), ?wait, "waited for the client's request budget");
             }
             let answer = {
                 let mut inner = inner.lock().await;

@@ -60,10 +60,11 @@ async fn deliver(client: &Client, event: &Event, repeat: bool) -> Result<(), &'s
         let why = match timeout(CALL_LIMIT, write(&api, event, repeat)).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) if is_final(&error) => {
-                tracing::warn!(name = event.metadata.name, %error, "the server rejected an event");
+                let error = crate::client::describe(&error);
+                tracing::warn!(name = event.metadata.name, error, "the server rejected an event");
                 return Err("rejected");
             }
-            Ok(Err(error)) => error.to_string(),
+            Ok(Err(error)) => crate::client::describe(&error),
             Err(_elapsed) => format!("no answer within {CALL_LIMIT:?}"),
         };
         tracing::debug!(name = event.metadata.name, attempt, why, "could not write an event");

@@ -29,8 +29,17 @@ pub(super) enum BrokenList {
     TooLong,
     #[error("the API server sent a list with an object that is no text: {0}")]
     NoText(#[from] Utf8Error),
-    #[error("the API server sent a list with an object that cannot be read: {0}")]
-    Unreadable(#[from] serde_json::Error),
+    /// Serde's own message quotes the value that does not fit, which may be a secret.
+    #[error(
+        "the API server sent a list with an object that cannot be read, at its line {line}, column {column}"
+    )]
+    Unreadable { line: usize, column: usize },
+}
+
+impl From<serde_json::Error> for BrokenList {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Unreadable { line: error.line(), column: error.column() }
+    }
 }
 
 /// Where in the answer we are.

@@ -5,10 +5,17 @@ use thiserror::Error;
 
 use super::brackets::Brackets;
 
+/// The longest line that is taken in. etcd takes 1.5 MB by default, and a few MB where people raised that; kube itself has no limit.
+const LONGEST_LINE_BYTES: usize = 16 << 20;
+
 /// A line that is no event from its beginning to its end.
-#[derive(Debug, Clone, Copy, Error)]
-#[error("the API server, or what is in front of it, sent a line of a watch that ends within an event")]
-pub(super) struct BrokenLine;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(super) enum BrokenLine {
+    #[error("the API server, or what is in front of it, sent a line of a watch that ends within an event")]
+    Cut,
+    #[error("the API server sent a line of more than {} MiB in a watch", LONGEST_LINE_BYTES >> 20)]
+    TooLong,
+}
 
 /// How far a line has come.
 #[derive(Debug, Default)]
@@ -16,17 +23,29 @@ pub(super) struct Lines {
     brackets: Brackets,
     /// Whether anything but blanks was on the line.
     begun: bool,
+    bytes: usize,
 }
 
 impl Lines {
-    /// Takes in what came; whether all lines that ended were whole.
-    pub(super) fn are_whole_with(&mut self, bytes: &[u8]) -> bool {
-        bytes.iter().all(|byte| self.take(*byte))
+    /// Takes in what came.
+    ///
+    /// # Errors
+    ///
+    /// [`BrokenLine`] if a line that ended was not whole, or one goes on for too long.
+    pub(super) fn take_in(&mut self, bytes: &[u8]) -> Result<(), BrokenLine> {
+        if !bytes.iter().all(|byte| self.take(*byte)) {
+            return Err(if self.bytes > LONGEST_LINE_BYTES { BrokenLine::TooLong } else { BrokenLine::Cut });
+        }
+        Ok(())
     }
 
     fn take(&mut self, byte: u8) -> bool {
         if byte == b'\n' {
             return !self.brackets.in_text && self.next_line();
+        }
+        self.bytes += 1;
+        if self.bytes > LONGEST_LINE_BYTES {
+            return false;
         }
         self.brackets.follow(byte);
         // An event is an object, and nothing else is on a line.
@@ -48,9 +67,9 @@ mod tests {
     use super::*;
 
     fn whole(text: &str) -> bool {
-        let at_once = Lines::default().are_whole_with(text.as_bytes());
+        let at_once = Lines::default().take_in(text.as_bytes()).is_ok();
         let mut lines = Lines::default();
-        let in_pieces = text.as_bytes().chunks(1).all(|piece| lines.are_whole_with(piece));
+        let in_pieces = text.as_bytes().chunks(1).all(|piece| lines.take_in(piece).is_ok());
         assert_eq!(at_once, in_pieces, "{text:?}");
         at_once
     }
@@ -79,5 +98,13 @@ mod tests {
         ] {
             assert!(!whole(text), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_line_without_an_end_does_not_fill_the_memory() {
+        let (mut lines, piece) = (Lines::default(), vec![b'x'; 1 << 20]);
+        lines.take_in(b"{}\n{\"a\":\"").unwrap();
+        let refused = (0..17).find_map(|_| lines.take_in(&piece).err());
+        assert_eq!(refused, Some(BrokenLine::TooLong));
     }
 }

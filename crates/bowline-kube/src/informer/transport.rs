@@ -24,9 +24,9 @@ use tower::{BoxError, service_fn};
 
 use super::health::Contact;
 use super::items::Items;
-use super::lines::{BrokenLine, Lines};
+use super::lines::Lines;
 use super::metrics::Meter;
-use crate::client::is_watch;
+use crate::client::{TakenApart, is_watch};
 
 /// Watches that may start in quick succession, as after a rolling restart of API servers.
 const WATCH_BURST: u32 = 5;
@@ -58,8 +58,8 @@ impl Content {
         match self {
             Self::List(items) => Ok(items.take_out(&data, |object| take(object))?.into()),
             Self::Events(lines) => {
-                let whole = lines.are_whole_with(&data);
-                if whole { Ok(data) } else { Err(BrokenLine.into()) }
+                lines.take_in(&data)?;
+                Ok(data)
             }
             Self::Refusal => Ok(data),
         }
@@ -102,7 +102,7 @@ pub(super) fn wrap(
 }
 
 impl Transport {
-    async fn send(self: Arc<Self>, request: Request<Body>) -> Result<Response<HeardBody>, BoxError> {
+    async fn send(self: Arc<Self>, mut request: Request<Body>) -> Result<Response<HeardBody>, BoxError> {
         let is_watch = is_watch(&request);
         if is_watch && begins_nowhere(&request) {
             return gone();
@@ -110,6 +110,9 @@ impl Transport {
         if is_watch {
             self.keep_pace().await;
             self.meter.watch();
+        }
+        if !is_watch {
+            request.extensions_mut().insert(TakenApart);
         }
         let no_answer = NoAnswer { path: request.uri().path().to_owned(), after: self.answer_deadline };
         let answer = timeout(self.answer_deadline, self.client.send(request)).await;

@@ -16,6 +16,7 @@ use tracing::{info, warn};
 use super::intake::{Intake, version_of};
 use super::object::Identity;
 use super::{Shared, transport};
+use crate::client::describe;
 use crate::queue::Backoff;
 
 /// What kube's watcher adds to the watch timeout before it takes a silent connection for dead.
@@ -171,7 +172,7 @@ where
     }
 
     fn note(&self, error: &watcher::Error, pause: Duration, stale: bool) {
-        let reason = with_sources(error);
+        let reason = describe(error);
         warn!(
             informer = self.shared.name,
             reason,
@@ -258,18 +259,4 @@ fn needs_a_list(error: &watcher::Error) -> bool {
         | watcher::Error::WatchFailed(_)
         | watcher::Error::NoResourceVersion => true,
     }
-}
-
-/// An error with its causes, which kube keeps out of its messages.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let message = cause.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        source = cause.source();
-    }
-    text
 }

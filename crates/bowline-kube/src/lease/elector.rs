@@ -19,6 +19,7 @@ use super::{
     LeaseRecord, Lost, Observed, Step,
     plan::{JITTER, plan, released, renewal, without_lease},
 };
+use crate::client::describe;
 use crate::clock::Clock;
 
 /// How long giving the Lease back may take at most, however long the renew deadline is: a process that ends is waited for.
@@ -49,6 +50,8 @@ pub struct Elector {
     departed: Option<Observed>,
     /// A write without an answer, which may still take effect.
     unanswered: Option<Unanswered>,
+    /// What the holder says of itself on the Lease: the key of the annotation, and its value now.
+    own_annotation: Option<(&'static str, watch::Receiver<Option<String>>)>,
 }
 
 /// A write that the server may yet perform, as long as the Lease is at the version that it was made over; one that
@@ -141,11 +144,20 @@ impl Elector {
             seen: None,
             departed: None,
             unanswered: None,
+            own_annotation: None,
             config,
             clock,
             metrics,
             fence,
         })
+    }
+
+    /// Keeps an annotation on the Lease while we hold it, with the writes of the election alone: a new value is there with the next renewal,
+    /// and without a value the annotation of an earlier holder is removed. Giving the Lease back removes it.
+    #[must_use]
+    pub fn with_annotation(mut self, key: &'static str, value: watch::Receiver<Option<String>>) -> Self {
+        self.own_annotation = Some((key, value));
+        self
     }
 
     /// Follows how we stand.
@@ -305,6 +317,7 @@ impl Elector {
         // Who deletes the Lease has not ended the pause that it told of.
         let pause = self.fence.said().map(|why| (PAUSED.to_owned(), why));
         lease.metadata.annotations = pause.map(|pause| [pause].into());
+        self.annotate(&mut lease);
         let (sent, api) = (self.now(), self.api.clone());
         self.unanswered = Some(Unanswered { over: None });
         let answer = self.call("create", api.create(&PostParams::default(), &lease)).await;
@@ -315,7 +328,8 @@ impl Elector {
         let Some((_, found)) = &self.seen else {
             return Attempt::Failed("there is no lease to update".to_owned());
         };
-        let lease = record.over(found);
+        let mut lease = record.over(found);
+        self.annotate(&mut lease);
         let sent = self.now();
         self.unanswered = Some(Unanswered { over: lease.metadata.resource_version.clone() });
         let answer = self.put(&lease, self.config.call_timeout()).await;
@@ -342,6 +356,13 @@ impl Elector {
         let version = lease.metadata.resource_version.clone();
         self.seen = Some((Observed { record, version, at: self.started.elapsed() }, lease));
         Attempt::Held(sent)
+    }
+
+    /// Says of the holder what it says now. Every other annotation stays.
+    fn annotate(&self, lease: &mut Lease) {
+        let Some((key, value)) = &self.own_annotation else { return };
+        let value = value.borrow().clone();
+        set_annotation(lease, key, value);
     }
 
     /// A person may have annotated the Lease. That makes our next write over the version that we know a conflict, so that we
@@ -373,7 +394,7 @@ impl Elector {
         match timeout(limit, request).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(Failure {
-                why: format!("{what}: {error}"),
+                why: format!("{what}: {}", describe(&error)),
                 may_have_worked: !matches!(&error, kube::Error::Api(status) if status.code < 500),
             }),
             Err(_elapsed) => {
@@ -408,6 +429,12 @@ impl Elector {
             *now = Leadership::Standby { holder: Some(holder) };
             true
         });
+    }
+
+    /// Ends our part for ever without giving the Lease back: it runs out by itself. For a process that cannot say what its
+    /// work in flight still does.
+    pub fn give_up(&mut self, why: Lost) {
+        self.stop(why);
     }
 
     /// Ends our part for ever: the fence first, then the news.
@@ -471,12 +498,29 @@ impl Elector {
             }
             return Ok(if found.is_some() { Released::NotHolder } else { Released::Missing });
         };
-        let free = released(&LeaseRecord::from_lease(ours), self.clock.now()).over(ours);
+        let mut free = released(&LeaseRecord::from_lease(ours), self.clock.now()).over(ours);
+        if let Some((key, _value)) = &self.own_annotation {
+            set_annotation(&mut free, key, None);
+        }
         self.put(&free, limit).await.map(|_freed| Released::Done).map_err(|failure| failure.why)
     }
 
     fn is_ours(&self, lease: &Lease) -> bool {
         LeaseRecord::from_lease(lease).holder == self.config.identity
+    }
+}
+
+fn set_annotation(lease: &mut Lease, key: &str, value: Option<String>) {
+    let annotations = &mut lease.metadata.annotations;
+    match value {
+        Some(value) => {
+            annotations.get_or_insert_default().insert(key.to_owned(), value);
+        }
+        None => {
+            if let Some(annotations) = annotations {
+                annotations.remove(key);
+            }
+        }
     }
 }
 

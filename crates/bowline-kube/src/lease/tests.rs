@@ -3,6 +3,7 @@
 mod chaos;
 mod election;
 mod go_like;
+mod note;
 mod pause;
 mod release;
 mod server;

@@ -4,21 +4,41 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_cloud::Text;
 
-/// The annotation that holds them.
-pub(super) const ANNOTATION: &str = "bowline.dev/ledger";
+use super::Subject;
 
-/// All annotations of an object together may have 256 KiB. This leaves room for others, and is enough for some 3,700 facts of 16 letters;
-/// of what is beyond nothing is kept.
-const MOST_BYTES: usize = 200 * 1024;
+impl Subject {
+    /// The annotation that holds the facts about objects of this kind.
+    pub(super) const fn annotation(self) -> &'static str {
+        match self {
+            Self::Service => "bowline.dev/ledger",
+            Self::Node => "bowline.dev/ledger-nodes",
+        }
+    }
 
-/// Facts, by the UIDs of objects.
-#[derive(Debug, Default)]
+    /// The most bytes that the annotation may have; facts beyond it are not kept. All annotations of an object together may have
+    /// 256 KiB, so this leaves 16 KiB for others. It is enough for some 3,700 Services with facts of 16 letters, and for some
+    /// 450 Nodes with provider IDs of 50: a Node has a fact only while it has no provider ID.
+    const fn most_bytes(self) -> usize {
+        match self {
+            Self::Service => 200 * 1024,
+            Self::Node => 40 * 1024,
+        }
+    }
+}
+
+/// Facts about objects of one kind, by their UIDs.
+#[derive(Debug)]
 pub(super) struct Book {
+    subject: Subject,
     facts: BTreeMap<Text, Text>,
     bytes: usize,
 }
 
 impl Book {
+    pub(super) const fn new(subject: Subject) -> Self {
+        Self { subject, facts: BTreeMap::new(), bytes: 0 }
+    }
+
     pub(super) fn get(&self, uid: &str) -> Option<&Text> {
         self.facts.get(uid)
     }
@@ -30,7 +50,7 @@ impl Book {
         }
         let forgotten = self.forget(uid);
         let (fits, bytes) = (is_word(uid) && is_word(&fact), line(uid, &fact));
-        if !fits || self.bytes + bytes > MOST_BYTES {
+        if !fits || self.bytes + bytes > self.subject.most_bytes() {
             return forgotten;
         }
         self.bytes += bytes;
@@ -56,7 +76,7 @@ impl Book {
 
     /// Takes over what annotations say. A line that is none of ours is passed over; what is known already is newer.
     pub(super) fn read(&mut self, annotations: &BTreeMap<String, String>) {
-        let lines = annotations.get(ANNOTATION).into_iter().flat_map(|text| text.lines());
+        let lines = annotations.get(self.subject.annotation()).into_iter().flat_map(|text| text.lines());
         for (uid, fact) in lines.filter_map(|line| line.split_once(' ')) {
             if !self.facts.contains_key(uid) {
                 self.note(&uid.into(), fact.into());
@@ -64,7 +84,7 @@ impl Book {
         }
     }
 
-    /// Writes all of it into annotations. Others stay.
+    /// Writes all of it into annotations. Others stay. An empty book adds no annotation.
     pub(super) fn write(&self, annotations: &mut BTreeMap<String, String>) {
         let mut text = String::with_capacity(self.bytes);
         for (uid, fact) in &self.facts {
@@ -72,7 +92,10 @@ impl Book {
                 text.push_str(part);
             }
         }
-        annotations.insert(ANNOTATION.to_owned(), text);
+        let key = self.subject.annotation();
+        if !text.is_empty() || annotations.contains_key(key) {
+            annotations.insert(key.to_owned(), text);
+        }
     }
 }
 
@@ -89,6 +112,9 @@ fn line(uid: &str, fact: &str) -> usize {
 mod tests {
     use super::*;
 
+    const ANNOTATION: &str = Subject::Service.annotation();
+    const MOST_BYTES: usize = Subject::Service.most_bytes();
+
     fn written(book: &Book) -> BTreeMap<String, String> {
         let mut annotations = BTreeMap::from([("theirs".to_owned(), "stays".to_owned())]);
         book.write(&mut annotations);
@@ -97,13 +123,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_and_what_is_known_is_newer() {
-        let mut book = Book::default();
+        let mut book = Book::new(Subject::Service);
         assert!(book.note(&"u-1".into(), "a1".into()) && book.note(&"u-2".into(), "b2".into()));
         assert!(!book.note(&"u-1".into(), "a1".into()), "no news");
         let annotations = written(&book);
         assert_eq!(annotations[ANNOTATION], "u-1 a1\nu-2 b2\n");
         assert_eq!(annotations["theirs"], "stays");
-        let mut next = Book::default();
+        let mut next = Book::new(Subject::Service);
         next.note(&"u-2".into(), "c3".into());
         next.read(&annotations);
         assert_eq!((next.get("u-1").unwrap(), next.get("u-2").unwrap()), (&"a1".into(), &"c3".into()));
@@ -111,7 +137,7 @@ mod tests {
 
     #[test]
     fn lines_of_somebody_else_are_passed_over() {
-        let mut book = Book::default();
+        let mut book = Book::new(Subject::Service);
         let text = "nonsense\n\nu-1 two words\nu-2 b2\n u-3";
         book.read(&BTreeMap::from([(ANNOTATION.to_owned(), text.to_owned())]));
         assert_eq!(written(&book)[ANNOTATION], "u-2 b2\n");
@@ -119,7 +145,7 @@ mod tests {
 
     #[test]
     fn objects_that_are_gone_are_forgotten() {
-        let mut book = Book::default();
+        let mut book = Book::new(Subject::Service);
         for uid in ["u-1", "u-2", "u-3"] {
             book.note(&uid.into(), "f".into());
         }
@@ -131,7 +157,7 @@ mod tests {
 
     #[test]
     fn it_never_grows_beyond_what_an_object_may_have_and_a_fact_without_room_is_not_a_stale_one() {
-        let mut book = Book::default();
+        let mut book = Book::new(Subject::Service);
         let uid = |number: usize| Text::from(format!("00000000-0000-0000-0000-{number:012}"));
         for number in 0..10_000 {
             book.note(&uid(number), "0123456789abcdef".into());

@@ -40,7 +40,10 @@ impl Stored {
     fn says(&self) -> String {
         let stored = self.0.lock().unwrap();
         let lease = stored.1.clone().unwrap_or_default();
-        lease["metadata"]["annotations"][book::ANNOTATION].as_str().unwrap_or_default().to_owned()
+        lease["metadata"]["annotations"][Subject::Service.annotation()]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     fn edit(&self, edit: impl FnOnce(&mut Option<Value>)) {
@@ -103,14 +106,14 @@ async fn many_facts_are_one_write_and_the_next_process_has_them() {
     sleep(GATHER).await;
     assert_eq!(bench.writes(), 0, "nothing to say");
     for number in 0..1000 {
-        ledger.note(&format!("u-{number}").into(), "fact".into());
+        ledger.note(Subject::Service, &format!("u-{number}").into(), "fact".into());
     }
     sleep(2 * GATHER).await;
     assert_eq!(bench.writes(), 1);
-    ledger.note(&"u-7".into(), "fact".into());
+    ledger.note(Subject::Service, &"u-7".into(), "fact".into());
     sleep(2 * GATHER).await;
     assert_eq!(bench.writes(), 1, "it says so already");
-    ledger.note(&"u-7".into(), "newer".into());
+    ledger.note(Subject::Service, &"u-7".into(), "newer".into());
     stop.cancel();
     task.await.unwrap();
     assert_eq!(bench.writes(), 2, "the last is written at the end");
@@ -118,11 +121,15 @@ async fn many_facts_are_one_write_and_the_next_process_has_them() {
     let (next, stop, task) = bench.process(Arc::new(Unfenced));
     sleep(GATHER).await;
     assert_eq!(
-        (next.about("u-7"), next.about("u-999"), next.about("u-1000")),
+        (
+            next.about(Subject::Service, "u-7"),
+            next.about(Subject::Service, "u-999"),
+            next.about(Subject::Service, "u-1000")
+        ),
         (Some("newer".into()), Some("fact".into()), None)
     );
-    next.keeps_only(&BTreeSet::from(["u-7".into()]));
-    next.forget("u-7");
+    next.keeps_only(Subject::Service, &BTreeSet::from(["u-7".into()]));
+    next.forget(Subject::Service, "u-7");
     sleep(2 * GATHER).await;
     assert_eq!(bench.stored.says(), "");
     stop.cancel();
@@ -134,7 +141,7 @@ async fn nothing_is_written_behind_a_closed_fence_and_all_of_it_when_it_opens() 
     let bench = Bench::new();
     let gate = Arc::new(Gate::default());
     let (ledger, stop, task) = bench.process(gate.clone());
-    ledger.note(&"u-1".into(), "a".into());
+    ledger.note(Subject::Service, &"u-1".into(), "a".into());
     sleep(4 * GATHER).await;
     assert_eq!(bench.writes(), 0);
     gate.0.store(true, SeqCst);
@@ -148,24 +155,59 @@ async fn nothing_is_written_behind_a_closed_fence_and_all_of_it_when_it_opens() 
 async fn who_else_writes_or_deletes_the_lease_delays_it_and_loses_nothing() {
     let bench = Bench::new();
     let (ledger, stop, task) = bench.process(Arc::new(Unfenced));
-    ledger.note(&"u-1".into(), "a".into());
+    ledger.note(Subject::Service, &"u-1".into(), "a".into());
     sleep(2 * GATHER).await;
     bench.stored.edit(|lease| lease.as_mut().unwrap()["metadata"]["annotations"]["theirs"] = json!("stays"));
-    ledger.note(&"u-2".into(), "b".into());
+    ledger.note(Subject::Service, &"u-2".into(), "b".into());
     sleep(4 * GATHER).await;
     assert_eq!(bench.stored.says(), "u-1 a\nu-2 b\n");
     let annotations = bench.stored.0.lock().unwrap().1.clone().unwrap()["metadata"]["annotations"].clone();
     assert_eq!(annotations["theirs"], "stays");
 
     bench.stored.edit(|lease| *lease = None);
-    ledger.note(&"u-3".into(), "c".into());
+    ledger.note(Subject::Service, &"u-3".into(), "c".into());
     sleep(4 * GATHER).await;
     assert_eq!(bench.stored.says(), "u-1 a\nu-2 b\nu-3 c\n");
 
     bench.stored.edit(|_lease| ());
-    ledger.forget("u-2");
+    ledger.forget(Subject::Service, "u-2");
     sleep(4 * GATHER).await;
     assert_eq!(bench.stored.says(), "u-1 a\nu-3 c\n", "what is gone does not come back with a conflict");
+    stop.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn facts_about_nodes_outlive_the_services_controller_dropping_its_own_and_reach_the_next_process() {
+    let bench = Bench::new();
+    let (ledger, stop, task) = bench.process(Arc::new(Unfenced));
+    ledger.note(Subject::Node, &"n-1".into(), "cloud://1".into());
+    ledger.note(Subject::Service, &"s-1".into(), "a".into());
+    ledger.keeps_only(Subject::Service, &BTreeSet::new());
+    stop.cancel();
+    task.await.unwrap();
+    assert_eq!(bench.stored.says(), "");
+
+    let (next, stop, task) = bench.process(Arc::new(Unfenced));
+    sleep(GATHER).await;
+    assert_eq!(next.about(Subject::Node, "n-1"), Some("cloud://1".into()));
+    assert_eq!(next.about(Subject::Service, "n-1"), None);
+    next.keeps_only(Subject::Node, &BTreeSet::new());
+    assert_eq!(next.about(Subject::Node, "n-1"), None);
+    stop.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fact_that_is_forgotten_before_it_was_written_costs_no_write() {
+    let bench = Bench::new();
+    let (ledger, stop, task) = bench.process(Arc::new(Unfenced));
+    for _join in 0..3 {
+        ledger.note(Subject::Node, &"n-1".into(), "cloud://1".into());
+        ledger.forget(Subject::Node, "n-1");
+        sleep(2 * GATHER).await;
+    }
+    assert_eq!(bench.writes(), 0);
     stop.cancel();
     task.await.unwrap();
 }

@@ -14,6 +14,7 @@ use kube::{
 use serde::de::DeserializeOwned;
 
 use super::{Guard, WriteError};
+use crate::client::describe;
 
 /// What a write is about.
 pub(super) struct Target {
@@ -37,7 +38,7 @@ impl Answer {
     /// The object itself.
     pub(super) fn object<T: DeserializeOwned>(&self, target: &Target) -> Result<T, WriteError> {
         let read = serde_json::from_slice(&self.0);
-        read.map_err(|error| target.transient(&format!("the answer cannot be read: {error}"), None))
+        read.map_err(|error| target.transient(&describe(&error), None))
     }
 }
 
@@ -86,7 +87,7 @@ pub(super) async fn perform(
     request: http::Request<Vec<u8>>,
 ) -> Result<Answer, WriteError> {
     let json_patch = is_json_patch(&request);
-    let no_answer = |error: kube::Error| target.transient(&error.to_string(), None);
+    let no_answer = |error: kube::Error| target.transient(&describe(&error), None);
     let sent = client.send(request.map(Body::from)).await;
     let (head, body) =
         sent.map_err(|error| stopped(&error).unwrap_or_else(|| no_answer(error)))?.into_parts();
@@ -94,9 +95,9 @@ pub(super) async fn perform(
     if head.status.is_success() {
         return Ok(Answer(bytes));
     }
-    // Proxies and overloaded servers answer in plain text.
-    let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
-        Status::failure(&String::from_utf8_lossy(bytes.get(..200).unwrap_or(&bytes)), "")
+    // The client makes a `Status` of what proxies and overloaded servers answer. A client without its layers has no such care.
+    let status = serde_json::from_slice(&bytes).unwrap_or_else(|_quoting| {
+        Status::failure(&format!("an answer that is no Status: {} bytes", bytes.len()), "")
     });
     if json_patch && head.status == StatusCode::UNPROCESSABLE_ENTITY && has_no_causes(&status) {
         return Err(WriteError::Conflict {

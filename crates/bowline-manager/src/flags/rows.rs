@@ -238,15 +238,27 @@ pub(super) const COMMON: &[Flag] = &[
         "How old a node must be to be deleted for a machine that was never seen."),
     Flag::new(Bowline, "out-of-service-taint", Bool, "false",
         "Also set the out-of-service taint on nodes whose machine is shut down, so that their volumes can move."),
+    Flag::new(Bowline, "skip-node-deletion", Bool, "false",
+        "Never delete a Node, even if its machine is proven gone. Taints are set and removed as without it.")
+        .noted("Nodes that would be deleted are told by the event NodeDeletionHeld and by bowline_node_deletions_held{rail=\"skip\"}."),
+    Flag::new(Bowline, "node-filter", String, "",
+        "Label selector of the Nodes that this manager handles, such as 'pool=a,!example.org/edge' or 'pool in (a,b)'. Nodes outside are \
+         left alone: no initialization, taint, label, address, route, pod range or deletion. Empty selects all Nodes.")
+        .noted("Nodes outside can still be members of load balancers. No security boundary: a kubelet may change most labels of its Node."),
     Flag::new(Bowline, "node-deletion-breaker-recovery", Duration, "1m",
         "For how long all reads must be healthy until nodes are deleted again after --node-deletion-breaker-percent stopped it."),
     Flag::new(Bowline, "node-removal-taints", List, "ToBeDeletedByClusterAutoscaler",
         "Keys of taints that announce the removal of a node: such nodes do not count for --node-deletion-limit-percent."),
     Flag::new(Bowline, "reconcile-node-labels", Bool, "false",
-        "Let the labels for type, zone and region of nodes follow the cloud after their initialisation too."),
+        "Let the labels for type, zone and region of nodes, and the cloud's additional labels, follow the cloud after their \
+         initialisation too."),
     Flag::new(Bowline, "second-look-delay", Duration, "5s",
         "How long a change that removes more than half of a set (members, listeners, routes) waits for a second look that \
          must want the same."),
+    Flag::new(Bowline, "load-balancer-replacement-delay", Duration, "1m",
+        "The least time between the two observations which must both show that a broken load balancer serves nobody before it is replaced."),
+    Flag::new(Bowline, "load-balancer-breaker-percent", Int, "10",
+        "If more than this part of the load balancers, and more than three, are broken at once, none is replaced."),
     Flag::new(Bowline, "create-limit", Int, "3",
         "How often the same thing may be created for a Service within --create-limit-window."),
     Flag::new(Bowline, "create-limit-window", Duration, "1h",

@@ -123,10 +123,14 @@ const EXTENSIONS: &str = "cloud-api-qps f 10
     node-deletion-breaker-percent i 33
     new-node-grace-period d 5m0s
     out-of-service-taint b false
+    skip-node-deletion b false
+    node-filter s -
     node-deletion-breaker-recovery d 1m0s
     node-removal-taints l [ToBeDeletedByClusterAutoscaler]
     reconcile-node-labels b false
     second-look-delay d 5s
+    load-balancer-replacement-delay d 1m0s
+    load-balancer-breaker-percent i 10
     create-limit i 3
     create-limit-window d 1h0m0s
     paused b false

@@ -2,13 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use tracing::level_filters::LevelFilter;
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 
 /// Every crate of this project begins so.
 const OURS: &str = "bowline";
 
 /// Crates that speak of every request and every handshake: until somebody looks for just that, only their warnings.
 const CHATTY: [&str; 6] = ["h2", "hyper", "kube", "rustls", "tokio_rustls", "tower"];
+
+/// Modules of others that log what the API server answered: kube's client the whole text of what it cannot decode, at WARN, and its
+/// watcher the errors of it. An answer may be a Secret or a token. What matters of it is logged by our own code.
+const SHOW_ANSWERS: [&str; 2] = ["kube_client::client", "kube_runtime::watcher"];
+
+/// Whether what this module says may hold an answer of the API server. It is dropped, whatever `-v` and `--vmodule` say.
+pub(super) fn shows_answers(target: &str) -> bool {
+    SHOW_ANSWERS.contains(&target)
+}
 
 /// From this verbosity on, everything is wanted.
 const EVERYTHING: u8 = 6;
@@ -22,24 +31,35 @@ const EVERYTHING: u8 = 6;
 /// | 4, 5 | debug | debug | warn |
 /// | 6 and more | trace | debug | debug |
 ///
-/// None of our crates says anything at `trace`, and in a release the traces of others are not built in (the workspace's `Cargo.toml`).
+/// None of our crates logs at `trace`, and release builds contain no trace events at all (the workspace's `Cargo.toml`). No directive
+/// asks for more than the build contains, because `EnvFilter` writes a warning to standard error for each that does.
 ///
 /// `--vmodule` only ever adds: a module that `-v` lets say more than its own number would, may.
 /// A pattern that can match no module adds nothing.
 #[must_use]
 pub fn directives(verbosity: u8, vmodule: &[(String, u8)]) -> String {
+    directives_within(STATIC_MAX_LEVEL, verbosity, vmodule)
+}
+
+/// The same for a build that contains events up to `built_in`.
+pub(super) fn directives_within(built_in: LevelFilter, verbosity: u8, vmodule: &[(String, u8)]) -> String {
     let matching = vmodule.iter().filter(|(pattern, _)| names_modules(pattern));
     let modules: Vec<(&str, u8)> = matching.map(|(pattern, level)| (prefix(pattern), *level)).collect();
     // The longest target that fits decides alone, so each must carry what the shorter ones would add.
     let level = |target: &str| {
         let added =
             modules.iter().filter(|(module, _)| target.starts_with(module)).map(|(_, v)| level_of_module(*v));
-        added.fold(level_by_verbosity(target, verbosity), LevelFilter::max)
+        added.fold(level_by_verbosity(target, verbosity), LevelFilter::max).min(built_in)
     };
     let mut targets: BTreeSet<&str> = CHATTY.into_iter().chain([OURS]).collect();
     targets.extend(modules.iter().map(|(module, _)| *module).filter(|module| !module.is_empty()));
     let targets = targets.into_iter().map(|target| format!(",{target}={}", level(target)));
     format!("{}{}", level(""), targets.collect::<String>())
+}
+
+/// The filter that lets through everything that the build contains.
+pub(super) fn everything() -> String {
+    STATIC_MAX_LEVEL.to_string()
 }
 
 /// Whether a pattern of `--vmodule` is the beginning of a module's path. Those written for Go's names of files, such as

@@ -1,10 +1,14 @@
 //! Logging as a reader of the log meets it: what is let through at which verbosity, and how a line looks.
 
+mod canary;
+
 use std::io::Write;
 
 use jiff::Timestamp;
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::{debug, error, info, info_span, trace, warn};
 
+use super::filter::{directives_within, everything};
 use super::*;
 
 /// Where a test's lines go.
@@ -68,7 +72,7 @@ fn heard(options: &LoggingOptions) -> [String; 3] {
     let lines = logged(options, |_| {
         speak_as!("bowline_kube::lease::elector");
         speak_as!("some_crate::part");
-        speak_as!("kube_client::client");
+        speak_as!("kube_client::config");
     });
     ["bowline_kube", "some_crate", "kube_client"].map(|who| {
         let last = lines.iter().rfind(|line| line.contains(&format!(": {who}"))).unwrap();
@@ -97,6 +101,33 @@ fn the_filter_names_the_crates() {
     let quiet = "h2=warn,hyper=warn,kube=warn,rustls=warn,tokio_rustls=warn,tower=warn";
     assert_eq!(directives(0, &[]), format!("info,bowline=info,{quiet}"));
     assert_eq!(directives(2, &[]), format!("info,bowline=debug,{quiet}"));
+}
+
+/// What `EnvFilter` warns of on standard error, once for each directive: a level that the build does not contain.
+#[test]
+fn no_directive_asks_for_more_than_the_build_contains() {
+    let modules = vmodule(&[("bowline_kube::lease", 9), ("kube_client", 6), ("some_crate*", 255), ("*", 7)]);
+    let levels = [
+        LevelFilter::OFF,
+        LevelFilter::ERROR,
+        LevelFilter::WARN,
+        LevelFilter::INFO,
+        LevelFilter::DEBUG,
+        LevelFilter::TRACE,
+    ];
+    for built_in in levels {
+        for verbosity in 0..=u8::MAX {
+            for pairs in [&[][..], &modules[..1], &modules[1..3], &modules[..]] {
+                let filter = directives_within(built_in, verbosity, pairs);
+                let said = filter.split(',').map(|directive| directive.rsplit('=').next().unwrap());
+                let most = said.map(|level| level.parse::<LevelFilter>().unwrap()).max().unwrap();
+                assert!(most <= built_in, "-v={verbosity} in a build up to {built_in}: {filter}");
+            }
+        }
+    }
+    let shipped = directives_within(LevelFilter::DEBUG, 6, &[]);
+    assert!(shipped.starts_with("debug,bowline=debug,h2=debug,"), "as much as there is: {shipped}");
+    assert_eq!(everything().parse::<LevelFilter>().unwrap(), STATIC_MAX_LEVEL);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bowline_controllers::rails::node_filter::NodeFilter;
 use bowline_kube::lease::LeaseConfig;
 use ipnet::IpNet;
 
@@ -86,6 +87,8 @@ pub struct NodeOptions {
     /// Nodes brought up to date at the same time; 0 means `concurrent_syncs`, see
     /// [`NodeOptions::status_update_workers`].
     pub concurrent_status_updates: u32,
+    /// Which Nodes are handled at all.
+    pub filter: NodeFilter,
     /// How often nodes that are not ready are looked up.
     pub monitor_period: Duration,
     /// How often addresses are brought up to date.
@@ -128,6 +131,8 @@ pub struct RailOptions {
     pub new_node_grace: Duration,
     /// Whether nodes of stopped machines get the out-of-service taint too.
     pub out_of_service_taint: bool,
+    /// Whether no node is ever deleted.
+    pub skip_node_deletion: bool,
     /// For how long reads must be healthy until nodes are deleted again after the breaker opened.
     pub node_deletion_breaker_recovery: Duration,
     /// The keys of taints that announce a node's removal.
@@ -136,6 +141,10 @@ pub struct RailOptions {
     pub reconcile_node_labels: bool,
     /// How long to wait before the second look at a large removal.
     pub second_look_delay: Duration,
+    /// The least time between two observations of a broken load balancer before it is replaced.
+    pub load_balancer_replacement_delay: Duration,
+    /// The part of the load balancers that must not be broken at once.
+    pub load_balancer_breaker_percent: u8,
     /// How often one thing may be created for a Service within the window.
     pub create_limit: usize,
     /// The window.
@@ -152,10 +161,13 @@ pub(super) fn rails(check: &mut Check<'_>) -> RailOptions {
         node_deletion_breaker_percent: check.int("node-deletion-breaker-percent", 1..=100),
         new_node_grace: check.duration("new-node-grace-period"),
         out_of_service_taint: check.parsed.bool("out-of-service-taint"),
+        skip_node_deletion: check.parsed.bool("skip-node-deletion"),
         node_deletion_breaker_recovery: check.duration("node-deletion-breaker-recovery"),
         node_removal_taints: check.parsed.list("node-removal-taints").to_vec(),
         reconcile_node_labels: check.parsed.bool("reconcile-node-labels"),
         second_look_delay: check.period("second-look-delay"),
+        load_balancer_replacement_delay: check.period("load-balancer-replacement-delay"),
+        load_balancer_breaker_percent: check.int("load-balancer-breaker-percent", 1..=100),
         create_limit: check.int("create-limit", 1..=1_000),
         create_limit_window: check.period("create-limit-window"),
         load_balancer_repair_period: (!repair.is_zero()).then_some(repair),
@@ -269,10 +281,22 @@ pub(super) fn node(check: &mut Check<'_>) -> NodeOptions {
     NodeOptions {
         concurrent_syncs: check.workers("concurrent-node-syncs"),
         concurrent_status_updates: check.workers_or_zero("concurrent-node-status-updates"),
+        filter: node_filter(check),
         monitor_period: check.period("node-monitor-period"),
         status_update_frequency: check.period("node-status-update-frequency"),
         concurrent_lifecycle_syncs: check.workers("concurrent-node-lifecycle-syncs"),
     }
+}
+
+/// `--node-filter`; each requirement that cannot be used is a problem of its own.
+fn node_filter(check: &mut Check<'_>) -> NodeFilter {
+    const FLAG: &str = "node-filter";
+    NodeFilter::parse(check.parsed.text(FLAG)).unwrap_or_else(|problems| {
+        for problem in problems {
+            check.refuse(FLAG, &problem.part, problem.wanted);
+        }
+        NodeFilter::default()
+    })
 }
 
 pub(super) fn unused(check: &mut Check<'_>) -> UnusedOptions {

@@ -3,6 +3,7 @@
 mod controllers;
 mod shown;
 
+use bowline_controllers::rails::node_filter::NodeFilter;
 use ipnet::IpNet;
 
 use super::*;
@@ -79,6 +80,7 @@ fn without_flags_everything_is_as_upstream_has_it() {
             node: NodeOptions {
                 concurrent_syncs: 1,
                 concurrent_status_updates: 0,
+                filter: NodeFilter::default(),
                 monitor_period: seconds(5),
                 status_update_frequency: seconds(300),
                 concurrent_lifecycle_syncs: 1,
@@ -99,10 +101,13 @@ fn without_flags_everything_is_as_upstream_has_it() {
                 node_deletion_breaker_percent: 33,
                 new_node_grace: Duration::from_secs(300),
                 out_of_service_taint: false,
+                skip_node_deletion: false,
                 node_deletion_breaker_recovery: seconds(60),
                 node_removal_taints: vec!["ToBeDeletedByClusterAutoscaler".into()],
                 reconcile_node_labels: false,
                 second_look_delay: seconds(5),
+                load_balancer_replacement_delay: Duration::from_secs(60),
+                load_balancer_breaker_percent: 10,
                 create_limit: 3,
                 create_limit_window: seconds(3600),
                 load_balancer_repair_period: Some(Duration::from_hours(12)),
@@ -466,4 +471,15 @@ fn a_shadow_adopts_nothing_and_its_report_is_a_config_map() {
     }
     assert!(refused(&["--shadow", "--adopt-only"])[0].contains("give one of them"));
     assert!(refused(&["--shadow-period=0s"])[0].contains("more than 0s"));
+}
+
+#[test]
+fn a_node_filter_is_parsed_once_and_all_its_problems_are_told() {
+    let filter = options(&["--node-filter=pool in (a,b),!example.org/edge"]).node.filter;
+    assert_eq!(filter, NodeFilter::parse("pool in (a,b),!example.org/edge").unwrap());
+    assert!(options(&["--node-filter="]).node.filter.selects_all());
+    let problems = refused(&["--node-filter=pool in (),-x,ok=1"]);
+    let [empty, key] = problems.as_slice() else { panic!("{problems:?}") };
+    assert!(empty.starts_with("--node-filter=pool in (): the list of values is empty"), "{empty}");
+    assert!(key.starts_with("--node-filter=-x: ") && key.contains("no label key"), "{key}");
 }

@@ -3,7 +3,7 @@
 use bowline_cloud::shadow::DEFAULT_REPORT;
 use serde_json::{Value, json};
 
-use super::{Rights, Rule, SYSTEM_NAMESPACE, Scope};
+use super::{Rights, Rule, SYSTEM_NAMESPACE, Scope, VIEWED_PATHS, VIEWER};
 
 /// The name of the roles and bindings.
 const NAME: &str = "bowline-cloud-controller-manager";
@@ -48,6 +48,25 @@ pub fn shadow_manifest(
     service_account: &str,
 ) -> Result<String, serde_saphyr::SerializeError> {
     Rights::common().shadow_manifest(namespace, shadow_account, service_account)
+}
+
+/// The manifest of the viewer: an account that may read what managers tell of themselves and nothing of the cluster. The command line asks for
+/// a token of it, so that no manager sees the token of a person.
+///
+/// # Errors
+///
+/// If a document cannot be written as YAML.
+pub fn viewer_manifest(namespace: &str) -> Result<String, serde_saphyr::SerializeError> {
+    let mut account = account(namespace, VIEWER);
+    if let Some(fields) = account.as_object_mut() {
+        // No pod runs as it.
+        fields.insert("automountServiceAccountToken".to_owned(), json!(false));
+    }
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata(VIEWER, None),
+        "rules": [{"nonResourceURLs": VIEWED_PATHS, "verbs": ["get"]}]});
+    let note = "# For people with the command line, in the namespace of the manager. Who shall use it needs, in that namespace, the right to create\n\
+                # serviceaccounts/token of this account: docs/guides/command-line.md.\n";
+    text(note, &[account, role, binding(None, VIEWER, &[(namespace, VIEWER)])])
 }
 
 impl Rights {

@@ -188,3 +188,6 @@ pub(super) fn extra(controller: &str, watches: Watches) -> Vec<Rule> {
         rule(part, "", "events", &["create", "patch"], EVENTS),
     ]
 }
+
+/// The paths of the serving port that the command line reads, and all that the [`VIEWER`](super::VIEWER) may do: of the cluster it may read nothing.
+pub const VIEWED_PATHS: [&str; 4] = ["/bowline", "/bowline/live", "/bowline.json", "/metrics"];

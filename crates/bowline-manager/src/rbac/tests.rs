@@ -122,3 +122,18 @@ fn a_shadow_can_see_and_report_and_nothing_else() {
     let names: Vec<_> = documents[6]["subjects"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(names, ["shadow", "ccm"]);
 }
+
+#[test]
+fn a_viewer_sees_what_managers_tell_of_themselves_and_nothing_of_the_cluster() {
+    let documents = documents(&viewer_manifest("ns").unwrap());
+    let kinds: Vec<_> = documents.iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"]);
+    assert_eq!(documents[0]["metadata"], json!({"name": "bowline-viewer", "namespace": "ns"}));
+    assert_eq!(documents[0]["automountServiceAccountToken"], false);
+    let paths = ["/bowline", "/bowline/live", "/bowline.json", "/metrics"];
+    assert_eq!(documents[1]["rules"], json!([{"nonResourceURLs": paths, "verbs": ["get"]}]));
+    assert_eq!(
+        documents[2]["subjects"],
+        json!([{"kind": "ServiceAccount", "name": "bowline-viewer", "namespace": "ns"}])
+    );
+}

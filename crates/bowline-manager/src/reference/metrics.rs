@@ -236,7 +236,43 @@ pub const METRICS: &[MetricRow] = &[
         "bowline_rail_held_back_total",
         COUNTER,
         &["rail"],
-        "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10), adopt-only or pause (SR-15)",
+        "Plans that a safety rail held back: second-look (SR-7), create-budget (SR-10), adopt-only, pause (SR-15) or replacement (SR-19)",
+    ),
+    row(
+        "bowline_services_unsettled",
+        GAUGE,
+        &["reason"],
+        "Services that do not have what they ask for, by the reason of their condition or the safety rail that holds them",
+    ),
+    row(
+        "bowline_load_balancer_drift_total",
+        COUNTER,
+        &[],
+        "Load balancers that differed from what their Service asks for although neither the Service nor its Nodes had changed",
+    ),
+    row(
+        "bowline_load_balancers_drifted",
+        GAUGE,
+        &[],
+        "Load balancers that were found so and are not repaired yet",
+    ),
+    row(
+        "bowline_cloud_last_read_age_seconds",
+        GAUGE,
+        &["service"],
+        "Time since a service of the cloud last answered a read, or since it was first called if it never did; what the manager does not need is not read",
+    ),
+    row(
+        "bowline_load_balancers_broken",
+        GAUGE,
+        &[],
+        "Load balancers that the cloud reports as broken and that may still carry traffic (SR-19)",
+    ),
+    row(
+        "bowline_load_balancer_breaker_open",
+        GAUGE,
+        &[],
+        "Whether so many load balancers are broken at once that none is replaced (SR-19)",
     ),
     row("bowline_paused", GAUGE, &[], "Whether a person paused all changes (SR-15)"),
     row(
@@ -316,6 +352,12 @@ pub const METRICS: &[MetricRow] = &[
         COUNTER,
         &["source"],
         "Replacements of certificates or authorities that could not be used; the old ones stayed in use",
+    ),
+    row(
+        "bowline_serving_dropped_connections_total",
+        COUNTER,
+        &["caller"],
+        "Connections closed because others needed their place, by caller: local, authenticated or anonymous",
     ),
     row(
         "apiserver_delegated_authn_request_total",
@@ -409,7 +451,9 @@ mod tests {
     }
 
     /// Of collectors, which cannot be listed: they are looked for in a scrape where one shows them.
-    const COLLECTED: [&str; 12] = [
+    const COLLECTED: [&str; 14] = [
+        "bowline_services_unsettled",
+        "bowline_cloud_last_read_age_seconds",
         "workqueue_depth",
         "workqueue_unfinished_work_seconds",
         "workqueue_longest_running_processor_seconds",

@@ -126,7 +126,7 @@ impl Ask for KubeAsk {
                 errors.filter(|error| !error.is_empty()).map_or(Answer::Denied, Answer::Unanswered)
             }
             Err(kube::Error::Api(status)) if status.code == 403 => Answer::Unasked(status.message.clone()),
-            Err(error) => Answer::Unanswered(error.to_string()),
+            Err(error) => Answer::Unanswered(bowline_kube::client::describe(&error)),
         }
     }
 }

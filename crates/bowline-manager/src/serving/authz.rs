@@ -21,7 +21,9 @@ use super::ttl_cache::{MAX_ENTRIES, TtlCache};
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It goes on.
+    /// It goes on: everyone may use the path.
+    Open,
+    /// It goes on: the API server allows it, or the user is in `system:masters`.
     Allowed,
     /// It ends with 403.
     Denied,
@@ -93,7 +95,7 @@ impl Authorizer {
         let since = Instant::now();
         let outcome = self.decide(request).await;
         let result = match outcome {
-            Ok(Decision::Allowed) => "allowed",
+            Ok(Decision::Open | Decision::Allowed) => "allowed",
             Ok(Decision::Denied) => "denied",
             Err(_) => "error",
         };
@@ -101,9 +103,17 @@ impl Authorizer {
         outcome
     }
 
+    /// Whether everyone may use `path`.
+    pub(super) fn is_open(&self, path: &str) -> bool {
+        self.allowed_paths.contains(path)
+    }
+
     async fn decide(&self, request: AccessRequest<'_>) -> Result<Decision, ReviewError> {
-        if request.user.is_member_of(MASTERS) || self.allowed_paths.contains(request.path) {
+        if request.user.is_member_of(MASTERS) {
             return Ok(Decision::Allowed);
+        }
+        if self.is_open(request.path) {
+            return Ok(Decision::Open);
         }
         let Some(reviews) = &self.reviews else { return Ok(Decision::Denied) };
         let key = cache_key(request);

@@ -15,6 +15,21 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::sync::watch;
 
+use super::digest::sha256_hex;
+
+/// The annotation of the Lease by which the leader tells the [`fingerprint`] of the certificate that it shows on its serving port. Only who
+/// may update the Lease can write it, so who reads it there knows whom to believe, whoever signed the certificate.
+///
+/// It is of the whole certificate, and not of its key alone: that is what `openssl x509 -fingerprint -sha256` prints and people can compare,
+/// and a certificate that was withdrawn is not believed any longer because its successor has the same key.
+pub const LEASE_ANNOTATION: &str = "bowline.dev/serving-certificate-sha256";
+
+/// The fingerprint of a certificate in DER: its SHA-256 in lower-case hexadecimal digits.
+#[must_use]
+pub fn fingerprint(certificate: &[u8]) -> Option<String> {
+    sha256_hex(certificate)
+}
+
 /// Why no certificate could be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CertError {
@@ -75,6 +90,11 @@ pub struct CertSet {
 }
 
 impl CertSet {
+    /// That of the certificate that is shown to those who name no server: who comes by an address names none.
+    fn fingerprint(&self) -> Option<String> {
+        self.default.cert.first().and_then(|certificate| fingerprint(certificate))
+    }
+
     /// The pair for a server name: exact, then wildcard, then the default.
     #[must_use]
     pub fn pick(&self, server_name: Option<&str>) -> Arc<CertifiedKey> {
@@ -92,6 +112,7 @@ pub struct CertStore {
     current: ArcSwap<CertSet>,
     problem: ArcSwapOption<String>,
     generation: watch::Sender<u64>,
+    fingerprint: watch::Sender<Option<String>>,
 }
 
 impl CertStore {
@@ -99,6 +120,7 @@ impl CertStore {
     #[must_use]
     pub fn new(set: CertSet) -> Self {
         Self {
+            fingerprint: watch::Sender::new(set.fingerprint()),
             current: ArcSwap::from_pointee(set),
             problem: ArcSwapOption::empty(),
             generation: watch::Sender::new(0),
@@ -107,7 +129,9 @@ impl CertStore {
 
     /// Shows `set` from the next handshake on.
     pub fn replace(&self, set: CertSet) {
+        let fingerprint = set.fingerprint();
         self.current.store(Arc::new(set));
+        self.fingerprint.send_replace(fingerprint);
         self.generation.send_modify(|generation| *generation += 1);
     }
 
@@ -126,6 +150,12 @@ impl CertStore {
     fn set_problem(&self, problem: Option<String>) {
         self.problem.store(problem.map(Arc::new));
         self.generation.send_modify(|_| {});
+    }
+
+    /// The [`fingerprint`] of the certificate that is shown to those who name no server, and every change of it.
+    #[must_use]
+    pub fn fingerprint(&self) -> watch::Receiver<Option<String>> {
+        self.fingerprint.subscribe()
     }
 
     /// Tells of every replacement and of every change of [`CertStore::problem`].

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::admission::ConnectionLimits;
+
 /// The port that cloud controller managers are scraped on.
 pub const DEFAULT_PORT: u16 = 10258;
 
@@ -173,7 +175,7 @@ impl Default for AuthorizationConfig {
     }
 }
 
-/// Periods and deadlines; tests shorten them, nothing else should.
+/// Periods, deadlines and limits of connections; tests change them, nothing else should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServingTimings {
     /// How often certificate files are looked at.
@@ -186,8 +188,14 @@ pub struct ServingTimings {
     pub handshake_timeout: Duration,
     /// Limit from the first byte of a request head to its last.
     pub header_timeout: Duration,
+    /// The same on connections whose caller has not authenticated, if it is shorter.
+    pub anonymous_header_timeout: Duration,
     /// A connection without requests is closed after this.
     pub idle_timeout: Duration,
+    /// The same for connections whose caller has not authenticated, if it is shorter.
+    pub anonymous_idle_timeout: Duration,
+    /// How many connections are kept.
+    pub connections: ConnectionLimits,
     /// How long running requests may take to finish at shutdown.
     pub drain: Duration,
 }
@@ -198,9 +206,13 @@ impl Default for ServingTimings {
             cert_poll: Duration::from_secs(10),
             self_signed_rotate_after: Duration::from_hours(24 * 292),
             authority_refresh: Duration::from_secs(60),
-            handshake_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(5),
             header_timeout: Duration::from_secs(32),
+            anonymous_header_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(90),
+            // A probe connects anew each time.
+            anonymous_idle_timeout: Duration::from_secs(10),
+            connections: ConnectionLimits::default(),
             drain: Duration::from_secs(5),
         }
     }

@@ -1,6 +1,7 @@
-//! SHA-384 from the TLS library's provider: for cache keys and for noticing changed files. Not for passwords.
+//! SHA-2 from the TLS library's provider: SHA-384 for cache keys and for noticing changed files, SHA-256 for fingerprints of certificates.
+//! Not for passwords.
 
-use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_256_GCM_SHA384;
+use rustls::crypto::aws_lc_rs::cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384};
 
 /// A digest usable as a map key.
 pub(crate) type Digest = Vec<u8>;
@@ -24,9 +25,22 @@ pub(crate) fn sha384(text: &[u8]) -> Digest {
     }
 }
 
+/// The plain SHA-256 of a text, in lower-case hexadecimal digits; none if the TLS library has none, which cannot happen.
+pub(super) fn sha256_hex(text: &[u8]) -> Option<String> {
+    let suite = TLS13_AES_128_GCM_SHA256.tls13()?;
+    let hash = suite.common.hash_provider.hash(text);
+    Some(hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::digest;
+    use super::{digest, sha256_hex};
+
+    #[test]
+    fn a_fingerprint_is_the_sha256_that_every_tool_prints() {
+        let of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256_hex(b"abc").as_deref(), Some(of_abc));
+    }
 
     #[test]
     fn where_a_list_is_split_matters() {

@@ -31,6 +31,11 @@ struct UserLabel {
     username: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallerLabel {
+    caller: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Counters of authentication, authorization and reloads; clones share their values.
@@ -43,6 +48,7 @@ pub struct ServingMetrics {
     authorization_attempts: Family<ResultLabel, Counter>,
     authorization_seconds: Histograms<ResultLabel>,
     reload_failures: Family<SourceLabel, Counter>,
+    dropped_connections: Family<CallerLabel, Counter>,
     /// Token reviews.
     pub(super) delegated_authn: DelegatedRequests,
     /// Access reviews.
@@ -60,6 +66,7 @@ impl Default for ServingMetrics {
             authorization_attempts: Family::default(),
             authorization_seconds: Family::new_with_constructor(decision_seconds),
             reload_failures: Family::default(),
+            dropped_connections: Family::default(),
             delegated_authn: DelegatedRequests::default(),
             delegated_authz: DelegatedRequests::default(),
             token_cache: TokenCacheMetrics::default(),
@@ -105,6 +112,11 @@ impl ServingMetrics {
             "Replacements of certificates or authorities that could not be used; the old ones stayed in use",
             self.reload_failures.clone(),
         );
+        registry.register(
+            "bowline_serving_dropped_connections",
+            "Connections closed because others needed their place, by caller: local, authenticated or anonymous",
+            self.dropped_connections.clone(),
+        );
         self.delegated_authn.register(registry, "apiserver_delegated_authn_request", "Token reviews");
         self.delegated_authz.register(registry, "apiserver_delegated_authz_request", "Access reviews");
         self.token_cache.register(registry);
@@ -123,6 +135,10 @@ impl ServingMetrics {
     pub(super) fn authorized(&self, result: &'static str, took: Duration) {
         self.authorization_attempts.get_or_create(&ResultLabel { result }).inc();
         self.authorization_seconds.get_or_create(&ResultLabel { result }).observe(took.as_secs_f64());
+    }
+
+    pub(super) fn connection_dropped(&self, caller: &'static str) {
+        self.dropped_connections.get_or_create(&CallerLabel { caller }).inc();
     }
 
     pub(super) fn reload_failed(&self, source: &'static str) {

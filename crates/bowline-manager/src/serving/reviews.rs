@@ -57,7 +57,7 @@ impl From<kube::Error> for ReviewError {
             kube::Error::Api(status) => Some(status.code),
             _ => None,
         };
-        Self { message: error.to_string(), retriable, status }
+        Self { message: bowline_kube::client::describe(&error), retriable, status }
     }
 }
 

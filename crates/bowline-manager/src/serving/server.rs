@@ -1,4 +1,4 @@
-//! The server itself: listens, accepts within a bound, and ends when told to. It must never end the process.
+//! The server itself: listens, accepts, and ends when told to. Which connections are kept is decided in `admission`. It must never end the process.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
+use super::admission::Admission;
 use super::authn::Authenticator;
 use super::authz::Authorizer;
 use super::certs::keeper::CertKeeper;
@@ -26,9 +26,6 @@ use super::http::endpoints::Endpoints;
 use super::http::filters::Chain;
 use super::metrics::ServingMetrics;
 use super::tls::{self, TlsSettingError};
-
-/// Connections at once: each costs memory, and no cluster has this many scrapers.
-const MAX_CONNECTIONS: usize = 1000;
 
 /// Waiting connections the kernel keeps.
 const BACKLOG: u32 = 1024;
@@ -102,6 +99,7 @@ pub async fn start(
         return Ok(None);
     }
     let ServerParts { authenticator, authorizer, endpoints, health, metrics, timings } = parts;
+    let admission = Arc::new(Admission::new(timings.connections.clone(), metrics.clone()));
     let keeper = CertKeeper::open(config, timings.clone(), metrics, tls::provider()).await?;
     let certs = keeper.store();
     let tls = tls::server_config(config, Arc::clone(&certs) as _)?;
@@ -128,7 +126,7 @@ pub async fn start(
         tokio::join!(
             keeper.run(shutdown.clone()),
             authenticator.run(&timings, shutdown.clone()),
-            accept(listener, connections, timings.drain, shutdown.clone()),
+            accept(listener, admission, connections, timings.drain, shutdown.clone()),
         );
     });
     Ok(Some(RunningServer { address, certs, task }))
@@ -164,22 +162,25 @@ fn listen(config: &ServingConfig, address: SocketAddr) -> std::io::Result<TcpLis
 
 async fn accept(
     listener: TcpListener,
+    admission: Arc<Admission>,
     connections: Arc<Connections>,
     drain_limit: Duration,
     shutdown: CancellationToken,
 ) {
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let tracker = TaskTracker::new();
     let cut = CancellationToken::new();
-    while let Some((stream, slot)) = next_connection(&listener, &slots, &shutdown).await {
+    while let Some((stream, peer)) = next_connection(&listener, &shutdown).await {
+        let place = Arc::new(admission.admit(peer.ip()));
         let (connections, drain, cut) = (Arc::clone(&connections), shutdown.clone(), cut.clone());
         tracker.spawn(async move {
             tokio::select! {
                 () = cut.cancelled() => {}
-                () = connections.serve(stream, drain) => {}
+                () = place.taken() => debug!(%peer, "closed, because other connections need the place"),
+                () = connections.serve(stream, &place, drain) => {}
             }
-            drop(slot);
         });
+        // Connections that had to make room close before the next one is accepted.
+        yield_now().await;
     }
     drop(listener);
     tracker.close();
@@ -190,21 +191,15 @@ async fn accept(
     }
 }
 
-type Slot = tokio::sync::OwnedSemaphorePermit;
-
-/// The next connection and its slot; `None` at shutdown.
-///
-/// The slot is taken first: beyond the bound, clients wait in the kernel's queue instead of in our memory.
+/// The next connection; `None` at shutdown.
 async fn next_connection(
     listener: &TcpListener,
-    slots: &Arc<Semaphore>,
     shutdown: &CancellationToken,
-) -> Option<(TcpStream, Slot)> {
+) -> Option<(TcpStream, SocketAddr)> {
     let next = async {
-        let slot = Arc::clone(slots).acquire_owned().await.ok()?;
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => return Some((stream, slot)),
+                Ok(accepted) => return accepted,
                 Err(error) if is_the_clients(error.kind()) => {}
                 Err(error) => {
                     // Usually out of file descriptors: some will be free in a while.
@@ -214,10 +209,7 @@ async fn next_connection(
             }
         }
     };
-    tokio::select! {
-        () = shutdown.cancelled() => None,
-        next = next => next,
-    }
+    shutdown.run_until_cancelled(next).await
 }
 
 fn is_the_clients(kind: ErrorKind) -> bool {

@@ -4,6 +4,7 @@ mod access;
 mod authorities;
 mod certificates;
 mod client;
+mod crowds;
 mod fixture;
 mod herd;
 mod lifecycle;

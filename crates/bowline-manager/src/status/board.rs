@@ -71,7 +71,10 @@ pub(super) struct Limits {
     pub(super) deletion_percent: u8,
     pub(super) deletion_window: std::time::Duration,
     pub(super) breaker_percent: u8,
+    pub(super) replacement_breaker_percent: u8,
     pub(super) adopt_only: bool,
+    /// Whether no Node is ever deleted.
+    pub(super) skip_node_deletion: bool,
 }
 
 /// What a page is made from at the start.
@@ -93,6 +96,8 @@ impl StatusPage {
             deletion_percent: rails.node_deletion_limit_percent,
             deletion_window: rails.node_deletion_window,
             breaker_percent: rails.node_deletion_breaker_percent,
+            replacement_breaker_percent: rails.load_balancer_breaker_percent,
+            skip_node_deletion: options.rails.skip_node_deletion,
             adopt_only: options.shadow.mode == Some(bowline_cloud::shadow::Mode::AdoptOnly),
         };
         Self(Arc::new(Board {

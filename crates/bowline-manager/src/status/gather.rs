@@ -16,6 +16,7 @@ use crate::serving::health::Endpoint;
 use crate::supervise::NOT_STARTED;
 
 pub(super) use balancer::drawn;
+pub(super) use services::unsettled;
 
 /// How many Nodes a page has.
 const NODES_PER_PAGE: usize = 50;

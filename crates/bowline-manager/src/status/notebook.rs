@@ -45,6 +45,8 @@ pub(super) struct Notes {
     pub(super) moments: VecDeque<Moment>,
     pub(super) calls: VecDeque<CallRow>,
     pub(super) rates: BTreeMap<&'static str, Rates>,
+    /// When each service of the cloud last answered a read, counted from the start. For one that never did: when it was first called.
+    reads: BTreeMap<&'static str, Duration>,
     pub(super) services: BTreeMap<ServiceKey, Stood>,
     pub(super) plans: VecDeque<(ServiceKey, PlanRow)>,
     pub(super) balancers: VecDeque<(ServiceKey, BalancerBox)>,
@@ -99,6 +101,12 @@ impl Notes {
         let failed = call.status.is_none_or(|status| status >= 500 || status == 429 || status == 401);
         if self.rates.contains_key(call.service) || self.rates.len() < MOST_CLOUD_SERVICES {
             self.rates.entry(call.service).or_default().count(failed, elapsed);
+            if is_answered_read(&call) {
+                self.reads.insert(call.service, elapsed);
+            } else {
+                // An outage that began before this process must show as well.
+                self.reads.entry(call.service).or_insert(elapsed);
+            }
         }
         let CallNote { service, method, path, status, took, request_id } = call;
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -170,6 +178,12 @@ impl Notes {
     }
 }
 
+/// Whether the service told what there is. A 404 tells, too. A token is not what Keystone holds, but without reading it would not be issued.
+fn is_answered_read(call: &CallNote) -> bool {
+    let is_read = call.method == "GET" || call.path.ends_with("/auth/tokens");
+    is_read && call.status.is_some_and(|status| (200..300).contains(&status) || status == 404)
+}
+
 /// What the timeline says of a Service that stands otherwise than before. One that is seen for the first time and is as it should be
 /// is no news: after a restart all of them are.
 fn words(standing: &Standing, known: bool) -> Option<(Tone, String)> {
@@ -212,6 +226,12 @@ impl Notebook {
     /// What the rates count from.
     pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// How long ago each service of the cloud last answered a read, or was first called if it never answered one.
+    pub(super) fn last_read_ages(&self) -> Vec<(&'static str, Duration)> {
+        let now = self.elapsed();
+        self.read().reads.iter().map(|(&service, &at)| (service, now.saturating_sub(at))).collect()
     }
 
     /// Never held over an await.

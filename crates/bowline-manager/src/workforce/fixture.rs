@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bowline_cloud::{CloudError, Unfenced, async_trait};
 use bowline_controllers::controller::ControllerContext;
+use bowline_controllers::rails::node_filter::NodeFilter;
 use bowline_kube::client::ClientFactory;
 use http::Response;
 use kube::client::Body;
@@ -65,6 +66,7 @@ pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
         start_interval: Duration::ZERO,
         seed: 1,
         status,
+        node_filter: NodeFilter::default(),
     };
     (tools, registry)
 }
@@ -91,6 +93,7 @@ pub(crate) fn context() -> (ControllerContext, Arc<Registry>) {
         journal: bowline_cloud::Journal::default(),
         ledger: Ledger::default(),
         machines: SeenMachines::default(),
+        node_filter: NodeFilter::default(),
     };
     (context, registry)
 }

@@ -54,6 +54,19 @@ async fn end_while_busy(takes: Duration, grace: Duration) -> (bool, Duration) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn skipped_node_deletion_is_a_line_of_readyz_that_does_not_fail() {
+    let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
+    let health = tools.health.clone();
+    let ready = || health.respond(Endpoint::Readyz, &HealthQuery { verbose: true, ..HealthQuery::default() });
+    let workforce = Workforce::new(tools).expect("a workforce");
+    assert!(!ready().body.contains("node-deletion "), "{}", ready().body);
+    let before = ready().ok;
+    workforce.show_skipped_deletions();
+    assert!(ready().body.contains("[!]node-deletion degraded"), "{}", ready().body);
+    assert_eq!(ready().ok, before);
+}
+
+#[tokio::test(start_paused = true)]
 async fn work_under_way_is_finished_within_the_grace_period() {
     let (finished, took) = end_while_busy(Duration::from_secs(1), Duration::from_secs(2)).await;
     assert!(finished);
@@ -90,13 +103,20 @@ async fn a_cloud_that_cannot_be_initialized_is_reported_and_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn an_open_breaker_is_a_line_of_readyz_that_does_not_fail() {
     let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
-    let (health, open) = (tools.health.clone(), tools.metrics.controllers.node_deletion.breaker_open.clone());
+    let metrics = &tools.metrics.controllers;
+    let breakers = [
+        ("node-deletion-breaker", metrics.node_deletion.breaker_open.clone()),
+        ("load-balancer-breaker", metrics.load_balancer_breaker_open.clone()),
+    ];
+    let health = tools.health.clone();
     let ready =
         move || health.respond(Endpoint::Readyz, &HealthQuery { verbose: true, ..HealthQuery::default() });
-    Workforce::new(tools).expect("a workforce").show_breaker();
-    assert!(ready().body.contains("[+]node-deletion-breaker ok"), "{}", ready().body);
-    open.set(1);
-    assert!(ready().ok && ready().body.contains("[!]node-deletion-breaker degraded"), "{}", ready().body);
+    Workforce::new(tools).expect("a workforce").show_breakers();
+    for (check, open) in breakers {
+        assert!(ready().body.contains(&format!("[+]{check} ok")), "{}", ready().body);
+        open.set(1);
+        assert!(ready().ok && ready().body.contains(&format!("[!]{check} degraded")), "{}", ready().body);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! Under rights that are not ours: what is missing is said and makes only that part worse, and nothing ends the process.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::eventually;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::effect::Effect;
 use crate::manager::Manager;
 use crate::scenario::seen;
-use crate::site::{Form, Site, until};
+use crate::site::{Form, Site};
 
 const NAME: &str = "bowline-cloud-controller-manager";
 
@@ -63,7 +64,7 @@ async fn with_other_rights_it_says_what_is_missing_and_does_the_rest() -> anyhow
     manager.says_it_lacks("get namespaces").await?;
     let health = manager.page("/readyz?verbose").await?;
     ensure!(health.matches(" in namespace ").count() == 1, "nothing else is missing: {health}");
-    until("the event", async || {
+    eventually("the event", async || {
         let told = site.told("cloud-controller-manager", "MissingPermissions").await?;
         Ok((told > 0).then_some(()))
     })
@@ -76,7 +77,7 @@ async fn with_other_rights_it_says_what_is_missing_and_does_the_rest() -> anyhow
     site.free_lease().await?;
     manager = Manager::start(&site, &[])?;
     manager.serves().await?;
-    until("the complaint", async || {
+    eventually("the complaint", async || {
         let health = manager.page("/readyz?verbose").await?;
         Ok(health.contains("cannot check the own permissions").then_some(()))
     })

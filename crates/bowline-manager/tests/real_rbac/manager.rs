@@ -1,13 +1,13 @@
 //! The manager as a process: this program again, told by an environment variable to be the manager.
 
-use std::fs::File;
 use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use bowline_manager::CloudControllerManager;
+use bowline_testkit::eventually;
+use bowline_testkit::process::Process;
 use http::Request;
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -15,7 +15,7 @@ use kube::config::AuthInfo;
 use kube::{Client, Config};
 
 use crate::cloud::NamedCloud;
-use crate::site::{Site, until};
+use crate::site::Site;
 
 const ARGUMENTS: &str = "BOWLINE_REAL_RBAC_MANAGER";
 
@@ -53,9 +53,8 @@ const FLAGS: &[&str] = &[
 
 /// A running manager. Killed when dropped.
 pub(crate) struct Manager {
-    child: Child,
+    process: Process,
     port: u16,
-    log: PathBuf,
     admin: Config,
 }
 
@@ -75,19 +74,16 @@ impl Manager {
         let given = FLAGS.iter().chain(flags).map(|flag| (*flag).to_owned());
         let arguments: Vec<String> = given.chain(own).collect();
         let log = site.cluster.folder().join(site.cluster.unique_name("manager.log"));
-        let child = Command::new(std::env::current_exe()?)
+        let mut command = Command::new(std::env::current_exe()?);
+        command
             .args(["--exact", "manager::manager", "--ignored", "--nocapture"])
-            .env(ARGUMENTS, arguments.join("\n"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&log)?)
-            .spawn()
-            .context("start the manager")?;
+            .env(ARGUMENTS, arguments.join("\n"));
+        let process = Process::start(command, log)?;
         let mut admin = site.admin_config.clone();
         admin.cluster_url = format!("https://127.0.0.1:{port}").parse()?;
         admin.accept_invalid_certs = true;
         admin.root_cert = None;
-        Ok(Self { child, port, log, admin })
+        Ok(Self { process, port, admin })
     }
 
     /// Reads a page of the serving port as somebody who may read everything.
@@ -117,13 +113,13 @@ impl Manager {
 
     /// Waits until it serves.
     pub(crate) async fn serves(&self) -> anyhow::Result<()> {
-        until("the serving port", async || Ok(self.page("/readyz").await.ok().map(drop))).await
+        eventually("the serving port", async || Ok(self.page("/readyz").await.ok().map(drop))).await
     }
 
     /// Waits until it says on `/readyz?verbose` what it may not do.
     pub(crate) async fn says_it_lacks(&self, right: &str) -> anyhow::Result<()> {
         let mut last = String::new();
-        let said = until("the missing permission", async || {
+        let said = eventually("the missing permission", async || {
             last = self.page("/readyz?verbose").await.unwrap_or_default();
             Ok((last.contains("missing permissions") && last.contains(right)).then_some(()))
         })
@@ -137,27 +133,17 @@ impl Manager {
 
     /// Waits for its end; the answer is its code.
     pub(crate) async fn ended(&mut self) -> anyhow::Result<Option<i32>> {
-        until("its end", async || Ok(self.child.try_wait()?.map(|status| status.code()))).await
+        Ok(self.process.exited().await?.code())
     }
 
     /// Its log so far.
     pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
+        self.process.log()
     }
 
     /// Ends it in the middle of whatever it does.
     pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
-        self.child.kill()?;
-        self.child.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for Manager {
-    fn drop(&mut self) {
-        // It may have ended already, which is just as well.
-        drop(self.child.kill());
-        drop(self.child.wait());
+        self.process.kill()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The roles of the manifest, verb by verb: taken away from the real API server and given back.
 
 use anyhow::Context;
+use bowline_testkit::eventually;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, Role};
 use kube::Api;
@@ -8,7 +9,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::audit::Refusal;
-use crate::site::{ACCOUNT, Site, until};
+use crate::site::{ACCOUNT, Site};
 
 /// One verb of one rule of one role.
 #[derive(Debug, Clone)]
@@ -147,7 +148,7 @@ impl Grant {
         };
         let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
         let reviews = Api::<SubjectAccessReview>::all(site.admin.clone());
-        until(&format!("allowed={allowed} for {self:?}"), async || {
+        eventually(&format!("allowed={allowed} for {self:?}"), async || {
             let answer = reviews.create(&PostParams::default(), &review).await?;
             Ok((answer.status.is_some_and(|status| status.allowed) == allowed).then_some(()))
         })

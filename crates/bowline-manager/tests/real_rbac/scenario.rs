@@ -1,6 +1,7 @@
 //! Everything that the manager does, under exactly the rights that we ship: it all happens, and nothing is refused.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::eventually;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use kube::Api;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
@@ -9,7 +10,7 @@ use serde_json::json;
 use crate::cloud::{ADDRESS_LABEL, NOTE};
 use crate::effect::{Effect, Talker};
 use crate::manager::Manager;
-use crate::site::{Form, Site, until};
+use crate::site::{Form, Site};
 
 const SHUT_DOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
@@ -41,7 +42,7 @@ pub(crate) async fn let_them_read(site: &Site) -> anyhow::Result<()> {
 /// Waits for an effect on an object, with a nudge now and then.
 pub(crate) async fn seen(site: &Site, manager: &Manager, effect: Effect, name: &str) -> anyhow::Result<()> {
     let mut looks = 0;
-    until(&format!("{effect:?} of {name}"), async || {
+    eventually(&format!("{effect:?} of {name}"), async || {
         looks += 1;
         if looks % 10 == 0 {
             effect.nudge(site, name, looks).await?;
@@ -81,7 +82,7 @@ pub(crate) async fn everything_works(site: &Site, manager: &Manager) -> anyhow::
     for (_effect, name) in &provoked {
         site.remove(name).await?;
     }
-    until("the end of all Services", async || {
+    eventually("the end of all Services", async || {
         let left = site.services().list(&Default::default()).await?;
         Ok(left.items.is_empty().then_some(()))
     })
@@ -93,24 +94,24 @@ async fn changes_are_followed(site: &Site) -> anyhow::Result<()> {
     let (node, service) = (site.cluster.unique_name("off"), site.cluster.unique_name("fresh"));
     site.join(&node).await?;
     site.make_service(&service).await?;
-    until("an initialised node", async || {
+    eventually("an initialised node", async || {
         Ok(site.node_json(&node).await?["status"]["addresses"][0]["address"].is_string().then_some(()))
     })
     .await?;
     site.edit_node(&node, json!({"metadata": {"labels": {ADDRESS_LABEL: "192.0.2.9"}}})).await?;
-    until("the new address", async || {
+    eventually("the new address", async || {
         Ok((site.node_json(&node).await?["status"]["addresses"][0]["address"] == "192.0.2.9").then_some(()))
     })
     .await?;
     site.edit_node_status(&node, json!({"conditions": [{"type": "Ready", "status": "False"}]})).await?;
-    until("the shutdown taint", async || {
+    eventually("the shutdown taint", async || {
         let taints = site.node_json(&node).await?["spec"]["taints"].as_array().cloned().unwrap_or_default();
         Ok(taints.iter().any(|taint| taint["key"] == SHUT_DOWN).then_some(()))
     })
     .await?;
     site.remove(&node).await?;
 
-    until("an address", async || {
+    eventually("an address", async || {
         let service = site.service_json(&service).await?;
         Ok(service["status"]["loadBalancer"]["ingress"][0].is_object().then_some(()))
     })
@@ -118,7 +119,7 @@ async fn changes_are_followed(site: &Site) -> anyhow::Result<()> {
     let ports = json!({"spec": {"ports": [{"port": 81}]}});
     site.edit_service(&service, ports).await?;
     site.edit_service(&service, json!({"spec": {"type": "ClusterIP"}})).await?;
-    until("no address, no finalizer and no note", async || {
+    eventually("no address, no finalizer and no note", async || {
         let now = site.service_json(&service).await?;
         let kept = now["metadata"]["finalizers"].is_array()
             || now["status"]["loadBalancer"]["ingress"].is_array()

@@ -1,35 +1,23 @@
 //! An API server of one's own, with a manager's identity on it that has exactly the shipped rights.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
 use bowline_cloud::Watches;
 use bowline_manager::rbac::Rights;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::manifest::apply_manifest;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
-use kube::discovery::Scope;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, Config};
 use serde_json::json;
 
 use crate::audit;
 
-/// Longer than anything takes on a busy machine; a test that gets here has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The ServiceAccount of the manager, and the default name of its Lease.
 pub(crate) const ACCOUNT: &str = "ccm";
 const LEASE: &str = "cloud-controller-manager";
-
-/// Waits until an answer comes out of `look`.
-pub(crate) async fn until<T>(
-    what: &str,
-    look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
-) -> anyhow::Result<T> {
-    bowline_testkit::until(PATIENCE, what, look).await
-}
 
 /// In which form the rights are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +62,7 @@ impl Site {
             Form::OneIdentity => rights.manifest(&namespace, ACCOUNT)?,
             Form::OwnAccounts => rights.service_account_credentials_manifest(&namespace, ACCOUNT)?,
         };
-        apply(&admin, &manifest).await?;
+        apply_manifest(&admin, &manifest).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::service_account(&namespace, ACCOUNT)).await?;
         let site = Self { cluster, admin, admin_config, namespace, kubeconfig, form, manifest };
         site.withdraw_bootstrapped_rights().await?;
@@ -120,23 +108,4 @@ impl Site {
         let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
         Ok(holder.filter(|holder| !holder.is_empty()))
     }
-}
-
-/// Applies the documents of a manifest.
-async fn apply(client: &Client, manifest: &str) -> anyhow::Result<()> {
-    for document in manifest.split("---\n").skip(1) {
-        let object: DynamicObject = serde_saphyr::from_str(document)?;
-        let kind = object.types.clone().context("a kind")?;
-        let name = object.metadata.name.clone().context("a name")?;
-        let gvk = kube::core::GroupVersionKind::try_from(&kind)?;
-        let (resource, capabilities) = kube::discovery::pinned_kind(client, &gvk).await?;
-        let api: Api<DynamicObject> = match (capabilities.scope, &object.metadata.namespace) {
-            (Scope::Namespaced, Some(namespace)) => {
-                Api::namespaced_with(client.clone(), namespace, &resource)
-            }
-            _cluster_wide => Api::all_with(client.clone(), &resource),
-        };
-        api.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&object)).await?;
-    }
-    Ok(())
 }

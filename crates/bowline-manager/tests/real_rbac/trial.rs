@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
+use bowline_testkit::eventually;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::DeleteParams;
@@ -13,7 +14,7 @@ use crate::effect::{Effect, Talker};
 use crate::manager::Manager;
 use crate::roles::{Grant, grants};
 use crate::scenario::{let_them_read, seen};
-use crate::site::{Form, Site, until};
+use crate::site::{Form, Site};
 
 /// How a verb is shown to be needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +131,7 @@ impl Trials {
                 let since = Since::now(&self.site);
                 self.restart().await?;
                 self.manager.serves().await?;
-                until("a watch that is refused twice", async || {
+                eventually("a watch that is refused twice", async || {
                     let refusals = since.refusals(&self.site);
                     let wanting = refusals.iter().filter(|refusal| grant.is_wanting_in(refusal));
                     Ok((wanting.count() > 1).then_some(()))
@@ -199,7 +200,7 @@ impl Trials {
         since: &Since,
     ) -> anyhow::Result<()> {
         let mut looks = 0;
-        until(&format!("a refusal that prevents {effect:?} of {name}"), async || {
+        eventually(&format!("a refusal that prevents {effect:?} of {name}"), async || {
             looks += 1;
             if looks % 20 == 0 {
                 effect.nudge(&self.site, name, looks).await?;
@@ -226,12 +227,12 @@ impl Trials {
     }
 
     async fn slower_take_over(&mut self, grant: &Grant) -> anyhow::Result<()> {
-        let leader = until("a leader", async || self.site.holder().await).await?;
+        let leader = eventually("a leader", async || self.site.holder().await).await?;
         grant.take(&self.site).await?;
         let since = Since::now(&self.site);
         let standby = Manager::start(&self.site, self.site.form.flags())?;
         standby.serves().await?;
-        until("a refused watch", async || {
+        eventually("a refused watch", async || {
             let refusals = since.refusals(&self.site);
             Ok(refusals.iter().any(|refusal| grant.is_wanting_in(refusal)).then_some(()))
         })
@@ -240,7 +241,7 @@ impl Trials {
         ensure!(self.site.holder().await? == Some(leader.clone()), "it only stands by");
         self.manager.kill()?;
         self.manager = standby;
-        until("another leader", async || {
+        eventually("another leader", async || {
             Ok(self.site.holder().await?.filter(|holder| *holder != leader).map(drop))
         })
         .await?;

@@ -123,7 +123,7 @@ impl Current {
                 if before != Known::Offer(offer) {
                     info!(?offer, "what the cloud offers");
                 }
-                if offer.network
+                if offer.network_is_usable()
                     && let Err(error) = self.parts().routes.find_out().await
                 {
                     warn!(%error, "Neutron does not say whether it has extra routes; it is asked again");

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Capability, Claim, CloudError, Doubt, Evidence,
-    Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power,
-    Reconciled, Refusal, Route, RouteChange, Routes, ServiceKey, ServiceView, Text, async_trait,
+    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, Capability, Claim, CloudError, Doubt,
+    Evidence, Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan,
+    Power, Reconciled, Refusal, Route, RouteChange, Routes, ServiceKey, ServiceView, Shortfall, Text,
+    async_trait,
 };
 use jiff::Timestamp;
 
@@ -140,6 +141,14 @@ impl AnyLoadBalancers for LiveLoadBalancers {
         observed: Option<&AnyObserved>,
     ) -> Option<BalancerPicture> {
         self.inside()?.picture(request, observed)
+    }
+
+    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
+        self.inside()?.broken(request, observed)
+    }
+
+    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
+        self.inside().map(|inside| inside.shortfalls(request, observed)).unwrap_or_default()
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

@@ -2,16 +2,16 @@
 //! rail SR-11); it never ends the process.
 
 use bowline_cloud::Capability;
-use openstack_client::{Client, Error, Service};
+use openstack_client::{Client, Error, Offered, Service};
 
 use crate::config::Configuration;
 
 /// The services that the catalog has for us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offer {
-    pub(super) compute: bool,
-    pub(super) network: bool,
-    pub(super) load_balancer: bool,
+    pub(super) compute: Offered,
+    pub(super) network: Offered,
+    pub(super) load_balancer: Offered,
 }
 
 /// What is known of the offer.
@@ -27,25 +27,36 @@ impl Offer {
     /// What the catalog of the client's token has. Costs a call only when there is no token.
     pub(super) async fn of(client: &Client) -> Result<Self, Error> {
         Ok(Self {
-            compute: client.has(Service::Compute).await?,
-            network: client.has(Service::Network).await?,
-            load_balancer: client.has(Service::LoadBalancer).await?,
+            compute: client.offered(Service::Compute).await?,
+            network: client.offered(Service::Network).await?,
+            load_balancer: client.offered(Service::LoadBalancer).await?,
         })
     }
 
-    fn has(self, service: Service) -> bool {
+    fn of_service(self, service: Service) -> Offered {
         match service {
             Service::Compute => self.compute,
             Service::Network => self.network,
             Service::LoadBalancer => self.load_balancer,
-            Service::Identity | Service::KeyManager => true,
+            Service::Identity | Service::KeyManager => Offered::Secure,
         }
+    }
+
+    /// Whether Neutron can be called.
+    pub(super) fn network_is_usable(self) -> bool {
+        is_usable(self.network)
     }
 
     /// Whether all is there that this configuration makes use of.
     pub(super) fn is_enough(self, configuration: &Configuration) -> bool {
-        self.compute && self.network && (self.load_balancer || !configuration.conf.load_balancer.enabled)
+        is_usable(self.compute)
+            && is_usable(self.network)
+            && (is_usable(self.load_balancer) || !configuration.conf.load_balancer.enabled)
     }
+}
+
+fn is_usable(offered: Offered) -> bool {
+    matches!(offered, Offered::Secure | Offered::Insecure { allowed: true })
 }
 
 /// Whether we can work with servers.
@@ -82,8 +93,15 @@ fn needs(
             return Capability::Unavailable(format!("what the cloud offers is not known: {why}"));
         }
     };
-    match services.iter().find(|(service, _)| !offer.has(*service)) {
+    match services.iter().find(|(service, _)| !is_usable(offer.of_service(*service))) {
         None => Capability::Supported(()),
+        Some((service, name)) if offer.of_service(*service) != Offered::Missing => {
+            Capability::Unavailable(format!(
+                "the cloud's catalog names an endpoint without TLS (http) for the {service} service ({name}), although [Global] auth-url \
+                 has TLS; the token is not sent there. Publish an https endpoint, choose another [Global] os-endpoint-type, or send the \
+                 token in clear with [Global] allow-insecure-endpoints=true{otherwise}"
+            ))
+        }
         Some((service, name)) => {
             let connection = &configuration.connection;
             let region = match connection.region.as_str() {

@@ -10,6 +10,7 @@ use openstack_client::{Client, ProjectId};
 
 use crate::config::{Configuration, Environment};
 use crate::instances::Servers;
+use crate::instances::labels::LabelRules;
 use crate::inventory::{AGE_LIMIT, Inventory};
 use crate::loadbalancer::{Balancers, Lore};
 use crate::routes::RouteAccess;
@@ -48,7 +49,10 @@ impl Parts {
     pub(super) fn new(material: Material<'_>) -> Self {
         let Material { configuration, client, project, environment, context, lore } = material;
         let conf = &configuration.conf;
-        let inventory = Arc::new(Inventory::new(client.clone(), AGE_LIMIT).of_project(project));
+        // A configuration whose labels cannot be used is refused before it comes here.
+        let labels = LabelRules::parse(&conf.metadata.flavor_labels).unwrap_or_default();
+        let inventory =
+            Arc::new(Inventory::new(client.clone(), AGE_LIMIT).of_project(project).labelled(labels));
         let region = configuration.connection.region.clone();
         let servers = Servers::new(inventory.clone(), &conf.networking, region, environment.regional());
         let balancers = context.map(|context| {

@@ -1,6 +1,7 @@
 //! The cloud on the simulated OpenStack, with a cloud.conf in a file that changes, in virtual time.
 
 mod change;
+mod limits;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -316,4 +317,24 @@ async fn calls_are_counted_under_the_names_that_dashboards_know() {
     }
     let differences = bowline_cloud::reference::differences(crate::reference::METRICS, &registry, &[]);
     assert!(differences.is_empty(), "the table of metrics in reference.rs: {differences:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_catalog_without_tls_under_a_keystone_with_tls_is_used_only_if_cloud_conf_allows_it() {
+    let bench = Bench::new(1);
+    let write = |more: &str| {
+        bench.write(MEMBER.password, more);
+        let text = std::fs::read_to_string(bench.path()).unwrap();
+        std::fs::write(bench.path(), text.replace("auth-url=http:", "auth-url=https:")).unwrap();
+    };
+    write("");
+    let cloud = bench.working().await;
+    for why in [why_not(cloud.instances()), why_not(cloud.load_balancers())] {
+        assert!(why.contains("without TLS") && why.contains("allow-insecure-endpoints=true"), "{why}");
+    }
+    assert!(cloud.identity().await.unwrap().is_some(), "Keystone itself has TLS");
+    write("allow-insecure-endpoints=yes\n");
+    let cloud = bench.working().await;
+    supported(cloud.instances());
+    supported(cloud.load_balancers());
 }

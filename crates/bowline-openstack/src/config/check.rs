@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 use super::keys::Section;
 use super::model::{CloudConf, LoadBalancer};
+use crate::instances::labels::LabelRules;
 
 /// Octavia's providers that have been seen to work.
 const PROVIDERS: [&str; 5] = ["amphora", "octavia", "ovn", "f5", "amphorav2"];
@@ -99,6 +100,9 @@ fn metadata(conf: &mut CloudConf, findings: &mut Findings) {
             metadata.search_order
         );
         findings.error(Section::Metadata, "search-order", what);
+    }
+    for what in LabelRules::parse(&metadata.flavor_labels).err().into_iter().flatten() {
+        findings.error(Section::Metadata, "flavor-label", what);
     }
     if metadata.request_timeout < SignedDuration::ZERO {
         findings.warning(Section::Metadata, "request-timeout", "a time below zero; the default is used");

@@ -35,6 +35,8 @@ pub struct Connection {
     pub identity: Option<ClientIdentity>,
     /// Believe any certificate.
     pub insecure: bool,
+    /// Send tokens from a Keystone with TLS to endpoints without it.
+    pub insecure_endpoints: bool,
     /// How long a call may take.
     pub timeout: Duration,
     /// The proxies.
@@ -61,13 +63,20 @@ impl Configuration {
     /// difference. All of `[Global]` is in the credentials and the connection, or says where they were read.
     #[must_use]
     pub fn works_as(&self, other: &Self) -> bool {
-        let parts = |conf: &CloudConf| {
-            let CloudConf { global: _, load_balancer, classes, networking, route, metadata } = conf.clone();
-            (load_balancer, classes, networking, route, metadata)
-        };
         self.credentials == other.credentials
             && self.connection == other.connection
-            && parts(&self.conf) == parts(&other.conf)
+            && self.has_settings_of(other)
+    }
+
+    /// Whether both ask for the same in the cloud, whatever the credentials and the connection.
+    #[must_use]
+    pub fn has_settings_of(&self, other: &Self) -> bool {
+        let parts = |conf: &CloudConf| {
+            let CloudConf { global: _, load_balancer, classes, tenancy, networking, route, metadata } =
+                conf.clone();
+            (load_balancer, classes, tenancy, networking, route, metadata)
+        };
+        parts(&self.conf) == parts(&other.conf)
     }
 
     /// How the client is made.
@@ -76,5 +85,6 @@ impl Configuration {
         Settings::new(self.credentials.clone())
             .region(self.connection.region.clone())
             .interface(self.connection.interface)
+            .insecure_endpoints(self.connection.insecure_endpoints)
     }
 }

@@ -18,6 +18,7 @@ use super::keys::{self, Field, KEYS, Key, Mark, Section};
 use super::kinds;
 use super::model::{CloudConf, Global, LoadBalancer, Metadata, Networking, Route};
 use super::problem::{Problem, Problems};
+use super::tenancy::{self, Tenancy};
 
 /// A text with the name that messages call it by.
 #[derive(Clone)]
@@ -103,6 +104,7 @@ pub(super) fn defaults() -> CloudConf {
         global: Global::default(),
         load_balancer: LoadBalancer::default(),
         classes: BTreeMap::new(),
+        tenancy: Tenancy::default(),
         networking: Networking::default(),
         route: Route::default(),
         metadata: Metadata::default(),
@@ -155,7 +157,12 @@ impl Decoder {
             None => {
                 let hint = hint(&header.name, "", Section::ALL.map(Section::name));
                 let what = format!("it is not used: no section is called [{}]{hint}", header.name);
-                self.warn(header.position, None, what);
+                // A rule that is misspelled must not be without effect.
+                if tenancy::is_meant_by(&header.name) {
+                    self.error(header.position, None, what);
+                } else {
+                    self.warn(header.position, None, what);
+                }
                 Home::Unknown
             }
             Some(Section::LoadBalancerClass) => {
@@ -165,6 +172,13 @@ impl Decoder {
                 }
                 self.conf.classes.entry(subsection.clone()).or_default();
                 Home::Known(Section::LoadBalancerClass, subsection)
+            }
+            Some(Section::Tenancy) => {
+                if let Some(what) = tenancy::wrong_section(&subsection) {
+                    self.error(header.position, None, what);
+                }
+                self.conf.tenancy.0.entry(subsection.clone()).or_default();
+                Home::Known(Section::Tenancy, subsection)
             }
             Some(section) if !subsection.is_empty() => {
                 let what = format!("it is not used: [{}] has no sub-sections", section.name());
@@ -192,12 +206,7 @@ impl Decoder {
         let text = entry.value.as_ref().map(|value| value.text.as_str());
         if let Err(what) = fill(&mut self.conf, &class, key, text) {
             let position = entry.value.as_ref().map_or(entry.position, |value| value.position);
-            self.errors.push(Problem {
-                file: self.file.clone(),
-                position: Some(position),
-                key: Some(label.clone()),
-                what,
-            });
+            self.error(position, Some(label.clone()), what);
         }
         if let Some(value) = entry.value.as_ref().filter(|value| value.touches_comment) {
             let what = "a comment begins right behind the value; if it belongs to the value, put all of it into double quotes";
@@ -214,7 +223,15 @@ impl Decoder {
         let secret = entry.value.is_none() && hint.is_empty() && elsewhere.is_empty();
         let name = if secret { "of this name (not shown)".to_owned() } else { format!("{:?}", entry.key) };
         let what = format!("it is not used: [{}] has no key {name}{hint}{elsewhere}", section.name());
+        // A rule that is misspelled must not be without effect.
+        if section == Section::Tenancy {
+            return self.error(entry.position, None, what);
+        }
         self.warn(entry.position, None, what);
+    }
+
+    fn error(&mut self, position: Position, key: Option<String>, what: String) {
+        self.errors.push(Problem { file: self.file.clone(), position: Some(position), key, what });
     }
 
     fn warn(&mut self, position: Position, key: Option<String>, what: String) {
@@ -237,6 +254,20 @@ fn fill(conf: &mut CloudConf, class: &str, key: &Key, text: Option<&str>) -> Res
         Field::Text(field) => needed()?.clone_into(field(conf)),
         Field::ClassText(field) => {
             needed()?.clone_into(field(conf.classes.entry(class.to_owned()).or_default()));
+        }
+        Field::RuleFlag(field) => {
+            let rules = conf.tenancy.0.entry(class.to_owned()).or_default();
+            *field(rules) = Some(text.map_or(Ok(true), kinds::flag).map_err(wrong)?);
+        }
+        Field::RuleList(field) => {
+            let allowed = field(conf.tenancy.0.entry(class.to_owned()).or_default()).get_or_insert_default();
+            match text {
+                Some(text) => match tenancy::wrong_value(key.name, text) {
+                    Some(wanted) => return Err(wrong(wanted)),
+                    None => allowed.push(text.to_owned()),
+                },
+                None => allowed.clear(),
+            }
         }
         Field::Word(field) => kinds::word(needed()?).map_err(wrong)?.clone_into(field(conf)),
         Field::Secret(field) => {

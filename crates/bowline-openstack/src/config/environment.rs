@@ -5,13 +5,9 @@ use std::collections::BTreeMap;
 use openstack_client::ProxyVariables;
 use openstack_client::clouds_yaml::Search;
 
-/// How often a load balancer is looked at while it becomes active, unless the environment says otherwise.
-pub const WAIT_LB_ACTIVE_STEPS: u32 = 23;
-
 /// The variables that count here.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 10] = [
     "OS_CCM_REGIONAL",
-    "OCCM_WAIT_LB_ACTIVE_STEPS",
     "OS_CLIENT_CONFIG_FILE",
     "OS_CLOUD",
     "HOME",
@@ -48,13 +44,6 @@ impl Environment {
     #[must_use]
     pub fn regional(&self) -> bool {
         self.0.get("OS_CCM_REGIONAL").is_some_and(|value| value == "true")
-    }
-
-    /// How often a load balancer is looked at while it becomes active: `OCCM_WAIT_LB_ACTIVE_STEPS`.
-    #[must_use]
-    pub fn wait_lb_active_steps(&self) -> u32 {
-        let steps = self.0.get("OCCM_WAIT_LB_ACTIVE_STEPS").and_then(|value| value.parse().ok());
-        steps.unwrap_or(WAIT_LB_ACTIVE_STEPS)
     }
 
     /// The entry of clouds.yaml that `OS_CLOUD` names.
@@ -100,10 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_are_no_number_are_the_default() {
-        for (value, wanted) in [("5", 5), ("0", 0), ("-1", 23), ("many", 23), ("", 23)] {
-            assert_eq!(with("OCCM_WAIT_LB_ACTIVE_STEPS", value).wait_lb_active_steps(), wanted, "{value}");
-        }
+    fn the_number_of_polls_of_occm_has_no_effect() {
+        assert!(with("OCCM_WAIT_LB_ACTIVE_STEPS", "5").0.is_empty(), "nothing waits for a count of polls");
     }
 
     #[test]

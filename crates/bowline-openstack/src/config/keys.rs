@@ -15,6 +15,7 @@ pub use self::page::reference_markdown;
 pub use self::rows::KEYS;
 use super::gcfg::equal_fold;
 use super::model::{CloudConf, LoadBalancerClass};
+use super::tenancy::{Allowed, TenancySection};
 
 /// The sections of cloud.conf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +26,8 @@ pub enum Section {
     LoadBalancer,
     /// `[LoadBalancerClass "name"]`
     LoadBalancerClass,
+    /// `[Tenancy "namespace"]`
+    Tenancy,
     /// `[Networking]`
     Networking,
     /// `[Route]`
@@ -37,10 +40,11 @@ pub enum Section {
 
 impl Section {
     /// All, in the order of the reference page.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Global,
         Self::LoadBalancer,
         Self::LoadBalancerClass,
+        Self::Tenancy,
         Self::Networking,
         Self::Route,
         Self::Metadata,
@@ -54,6 +58,7 @@ impl Section {
             Self::Global => "Global",
             Self::LoadBalancer => "LoadBalancer",
             Self::LoadBalancerClass => "LoadBalancerClass",
+            Self::Tenancy => "Tenancy",
             Self::Networking => "Networking",
             Self::Route => "Route",
             Self::Metadata => "Metadata",
@@ -75,6 +80,10 @@ pub enum Field {
     Text(fn(&mut CloudConf) -> &mut String),
     /// Any text, of a class.
     ClassText(fn(&mut LoadBalancerClass) -> &mut String),
+    /// Yes or no, of the rules for a namespace.
+    RuleFlag(fn(&mut TenancySection) -> &mut Option<bool>),
+    /// What the rules for a namespace allow, one text for each time that the key is there.
+    RuleList(fn(&mut TenancySection) -> &mut Allowed),
     /// One word.
     Word(fn(&mut CloudConf) -> &mut String),
     /// A text that is never shown.
@@ -104,6 +113,8 @@ pub enum Mark {
     Legacy,
     /// Kubernetes' own provider had it; without effect.
     Obsolete,
+    /// Bowline alone has it; OCCM ignores it.
+    Bowline,
 }
 
 /// A row of the table.
@@ -121,13 +132,25 @@ pub struct Key {
     pub clouds_yaml: &'static str,
     /// Where it stands in its life.
     pub mark: Mark,
+    /// Whether it makes the process read files or variables of the machine that it runs on. Such a key is ignored in a text that comes
+    /// from a cluster and is read on a person's machine.
+    pub machine: bool,
     /// What it means.
     pub doc: &'static str,
 }
 
 impl Key {
     const fn new(section: Section, name: &'static str, field: Field) -> Self {
-        Self { section, name, field, default: "", clouds_yaml: "", mark: Mark::Current, doc: "" }
+        Self {
+            section,
+            name,
+            field,
+            default: "",
+            clouds_yaml: "",
+            mark: Mark::Current,
+            machine: false,
+            doc: "",
+        }
     }
 
     const fn default(mut self, default: &'static str) -> Self {
@@ -142,6 +165,11 @@ impl Key {
 
     const fn mark(mut self, mark: Mark) -> Self {
         self.mark = mark;
+        self
+    }
+
+    const fn of_machine(mut self) -> Self {
+        self.machine = true;
         self
     }
 
@@ -163,11 +191,11 @@ impl Key {
             Field::Text(_) | Field::ClassText(_) => "text",
             Field::Word(_) => "word",
             Field::Secret(_) => "secret text",
-            Field::Flag(_) => "yes or no",
+            Field::Flag(_) | Field::RuleFlag(_) => "yes or no",
             Field::Integer(_) => "whole number",
             Field::Unsigned(_) => "whole number, not negative",
             Field::Duration(_) => "time with unit",
-            Field::List(_) => "list, one value per line",
+            Field::List(_) | Field::RuleList(_) => "list, one value per line",
             Field::Ignored => "ignored",
         }
     }

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use secrecy::SecretString;
 
 use super::decode;
+use super::tenancy::Tenancy;
 
 /// What cloud.conf says.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct CloudConf {
     pub load_balancer: LoadBalancer,
     /// `[LoadBalancerClass "name"]`, by name; a header without a name is the class of the empty name.
     pub classes: BTreeMap<String, LoadBalancerClass>,
+    /// `[Tenancy "namespace"]`
+    pub tenancy: Tenancy,
     /// `[Networking]`
     pub networking: Networking,
     /// `[Route]`
@@ -80,6 +83,8 @@ pub struct Global {
     pub key_file: String,
     /// `tls-insecure`
     pub tls_insecure: String,
+    /// `allow-insecure-endpoints`
+    pub allow_insecure_endpoints: bool,
     /// `token`
     pub token: Option<SecretString>,
     /// `use-clouds`
@@ -161,6 +166,8 @@ pub struct LoadBalancer {
     pub default_tls_container_ref: String,
     /// `provider-requires-serial-api-calls`
     pub provider_requires_serial_api_calls: bool,
+    /// `former-cluster-name`
+    pub former_cluster_names: Vec<String>,
 }
 
 /// `[LoadBalancerClass "name"]`: what Services with the annotation `loadbalancer.openstack.org/class` get.
@@ -209,4 +216,6 @@ pub struct Metadata {
     pub search_order: String,
     /// `request-timeout`
     pub request_timeout: SignedDuration,
+    /// `flavor-label`
+    pub flavor_labels: Vec<String>,
 }

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
 use openstack_client::ProjectId;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -87,6 +89,8 @@ pub enum Refused {
 pub struct ReloadStatus {
     /// Counts the configurations that were in use; the first is 1.
     pub generation: u64,
+    /// The same, without those that changed the credentials or the connection only.
+    pub settings: u64,
     /// The project that everything belongs to, once it is known.
     pub project: Option<ProjectId>,
     /// Why what was last found is not in use.
@@ -111,7 +115,7 @@ impl Reloader {
     pub async fn start(source: Arc<dyn ConfigSource>, cloud: Arc<dyn ProjectOf>) -> Result<Self, LoadError> {
         let first = source.read().await?;
         tell_warnings(&first);
-        let status = ReloadStatus { generation: 1, project: None, refused: None };
+        let status = ReloadStatus { generation: 1, settings: 1, project: None, refused: None };
         Ok(Self {
             source,
             cloud,
@@ -154,6 +158,17 @@ impl Reloader {
 
     fn project(&self) -> Option<ProjectId> {
         self.project.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An item for each replacement that changes more than the credentials and the connection.
+    pub fn new_settings(&self) -> BoxStream<'static, ()> {
+        let changes = self.subscribe();
+        let known = changes.borrow().settings;
+        stream::unfold((changes, known), async |(mut changes, known)| {
+            let settings = changes.wait_for(|status| status.settings != known).await.ok()?.settings;
+            Some(((), (changes, settings)))
+        })
+        .boxed()
     }
 
     /// Replaces the configuration whenever its source changes. Does not end.
@@ -203,10 +218,12 @@ impl Reloader {
             Ok(None) => self.status.send_modify(|status| status.refused = None),
             Ok(Some((configuration, project))) => {
                 tell_warnings(&configuration);
+                let has_new_settings = !configuration.has_settings_of(&self.current());
                 self.current.store(Arc::new(configuration));
                 self.remember(project);
                 self.status.send_modify(|status| {
                     status.generation += 1;
+                    status.settings += u64::from(has_new_settings);
                     status.refused = None;
                 });
                 info!("the configuration was replaced");

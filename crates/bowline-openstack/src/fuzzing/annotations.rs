@@ -129,7 +129,8 @@ fn keys_in(problem: &str) -> impl Iterator<Item = &'static str> {
 /// What a fit Service wants can be planned for, and removed again.
 fn wanted(case: &Case, intent: Intent) -> Held {
     let config = &case.conf.load_balancer;
-    let ownership = Ownership { cluster: Some("c1".into()), service: case.service.uid.clone() };
+    let ownership =
+        Ownership { cluster: Some("c1".into()), service: case.service.uid.clone(), ..Ownership::default() };
     let rosters = Rosters::default();
     let rules = Rules { config, tagged: true, rosters: &rosters };
     let removal = Removal::of(&case.service, "held", ownership.clone(), config, true);

@@ -1,7 +1,7 @@
 //! The same in another order: what a cloud lists has none, and the ports of a Service are each for itself.
 
 use bowline_cloud::Plan;
-use openstack_client::load_balancer::{BatchMember, ListenerUpdate, LoadBalancerUpdate};
+use openstack_client::load_balancer::{BatchMember, ListenerUpdate, LoadBalancerUpdate, PoolUpdate};
 
 use super::Choices;
 use crate::loadbalancer::found::{Children, Found, FoundBalancer};
@@ -88,6 +88,9 @@ fn sorted(action: Action) -> Action {
             id,
             Box::new(ListenerUpdate { tags: sort(change.tags.clone()), ..*change }),
         ),
+        Action::UpdatePool(id, change) => {
+            Action::UpdatePool(id, Box::new(PoolUpdate { tags: sort(change.tags.clone()), ..*change }))
+        }
         Action::CreateBalancer(mut new) => {
             let listeners = std::mem::take(&mut new.frame.listeners).into_iter();
             let mut listeners: Vec<_> = listeners.zip(std::mem::take(&mut new.members)).collect();

@@ -5,7 +5,7 @@ use openstack_client::network::FloatingIp;
 use openstack_client::{ListenerId, PoolId};
 
 use super::Held;
-use super::scene::{FORMER, LEGACY, OWN};
+use super::scene::{FORMER, LEGACY, OTHER, OWN};
 use crate::loadbalancer::found::{Children, Found, FoundBalancer, FoundBy, FoundPool, Tree};
 use crate::loadbalancer::names::Names;
 use crate::loadbalancer::step::{Action, CloudStep};
@@ -82,18 +82,47 @@ impl<'a> Judge<'a> {
                 holds(self.pool_of_monitor(id).is_some_and(|id| self.is_own_pool(id)), step, "a monitor")
             }
             Action::DeleteFloatingIp(id) => {
-                let made = |one: &FloatingIp| one.id == *id && self.made_for_a_service(&one.description);
+                let made = |one: &FloatingIp| one.id == *id && self.made_for_it(&one.description);
                 let floating = &self.found.floating;
                 let there = floating.attached.iter().any(made)
                     || (self.purpose == Purpose::Remove && floating.left.iter().any(made));
                 holds(there, step, "a floating IP")
             }
-            Action::UpdateFloatingIp(id, change) => {
+            Action::UpdateFloatingIp(id, change, _) => {
                 let floating = &self.found.floating;
                 let free = |one: &FloatingIp| one.id == *id && one.port_id.is_none();
-                let there = match change.port_id {
-                    None => floating.attached.iter().any(|one| one.id == *id),
-                    Some(_) => floating.asked.iter().chain(&floating.left).any(free),
+                let there = match (&change.port_id, &change.description) {
+                    (None, _) => {
+                        floating.attached.iter().any(|one| one.id == *id) && !floating.is_of_other(id)
+                    }
+                    (Some(_), description) if floating.asked.iter().chain(&floating.left).any(free) => {
+                        let reserved = |one: &FloatingIp| {
+                            floating.asked_owner.is_some() && floating.asked.as_ref() == Some(one)
+                        };
+                        // One with our description that may be somebody else's is not ours to delete later.
+                        let is_unproven = |one: &FloatingIp| {
+                            self.names.describes_own_floating_ip(&one.description)
+                                && !floating.proven.contains(id)
+                        };
+                        let used = self.names.used_floating_ip_description();
+                        let may = |one: &FloatingIp| {
+                            let new = is_unproven(one).then_some(&used);
+                            free(one) && !reserved(one) && description.as_ref() == new
+                        };
+                        floating.asked.iter().chain(&floating.left).any(may)
+                    }
+                    (Some(_), None) => false,
+                    // It stays where it is, and is described anew: the cluster was renamed, or the Service for which it was made
+                    // leaves and hands it over.
+                    (Some(port), Some(_)) => {
+                        let stays = |one: &FloatingIp| one.id == *id && one.port_id.as_ref() == Some(port);
+                        let hands_over = self.purpose == Purpose::Remove && self.is_shared();
+                        let may = |one: &FloatingIp| {
+                            (self.is_former() && one.description.ends_with("default/web from cluster before"))
+                                || (hands_over && self.made_for_it(&one.description))
+                        };
+                        floating.attached.iter().any(|one| stays(one) && may(one))
+                    }
                 };
                 holds(there, step, "a floating IP")
             }
@@ -147,37 +176,77 @@ impl<'a> Judge<'a> {
         clusters.clone().next().is_some() && !clusters.any(|uid| uid == "c1")
     }
 
-    /// The load balancer of the Service from when the cluster had another name: it was reached by it.
+    /// The load balancer of the Service from when the cluster had another name: the Service's status shows its address.
     fn is_former(&self) -> bool {
-        self.found.recover
-            && !self.is_of_other_cluster()
+        !self.found.has_own
+            && self.is_shown()
+            && !self.is_used_by_another_cluster()
             && !self.tags().iter().any(|tag| tag == OWN)
             && self.there().is_some_and(|there| there.by == FoundBy::Id && there.balancer.name == FORMER)
     }
 
+    /// Whether the status of the Service shows its address.
+    fn is_shown(&self) -> bool {
+        let attached = self.found.floating.attached.iter().map(|one| one.floating_ip_address);
+        let vip = self.there().and_then(|there| there.balancer.vip_address);
+        let mut shown = attached.chain(vip.filter(|_vip| self.found.is_vip_unique));
+        shown.any(|address| Some(address) == self.found.known_address)
+    }
+
+    fn is_used_by_another_cluster(&self) -> bool {
+        let foreign = |tag: &String| tag.starts_with("bowline-cluster:") && tag != "bowline-cluster:c1";
+        self.tags().iter().any(foreign)
+    }
+
+    /// Whether the Service's name is its own here: a Service of another cluster may have the same.
+    fn is_name_proven(&self) -> bool {
+        let has_uid = self.tags().iter().any(|tag| tag == "bowline-service:s1");
+        has_uid || self.is_shown() || !self.is_used_by_another_cluster()
+    }
+
     fn is_owner(&self) -> bool {
-        self.is_former()
-            || self.there().is_some_and(|there| [OWN, LEGACY].contains(&there.balancer.name.as_str()))
+        let name = self.there().map_or("", |there| there.balancer.name.as_str());
+        self.is_former() || name == LEGACY || (name == OWN && self.is_name_proven())
     }
 
     fn is_own_tag(&self, tag: &str) -> bool {
-        tag == OWN || (self.is_former() && tag == FORMER)
+        let is_own = tag == OWN && (self.is_owner() || self.is_name_proven());
+        is_own || (self.is_former() && tag == FORMER)
     }
 
     fn is_tag_of_other(&self, tag: &str) -> bool {
         tag.starts_with("kube_service_") && !self.is_own_tag(tag)
     }
 
-    /// Only what no other Service is on goes whole, and only if it was made for a Service.
+    /// Only what no other Service is on goes whole, and only if it was made for this Service, or for one of this cluster that is gone.
     fn whole(&self, step: &CloudStep) -> Held {
         let Some(there) = self.there() else { return holds(false, step, "nothing") };
         let on_it = self.is_owner() || self.tags().iter().any(|tag| self.is_own_tag(tag));
-        let made = self.is_owner() || there.balancer.name.starts_with("kube_service_");
-        holds(
-            on_it && made && !self.is_shared() && !self.is_of_other_cluster(),
-            step,
-            "a load balancer of others",
-        )
+        let known = |tag: &String| {
+            ["kube_service_", "bowline-"].iter().any(|ours| tag.starts_with(ours)) || tag.is_empty()
+        };
+        // Tags of unknown origin are of no account where the tag of the cluster is.
+        let known =
+            self.tags().iter().any(|tag| tag == "bowline-cluster:c1") || self.tags().iter().all(known);
+        let is_left = !self.found.owner_may_want_it && !self.is_used_by_another_cluster();
+        let inherited = there.balancer.name == OTHER && is_left && known;
+        let mine = on_it && (self.is_owner() || inherited) && !self.is_of_other_cluster();
+        holds(mine && !self.has_strangers() && !self.is_shared(), step, "a load balancer of others")
+    }
+
+    /// Whether something is on it of which nobody can say whose it is.
+    fn has_strangers(&self) -> bool {
+        let Some(tree) = self.tree() else { return true };
+        let listener = |one: &Listener| {
+            self.is_ours(one)
+                || (self.is_owner() && one.name.starts_with("listener_") && one.name.ends_with(OWN))
+        };
+        let pool = |found: &FoundPool| {
+            let of_listener =
+                tree.listeners.iter().any(|one| one.default_pool_id.as_ref() == Some(&found.pool.id));
+            of_listener || found.pool.name.ends_with(OWN)
+        };
+        !tree.listeners.iter().all(listener) || !tree.pools.iter().all(pool)
     }
 
     /// Whether another Service is on it, by a tag of it or of a listener.
@@ -188,12 +257,19 @@ impl<'a> Judge<'a> {
     }
 
     /// Tags of others stay. The UID of another Service on a load balancer of our name that nobody shares is no other's: it is that of
-    /// an earlier Service of the name.
+    /// an earlier Service of the name. The cluster's own tag goes from a load balancer that the last of its Services had only joined.
     fn keeps_tags(&self, new: &[String]) -> bool {
         let moved = |tag: &str| self.is_former() && new.contains(&tag.replace("_before_", "_held_"));
-        let earlier = |tag: &str| tag == "bowline-service:s2" && self.is_owner() && !self.is_shared();
+        let has_earlier = self.is_owner() && !self.is_shared() && !self.is_used_by_another_cluster();
+        let earlier = |tag: &str| tag == "bowline-service:s2" && has_earlier;
+        let is_used = self.is_owner()
+            || self.is_shared()
+            || self.found.owner_may_want_it
+            || self.tags().iter().any(|tag| tag == "bowline-service:s2");
+        let last = |tag: &str| tag == "bowline-cluster:c1" && !is_used;
         let foreign = self.tags().iter().filter(|tag| {
-            !tag.is_empty() && !self.is_own_tag(tag) && *tag != "bowline-service:s1" && !earlier(tag)
+            let is_ours = self.is_own_tag(tag) || *tag == "bowline-service:s1";
+            !tag.is_empty() && !is_ours && !earlier(tag) && !last(tag)
         });
         foreign.into_iter().all(|tag| new.contains(tag) || moved(tag))
     }
@@ -202,10 +278,12 @@ impl<'a> Judge<'a> {
         self.tree()?.listeners.iter().find(|listener| listener.id == *id)
     }
 
-    /// By its tag; on our own load balancer also what has none.
+    /// By its tag; on our own load balancer also what has none, and a name that was given for this Service.
     fn is_ours(&self, listener: &Listener) -> bool {
         let untagged = listener.tags.iter().all(String::is_empty);
-        listener.tags.iter().any(|tag| self.is_own_tag(tag)) || (untagged && self.is_owner())
+        let named = listener.name.starts_with("listener_")
+            && (listener.name.ends_with(OWN) || (self.is_former() && listener.name.ends_with(FORMER)));
+        listener.tags.iter().any(|tag| self.is_own_tag(tag)) || (untagged && named && self.is_owner())
     }
 
     /// Ours, or taken over: on our own load balancer, where no Service says that it is its own.
@@ -247,10 +325,9 @@ impl<'a> Judge<'a> {
         users.into_iter().all(|user| self.may_change(user))
     }
 
-    fn made_for_a_service(&self, description: &str) -> bool {
+    fn made_for_it(&self, description: &str) -> bool {
         let prefix = "Floating IP for Kubernetes external service ";
-        let own = description.starts_with(&format!("{prefix}default/web from cluster "));
-        own || (self.goes_whole() && description.starts_with(prefix))
+        description == format!("{prefix}default/web from cluster held")
     }
 
     fn group(&self, step: &CloudStep, id: &str) -> Held {

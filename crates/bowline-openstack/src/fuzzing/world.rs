@@ -3,10 +3,11 @@
 mod group;
 mod parts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
+use openstack_client::FloatingIpId;
 use openstack_client::load_balancer::{Listener, LoadBalancer, Member, ProvisioningStatus};
 use openstack_client::network::FloatingIp;
 use serde::de::DeserializeOwned;
@@ -14,7 +15,9 @@ use serde_json::{Value, json};
 
 use self::parts::{set, update_listener};
 use super::scene::VIP_PORT;
-use crate::loadbalancer::found::{Children, Found, FoundBalancer, FoundBy, FoundFloating, FoundPool, Tree};
+use crate::loadbalancer::found::{
+    Children, Found, FoundBalancer, FoundBy, FoundFloating, FoundPool, OfOther, Tree,
+};
 use crate::loadbalancer::group::FoundGroup;
 use crate::loadbalancer::intent::Removal;
 use crate::loadbalancer::names::Names;
@@ -32,8 +35,18 @@ pub(crate) struct World {
     pub(crate) tree: Tree,
     pub(crate) floating: Vec<FloatingIp>,
     pub(crate) recover: bool,
+    /// Whether the Service's status shows an address.
+    pub(crate) published: bool,
     pub(crate) gone: bool,
     pub(crate) known_address: Option<IpAddr>,
+    pub(crate) has_own: bool,
+    pub(crate) is_vip_unique: bool,
+    pub(crate) owner_may_want_it: bool,
+    pub(crate) asked_owner: Option<String>,
+    /// Floating IPs that belong to other Services.
+    pub(crate) of_others: BTreeSet<FloatingIpId>,
+    /// Floating IPs that are not proven to have been made for the Service.
+    pub(crate) unproven: BTreeSet<FloatingIpId>,
     pub(crate) group: Option<FoundGroup>,
     pub(crate) twins: Vec<FoundBalancer>,
     pub(crate) vip: &'static str,
@@ -55,8 +68,15 @@ impl World {
             tree: Tree::default(),
             floating: Vec::new(),
             recover: false,
+            published: true,
             gone: false,
             known_address: None,
+            has_own: false,
+            is_vip_unique: true,
+            owner_may_want_it: false,
+            asked_owner: None,
+            of_others: BTreeSet::new(),
+            unproven: BTreeSet::new(),
             group: None,
             twins: Vec::new(),
             vip: "10.0.0.100",
@@ -95,8 +115,19 @@ impl World {
             tree,
             floating,
             recover: found.recover,
+            published: found.is_published,
             gone: found.named_is_gone,
             known_address: found.known_address,
+            has_own: found.has_own,
+            is_vip_unique: found.is_vip_unique,
+            owner_may_want_it: found.owner_may_want_it,
+            asked_owner: found.floating.asked_owner.clone(),
+            of_others: found.floating.of_others.iter().map(|other| other.floating.id.clone()).collect(),
+            unproven: {
+                let unattached = found.floating.asked.iter().chain(&found.floating.left);
+                let unproven = unattached.filter(|one| !found.floating.proven.contains(&one.id));
+                unproven.map(|one| one.id.clone()).collect()
+            },
             group: found.group.clone(),
             twins: found.twins.clone(),
             // What is made from now on does not have the ids of what is there.
@@ -137,6 +168,13 @@ impl World {
         self.balancer.as_mut().unwrap()
     }
 
+    /// The load balancer is in provisioning status ERROR, and it and its pools in this operating status.
+    pub(crate) fn fails(&mut self, operating: &str) {
+        let lb = self.lb();
+        (lb.provisioning_status, lb.operating_status) = (ProvisioningStatus::Error, operating.into());
+        self.tree.pools.iter_mut().for_each(|found| found.pool.operating_status = operating.into());
+    }
+
     pub(crate) fn listener(&mut self, port: u16) -> &mut Listener {
         self.tree.listeners.iter_mut().find(|listener| listener.protocol_port == port).unwrap()
     }
@@ -147,8 +185,23 @@ impl World {
 
     /// A listener of somebody, without a pool.
     pub(crate) fn foreign_listener(&mut self, protocol: &str, port: u16, tags: &[&str]) {
-        let new = json!({ "id": format!("foreign-{port}"), "protocol": protocol, "protocol_port": port, "tags": tags });
+        self.named_listener("", protocol, port, tags);
+    }
+
+    /// The same with a name.
+    pub(crate) fn named_listener(&mut self, name: &str, protocol: &str, port: u16, tags: &[&str]) {
+        let id = format!("foreign-{port}");
+        let new =
+            json!({ "id": id, "name": name, "protocol": protocol, "protocol_port": port, "tags": tags });
         self.tree.listeners.push(from(new));
+    }
+
+    /// A pool to which an L7 policy of the first listener leads, beside its default pool.
+    pub(crate) fn l7_pool(&mut self, name: &str) {
+        let mut pool = self.pool(0).clone();
+        (pool.pool.id, pool.pool.name) = ("pool-9".parse().unwrap(), name.to_owned());
+        pool.monitor = None;
+        self.tree.pools.push(pool);
     }
 
     /// What the Service's owner sees of it.
@@ -170,11 +223,27 @@ impl World {
             balancer,
             named_is_gone: self.gone && self.balancer.is_none(),
             recover: self.recover,
+            is_published: self.published,
             known_address: self.known_address,
+            has_own: self.has_own,
+            is_vip_unique: self.is_vip_unique,
+            owner_may_want_it: self.owner_may_want_it,
             floating: FoundFloating {
+                port_user: None,
                 attached: pick(&|one| one.port_id.as_ref().is_some_and(|port| port.as_str() == VIP_PORT)),
+                asked_owner: self.asked_owner.clone(),
                 asked: self.floating.iter().find(|one| Some(one.floating_ip_address) == asked).cloned(),
                 left: pick(&|one| one.port_id.is_none() && one.description == description),
+                of_others: {
+                    let of_others = pick(&|one| self.of_others.contains(&one.id));
+                    let of_other =
+                        |floating| OfOther { floating, why: "belongs to another Service".to_owned() };
+                    of_others.into_iter().map(of_other).collect()
+                },
+                proven: {
+                    let proven = pick(&|one| !self.unproven.contains(&one.id));
+                    proven.into_iter().map(|one: FloatingIp| one.id).collect()
+                },
             },
             group: self.group.clone(),
             twins: self.twins.clone(),
@@ -280,6 +349,7 @@ impl World {
             Action::UpdatePool(id, change) => {
                 let pool = &mut self.tree.pools.iter_mut().find(|found| found.pool.id == id).unwrap().pool;
                 pool.name = change.name.unwrap_or_else(|| pool.name.clone());
+                pool.tags = change.tags.unwrap_or_else(|| pool.tags.clone());
                 pool.lb_algorithm = change.lb_algorithm.unwrap_or_else(|| pool.lb_algorithm.clone());
                 set(&mut pool.session_persistence, change.session_persistence);
             }
@@ -342,11 +412,14 @@ impl World {
                     &new.description,
                 );
             }
-            Action::UpdateFloatingIp(id, change) => {
-                if change.port_id.is_some() {
+            Action::UpdateFloatingIp(id, change, _) => {
+                let at = self.floating.iter().position(|one| one.id == id).unwrap();
+                if change.port_id.is_some() && self.floating[at].port_id != change.port_id {
                     self.free_port();
                 }
-                self.floating.iter_mut().find(|one| one.id == id).unwrap().port_id = change.port_id;
+                let one = &mut self.floating[at];
+                one.port_id = change.port_id;
+                one.description = change.description.unwrap_or_else(|| one.description.clone());
             }
             Action::DeleteFloatingIp(id) => self.floating.retain(|one| one.id != id),
             other => self.change_group(other),

@@ -1,7 +1,9 @@
 //! The direct read of one Node's server, past every cache: the only thing here that can say "gone".
 //!
 //! Proof of absence is Nova's own 404 for the server's id, said to a token of our project, said again when asked again, and
-//! not contradicted by the list of servers of that name. Everything else is doubt. Who has just looked and was told 404 has
+//! not contradicted by the list of servers of that name. Everything else is doubt: of a Node without provider ID nobody knows which
+//! server it had, so that no answer can prove it gone. That Nova does not know the system UUID of a machine is no proof, since it may
+//! never have known it. Who has just looked and was told 404 has
 //! been told once; the last word is always read here and now, so that no denial is believed because it was kept.
 
 use std::sync::Arc;
@@ -50,11 +52,7 @@ impl Servers {
         let found = self.look(&[Arc::new(node.clone())], Need::Everything).await.pop();
         match found {
             Some(found) if !is_missing(&found) => found,
-            _ => Evidence::Unknown(Doubt::new(format!(
-                "no server is called {}, but a list proves nothing, and the node tells neither provider ID nor system UUID; \
-                 delete the node by hand if its machine is gone",
-                node.name
-            ))),
+            _ => Evidence::Unknown(no_proof(node)),
         }
     }
 
@@ -75,7 +73,7 @@ impl Servers {
         self.gone_for_good(id, &gone).await
     }
 
-    /// A Node without provider ID. Lists alone prove nothing, so the server is asked for by the id that its machine tells.
+    /// A Node without provider ID. The server is also asked for by the id that its machine tells, to find one that was renamed.
     async fn read_by_name(&self, node: &NodeView, id: &ServerId) -> Result<Found, Doubt> {
         let named = self.inventory.servers_named(&node.name).await.map_err(|error| error.doubt())?;
         if let Some(server) = only(node, named)? {
@@ -94,8 +92,8 @@ impl Servers {
                 ),
             )),
             Err(error) => {
-                let gone = not_found(&error)?;
-                self.gone_for_good(id, &gone).await
+                not_found(&error)?;
+                Err(no_proof(node))
             }
         }
     }
@@ -117,6 +115,16 @@ impl Servers {
 /// The id that the Node's machine tells: Nova gives it to its firmware.
 pub(super) fn told_id(node: &NodeView) -> Option<ServerId> {
     node.system_uuid.as_deref().and_then(|uuid| ServerId::new(uuid.to_ascii_lowercase()).ok())
+}
+
+/// Nothing of this Node was found, and that proves nothing.
+fn no_proof(node: &NodeView) -> Doubt {
+    let why = format!(
+        "no server is called {}, which proves nothing of a node without provider ID: it may never have had a server; delete the node \
+         by hand if its machine is gone",
+        node.name
+    );
+    doubt(ErrorClass::NotFound, why)
 }
 
 /// What Nova said, if it said that there is no such server; a doubt otherwise.

@@ -14,8 +14,11 @@ use sim_openstack::compute::VmState;
 use sim_openstack::network::{Port, SubPort, Trunk};
 use sim_openstack::{Config, Fault, Rule, Service};
 
+use super::Servers;
+use super::labels::LabelRules;
 use super::simulation::{Simulation, class, node, present};
 use crate::config::Networking;
+use crate::inventory::{AGE_LIMIT, Inventory};
 
 #[tokio::test(start_paused = true)]
 async fn five_thousand_nodes_are_initialised_with_at_most_twenty_calls() {
@@ -59,7 +62,8 @@ async fn a_server_tells_provider_id_type_zone_region_addresses_and_power() {
     assert_eq!(instance.provider_id, format!("openstack:///{first}"));
     assert_eq!(instance.instance_type.as_deref(), Some("m1.tiny"));
     assert_eq!((instance.zone.as_deref(), instance.region.as_deref()), (Some("az1"), Some("RegionOne")));
-    assert_eq!((instance.power, instance.additional_labels.len()), (Power::Running, 0));
+    assert_eq!(instance.power, Power::Running);
+    assert_eq!(instance.additional_labels.keys().collect::<Vec<_>>(), [super::labels::HOST_ID]);
     let instance = present(&found[1]);
     assert_eq!(instance.provider_id, format!("openstack:///{second}"));
     assert_eq!((instance.zone.as_deref(), instance.power), (Some("room-2"), Power::ShutDown));
@@ -169,4 +173,24 @@ async fn who_waits_for_a_reading_that_fails_shares_its_failure_and_the_next_read
         assert_eq!((doubt.class, doubt.retry_after), (ErrorClass::Throttled, Some(Duration::from_secs(7))));
     }
     present(&servers.observe(&nodes).await[2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn configured_flavor_properties_are_labels_and_cost_no_call() {
+    let plain = Simulation::new(Config::default(), 1);
+    plain.servers().observe(&[Arc::new(plain.of(0))]).await;
+    let simulation = Simulation::new(Config::default(), 1);
+    simulation.edit(|state| {
+        for flavor in state.compute.flavors.values_mut() {
+            flavor.extra_specs = [("hw:cpu_policy".to_owned(), "dedicated".to_owned())].into();
+        }
+    });
+    let rules = LabelRules::parse(&["hw:cpu_policy=example.org/cpu".to_owned()]).unwrap();
+    let inventory = Arc::new(Inventory::new(simulation.client.clone(), AGE_LIMIT).labelled(rules));
+    let servers = Servers::new(inventory, &Networking::default(), "RegionOne", false);
+    let found = servers.observe(&[Arc::new(simulation.of(0))]).await;
+    let labels = &present(&found[0]).additional_labels;
+    assert_eq!(labels.get("example.org/cpu").map(String::as_str), Some("dedicated"));
+    assert_eq!(labels.get(super::labels::HOST_ID).map(String::len), Some(56), "a SHA-224 in hexadecimal");
+    assert_eq!(simulation.calls(), plain.calls(), "{:?}", simulation.counts());
 }

@@ -1,12 +1,14 @@
 //! What is kept of servers and ports: what a Node is told of them, and nothing else. A project has thousands, and they are kept between looks.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bowline_cloud::Power;
 use openstack_client::ServerId;
 use openstack_client::compute::{AddressType, Server, ServerFlavor};
 use openstack_client::network::{FixedIp, PortAddresses};
 
+use crate::instances::labels::{LabelRules, Labels};
 use crate::instances::metadata;
 
 /// The metadata of a server that tells how its host calls itself, as in OCCM.
@@ -26,14 +28,16 @@ pub struct SeenServer {
     pub power: Power,
     /// Its zone, as a label; none while it has none.
     pub zone: Option<Box<str>>,
-    /// Its flavor.
-    pub flavor: ServerFlavor,
+    /// Its flavor. Servers that are listed together share it.
+    pub flavor: Arc<ServerFlavor>,
     /// How its host calls itself, if somebody wrote that down.
     pub hostname: Option<Box<str>>,
     /// The addresses that somebody wrote down as those to reach it by.
     pub access: Box<[IpAddr]>,
     /// Its addresses, by the names of their networks.
     pub addresses: Box<[SeenAddress]>,
+    /// What it gives its Node as additional labels.
+    pub labels: Labels,
 }
 
 /// An address of a server.
@@ -47,8 +51,13 @@ pub struct SeenAddress {
     pub address: IpAddr,
 }
 
-impl From<Server> for SeenServer {
-    fn from(mut server: Server) -> Self {
+impl SeenServer {
+    /// What is kept of a server, with the labels that these rules give it.
+    #[must_use]
+    pub fn new(mut server: Server, rules: &LabelRules) -> Self {
+        let labels = rules.labels(&server);
+        // The rest is not kept: some clouds have kilobytes of it in every flavor.
+        server.flavor.extra_specs.clear();
         let addresses = server.addresses.iter().flat_map(|(network, addresses)| {
             let network: Box<str> = network.as_str().into();
             addresses.iter().map(move |each| SeenAddress {
@@ -59,6 +68,7 @@ impl From<Server> for SeenServer {
         });
         Self {
             addresses: addresses.collect(),
+            labels,
             power: metadata::power(&server),
             zone: metadata::zone(&server).map(String::into_boxed_str),
             hostname: server
@@ -69,7 +79,7 @@ impl From<Server> for SeenServer {
             access: server.access_ipv4.into_iter().chain(server.access_ipv6).collect(),
             id: server.id,
             name: server.name.into_boxed_str(),
-            flavor: server.flavor,
+            flavor: Arc::new(server.flavor),
         }
     }
 }

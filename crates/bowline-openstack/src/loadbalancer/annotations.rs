@@ -9,18 +9,31 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 pub use self::page::reference_markdown;
-pub use self::read::Reader;
+pub use self::read::{Reader, Rejected, clipped, is_short};
 pub use self::rows::*;
+
+use super::intent::tags;
+use super::names::LOAD_BALANCER_PREFIX;
+use super::ownership;
 
 /// How the keys begin that belong to load balancers of OpenStack alone.
 pub const PREFIX: &str = "loadbalancer.openstack.org/";
+
+/// The longest text that Octavia stores as a certificate reference or the name of an availability zone, in characters. A Service may
+/// have 256 KiB in one annotation, and what it asks for is in memory several times.
+pub const LONGEST_TEXT_CHARS: usize = 255;
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Any text.
     Text,
+    /// Any text of up to [`LONGEST_TEXT_CHARS`] characters.
+    ShortText,
     /// The id of something in the cloud.
     Id,
     /// `true` or `false`.
@@ -47,9 +60,11 @@ pub enum Kind {
     NamePattern,
     /// Tags of subnets.
     Tags,
+    /// Tags to add to load balancers, listeners or pools.
+    ExtraTags,
     /// Labels of Nodes.
     Selector,
-    /// A certificate in the key manager.
+    /// A certificate in the key manager; the reference has up to [`LONGEST_TEXT_CHARS`] characters.
     Certificate,
     /// Networks.
     Networks,
@@ -63,6 +78,7 @@ impl Kind {
     pub fn accepted(self) -> String {
         match self {
             Self::Text => "any text".to_owned(),
+            Self::ShortText => format!("a text of up to {LONGEST_TEXT_CHARS} characters"),
             Self::Id => "an id: up to 255 printable characters without blanks, /, \\, ?, # and %".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Number { least, most, unit: "" } => {
@@ -80,10 +96,18 @@ impl Kind {
             Self::Tags => {
                 "tags separated by commas; & before them for all of them, ! for the others".to_owned()
             }
+            Self::ExtraTags => format!(
+                "up to {} tags separated by commas, each of up to {} characters; none that begins with {} or {}, which say whose \
+                 a load balancer is",
+                tags::MOST,
+                tags::LONGEST,
+                LOAD_BALANCER_PREFIX,
+                ownership::RESERVED
+            ),
             Self::Selector => "labels as key=value or key, separated by commas".to_owned(),
-            Self::Certificate => {
-                "a reference that ends in /containers/<id> or /secrets/<id> of the key manager".to_owned()
-            }
+            Self::Certificate => format!(
+                "a reference of up to {LONGEST_TEXT_CHARS} characters that ends in /containers/<id> or /secrets/<id> of the key manager"
+            ),
             Self::Networks => "networks such as 192.0.2.0/24, separated by commas".to_owned(),
             Self::Address => "an IP address".to_owned(),
         }
@@ -118,6 +142,55 @@ pub enum Effect {
     Written,
 }
 
+/// What counts in place of a value that cannot be read, for a Service that has a load balancer already. One that has none is refused
+/// whatever stands here.
+///
+/// Where OCCM goes on, so does Bowline: OCCM takes the default, or does not read the value while it only follows the Nodes. What
+/// cannot be read never leads to a removal, and never ends TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// As if the annotation were not there.
+    Unset,
+    /// This value.
+    Value(&'static str),
+    /// What the load balancer has: the first listener or pool of the Service.
+    InForce,
+    /// What the Service shows: internal if its address is that of its load balancer.
+    Shown,
+    /// Nothing: the Service is refused, as OCCM fails there whatever it does.
+    Refusal,
+}
+
+/// Where a Service says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In this annotation.
+    Annotation(&'static str),
+    /// In `spec.loadBalancerIP`.
+    LoadBalancerIp,
+}
+
+impl Place {
+    /// What counts where the value cannot be read.
+    #[must_use]
+    pub fn fallback(self) -> Fallback {
+        match self {
+            Self::Annotation(key) => find(key).map_or(Fallback::Refusal, |row| row.fallback),
+            // It names the floating IP that is there, or counts when a load balancer is created.
+            Self::LoadBalancerIp => Fallback::Unset,
+        }
+    }
+}
+
+/// A value that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Where it stands.
+    pub place: Place,
+    /// Where, what, and what is accepted.
+    pub message: String,
+}
+
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Annotation {
@@ -129,6 +202,8 @@ pub struct Annotation {
     pub otherwise: Otherwise,
     /// When a changed value takes effect.
     pub effect: Effect,
+    /// What counts in place of a value that cannot be read, for a Service that has a load balancer.
+    pub fallback: Fallback,
     /// What to use in its place, if it should not be used any more.
     pub deprecated: Option<&'static str>,
     /// What it means.
@@ -136,6 +211,12 @@ pub struct Annotation {
 }
 
 impl Annotation {
+    /// The same row with another fallback than its kind and its effect have.
+    #[must_use]
+    const fn unreadable(self, fallback: Fallback) -> Self {
+        Self { fallback, ..self }
+    }
+
     /// The key of cloud.conf that counts where the annotation is not there; empty if there is none.
     #[must_use]
     pub const fn config_key(&self) -> &'static str {
@@ -155,8 +236,10 @@ impl Annotation {
     }
 }
 
-/// The row of a key.
+/// The row of a key. A Service may have thousands of other keys, each of which is looked up.
 #[must_use]
 pub fn find(key: &str) -> Option<&'static Annotation> {
-    ANNOTATIONS.iter().find(|row| row.key == key)
+    static BY_KEY: LazyLock<HashMap<&str, &Annotation>> =
+        LazyLock::new(|| ANNOTATIONS.iter().map(|row| (row.key, row)).collect());
+    BY_KEY.get(key).copied()
 }

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
-    BalancerPicture, CloudError, EventSink, Evidence, Fence, LoadBalancerRequest, LoadBalancerStatus,
-    LoadBalancers, Notes, Plan, Purpose, Refusal, ServiceKey, ServiceView, Text, async_trait,
+    BalancerPicture, Broken, CloudError, EventSink, Evidence, FairSemaphore, Fence, LoadBalancerRequest,
+    LoadBalancerStatus, LoadBalancers, Notes, Plan, Purpose, Refusal, ServiceKey, ServiceView, Shortfall,
+    Text, async_trait,
 };
 use jiff::Timestamp;
 use openstack_client::identity::{Version, VersionStatus};
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::FloatingIp;
 use openstack_client::{Client, ProjectId};
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::OnceCell;
 
+use super::broken;
 use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
 use super::fingerprint;
@@ -29,29 +31,35 @@ use super::observe::{Asking, SharedList};
 use super::picture;
 use super::plan;
 use super::resolve::Resolver;
+use super::shortfalls;
 use super::step::CloudStep;
 use super::told::Told;
 use super::trouble::Trouble;
 use super::wanted::Wanted;
-use crate::config::CloudConf;
+use crate::config::{CloudConf, Tenancy};
 use crate::inventory::Inventory;
 
 /// How often what is pending is asked for, once for all who wait.
 const POLL_PERIOD: Duration = Duration::from_secs(2);
 
-/// How many load balancers are asked for at once. With OVN Octavia makes one after the other and answers when it is done: what
-/// is asked for beyond that only waits, until nobody listens any more.
+/// How many load balancers of one namespace are created at once. With OVN, Octavia creates one after the other and answers when it is
+/// done: further requests only wait, until they time out.
 const MAKE_AT_ONCE: usize = 8;
+
+/// How many more are created at once for other namespaces.
+const MAKE_FOR_OTHERS: usize = 2;
 
 /// The load balancers of one project in one region.
 pub struct Balancers {
     pub(super) client: Client,
     pub(super) conf: Arc<CloudConf>,
+    /// The rules of `conf`, for the plans of all Services.
+    pub(super) tenancy: Arc<Tenancy>,
     /// The UID of the cluster, if it is known.
     pub(super) cluster: Option<Text>,
     pub(super) events: Arc<dyn EventSink>,
     pub(super) memory: Memory,
-    pub(super) making: Semaphore,
+    pub(super) making: Arc<FairSemaphore>,
     pub(super) told: Told,
     pub(super) resolver: Resolver,
     pub(super) left_overs: LeftOvers,
@@ -117,10 +125,11 @@ impl Balancers {
             resolver: Resolver::new(client.clone(), inventory),
             client,
             memory: Memory::new(conf.load_balancer.provider_requires_serial_api_calls, None),
+            tenancy: Arc::new(conf.tenancy.clone()),
             conf,
             cluster,
             events,
-            making: Semaphore::new(MAKE_AT_ONCE),
+            making: FairSemaphore::with_reserve(MAKE_AT_ONCE, MAKE_FOR_OTHERS),
             told: Told::default(),
             left_overs: LeftOvers::default(),
             made_groups: Arc::default(),
@@ -252,7 +261,9 @@ impl LoadBalancers for Balancers {
 
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Notes {
         match observed {
-            Some(Observed::Ensure { wanted, found }) => notes::notes(wanted, found),
+            Some(Observed::Ensure { wanted, found }) => {
+                notes::notes(wanted, found, super::observe::hinted_address(&request.service).is_some())
+            }
             None if request.purpose == Purpose::Remove => notes::removed(),
             _ => Notes::default(),
         }
@@ -280,6 +291,23 @@ impl LoadBalancers for Balancers {
             Observed::Ensure { wanted, found } => picture::picture(&names, Some(wanted), found),
             Observed::Remove { found, .. } => picture::picture(&names, None, found),
             Observed::Refused(_) => None,
+        }
+    }
+
+    fn broken(&self, _request: &LoadBalancerRequest, observed: Option<&Observed>) -> Option<Broken> {
+        let Observed::Ensure { wanted, found } = observed? else { return None };
+        // One that the Service only names, or may not use, is no load balancer of the Service.
+        let there = found.balancer.as_ref().filter(|there| broken::is_broken(&there.balancer))?;
+        if !plan::has(wanted, found) {
+            return None;
+        }
+        Some(Broken { id: there.balancer.id.to_string(), traffic: broken::traffic(there, found) })
+    }
+
+    fn shortfalls(&self, _request: &LoadBalancerRequest, observed: Option<&Observed>) -> Vec<Shortfall> {
+        match observed {
+            Some(Observed::Ensure { wanted, found }) => shortfalls::shortfalls(wanted, found),
+            _ => Vec::new(),
         }
     }
 

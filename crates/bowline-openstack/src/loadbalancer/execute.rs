@@ -7,10 +7,11 @@ mod network;
 mod octavia;
 pub(super) mod port;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use bowline_cloud::{CloudError, ErrorClass, Fence, Urgency};
-use openstack_client::load_balancer::LoadBalancerCreate;
+use bowline_cloud::{CloudError, ErrorClass, Fence, Urgency, namespace_in_turn};
+use openstack_client::load_balancer::{LoadBalancerCreate, MadeLoadBalancer};
 use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome, Priority};
 use tokio::time::Instant;
 
@@ -19,6 +20,7 @@ pub(super) use self::port::PortTurns;
 use super::balancers::Balancers;
 use super::memory::Doubtful;
 use super::step::{Action, CloudStep, Seen};
+use super::wanted::NewBalancer;
 use crate::error::{class_of, cloud_error};
 use crate::fence;
 
@@ -26,14 +28,13 @@ impl Balancers {
     /// Performs a step.
     pub(super) async fn perform(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
         let _place = match &step.action {
-            // Never closed; if it were, nothing would be limited.
-            Action::CreateBalancer(_) => self.making.acquire().await.ok(),
+            Action::CreateBalancer(_) => Some(self.making.acquire(namespace_in_turn()).await),
             _ => None,
         };
         fence.check()?;
         let perform = |client: Client| async move {
             match (&step.action, &step.on) {
-                (Action::CreateBalancer(new), _) => self.create(&client, new.whole()).await,
+                (Action::CreateBalancer(new), _) => self.create(&client, new).await,
                 (action, Some(on)) => self.perform_on(&client, on, action).await,
                 (action, None) => match &step.while_as {
                     Some(seen) => self.perform_while(&client, seen, action).await,
@@ -48,20 +49,43 @@ impl Balancers {
         fence::lend(&self.client.with_priority(priority), fence, perform).await
     }
 
-    async fn create(&self, client: &Client, new: LoadBalancerCreate) -> Result<(), CloudError> {
-        if let Some(left) = self.memory.may_be_ordered(&new.name, Instant::now()) {
-            return Err(begun_by_another(&new.name, left));
+    async fn create(&self, client: &Client, new: &NewBalancer) -> Result<(), CloudError> {
+        let frame = new.whole();
+        if let Some(left) = self.memory.may_be_ordered(&frame.name, Instant::now()) {
+            return Err(begun_by_another(&frame.name, left));
         }
-        match client.load_balancer().create_whole_load_balancer(&new).await {
+        let Some(earlier) = new.earlier_address else {
+            let result = client.load_balancer().create_whole_load_balancer(&frame).await;
+            return self.created(&frame, result);
+        };
+        let request = LoadBalancerCreate { vip_address: Some(earlier), ..frame.clone() };
+        match client.load_balancer().create_whole_load_balancer(&request).await {
+            // Once, and with any address then: there is no loop.
+            Err(error) if is_about_address(&error, earlier) => {
+                self.memory.loses_address(&frame.name, earlier, error.to_string());
+                let result = client.load_balancer().create_whole_load_balancer(&frame).await;
+                self.created(&frame, result)
+            }
+            result => self.created(&frame, result),
+        }
+    }
+
+    /// Takes down what became of a creation. The address of an earlier load balancer does not belong to what is wanted.
+    fn created(
+        &self,
+        new: &LoadBalancerCreate,
+        result: Result<MadeLoadBalancer, Error>,
+    ) -> Result<(), CloudError> {
+        match result {
             Ok(made) => {
-                self.memory.made(&new, made, Instant::now());
+                self.memory.made(new, made, Instant::now());
                 Ok(())
             }
             Err(error) => {
                 if let Some(doubt) = doubt_of(&error) {
                     self.memory.may_be_made(new.name.clone(), doubt, Instant::now());
                 }
-                Err(advised(advice::on_balancer(&new, &error), error))
+                Err(advised(advice::on_balancer(new, &error), error))
             }
         }
     }
@@ -116,11 +140,24 @@ fn changed_meanwhile(on: &Seen) -> CloudError {
 /// How long what was asked for may still come although the call failed. Not at all if Octavia itself says that it failed: it has given
 /// up then, and takes back what it began.
 fn doubt_of(error: &Error) -> Option<Doubtful> {
-    let given_up = error.status() == Some(500) && error.fault().is_some();
-    if error.outcome() != Outcome::Unknown || given_up {
+    if !is_doubtful(error) {
         return None;
     }
     Some(if error.status() == Some(503) { Doubtful::Unserved } else { Doubtful::Unanswered })
+}
+
+/// Whether what was asked for may have been made although the call failed.
+fn is_doubtful(error: &Error) -> bool {
+    let given_up = error.status() == Some(500) && error.fault().is_some();
+    error.outcome() == Outcome::Unknown && !given_up
+}
+
+/// Whether Octavia made nothing, and perhaps because of the address. A provider often does not say why it failed.
+fn is_about_address(error: &Error, address: IpAddr) -> bool {
+    let text = error.to_string();
+    let names_it = text.contains(&address.to_string()) || text.contains(advice::FAILED);
+    let refused = matches!(error.class(), ClientClass::Invalid | ClientClass::Conflict);
+    !is_doubtful(error) && (refused || names_it)
 }
 
 /// A failure, with what to do where a person can do something.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use openstack_client::LoadBalancerId;
 use openstack_client::load_balancer::{HealthMonitor, Listener, LoadBalancer, Pool};
 use openstack_client::network::FloatingIp;
+use openstack_client::{FloatingIpId, LoadBalancerId};
 
 use super::group::FoundGroup;
 use super::members::FoundMembers;
@@ -23,10 +23,24 @@ pub struct Found {
     /// Whether the Service names a load balancer that is proven not to be there.
     pub named_is_gone: bool,
     /// Whether the Service was reached by a load balancer before: its status or its annotations tell an address. Only then is
-    /// a load balancer that is gone made anew, and only then is one with the name of another cluster taken for its own.
+    /// a load balancer that is gone made anew. Users write annotations, so this proves nothing about whose a load balancer is.
     pub recover: bool,
-    /// The address by which the Service was reached last, from its status or its annotations.
+    /// The address by which the Service was reached last, from its status. Users of a namespace cannot write it.
     pub known_address: Option<IpAddr>,
+    /// Whether that address, if it is the VIP of the load balancer, is an address of no other subnet. Only then does it tell load balancers
+    /// apart. Looked for only where it has to prove whose the load balancer is; see [`Found::shows`].
+    pub is_vip_unique: bool,
+    /// Whether a load balancer with the Service's own name exists besides the one that its annotation names. Looked for only if that
+    /// one has the Service's name under another cluster name.
+    pub has_own: bool,
+    /// Whether the Service for which the load balancer was made may still want it, if that is another one of this cluster. It does not
+    /// if it is being deleted or is of another type.
+    pub owner_may_want_it: bool,
+    /// The tags on the load balancer of Services of this cluster that do not want it any more: they are about to leave it, and inherit
+    /// nothing.
+    pub leaving: BTreeSet<String>,
+    /// Whether the status of the Service shows how it is reached: only then can clients know its load balancer.
+    pub is_published: bool,
     /// Its floating IPs.
     pub floating: FoundFloating,
     /// Its security group.
@@ -95,12 +109,48 @@ pub struct FoundFloating {
     pub attached: Vec<FloatingIp>,
     /// The one with the address that the Service asks for, wherever it leads.
     pub asked: Option<FloatingIp>,
+    /// Why that one belongs to another Service that may still exist; the words follow its address and id. None if it does not.
+    pub asked_owner: Option<String>,
+    /// Those on the port of its load balancer, or on the port that a new one shall have, that belong to other Services which may
+    /// still exist. They are never detached.
+    pub of_others: Vec<OfOther>,
+    /// The load balancer of another Service, or of a person, that is at the port which the Service names for a new one.
+    pub port_user: Option<LoadBalancerId>,
+    /// Those among `asked` and `left` that are proven to be this Service's: its status shows the address, or this process led it there.
+    pub proven: BTreeSet<FloatingIpId>,
     /// Those that lead nowhere, left by a load balancer of this Service that is gone, or by the owner of the one that it shares. Their description alone does not make them
     /// its own: they may be kept by a namesake from before, or be those of another cluster.
     pub left: Vec<FloatingIp>,
 }
 
+/// A floating IP that belongs to another Service.
+#[derive(Debug, Clone)]
+pub struct OfOther {
+    /// The floating IP.
+    pub floating: FloatingIp,
+    /// Why it belongs to the other Service; the words follow its address and id.
+    pub why: String,
+}
+
+impl FoundFloating {
+    /// Whether a floating IP belongs to another Service that may still exist.
+    #[must_use]
+    pub fn is_of_other(&self, id: &FloatingIpId) -> bool {
+        self.of_others.iter().any(|other| other.floating.id == *id)
+    }
+}
+
 impl Found {
+    /// Whether the status of the Service shows the address of this load balancer: a floating IP that leads to it, or its VIP. Users of a
+    /// namespace cannot write the status, but they may have chosen the address of an earlier load balancer in another network.
+    #[must_use]
+    pub fn shows(&self, balancer: &LoadBalancer) -> bool {
+        let Some(known) = self.known_address else { return false };
+        let mut floating = self.floating.attached.iter().map(|floating| floating.floating_ip_address);
+        floating.any(|address| address == known)
+            || (self.is_vip_unique && balancer.vip_address == Some(known))
+    }
+
     /// Whether nothing at all is there.
     #[must_use]
     pub fn is_nothing(&self) -> bool {

@@ -3,13 +3,16 @@
 //! Every text is read here, once, and all that is wrong is told at once. What has to be looked up in the cloud stays a reference;
 //! the cloud's abilities are handed in. Pure: no call, no clock.
 
+mod creation;
 mod floating;
+mod local;
 mod members;
 mod monitor;
-mod node_selector;
+pub(super) mod node_selector;
 mod notice;
 mod placement;
 mod publication;
+pub(super) mod tags;
 #[cfg(test)]
 pub(super) mod tests;
 mod tls;
@@ -23,21 +26,33 @@ use bowline_cloud::{IpFamily, IpMode, Protocol, Refusal, ServiceView, SessionAff
 use openstack_client::load_balancer::{Algorithm, SessionPersistence};
 use openstack_client::{LoadBalancerFlavorId, LoadBalancerId};
 
+pub use self::creation::CreationOption;
 pub use self::floating::{Floating, FloatingSubnet};
+pub use self::local::unmonitored_local_traffic;
 pub use self::members::{MemberIntent, member_address};
 pub use self::monitor::MonitorValues;
 pub use self::node_selector::NodeSelector;
 pub use self::notice::Notice;
 pub use self::placement::{MemberSubnet, VipPlace};
 pub use self::publication::Publication;
+pub use self::tags::ExtraTags;
+#[cfg(test)]
+pub(super) use self::tags::parse as parse_tags;
 pub use self::tls::{Stored, TlsReference};
 use self::traffic::Speech;
 pub use self::traffic::{PortIntent, ProxyProtocol};
-use super::annotations::{self, Reader};
+use super::annotations::{self, Reader, Rejected, clipped};
 use super::features::Features;
 use super::names::Names;
 use super::ownership::Ownership;
 use crate::config::{LoadBalancer, LoadBalancerClass};
+
+/// The most ports of a Service. Each is a listener, a pool and a member for each Node; a load balancer with a tenth of them is large.
+const MOST_PORTS: usize = 1_000;
+/// The most ports times source ranges of a Service. Each pair is an entry of a listener or a rule of a security group; what Octavia and
+/// Neutron return of them is in memory for every Service of a batch at once, about 60 bytes for each. The networks of a country on two
+/// ports are fewer.
+const MOST_RULES: usize = 20_000;
 
 /// What counts for all Services.
 #[derive(Debug, Clone, Copy)]
@@ -103,10 +118,20 @@ pub struct Intent {
     pub drains: bool,
     /// How its address is shown.
     pub publication: Publication,
+    /// What its annotations say that counts only when a load balancer is created.
+    pub creation: Vec<CreationOption>,
     /// What its owner should know although it works.
     pub notices: Vec<Notice>,
+    /// Values that a rule of `[Tenancy]` forbids and that the Service says all the same, each in a message.
+    pub forbidden: Vec<String>,
+    /// Those of them that are not in force, and count as not said.
+    pub withheld: Vec<String>,
+    /// Values that cannot be read, each in a message with what counts in its place. Only of a Service that has a load balancer.
+    pub unreadable: Vec<String>,
     /// Whether a load balancer that Octavia gave up is made anew.
     pub recreate_on_error: bool,
+    /// Tags to add to what is the Service's; none where the cloud has no tags.
+    pub tags: ExtraTags,
 }
 
 /// The timeouts of a listener, in milliseconds.
@@ -129,10 +154,23 @@ impl Intent {
     ///
     /// If it cannot be had: all problems, each with where it stands, what was found and what is accepted.
     pub fn of(service: &ServiceView, around: &Surroundings<'_>) -> Result<Self, Refusal> {
+        Self::read(service, around).map_err(|rejected| rejected.refusal)
+    }
+
+    /// The same; who reads a Service that has a load balancer learns which values cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be had.
+    pub fn read(service: &ServiceView, around: &Surroundings<'_>) -> Result<Self, Rejected> {
         let mut reader = Reader::new(service);
         let read = &mut reader;
         if service.ports.is_empty() {
             read.problem("spec.ports is empty; a load balancer needs at least one port".to_owned());
+        }
+        if service.ports.len() > MOST_PORTS {
+            let count = service.ports.len();
+            read.problem(format!("spec.ports has {count} ports; accepted: at most {MOST_PORTS}"));
         }
         let internal = read.flag_or_fixed(&annotations::INTERNAL) || around.config.internal_lb;
         let class = placement::class(read, around);
@@ -164,13 +202,27 @@ impl Intent {
         let nodes = nodes(read, around);
         let drains = drain(read, around.config).is_some_and(|_period| !around.features.ovn);
         let recreate_on_error = read.flag_or_fixed(&annotations::RECREATE_ON_ERROR);
+        let tags = extra_tags(read);
         let source_ranges = match SourceRanges::of(service) {
             Ok(ranges) => ranges,
-            Err(wrong) => return Err(reader.refusal(wrong.to_string())),
+            Err(wrong) => {
+                read.problem(wrong.to_string());
+                return Err(reader.reject());
+            }
         };
+        let (ports, ranges) = (service.ports.len(), source_ranges.iter().count());
+        if ports.saturating_mul(ranges) > MOST_RULES {
+            read.problem(format!(
+                "{ports} ports and {ranges} source ranges need {ports} times {ranges} rules; accepted: at most {MOST_RULES}. \
+                 Combine source ranges, or divide the ports among several Services"
+            ));
+            return Err(reader.reject());
+        }
         let intent = Self {
-            names: Names::of(around.cluster, service),
+            names: Names::of(around.cluster, service)
+                .with_former_clusters(&around.config.former_cluster_names),
             load_balancer,
+            creation: creation::options(read, &vip, around),
             internal,
             family,
             dual_stack: service.ip_families.len() > 1,
@@ -195,10 +247,14 @@ impl Intent {
             drains,
             publication: publication(read, around.config, &speech),
             notices: notice::notices(read, service, around, &speech, &source_ranges),
+            tags: if around.features.tags { tags } else { ExtraTags::default() },
             source_ranges,
+            forbidden: Vec::new(),
+            withheld: Vec::new(),
+            unreadable: Vec::new(),
             recreate_on_error,
         };
-        reader.finish(intent)
+        if reader.is_fine() { Ok(intent) } else { Err(reader.reject()) }
     }
 }
 
@@ -234,7 +290,7 @@ impl Removal {
             ownership,
             cascade: config.cascade_delete,
             tagged,
-            names: Names::of(cluster, service),
+            names: Names::of(cluster, service).with_former_clusters(&config.former_cluster_names),
             load_balancer: reader.text(&annotations::LOAD_BALANCER_ID).and_then(|id| id.parse().ok()),
             keep_floating_ip: reader.text(&annotations::KEEP_FLOATING_IP).is_some_and(|text| text != "false"),
         }
@@ -245,7 +301,7 @@ fn address(reader: &mut Reader<'_>, service: &ServiceView) -> Option<IpAddr> {
     let text = service.load_balancer_ip.as_deref().filter(|text| !text.is_empty())?;
     let address = text.parse().ok();
     if address.is_none() {
-        reader.problem(format!("spec.loadBalancerIP is {text:?}; accepted: an IP address"));
+        reader.wrong_load_balancer_ip(text);
     }
     address
 }
@@ -270,7 +326,7 @@ fn refuse_what_ovn_does_not_speak(reader: &mut Reader<'_>, service: &ServiceView
     let over_tcp = service.ports.iter().any(|port| port.protocol == Protocol::Tcp);
     for (row, what, _asked) in asked.into_iter().filter(|(.., asked)| *asked && over_tcp) {
         let place = match reader.raw(row) {
-            Some(value) => format!("annotation {} is {value:?}", row.key),
+            Some(value) => format!("annotation {} is {:?}", row.key, clipped(value)),
             None => format!("cloud.conf asks for it for all Services ({})", row.key),
         };
         reader.problem(format!(
@@ -300,8 +356,8 @@ fn flavor(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<LoadBala
 }
 
 /// An annotation that is empty says: none.
-fn zone(reader: &Reader<'_>, around: &Surroundings<'_>) -> Option<String> {
-    let zone = reader.raw(&annotations::AVAILABILITY_ZONE).unwrap_or(&around.config.availability_zone);
+fn zone(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<String> {
+    let zone = reader.short(&annotations::AVAILABILITY_ZONE).unwrap_or(&around.config.availability_zone);
     Some(zone.to_owned()).filter(|zone| !zone.is_empty() && around.features.zones)
 }
 
@@ -320,11 +376,11 @@ pub fn node_labels(service: &ServiceView, config: &LoadBalancer) -> BTreeSet<Str
     node_selector(service, config).keys().map(ToOwned::to_owned).collect()
 }
 
-/// Which Nodes a Service chooses by their labels. What cannot be read chooses all, and is told elsewhere.
+/// Which Nodes a Service chooses by their labels. What cannot be read counts as not said, and is told elsewhere.
 #[must_use]
 pub fn node_selector(service: &ServiceView, config: &LoadBalancer) -> NodeSelector {
-    let text = Reader::new(service).raw(&annotations::NODE_SELECTOR).unwrap_or(&config.node_selector);
-    NodeSelector::parse(text).unwrap_or_default()
+    let said = Reader::new(service).raw(&annotations::NODE_SELECTOR).and_then(NodeSelector::parse);
+    said.or_else(|| NodeSelector::parse(&config.node_selector)).unwrap_or_default()
 }
 
 /// An annotation that is empty says: all.
@@ -349,8 +405,17 @@ pub fn drain_of(service: &ServiceView, config: &LoadBalancer) -> Option<Duration
     drain(&mut Reader::new(service), config).filter(|_period| config.lb_provider != "ovn")
 }
 
-fn publication(reader: &Reader<'_>, config: &LoadBalancer, speech: &Speech) -> Publication {
-    if let Some(name) = reader.text(&annotations::HOSTNAME) {
+fn extra_tags(reader: &mut Reader<'_>) -> ExtraTags {
+    let mut read = |row| reader.parsed(row, tags::parse).unwrap_or_default();
+    ExtraTags {
+        balancer: read(&annotations::LOAD_BALANCER_TAGS),
+        listener: read(&annotations::LISTENER_TAGS),
+        pool: read(&annotations::POOL_TAGS),
+    }
+}
+
+fn publication(reader: &mut Reader<'_>, config: &LoadBalancer, speech: &Speech) -> Publication {
+    if let Some(name) = reader.short(&annotations::HOSTNAME).filter(|name| !name.is_empty()) {
         return Publication::Hostname(name.to_owned());
     }
     match speech.proxy {

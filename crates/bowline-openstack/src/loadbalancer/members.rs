@@ -328,12 +328,27 @@ impl Default for Digest {
     }
 }
 
+impl fmt::Write for Digest {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        *self = self.bytes(text.as_bytes());
+        Ok(())
+    }
+}
+
 impl Digest {
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
     pub(super) fn bytes(self, bytes: &[u8]) -> Self {
         let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(Self::PRIME);
         Self(bytes.iter().fold(self.0, step))
+    }
+
+    /// The same as [`Digest::text`] of the formatted text, which is not kept in memory.
+    pub(super) fn formatted(self, text: fmt::Arguments<'_>) -> Self {
+        let mut digest = self;
+        // A digest takes any text.
+        let _always_ok = fmt::Write::write_fmt(&mut digest, text);
+        digest.bytes(&[0xff])
     }
 
     /// A text and its end, which is in no text of ours.

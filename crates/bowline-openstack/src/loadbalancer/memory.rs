@@ -15,6 +15,7 @@ mod tests;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +58,7 @@ pub(super) struct Memory {
     serial: bool,
     /// How long what was not read again is believed.
     believed: Duration,
+    floating_turns: Arc<floating::Turns>,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +71,8 @@ struct Inner {
     ports: HashMap<PortId, Floating>,
     /// The Services whose load balancer these floating IPs were seen to lead to.
     led: HashMap<FloatingIpId, Text>,
+    /// Floating IPs that this process made without leading them to a port yet.
+    made_floating: HashSet<FloatingIpId>,
     /// Load balancers that may be in the making: the answer to our request was lost. Since when, and how long that may be so.
     in_doubt: HashMap<String, (Instant, Duration)>,
     /// Load balancers that were made for us a moment ago, by name, and when.
@@ -79,6 +83,8 @@ struct Inner {
     fulfilled: fulfilled::Fulfilled,
     /// Names of load balancers that somebody may have asked for before we did, unseen.
     perhaps_twice: HashSet<String>,
+    /// Addresses of earlier load balancers that could not be had again, by the name of the load balancer, and why.
+    lost_addresses: HashMap<String, (IpAddr, String)>,
     /// How many things the trees have.
     parts: usize,
     swept: Option<Instant>,
@@ -124,7 +130,13 @@ impl Memory {
     /// time, and not before by anything that happens in between.
     pub(super) fn new(serial: bool, compared_every: Option<Duration>) -> Self {
         let believed = compared_every.map_or(DRIFT, |period| DRIFT.min(period / 2));
-        Self { inner: Arc::default(), rosters: Arc::default(), serial, believed }
+        Self {
+            inner: Arc::default(),
+            rosters: Arc::default(),
+            serial,
+            believed,
+            floating_turns: Arc::default(),
+        }
     }
 
     /// This memory in place of an empty one, for another configuration: what was asked for, is under way or was seen stays known, and what
@@ -429,10 +441,27 @@ impl Memory {
         }
     }
 
+    /// The address of an earlier load balancer of this name could not be had again.
+    pub(super) fn loses_address(&self, name: &str, address: IpAddr, why: String) {
+        self.lock().lost_addresses.insert(name.to_owned(), (address, why));
+    }
+
+    /// Why the address that a Service still shows could not be had again. It is forgotten when the Service shows another one.
+    pub(super) fn lost_address(&self, name: &str, shown: Option<IpAddr>) -> Option<(IpAddr, String)> {
+        let mut inner = self.lock();
+        let lost = inner.lost_addresses.get(name)?.clone();
+        if shown == Some(lost.0) {
+            return Some(lost);
+        }
+        inner.lost_addresses.remove(name);
+        None
+    }
+
     /// A Service is gone, which had, or would have had, a load balancer of this name.
     pub(super) fn forget_service(&self, service: &Text, name: &str) {
         let mut inner = self.lock();
         inner.missed.remove(name);
+        inner.lost_addresses.remove(name);
         inner.led.retain(|_id, of| of != service);
         inner.parting.forget(service);
         inner.fulfilled.forget_service(service);

@@ -8,7 +8,7 @@ mod tests;
 
 use bowline_cloud::ServiceView;
 
-pub use self::cluster::{cluster_of, in_cluster};
+pub use self::cluster::{cluster_of, in_cluster, service_in};
 
 /// How the name of every load balancer that we or OCCM made begins, and the tag of every Service on it.
 pub const LOAD_BALANCER_PREFIX: &str = "kube_service_";
@@ -17,6 +17,10 @@ pub const LOAD_BALANCER_PREFIX: &str = "kube_service_";
 /// with its load balancer.
 pub const FLOATING_IP_PREFIX: &str = "Floating IP for Kubernetes external service ";
 
+/// How the description of a floating IP begins that a Service uses and that is not proven to have been made for it. Nothing is deleted
+/// because of it, neither here nor by OCCM.
+pub const USED_FLOATING_IP_PREFIX: &str = "Floating IP used by Kubernetes external service ";
+
 /// How the name of every security group begins that we or OCCM made.
 pub const SECURITY_GROUP_PREFIX: &str = "lb-sg-";
 
@@ -24,7 +28,7 @@ pub const SECURITY_GROUP_PREFIX: &str = "lb-sg-";
 const OF_CLUSTER: &str = " from cluster ";
 
 /// The longest name, in bytes.
-const MAX_NAME_BYTES: usize = 255;
+pub(crate) const MAX_NAME_BYTES: usize = 255;
 /// The longest description that Octavia and Neutron take, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 255;
 
@@ -38,6 +42,18 @@ pub struct Names {
     is_cut: bool,
     legacy: String,
     security_group: Vec<u8>,
+    former_clusters: Vec<String>,
+}
+
+/// The Service for which a floating IP was made, or that uses it, by the description of the floating IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FloatingIpOwner<'t> {
+    /// The namespace of the Service.
+    pub namespace: &'t str,
+    /// The name of the Service.
+    pub name: &'t str,
+    /// The cluster of the Service, if it is not this one.
+    pub other_cluster: Option<&'t str>,
 }
 
 impl Names {
@@ -53,7 +69,20 @@ impl Names {
             load_balancer: cut(load_balancer),
             legacy: service.default_load_balancer_name(),
             security_group: cut(format!("{SECURITY_GROUP_PREFIX}{uid}-{namespace}-{name}").into_bytes()),
+            former_clusters: Vec::new(),
         }
+    }
+
+    /// With the names that an administrator says the cluster had before: `[LoadBalancer] former-cluster-name`.
+    #[must_use]
+    pub fn with_former_clusters(self, clusters: &[String]) -> Self {
+        Self { former_clusters: clusters.to_vec(), ..self }
+    }
+
+    /// The namespace of the Service.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.service.split_once('/').map_or("", |(namespace, _name)| namespace)
     }
 
     /// `--cluster-name`.
@@ -126,31 +155,97 @@ impl Names {
     /// The description of the floating IP.
     #[must_use]
     pub fn floating_ip_description(&self) -> String {
-        description(&format!("{FLOATING_IP_PREFIX}{}{OF_CLUSTER}{}", self.service, self.cluster))
+        self.floating_ip_description_in(&self.cluster)
     }
 
-    /// Whether this is the description of a floating IP that was made for this Service, maybe when the cluster had another name.
+    /// The description that the floating IP has under another name of the cluster.
+    #[must_use]
+    pub fn floating_ip_description_in(&self, cluster: &str) -> String {
+        floating_ip_description(&self.service, cluster)
+    }
+
+    /// Whether this is the description of a floating IP that was made for this Service, in this cluster or under one of the names
+    /// that an administrator says this cluster had before.
     #[must_use]
     pub fn describes_own_floating_ip(&self, text: &str) -> bool {
-        let service = text.strip_prefix(FLOATING_IP_PREFIX);
-        let cluster = service.and_then(|rest| rest.strip_prefix(self.service.as_str()));
-        text == self.floating_ip_description() || cluster.is_some_and(|rest| rest.starts_with(OF_CLUSTER))
+        let former = |cluster: &String| self.floating_ip_description_in(cluster) == text;
+        text == self.floating_ip_description() || self.former_clusters.iter().any(former)
     }
 
-    /// Whether this is the description of a floating IP that was made for any Service of this cluster.
+    /// The description that a floating IP gets when this Service uses it, but nothing proves that it was made for this Service.
     #[must_use]
-    pub fn describes_floating_ip_of_cluster(&self, text: &str) -> bool {
-        let service = text.strip_prefix(FLOATING_IP_PREFIX);
-        let before = service.and_then(|rest| rest.strip_suffix(self.cluster.as_str()));
-        before.is_some_and(|rest| rest.ends_with(OF_CLUSTER))
+    pub fn used_floating_ip_description(&self) -> String {
+        used_description(&self.service, &self.cluster)
+    }
+
+    /// Whether this is the description of a floating IP that this Service uses although nothing proves that it was made for it.
+    #[must_use]
+    pub fn describes_used_floating_ip(&self, text: &str) -> bool {
+        let in_cluster = |cluster: &String| used_description(&self.service, cluster) == text;
+        in_cluster(&self.cluster) || self.former_clusters.iter().any(in_cluster)
+    }
+
+    /// The other Service for which a floating IP with this description was made, or that uses it; none if that is this one, or if the
+    /// text is not ours, as for a floating IP that a person made.
+    #[must_use]
+    pub fn other_owner<'t>(&self, text: &'t str) -> Option<FloatingIpOwner<'t>> {
+        if self.describes_own_floating_ip(text) || self.describes_used_floating_ip(text) {
+            return None;
+        }
+        let rest =
+            text.strip_prefix(FLOATING_IP_PREFIX).or_else(|| text.strip_prefix(USED_FLOATING_IP_PREFIX))?;
+        // Namespaces and names have no spaces, so what is left of the first separator is the Service.
+        let (service, cluster) = rest.split_once(OF_CLUSTER)?;
+        let (namespace, name) = service.split_once('/')?;
+        let ours = |ours: &String| {
+            floating_ip_description(service, ours) == text || used_description(service, ours) == text
+        };
+        let in_this_cluster = ours(&self.cluster) || self.former_clusters.iter().any(ours);
+        Some(FloatingIpOwner { namespace, name, other_cluster: (!in_this_cluster).then_some(cluster) })
+    }
+
+    /// Whether an administrator says that this cluster had this name before.
+    #[must_use]
+    pub fn is_former_cluster(&self, cluster: &str) -> bool {
+        self.former_clusters.iter().any(|former| former == cluster)
+    }
+
+    /// Whether the load balancer of this Service has this name under another cluster name.
+    #[must_use]
+    pub fn is_of_other_cluster(&self, name: &str) -> bool {
+        let own = self.load_balancer();
+        name != own && in_cluster(name, &self.cluster).as_deref() == Some(own.as_str())
     }
 
     /// Whether this is exactly the name of a pool of this Service.
     #[must_use]
     pub fn is_own_pool(&self, name: &str) -> bool {
-        let rest = name.strip_prefix("pool_").and_then(|rest| rest.split_once('_'));
+        self.is_own_child("pool", name)
+    }
+
+    /// Whether this is exactly the name of a listener of this Service, as OCCM gives it (`listener_0_kube_service_…`), or as its first
+    /// releases (`listener_kube_service_…_0`) and the provider that was part of Kubernetes (`listener_a…_0`) gave it.
+    #[must_use]
+    pub fn is_own_listener(&self, name: &str) -> bool {
+        let earlier = || name.strip_prefix("listener_").and_then(|rest| rest.rsplit_once('_'));
+        let is_earlier = |(balancer, place): (&str, &str)| {
+            let is_counted = !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
+            is_counted && (balancer == self.load_balancer() || balancer == self.legacy)
+        };
+        self.is_own_child("listener", name) || earlier().is_some_and(is_earlier)
+    }
+
+    /// Whether this is the description of this Service's load balancer. It names the Service before the cluster, so the Service in it is
+    /// never truncated: it tells apart load balancers whose truncated names are the same.
+    #[must_use]
+    pub fn describes_own_load_balancer(&self, text: &str) -> bool {
+        text == self.load_balancer_description()
+    }
+
+    fn is_own_child(&self, kind: &str, name: &str) -> bool {
+        let rest = name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('_')?.split_once('_'));
         let place = rest.and_then(|(place, _rest)| place.parse().ok());
-        place.is_some_and(|place| self.pool(place) == name)
+        place.is_some_and(|place| self.child(kind, place) == name)
     }
 
     /// The description of the security group.
@@ -159,6 +254,16 @@ impl Names {
         let (service, cluster) = (&self.service, &self.cluster);
         description(&format!("Security Group for {service} Service LoadBalancer in cluster {cluster}"))
     }
+}
+
+/// The description of the floating IP of a Service, as `namespace/name`.
+#[must_use]
+pub fn floating_ip_description(service: &str, cluster: &str) -> String {
+    description(&format!("{FLOATING_IP_PREFIX}{service}{OF_CLUSTER}{cluster}"))
+}
+
+fn used_description(service: &str, cluster: &str) -> String {
+    description(&format!("{USED_FLOATING_IP_PREFIX}{service}{OF_CLUSTER}{cluster}"))
 }
 
 /// Whether this is the description of a floating IP that was made for the Service whose name a load balancer bears, whatever

@@ -2,10 +2,15 @@
 //!
 //! Names can be the same in two clusters of a project; UIDs cannot. What OCCM made has no such tags, and is ours by its name.
 
+use std::sync::Arc;
+
 use bowline_cloud::Text;
 
 use super::names::LOAD_BALANCER_PREFIX;
+use crate::config::Tenancy;
 
+/// How all tags begin that say whose something is. Users may write none of them.
+pub const RESERVED: &str = "bowline-";
 /// How the tag of the cluster begins.
 const CLUSTER: &str = "bowline-cluster:";
 /// How the tag of a Service begins.
@@ -18,14 +23,21 @@ pub struct Ownership {
     pub cluster: Option<Text>,
     /// The UID of the Service.
     pub service: Text,
+    /// The rules that count for the Services of each namespace.
+    pub tenancy: Arc<Tenancy>,
 }
 
 impl Ownership {
     /// The tags that say so.
     pub fn tags(&self) -> impl Iterator<Item = String> {
-        let cluster = self.cluster.as_ref().map(|uid| format!("{CLUSTER}{uid}"));
         let service = Some(&self.service).filter(|uid| !uid.is_empty()).map(|uid| format!("{SERVICE}{uid}"));
-        cluster.into_iter().chain(service)
+        self.cluster_tag().into_iter().chain(service)
+    }
+
+    /// The tag of the cluster; `None` while its UID is not known.
+    #[must_use]
+    pub fn cluster_tag(&self) -> Option<String> {
+        self.cluster.as_ref().map(|uid| format!("{CLUSTER}{uid}"))
     }
 
     /// The tag of the Service, which goes when it leaves a load balancer that others stay on.
@@ -59,6 +71,14 @@ impl Ownership {
         known && self.tags().all(|tag| tags.contains(&tag)) && !tags.iter().any(other)
     }
 
+    /// The UID of another cluster that has its tag on a load balancer, whether this cluster has its own there as well or not. `None` while
+    /// the UID of this cluster is not known.
+    #[must_use]
+    pub fn foreign_cluster<'t>(&self, tags: &'t [String]) -> Option<&'t str> {
+        let ours = self.cluster.as_deref()?;
+        clusters_in(tags).filter(|uid| *uid != ours).min()
+    }
+
     /// Another cluster that says by its tag that it is its own, if we know who we are.
     #[must_use]
     pub fn other_cluster<'t>(&self, tags: &'t [String]) -> Option<&'t str> {
@@ -72,6 +92,12 @@ impl Ownership {
 /// The UIDs of the clusters that say by a tag that something is theirs.
 pub fn clusters_in(tags: &[String]) -> impl Iterator<Item = &str> {
     tags.iter().filter_map(|tag| tag.strip_prefix(CLUSTER))
+}
+
+/// Whether a tag says which cluster something is for.
+#[must_use]
+pub fn is_of_a_cluster(tag: &str) -> bool {
+    tag.starts_with(CLUSTER)
 }
 
 /// Whether a tag says which Service something is for.
@@ -90,7 +116,7 @@ mod tests {
     use super::*;
 
     fn ownership() -> Ownership {
-        Ownership { cluster: Some("c1".into()), service: "s1".into() }
+        Ownership { cluster: Some("c1".into()), service: "s1".into(), ..Ownership::default() }
     }
 
     #[test]
@@ -115,6 +141,13 @@ mod tests {
         assert_eq!(ownership().other_cluster(&shared), None, "shared by two clusters");
         let unknown = Ownership { cluster: None, ..ownership() };
         assert_eq!(unknown.other_cluster(&tags(&["bowline-cluster:c2"])), None, "who we are is not known");
+        assert_eq!(
+            ownership().foreign_cluster(&shared),
+            Some("c2"),
+            "two clusters may have Services of one name"
+        );
+        assert_eq!(ownership().foreign_cluster(&tags(&["bowline-cluster:c1"])), None);
+        assert_eq!(unknown.foreign_cluster(&shared), None);
     }
 
     #[test]

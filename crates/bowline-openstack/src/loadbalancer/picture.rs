@@ -135,7 +135,7 @@ fn wished(listener: &WantedListener) -> Frontend {
         protocol: listener.key.protocol.to_string(),
         port: listener.key.port,
         status: Status::default(),
-        allowed: listener.allowed_cidrs.iter().flatten().cloned().collect(),
+        allowed: listener.allowed_cidrs.iter().flat_map(|cidrs| cidrs.iter()).cloned().collect(),
         pools: vec![pool],
     }
 }

@@ -16,21 +16,24 @@ pub(super) mod order;
 mod pool;
 mod removal;
 mod rename;
+pub(super) mod tags;
 #[cfg(test)]
 mod tests;
 mod text;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bowline_cloud::{LoadBalancerStatus, Plan, Planned, Refusal, Wait};
 use openstack_client::load_balancer::{LoadBalancer, ProvisioningStatus};
 
-pub use self::removal::remove;
+pub use self::removal::{remove, strangers};
 
 use self::claim::Claim;
 use super::found::{Children, Found, FoundBalancer};
 use super::group;
 use super::step::CloudStep;
+use super::tenancy;
 use super::wanted::Wanted;
 
 /// When to look again at what Octavia is at work on, if nothing says so before.
@@ -46,9 +49,15 @@ struct Draft {
     problems: Vec<String>,
 }
 
-/// What is done so that a Service has what it wants.
+/// What is done so that a Service has what it wants. What a rule forbids is reported when all else is done.
 #[must_use]
 pub fn ensure(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
+    let plan = planned(wanted, found);
+    let problems = tenancy::held_back(wanted, found);
+    if matches!(plan, Plan::Settled(_)) && !problems.is_empty() { refuse(problems) } else { plan }
+}
+
+fn planned(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     if let Some(problem) = claim::namesakes(&wanted.names, found) {
         return refuse(vec![problem]);
     }
@@ -60,7 +69,7 @@ pub fn ensure(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     }
     match there.balancer.provisioning_status {
         ProvisioningStatus::Active => active(wanted, found, &claim),
-        ProvisioningStatus::Error => balancer::broken(wanted, &claim),
+        ProvisioningStatus::Error => balancer::broken(wanted, found, &claim),
         ProvisioningStatus::PendingDelete => wait(&there.balancer),
         _ => at_work(wanted, found, &claim),
     }
@@ -73,15 +82,30 @@ pub fn has(wanted: &Wanted, found: &Found) -> bool {
     claim.is_some_and(|claim| claim.joined() && claim.refusals(wanted).is_empty())
 }
 
+/// Whether the Service uses the load balancer that was found, as its own or with others.
+#[must_use]
+pub fn uses(wanted: &Wanted, found: &Found) -> bool {
+    there(found).is_some_and(|there| Claim::of(&wanted.names, &wanted.ownership, found, there).joined())
+}
+
+/// Whether the load balancer that was found is the Service's own, and not one that it shares.
+#[must_use]
+pub fn owns(wanted: &Wanted, found: &Found) -> bool {
+    there(found).is_some_and(|there| Claim::of(&wanted.names, &wanted.ownership, found, there).owner)
+}
+
 /// How the Service will be reached when all that is planned is done; none while that is not known.
 #[must_use]
 pub fn outlook(wanted: &Wanted, found: &Found) -> Option<LoadBalancerStatus> {
-    let there = there(found)?;
-    let claim = Claim::of(&wanted.names, &wanted.ownership, found, there);
+    Some(balancer::status(wanted, &there(found)?.balancer, address(wanted, found)?))
+}
+
+/// The address at which the load balancer is reached; none while a floating IP is yet to be led there or taken off.
+#[must_use]
+pub fn address(wanted: &Wanted, found: &Found) -> Option<IpAddr> {
+    let claim = Claim::of(&wanted.names, &wanted.ownership, found, there(found)?);
     let reached = address::reached(wanted, found, &claim);
-    // Where a floating IP is yet to be led here the plan itself says that the address changes.
-    let address = reached.address.filter(|_address| reached.steps.is_empty())?;
-    Some(balancer::status(wanted, &there.balancer, address))
+    reached.address.filter(|_address| reached.steps.is_empty())
 }
 
 /// The load balancer, unless Octavia only remembers it.
@@ -119,7 +143,7 @@ fn active(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan
         Children::Busy => return wait(&claim.there.balancer),
     };
     if let Some(former) = claim.former {
-        return Plan::Act(rename::steps(wanted, claim, tree, former));
+        return Plan::Act(rename::steps(wanted, found, claim, tree, former));
     }
     let mut draft = tree.map(|tree| children::draft(wanted, claim, tree)).unwrap_or_default();
     let reached = address::reached(wanted, found, claim);

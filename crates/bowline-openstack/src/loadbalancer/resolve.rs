@@ -5,11 +5,13 @@
 
 mod cache;
 mod certificates;
+mod earlier;
 mod external;
 mod families;
 mod nodes;
 mod ways;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bowline_cloud::{NodeSet, ServiceView};
@@ -53,6 +55,8 @@ pub(super) struct Question<'a> {
     pub(super) creates: bool,
     /// Whether a floating IP has to come from somewhere.
     pub(super) floating: bool,
+    /// The address that an earlier load balancer had if the status shows host names only; users can write it.
+    pub(super) hinted: Option<IpAddr>,
 }
 
 impl Resolver {
@@ -85,6 +89,10 @@ impl Resolver {
             (resolved.floating, resolved.notices) = self.floating_place(wish).await?;
         }
         if question.creates {
+            // Where no external network was found the Service was reached by the address of its load balancer.
+            let external =
+                question.intent.floating.is_some() && !(question.floating && resolved.floating.is_none());
+            resolved.earlier_address = self.earlier_address(question, &resolved.vip, external).await?;
             let (additional, notice) = self.second_family(question, &resolved.vip).await?;
             resolved.additional_vips = additional;
             resolved.notices.extend(notice);

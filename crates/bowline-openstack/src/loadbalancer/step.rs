@@ -7,7 +7,7 @@ use openstack_client::load_balancer::{
     BatchMember, HealthMonitorCreate, HealthMonitorUpdate, ListenerCreate, ListenerUpdate,
     LoadBalancerUpdate, PoolCreate, PoolUpdate,
 };
-use openstack_client::network::{FloatingIpCreate, FloatingIpUpdate, NewSecurityGroupRule};
+use openstack_client::network::{FloatingIp, FloatingIpCreate, FloatingIpUpdate, NewSecurityGroupRule};
 use openstack_client::{
     FloatingIpId, HealthMonitorId, ListenerId, LoadBalancerId, MemberId, PoolId, PortId, SecurityGroupId,
     SecurityGroupRuleId, SubnetId,
@@ -37,6 +37,15 @@ pub struct Seen {
     pub id: LoadBalancerId,
     /// How much this process had done to it by then. After more than that, the step was planned for something else.
     pub version: u64,
+}
+
+/// A floating IP as it was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SeenFloatingIp {
+    /// The revision that Neutron gave it. Any later change makes the step stale.
+    pub revision: Option<u64>,
+    /// The port that it led to.
+    pub port: Option<PortId>,
 }
 
 /// What is done.
@@ -98,8 +107,8 @@ pub enum Action {
         /// The subnets to try, one after the other while they have no address left; any if there is none.
         subnets: Vec<SubnetId>,
     },
-    /// Leads one to the load balancer, or nowhere.
-    UpdateFloatingIp(FloatingIpId, FloatingIpUpdate),
+    /// Leads one to the load balancer, or nowhere, or describes it anew; only while it has the revision that was seen, if one was.
+    UpdateFloatingIp(FloatingIpId, FloatingIpUpdate, SeenFloatingIp),
     /// Gives one back.
     DeleteFloatingIp(FloatingIpId),
     /// Makes a security group.
@@ -136,6 +145,15 @@ pub enum Action {
     },
     /// Deletes a security group.
     DeleteGroup(SecurityGroupId),
+}
+
+impl Action {
+    /// A change of a floating IP as it was seen.
+    #[must_use]
+    pub fn update_floating_ip(floating: &FloatingIp, change: FloatingIpUpdate) -> Self {
+        let seen = SeenFloatingIp { revision: floating.revision_number, port: floating.port_id.clone() };
+        Self::UpdateFloatingIp(floating.id.clone(), change, seen)
+    }
 }
 
 impl CloudStep {
@@ -195,7 +213,7 @@ impl CloudStep {
             Action::DeleteMember { member, .. } => member.to_string(),
             Action::UpdateMonitor(id, _) | Action::DeleteMonitor(id) => id.to_string(),
             Action::CreateFloatingIp { new, .. } => new.description.clone(),
-            Action::UpdateFloatingIp(id, _) | Action::DeleteFloatingIp(id) => id.to_string(),
+            Action::UpdateFloatingIp(id, ..) | Action::DeleteFloatingIp(id) => id.to_string(),
             Action::CreateGroup { name, .. } => name.clone(),
             Action::CreateRules(id, rules) => format!("{id} ({})", in_words(rules)),
             Action::DeleteGroup(id) => id.to_string(),
@@ -248,6 +266,12 @@ impl Step for CloudStep {
             Action::UpdateMonitor(..) => (Verb::Update, "health monitor", None),
             Action::DeleteMonitor(_) => (Verb::Delete, "health monitor", None),
             Action::CreateFloatingIp { .. } => (Verb::Create, "floating ip", None),
+            // Whose it is changes, and not where it leads: no Service is reached at another address by it.
+            Action::UpdateFloatingIp(_, FloatingIpUpdate { port_id, description: Some(_) }, seen)
+                if *port_id == seen.port =>
+            {
+                (Verb::Update, "floating ip description", None)
+            }
             Action::UpdateFloatingIp(..) => (Verb::Update, "floating ip", None),
             Action::DeleteFloatingIp(_) => (Verb::Delete, "floating ip", None),
             Action::CreateGroup { .. } => (Verb::Create, "security group", None),
@@ -283,11 +307,17 @@ impl fmt::Display for CloudStep {
                 let names: Vec<String> = members.each().map(name).collect();
                 write!(f, "give pool {pool} the members [{}]", names.join(" "))
             }
-            Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: None, .. }) => {
+            Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: None, .. }, _) => {
                 write!(f, "detach floating ip {id}")
             }
-            Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: Some(port), .. }) => {
-                write!(f, "attach floating ip {id} to port {port}")
+            Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id, description: Some(text) }, seen)
+                if *port_id == seen.port =>
+            {
+                write!(f, "describe floating ip {id} as {text:?}")
+            }
+            Action::UpdateFloatingIp(id, FloatingIpUpdate { port_id: Some(port), description }, _) => {
+                write!(f, "attach floating ip {id} to port {port}")?;
+                description.iter().try_for_each(|text| write!(f, " and describe it as {text:?}"))
             }
             Action::AddPortGroup { port, group } => write!(f, "add security group {group} to port {port}"),
             Action::RemovePortGroup { port, group } => {

@@ -4,7 +4,12 @@
 mod tests;
 
 use openstack_client::network::TagFilter;
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
+
+/// The longest pattern or list of tags that is read. Neutron's names and tags have up to 255 characters.
+pub(in crate::loadbalancer) const LONGEST_TEXT_BYTES: usize = 4 << 10;
+/// The largest compiled expression, a tenth of the library's default: `(a{1000}){1000}` has 15 characters and no use.
+const LARGEST_EXPRESSION_BYTES: usize = 1 << 20;
 
 /// A pattern for the names of subnets: a glob, or a regular expression behind `~`; a `!` before it means all other names.
 #[derive(Debug, Clone)]
@@ -26,10 +31,13 @@ impl NamePattern {
     /// The pattern that a text is, unless it is none.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST_TEXT_BYTES {
+            return None;
+        }
         let (negated, pattern) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         let expression = match pattern.strip_prefix('~') {
-            Some(expression) => Regex::new(expression),
-            None => Regex::new(&format!("^(?:{})$", glob(pattern))),
+            Some(expression) => compiled(expression),
+            None => compiled(&format!("^(?:{})$", glob(pattern))),
         };
         Some(Self { text: text.to_owned(), negated, expression: expression.ok()? })
     }
@@ -40,6 +48,10 @@ impl NamePattern {
         let found = self.expression.find(name).is_some_and(|found| found.as_str().len() == name.len());
         found != self.negated
     }
+}
+
+fn compiled(expression: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(expression).size_limit(LARGEST_EXPRESSION_BYTES).build()
 }
 
 /// The regular expression of a glob: `?` is any character, `*` any but `/`, `**/` folders, `{a,b}` one of them, `[…]` a class.
@@ -87,6 +99,9 @@ fn glob(pattern: &str) -> String {
 /// OCCM asks Neutron for "not all" where it means "none", and the other way round; here it is as its documentation says.
 #[must_use]
 pub fn tags(text: &str) -> Option<TagFilter> {
+    if text.len() > LONGEST_TEXT_BYTES {
+        return None;
+    }
     let (negated, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let (all, rest) = rest.strip_prefix('&').map_or((false, rest), |rest| (true, rest));
     let split = rest.split(',').map(str::trim);

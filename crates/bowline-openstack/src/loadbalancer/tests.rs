@@ -1,19 +1,29 @@
 //! The load balancers on the simulated OpenStack, in virtual time; calls are counted by its log.
 
+mod addresses;
+mod classes;
 mod cleaning;
 mod counts;
 mod crashes;
+mod creation;
 mod doubt;
 mod draining;
 mod drift;
 mod finding;
 mod grouping;
+mod hostile;
+mod leaving;
+mod limits;
 mod moving;
 mod noting;
 mod performing;
 mod picturing;
 mod reading;
+mod reserved;
 mod resolving;
 mod sharing;
 mod stage;
+mod tags;
+mod tenancy;
 mod transitions;
+mod unreadable;

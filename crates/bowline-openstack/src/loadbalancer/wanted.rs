@@ -19,7 +19,9 @@ use openstack_client::{LoadBalancerFlavorId, LoadBalancerId, NetworkId, PortId, 
 pub use self::create::NewBalancer;
 pub(super) use self::fingerprint::request_digest;
 use super::group::WantedGroup;
-use super::intent::{Intent, MemberIntent, MonitorValues, Notice, PortIntent, Publication, Timeouts};
+use super::intent::{
+    CreationOption, ExtraTags, Intent, MemberIntent, MonitorValues, Notice, PortIntent, Publication, Timeouts,
+};
 use super::members::{Members, Rosters};
 use super::names::{self, Names};
 use super::ownership::Ownership;
@@ -30,6 +32,8 @@ use crate::config::LoadBalancer;
 pub struct Resolved {
     /// Where a new load balancer stands.
     pub vip: Vip,
+    /// The address of an earlier load balancer of the Service, if a new one can have it.
+    pub earlier_address: Option<IpAddr>,
     /// The subnets of further addresses of a new load balancer, for Services of two IP families.
     pub additional_vips: Vec<SubnetId>,
     /// The subnets by which Nodes are reached.
@@ -106,14 +110,24 @@ pub struct Wanted {
     pub publication: Publication,
     /// Whether further addresses of the load balancer are shown as well.
     pub dual_stack: bool,
+    /// What the Service's annotations say that counts only when a load balancer is created.
+    pub creation: Vec<CreationOption>,
     /// What the owner should know.
     pub notices: Vec<Notice>,
+    /// Values that a rule of `[Tenancy]` forbids and that the Service says all the same, each in a message.
+    pub forbidden: Vec<String>,
+    /// Those of them that are not in force, and count as not said.
+    pub withheld: Vec<String>,
+    /// Values that cannot be read, each in a message with what counts in its place.
+    pub unreadable: Vec<String>,
     /// Whether the provider takes one thing at a time: no children with a new load balancer, members one by one.
     pub serial: bool,
     /// The most Services on one load balancer.
     pub most_sharers: i64,
     /// Whether a load balancer that Octavia gave up is made anew.
     pub recreate_on_error: bool,
+    /// Tags to add to what is the Service's, beside those that say so.
+    pub extra_tags: ExtraTags,
 }
 
 /// What counts when a load balancer is made.
@@ -125,6 +139,8 @@ pub struct WantedBalancer {
     pub vip: Vip,
     /// Its address; any if none.
     pub address: Option<IpAddr>,
+    /// The address that an earlier one of the Service had: requested again, and given up if it cannot be had.
+    pub earlier_address: Option<IpAddr>,
     /// Further addresses.
     pub additional_vips: Vec<AdditionalVip>,
     /// Its flavor.
@@ -155,8 +171,8 @@ pub struct WantedListener {
     pub connection_limit: i64,
     /// Its timeouts, if the cloud has them.
     pub timeouts: Option<Timeouts>,
-    /// Who may connect, if the cloud can tell listeners.
-    pub allowed_cidrs: Option<BTreeSet<String>>,
+    /// Who may connect, if the cloud can tell listeners. All listeners of a Service share it: there may be thousands of networks.
+    pub allowed_cidrs: Option<Arc<BTreeSet<String>>>,
     /// Headers that it adds.
     pub insert_headers: BTreeMap<String, String>,
     /// Its certificate.
@@ -241,16 +257,19 @@ impl Wanted {
     ) -> Self {
         let serial = rules.config.provider_requires_serial_api_calls;
         let without_members = intent.without_members(nodes);
-        let listeners = intent
-            .ports
-            .iter()
-            .map(|port| listener(&intent, port, nodes, &resolved.members, rules))
-            .collect();
+        let ranges = || Arc::new(intent.source_ranges.iter().map(ToString::to_string).collect());
+        let allowed_cidrs = intent.allowed_cidrs.then(ranges);
+        let listener = |port| WantedListener {
+            allowed_cidrs: allowed_cidrs.clone(),
+            ..listener(&intent, port, nodes, &resolved.members, rules)
+        };
+        let listeners = intent.ports.iter().map(listener).collect();
         let additional = |subnet_id| AdditionalVip { subnet_id, ip_address: None, port_id: None };
         let balancer = WantedBalancer {
             provider: rules.config.lb_provider.clone(),
             vip: resolved.vip,
             address: intent.vip_address,
+            earlier_address: resolved.earlier_address,
             additional_vips: resolved.additional_vips.into_iter().map(additional).collect(),
             flavor: intent.flavor,
             zone: intent.zone,
@@ -276,14 +295,20 @@ impl Wanted {
             group,
             publication: intent.publication,
             dual_stack: intent.dual_stack,
+            creation: intent.creation,
             notices,
+            forbidden: intent.forbidden,
+            withheld: intent.withheld,
+            unreadable: intent.unreadable,
             serial,
             most_sharers: rules.config.max_shared_lb,
             recreate_on_error: intent.recreate_on_error,
+            extra_tags: intent.tags,
         }
     }
 }
 
+/// A listener without the networks from which it may be reached.
 fn listener(
     intent: &Intent,
     port: &PortIntent,
@@ -291,7 +316,6 @@ fn listener(
     subnets: &Arc<MemberSubnets>,
     rules: Rules<'_>,
 ) -> WantedListener {
-    let ranges = || intent.source_ranges.iter().map(ToString::to_string).collect();
     let serial = rules.config.provider_requires_serial_api_calls;
     let member = |member: MemberIntent| batch_member(&member, subnets, serial);
     let members = match port.node_port {
@@ -328,7 +352,7 @@ fn listener(
         name: intent.names.listener(port.place),
         connection_limit: intent.connection_limit,
         timeouts: intent.timeouts,
-        allowed_cidrs: intent.allowed_cidrs.then(ranges),
+        allowed_cidrs: None,
         insert_headers: port.insert_headers.clone(),
         certificate: port.tls.as_ref().map(|tls| tls.text.clone()),
         pool,

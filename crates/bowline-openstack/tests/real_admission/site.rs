@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use bowline_cloud::{IpFamily, Protocol, ServicePort, ServiceType, ServiceView};
 use bowline_openstack::config::CloudConf;
 use bowline_openstack::loadbalancer::admission;
@@ -70,6 +70,8 @@ impl Verdict {
 
 /// The cluster as one test sees it.
 pub(crate) struct Site {
+    /// To see what else an answer has.
+    pub(crate) client: Client,
     /// Services of this test.
     pub(crate) services: Api<Service>,
     /// Services from before.
@@ -82,7 +84,9 @@ impl Site {
         let client = cluster.client(&Identity::Admin).await?;
         let old = OLD.get_or_try_init(|| prepare(cluster, client.clone())).await?;
         let namespace = cluster.namespace("admission").await?;
-        Ok(Self { services: Api::namespaced(client.clone(), &namespace), old: Api::namespaced(client, old) })
+        let (services, old) =
+            (Api::namespaced(client.clone(), &namespace), Api::namespaced(client.clone(), old));
+        Ok(Self { client, services, old })
     }
 
     /// What the API server says to a new load balancer with these annotations.
@@ -105,13 +109,15 @@ async fn prepare(cluster: &Cluster, client: Client) -> anyhow::Result<String> {
         service.metadata.name = Some(name.to_owned());
         services.create(&PostParams::default(), &service).await?;
     }
-    let [policy, binding] = MANIFEST.split("---\n").skip(1).collect::<Vec<_>>()[..] else {
-        bail!("the manifest should be a policy and a binding");
-    };
-    let policy: ValidatingAdmissionPolicy = serde_saphyr::from_str(policy)?;
-    let binding: ValidatingAdmissionPolicyBinding = serde_saphyr::from_str(binding)?;
-    Api::all(client.clone()).create(&PostParams::default(), &policy).await?;
-    Api::all(client).create(&PostParams::default(), &binding).await?;
+    let documents: Vec<&str> = MANIFEST.split("---\n").skip(1).collect();
+    ensure!(documents.len() == 4, "the manifest should be two policies, each with its binding");
+    for pair in documents.chunks(2) {
+        let [policy, binding] = pair else { bail!("a policy without a binding") };
+        let policy: ValidatingAdmissionPolicy = serde_saphyr::from_str(policy)?;
+        let binding: ValidatingAdmissionPolicyBinding = serde_saphyr::from_str(binding)?;
+        Api::all(client.clone()).create(&PostParams::default(), &policy).await?;
+        Api::all(client.clone()).create(&PostParams::default(), &binding).await?;
+    }
     let deadline = Instant::now() + Duration::from_secs(30);
     while Verdict::of(try_out(&services, &service("LoadBalancer", &bad())?).await)? == Verdict::Admitted {
         if Instant::now() > deadline {

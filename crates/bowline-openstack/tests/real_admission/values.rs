@@ -143,10 +143,12 @@ pub(crate) fn values() -> Vec<String> {
         ":::/64",
         "fd00::/129",
     ];
+    // Six that are too long for a short text: every sixth value is tried for all but the first annotation of a kind.
+    let too_long = (257..=260).map(|length| "x".repeat(length));
     let long = ["x".repeat(255), "x".repeat(256), "1".repeat(300), "0".repeat(300)];
     let tables: [&[&str]; 10] =
         [&flags, &numbers, &times, &words, &ids, &patterns, &tags, &selectors, &certificates, &networks];
-    tables.concat().into_iter().map(str::to_owned).chain(long).collect()
+    tables.concat().into_iter().map(str::to_owned).chain(long).chain(too_long).collect()
 }
 
 /// A text of the letters that mean something to some kind.

@@ -110,6 +110,10 @@ pub struct CloudControllerManagerSpec {
     /// What happens to LoadBalancer Services when this object is deleted.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
+    /// Whether objects that have the names of the operator's own (`bowline-ccm-NAME`) and were made by somebody else are taken
+    /// over. Without it they are refused, and nothing is changed. The operator's own objects have the label `bowline.dev/managed-by`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopt: bool,
     /// Nothing is changed while this is true; the status is kept up to date.
     #[serde(default)]
     pub paused: bool,

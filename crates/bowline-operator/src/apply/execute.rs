@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
+use bowline_kube::client::describe;
 use bowline_kube::write::{Attempt, Place, WriteClass, WriteError, Writer};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
@@ -12,8 +13,8 @@ use kube::{Api, Client};
 
 use super::run::Run;
 use super::{
-    Inventory, InventoryError, ObjectId, Plan, Preview, Seen, Unfit, differs, inventory_name, kind_of, plan,
-    prepare,
+    ApplyStep, Inventory, InventoryError, ObjectId, Plan, Preview, Seen, Unfit, differs, inventory_name,
+    kind_of, plan, prepare,
 };
 use crate::api::FIELD_MANAGER;
 use crate::render::Object;
@@ -31,7 +32,7 @@ pub enum ApplyError {
     #[error("the inventory cannot be written: {0}")]
     Json(#[from] serde_json::Error),
     /// Looking failed.
-    #[error("read {what}: {source}")]
+    #[error("read {what}: {}", describe(source.as_ref()))]
     Read {
         /// What was looked at.
         what: String,
@@ -59,6 +60,14 @@ pub enum ApplyError {
         /// Whose.
         owner: String,
     },
+    /// Somebody else made it.
+    #[error(
+        "{id} was there before this operator, or was made by somebody else, and is left alone (nothing was changed); remove it, give the resource another name, or, if it shall be taken over, set spec.adopt to true"
+    )]
+    NotMadeByUs {
+        /// Which.
+        id: ObjectId,
+    },
     /// It does not go away.
     #[error("{id} is being deleted and still there: remove what its finalizers wait for")]
     Lingers {
@@ -72,7 +81,11 @@ impl ApplyError {
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         match self {
-            Self::Unfit(_) | Self::Inventory(_) | Self::Json(_) | Self::NotOurs { .. } => true,
+            Self::Unfit(_)
+            | Self::Inventory(_)
+            | Self::Json(_)
+            | Self::NotOurs { .. }
+            | Self::NotMadeByUs { .. } => true,
             Self::Write(error) | Self::Refused { source: error, .. } => {
                 matches!(error.class(), WriteClass::Invalid)
             }
@@ -88,6 +101,8 @@ pub struct Target<'a> {
     pub owner: &'a str,
     /// Where its inventory is.
     pub namespace: &'a str,
+    /// Whether objects that the operator did not make are taken over.
+    pub adopt: bool,
 }
 
 /// Something that was done.
@@ -149,7 +164,7 @@ impl Applier {
         let inventory = Inventory::read(&inventory_name(target.owner), stored.as_ref())?;
         let seen = self.look(&wanted, &inventory).await?;
         let ids: Vec<ObjectId> = wanted.iter().map(|(id, _)| id.clone()).collect();
-        let Plan { intent, steps } = plan(&ids, kept, &seen, &inventory, target.owner);
+        let Plan { intent, steps } = plan(&ids, kept, &seen, &inventory, target.owner, target.adopt);
         let mut run = Run {
             applier: self,
             target,
@@ -165,6 +180,24 @@ impl Applier {
             .filter(|(id, _)| ids.contains(id))
             .collect();
         run.perform(&steps).await
+    }
+
+    /// Whether all of `objects` may be made for `target`; changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is there and not ours, or cannot be read.
+    pub async fn check(&self, target: Target<'_>, objects: Vec<Object>) -> Result<(), ApplyError> {
+        let prepared = objects.into_iter().map(|object| prepare(object, target.owner).map(|(id, _)| id));
+        let ids: Vec<ObjectId> = prepared.collect::<Result<_, _>>()?;
+        let inventory = self.inventory(target).await?;
+        let mut seen = BTreeMap::new();
+        for id in &ids {
+            let live = self.get(id).await?;
+            seen.insert(id.clone(), Seen { live, preview: None });
+        }
+        let Plan { steps, .. } = plan(&ids, &BTreeSet::new(), &seen, &inventory, target.owner, target.adopt);
+        refusal(&steps).map_or(Ok(()), Err)
     }
 
     /// What the inventory has, for an answer to "what is there to remove?".
@@ -213,7 +246,8 @@ impl Applier {
             };
             seen.insert(id.clone(), Seen { live, preview });
         }
-        for entry in inventory.entries() {
+        // A Namespace is never removed, so it is not looked at either.
+        for entry in inventory.entries().iter().filter(|entry| entry.id.kind != "Namespace") {
             if !seen.contains_key(&entry.id) {
                 let live = self.get(&entry.id).await?;
                 seen.insert(entry.id.clone(), Seen { live, preview: None });
@@ -222,7 +256,7 @@ impl Applier {
         Ok(seen)
     }
 
-    pub(super) async fn get(&self, id: &ObjectId) -> Result<Option<DynamicObject>, ApplyError> {
+    pub(crate) async fn get(&self, id: &ObjectId) -> Result<Option<DynamicObject>, ApplyError> {
         let kind = kind_of(&id.api_version, &id.kind).map_err(Unfit::from)?;
         let resource = kind.resource();
         let api: Api<DynamicObject> = match &id.namespace {
@@ -272,6 +306,17 @@ impl Applier {
     pub(super) fn settle(&self, id: &ObjectId, now: Settled) {
         self.settled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), now);
     }
+}
+
+/// Why a plan must not be performed at all.
+pub(super) fn refusal(steps: &[ApplyStep]) -> Option<ApplyError> {
+    steps.iter().find_map(|step| match step {
+        ApplyStep::Refuse { id, owner: Some(owner) } => {
+            Some(ApplyError::NotOurs { id: id.clone(), owner: owner.clone() })
+        }
+        ApplyStep::Refuse { id, owner: None } => Some(ApplyError::NotMadeByUs { id: id.clone() }),
+        _ => None,
+    })
 }
 
 pub(super) fn wish(object: &DynamicObject) -> u64 {

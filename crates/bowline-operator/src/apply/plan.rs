@@ -49,12 +49,12 @@ pub enum ApplyStep {
     },
     /// It is being deleted: nothing can be done to it until it is gone.
     Await(ObjectId),
-    /// It belongs to another resource of ours.
+    /// It is not ours to change: nothing at all is done then.
     Refuse {
         /// Which.
         id: ObjectId,
-        /// Whose it is.
-        owner: String,
+        /// The other resource of ours that it belongs to; `None` if the operator did not make it.
+        owner: Option<String>,
     },
     /// It is no longer wanted, and ours.
     Delete {
@@ -74,7 +74,8 @@ pub struct Plan {
     pub steps: Vec<ApplyStep>,
 }
 
-/// Decides what to do for `owner`. Of what is no longer wanted, `kept` stays: pods may use it still.
+/// Decides what to do for `owner`. Of what is no longer wanted, `kept` stays: pods may use it still. What the operator did not
+/// make is changed only with `adopt`.
 #[must_use]
 pub fn plan(
     wanted: &[ObjectId],
@@ -82,14 +83,19 @@ pub fn plan(
     seen: &BTreeMap<ObjectId, Seen>,
     inventory: &Inventory,
     owner: &str,
+    adopt: bool,
 ) -> Plan {
     let mut plan = Plan { intent: inventory.clone(), steps: Vec::new() };
     for id in wanted {
         let found = seen.get(id);
         match found.and_then(|found| found.live.as_ref().map(|live| (live, found.preview.as_ref()))) {
             None => plan.create(id),
-            Some((live, preview)) => plan.bring(id, live, preview, owner),
+            Some((live, preview)) => plan.bring(id, live, preview, Claim { owner, adopt }),
         }
+    }
+    if plan.steps.iter().any(|step| matches!(step, ApplyStep::Refuse { .. })) {
+        let refusals = plan.steps.into_iter().filter(|step| matches!(step, ApplyStep::Refuse { .. }));
+        return Plan { intent: inventory.clone(), steps: refusals.collect() };
     }
     let unwanted = inventory.entries().iter().rev().filter(|entry| !wanted.contains(&entry.id));
     for entry in unwanted.filter(|entry| !kept.contains(&entry.id)) {
@@ -99,6 +105,14 @@ pub fn plan(
     plan
 }
 
+/// Who wants an object, and how far that goes.
+#[derive(Debug, Clone, Copy)]
+struct Claim<'a> {
+    owner: &'a str,
+    /// Whether what the operator did not make is taken over.
+    adopt: bool,
+}
+
 impl Plan {
     fn create(&mut self, id: &ObjectId) {
         // An entry without a UID: what is made next, even if we crash before we hear of it.
@@ -106,16 +120,24 @@ impl Plan {
         self.steps.push(ApplyStep::Create(id.clone()));
     }
 
-    fn bring(&mut self, id: &ObjectId, live: &DynamicObject, preview: Option<&Preview>, owner: &str) {
+    fn bring(&mut self, id: &ObjectId, live: &DynamicObject, preview: Option<&Preview>, claim: Claim<'_>) {
+        let Claim { owner, adopt } = claim;
+        // Its labels decide what pods in it may do, and they are its owner's: nothing a resource says changes them.
+        if id.kind == "Namespace" {
+            return;
+        }
         if live.metadata.deletion_timestamp.is_some() {
             return self.steps.push(ApplyStep::Await(id.clone()));
         }
         let label = label_of(live);
         if let Some(other) = label.filter(|label| *label != owner) {
-            return self.steps.push(ApplyStep::Refuse { id: id.clone(), owner: other.to_owned() });
+            return self.steps.push(ApplyStep::Refuse { id: id.clone(), owner: Some(other.to_owned()) });
         }
         let Some(uid) = live.metadata.uid.clone() else { return };
         self.recognise(id, &uid, label.is_some());
+        if !adopt && self.intent.get(id).is_some_and(|entry| entry.is_adopted) {
+            return self.steps.push(ApplyStep::Refuse { id: id.clone(), owner: None });
+        }
         match preview {
             Some(Preview::Same) => {}
             None | Some(Preview::Changes) => self.steps.push(ApplyStep::Update { id: id.clone(), uid }),
@@ -127,6 +149,7 @@ impl Plan {
     /// there before us.
     fn recognise(&mut self, id: &ObjectId, uid: &str, has_label: bool) {
         let entry = match self.intent.get(id) {
+            // Without our label it is still the one that we made: a label that somebody removed comes back.
             Some(Entry { uid: Some(known), .. }) if known == uid => return,
             Some(Entry { uid: None, .. }) => !has_label,
             Some(_) => true,

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
 use tokio::time::{Instant, sleep};
 
-use super::execute::{Settled, place, resource, wish};
+use super::execute::{Settled, place, refusal, resource, wish};
 use super::{
     Applied, Applier, ApplyError, ApplyStep, Done, Entry, Inventory, ObjectId, Target, Unfit, inventory_name,
     kind_of,
@@ -34,6 +34,9 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     pub(super) async fn perform(mut self, steps: &[ApplyStep]) -> Result<Applied, ApplyError> {
+        if let Some(refusal) = refusal(steps) {
+            return Err(refusal);
+        }
         let is_namespace =
             |step: &&ApplyStep| matches!(step, ApplyStep::Create(id) if id.kind == "Namespace");
         // The inventory may be in one of them. They are never removed, so nothing is lost if they are recorded later.
@@ -59,9 +62,8 @@ impl Run<'_> {
             ApplyStep::Update { id, uid } => self.update(id, uid).await,
             ApplyStep::Recreate { id, uid } => self.recreate(id, uid).await,
             ApplyStep::Delete { id, uid } => self.delete(id, uid).await,
-            ApplyStep::Refuse { id, owner } => {
-                Err(ApplyError::NotOurs { id: id.clone(), owner: owner.clone() })
-            }
+            // Looked for before the first step.
+            ApplyStep::Refuse { .. } => Ok(()),
             ApplyStep::Await(id) => {
                 self.applied.awaited.push(id.clone());
                 Ok(())
@@ -76,6 +78,9 @@ impl Run<'_> {
         let is_adopted = !is_made_by_us(&made);
         self.now.record(Entry { id: id.clone(), uid: made.metadata.uid.clone(), is_adopted });
         self.done(what, id, made);
+        if is_adopted && !self.target.adopt {
+            return Err(ApplyError::NotMadeByUs { id: id.clone() });
+        }
         Ok(())
     }
 
@@ -157,7 +162,7 @@ impl Run<'_> {
         if self.now == self.written {
             return Ok(());
         }
-        let Target { owner, namespace } = self.target;
+        let Target { owner, namespace, .. } = self.target;
         let mut wanted = self.now.config_map(owner, namespace)?;
         let kind = kind_of("v1", "ConfigMap").map_err(Unfit::from)?.resource();
         let name = inventory_name(owner);

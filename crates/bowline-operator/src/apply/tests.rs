@@ -36,10 +36,19 @@ fn recorded(entries: &[(&ObjectId, Option<&str>)]) -> Inventory {
 }
 
 fn planned(wanted: &[&ObjectId], seen: &[(&ObjectId, Seen)], inventory: &Inventory) -> Plan {
+    planned_with(false, wanted, seen, inventory)
+}
+
+fn planned_with(
+    adopt: bool,
+    wanted: &[&ObjectId],
+    seen: &[(&ObjectId, Seen)],
+    inventory: &Inventory,
+) -> Plan {
     let wanted: Vec<ObjectId> = wanted.iter().map(|id| (*id).clone()).collect();
     let seen: BTreeMap<ObjectId, Seen> =
         seen.iter().map(|(id, seen)| ((*id).clone(), seen.clone())).collect();
-    plan(&wanted, &BTreeSet::new(), &seen, inventory, "main")
+    plan(&wanted, &BTreeSet::new(), &seen, inventory, "main", adopt)
 }
 
 #[test]
@@ -83,10 +92,57 @@ fn a_crash_between_making_and_recording_loses_nothing() {
 }
 
 #[test]
-fn what_was_there_before_us_is_used_and_never_removed() {
+fn what_somebody_else_made_is_refused_and_nothing_else_is_done_either() {
+    let [account, role, old] =
+        [id("ServiceAccount", "bowline-ccm-main"), id("ClusterRole", "bowline:main"), id("ConfigMap", "old")];
+    let refused = [ApplyStep::Refuse { id: account.clone(), owner: None }];
+    let old_one = (&old, seen(live("u1", Some("main")), None));
+    for (preview, label) in
+        [(Preview::Same, None), (Preview::Changes, None), (Preview::Refused, Some("main"))]
+    {
+        let found = [(&account, seen(live("theirs", label), Some(preview))), old_one.clone()];
+        let inventory = recorded(&[(&old, Some("u1"))]);
+        let plan = planned(&[&role, &account], &found, &inventory);
+        assert_eq!(plan, Plan { intent: inventory, steps: refused.to_vec() });
+    }
+    // Nor what an earlier operator took over without being told to.
+    let mut inventory = recorded(&[]);
+    inventory.record(Entry { id: account.clone(), uid: Some("theirs".to_owned()), is_adopted: true });
+    let found = [(&account, seen(live("theirs", Some("main")), Some(Preview::Same)))];
+    assert_eq!(planned(&[&account], &found, &inventory).steps, refused);
+    assert_eq!(planned_with(true, &[&account], &found, &inventory).steps, []);
+    // Nor one that came between the intent and the making.
+    let found = [(&account, seen(live("theirs", None), Some(Preview::Changes)))];
+    assert_eq!(planned(&[&account], &found, &recorded(&[(&account, None)])).steps, refused);
+}
+
+#[test]
+fn a_label_that_somebody_took_away_comes_back() {
+    let deployment = id("Deployment", "bowline-ccm-main");
+    let found = [(&deployment, seen(live("u1", None), Some(Preview::Changes)))];
+    let plan = planned(&[&deployment], &found, &recorded(&[(&deployment, Some("u1"))]));
+    assert_eq!(plan.steps, [ApplyStep::Update { id: deployment, uid: "u1".to_owned() }]);
+}
+
+#[test]
+fn a_namespace_that_is_there_is_never_changed() {
+    let namespace = id("Namespace", "payments");
+    for owner in [None, Some("main"), Some("other")] {
+        for inventory in [Inventory::lost(), recorded(&[]), recorded(&[(&namespace, Some("u1"))])] {
+            for adopt in [false, true] {
+                let found = [(&namespace, seen(live("u1", owner), Some(Preview::Changes)))];
+                let plan = planned_with(adopt, &[&namespace], &found, &inventory);
+                assert_eq!(plan, Plan { intent: inventory.clone(), steps: vec![] });
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_there_before_us_is_used_if_somebody_says_so_and_never_removed() {
     let account = id("ServiceAccount", "cloud-controller-manager");
     let found = [(&account, seen(live("theirs", None), Some(Preview::Changes)))];
-    let used = planned(&[&account], &found, &Inventory::default());
+    let used = planned_with(true, &[&account], &found, &Inventory::default());
     assert_eq!(used.steps, [ApplyStep::Update { id: account.clone(), uid: "theirs".to_owned() }]);
     assert!(used.intent.get(&account).unwrap().is_adopted);
     let ours = [(&account, seen(live("theirs", Some("main")), None))];
@@ -124,7 +180,7 @@ fn what_pods_still_use_is_kept_and_stays_in_the_inventory() {
     let config = id("ConfigMap", "config-1");
     let inventory = recorded(&[(&config, Some("u1"))]);
     let seen = BTreeMap::from([(config.clone(), seen(live("u1", Some("main")), None))]);
-    let plan = plan(&[], &BTreeSet::from([config]), &seen, &inventory, "main");
+    let plan = plan(&[], &BTreeSet::from([config]), &seen, &inventory, "main", false);
     assert_eq!(plan, Plan { intent: inventory, steps: vec![] });
 }
 
@@ -132,8 +188,11 @@ fn what_pods_still_use_is_kept_and_stays_in_the_inventory() {
 fn another_resources_object_is_refused_and_one_that_is_being_deleted_is_awaited() {
     let role = id("ClusterRole", "r");
     let found = [(&role, seen(live("u1", Some("other")), Some(Preview::Changes)))];
-    let refused = ApplyStep::Refuse { id: role.clone(), owner: "other".to_owned() };
-    assert_eq!(planned(&[&role], &found, &Inventory::default()).steps, [refused]);
+    let refused = ApplyStep::Refuse { id: role.clone(), owner: Some("other".to_owned()) };
+    for adopt in [false, true] {
+        let plan = planned_with(adopt, &[&role], &found, &Inventory::default());
+        assert_eq!(plan.steps, std::slice::from_ref(&refused), "not even by adoption");
+    }
     let mut ending = live("u1", Some("main"));
     ending.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
     let found = [(&role, seen(ending, None))];
@@ -147,8 +206,8 @@ fn a_lost_inventory_is_made_anew_from_the_labels() {
         (&ours, seen(live("u1", Some("main")), Some(Preview::Same))),
         (&theirs, seen(live("u2", None), Some(Preview::Changes))),
     ];
-    let plan = planned(&[&ours, &theirs], &found, &Inventory::lost());
-    assert!(!plan.intent.get(&ours).unwrap().is_adopted);
+    let plan = planned_with(true, &[&ours, &theirs], &found, &Inventory::lost());
+    assert!(!plan.intent.get(&ours).unwrap().is_adopted && plan.intent.get(&theirs).unwrap().is_adopted);
 }
 
 #[test]

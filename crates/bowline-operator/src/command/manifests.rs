@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use crate::install;
+use crate::install::{self, Installation};
 
 /// The flags of `bowline operator manifests`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// The image of Bowline
-    #[arg(long)]
-    pub image: String,
+    /// What is installed.
+    #[command(flatten)]
+    pub installation: Installation,
 }
 
 /// Why there are none.
@@ -29,5 +29,5 @@ pub enum ManifestsError {
 ///
 /// If it cannot be written.
 pub fn run(arguments: &Arguments) -> Result<String, ManifestsError> {
-    Ok(install::yaml(&install::objects(&arguments.image)?)?)
+    Ok(install::yaml(&install::objects(&arguments.installation)?)?)
 }

@@ -9,7 +9,8 @@ mod tests;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bowline_kube::client::{ClientFactory, load_as_kubectl};
+use bowline_kube::client::{ClientFactory, describe, load_as_kubectl};
+use bowline_kube::terminal::one_line;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use kube::Api;
@@ -80,7 +81,7 @@ pub fn execute(command: Command) -> ExitCode {
             ExitCode::from(code)
         }
         Err(why) => {
-            eprintln!("error: {why}");
+            eprintln!("error: {}", one_line(&why));
             ExitCode::from(NOT_LOOKED)
         }
     }
@@ -99,7 +100,8 @@ pub async fn status(arguments: &Arguments) -> Result<(String, u8), String> {
     let found = Api::<CloudControllerManager>::all(client).list(&ListParams::default()).await;
     let found = found.map_err(|error| {
         format!(
-            "cannot list CloudControllerManagers: {error}; is the definition installed (deploy/crd.yaml)?"
+            "cannot list CloudControllerManagers: {}; is the definition installed (deploy/crd.yaml)?",
+            describe(&error)
         )
     })?;
     let mut reports: Vec<Report> = found.items.iter().map(report).collect();

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use bowline_kube::terminal::escaped;
 use bowline_manager::exit::Exit;
 use bowline_manager::flags::GoDuration;
 use bowline_manager::logging::{self, LogFormat, LoggingOptions};
 use bowline_manager::signals::Signals;
 use clap::Args;
 
+use crate::allowed::Allowed;
 use crate::migration::Timings;
 use crate::operate::{self, Election, Options};
 
@@ -47,6 +49,9 @@ pub struct Arguments {
     /// The version that is told to be installed; without it, $RELEASE_VERSION, or this binary's own
     #[arg(long)]
     pub release_version: Option<String>,
+    /// What a `CloudControllerManager` may ask for.
+    #[command(flatten)]
+    pub allowed: Allowed,
     /// OpenShift: the namespace of the managers
     #[arg(long, default_value = "openshift-cloud-controller-manager")]
     pub managed_namespace: String,
@@ -122,6 +127,7 @@ impl Arguments {
                 .or_else(|| variable("RELEASE_VERSION"))
                 .unwrap_or_else(|| version.to_owned()),
             image: self.image.or_else(|| variable("OPERATOR_IMAGE")),
+            allowed: self.allowed,
             resync: self.resync_period,
             assume_minor: self.assume_minor,
             timings: Timings {
@@ -163,6 +169,6 @@ pub fn run(arguments: Arguments, version: &str) -> ExitCode {
 
 /// The person at the terminal is told directly.
 fn complain(error: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("error: {error}");
+    eprintln!("error: {}", escaped(&error.to_string()));
     Exit::Failed.into()
 }

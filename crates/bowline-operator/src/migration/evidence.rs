@@ -54,7 +54,9 @@ pub enum WouldDo {
     Create,
     /// The cloud is at work on it.
     Wait,
-    /// Nothing, until a person changes something.
+    /// Serve it with something else than it asks for, or no longer have it follow the Nodes, until a person corrects it. It has an address.
+    Block,
+    /// Nothing, until a person changes something. It has no address.
     Refuse,
     /// Change something in place.
     Change,

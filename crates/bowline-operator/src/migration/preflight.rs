@@ -273,10 +273,13 @@ pub(super) fn is_leaving(case: &Case<'_>, finding: &ShadowFinding) -> bool {
 
 /// Findings for people, the first few.
 pub(super) fn list(found: &[&ShadowFinding]) -> String {
-    let first = found
-        .iter()
-        .take(5)
-        .map(|finding| format!("{} would {:?}: {}", finding.service, finding.would, finding.message));
+    let first = found.iter().take(5).map(|finding| {
+        let ShadowFinding { service, would, message, .. } = finding;
+        match would {
+            WouldDo::Block => format!("{service} would not get what it asks for: {message}"),
+            _ => format!("{service} would {would:?}: {message}"),
+        }
+    });
     let mut text = first.collect::<Vec<_>>().join("; ");
     if found.len() > 5 {
         text.push_str(&format!("; and {} more", found.len() - 5));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use bowline_kube::client::describe;
 use bowline_kube::informer::{Informer, InformerHealth};
 use bowline_kube::lease::LeaseRecord;
 use bowline_kube::objects::{DaemonSet, Deployment, Pod};
@@ -48,6 +49,8 @@ pub struct Known<'a> {
     pub version: &'a str,
     /// The name of the versioned configuration that its manager shall have.
     pub config: Option<&'a str>,
+    /// What the names of its objects begin with, which is the name of its workload.
+    pub base: &'a str,
     /// What the names of its versioned configurations begin with.
     pub config_prefix: &'a str,
     /// The ConfigMap of its report.
@@ -223,12 +226,15 @@ impl Gatherer {
         let pods = self.pods(Some(namespace), &format!("app.kubernetes.io/instance={name}")).await?;
         let deployments: Vec<Deployment> = list(self.api(Some(namespace)), &selector).await?;
         let daemon_sets: Vec<DaemonSet> = list(self.api(Some(namespace)), &selector).await?;
-        let called = |object: &str| object == name;
-        let deployment = deployments.iter().find(|each| called(&each.name_any()));
-        let daemon_set = daemon_sets.iter().find(|each| called(&each.name_any()));
+        // One that was made under the resource's bare name is ours until another one has replaced it.
+        let names = [known.base, name.as_str()];
+        let deployment =
+            names.iter().find_map(|called| deployments.iter().find(|each| each.name_any() == **called));
+        let daemon_set =
+            names.iter().find_map(|called| daemon_sets.iter().find(|each| each.name_any() == **called));
         let shadow = deployments.iter().find(|each| each.name_any() == known.shadow);
-        let static_pods = static_pods(&name, &pods);
-        let placed = our_static_pods(namespace, &name, &static_pods, control_plane);
+        let static_pods = static_pods(known.base, &pods);
+        let placed = our_static_pods(namespace, known.base, &static_pods, control_plane);
         let is_wanted = known.resource.spec.form == Form::StaticPod;
         let everywhere = |placed: &&OurWorkload| is_wanted && placed.rollout == Rollout::Complete;
         let ours = placed.as_ref().filter(everywhere).cloned();
@@ -268,6 +274,6 @@ fn taken<T>(what: &str, found: Result<Vec<T>, kube::Error>, missing: &mut Vec<Un
     })
 }
 
-fn unread(what: &str, error: &kube::Error) -> Unread {
-    Unread { what: what.to_owned(), why: error.to_string() }
+pub(crate) fn unread(what: &str, error: &kube::Error) -> Unread {
+    Unread { what: what.to_owned(), why: describe(error) }
 }

@@ -50,6 +50,7 @@ struct Counts {
     creates: usize,
     deletes: usize,
     readdresses: usize,
+    blocked: usize,
     unknown: usize,
 }
 
@@ -77,7 +78,8 @@ struct Nodes {
 pub fn shadow_facts(stored: &ConfigMap) -> Option<ShadowFacts> {
     let text = stored.data.as_ref()?.get(REPORT_KEY)?;
     let report: Report = serde_json::from_str(text).ok().filter(|report: &Report| report.format == FORMAT)?;
-    let Counts { total, settled, paused, waits, creates, deletes, readdresses, unknown } = report.services;
+    let Counts { total, settled, paused, waits, creates, deletes, readdresses, blocked, unknown } =
+        report.services;
     let problem = report.cloud_problem.clone().or_else(|| missing(&report));
     let (cloud_known, nodes) = (problem.is_none() && report.nodes.unknown.is_empty(), report.nodes);
     Some(ShadowFacts {
@@ -93,7 +95,7 @@ pub fn shadow_facts(stored: &ConfigMap) -> Option<ShadowFacts> {
         cluster_name: report.cluster_name,
         services: total,
         settled: settled + paused,
-        blocking: waits + creates + deletes + readdresses + unknown,
+        blocking: waits + creates + deletes + readdresses + blocked + unknown,
         findings: report.findings.into_iter().map(finding).collect(),
         cloud_known,
         cloud_problem: problem,
@@ -120,6 +122,7 @@ fn finding(finding: Finding) -> ShadowFinding {
         "Readdresses" => WouldDo::Readdress,
         "Creates" => WouldDo::Create,
         "Waits" => WouldDo::Wait,
+        "Blocked" => WouldDo::Block,
         "Refused" => WouldDo::Refuse,
         "Changes" => WouldDo::Change,
         _ => WouldDo::Unknown,

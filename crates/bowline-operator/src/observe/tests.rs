@@ -147,18 +147,19 @@ fn a_report_is_believed_only_in_the_form_that_is_understood() {
         let report = json!({ "format": format, "mode": "AdoptOnly", "leader": true, "version": "1", "clusterName": "c",
             "startedAt": "2026-01-01T00:00:00Z", "observedAt": "2026-01-01T00:00:01Z", "holder": "h",
             "loadBalancers": { "state": "Unsupported" }, "instances": { "state": instances, "message": "no answer" },
-            "services": { "total": 9, "settled": 3, "paused": 1, "creates": 2, "refused": 1, "unknown": 1, "changes": 1 },
+            "services": { "total": 9, "settled": 3, "paused": 1, "creates": 2, "blocked": 1, "refused": 1, "unknown": 1, "changes": 1 },
             "findings": [{ "service": "n/web", "uid": "u", "verdict": "Creates", "held": true, "message": "m" },
+                { "service": "n/odd", "uid": "u", "verdict": "Blocked", "message": "m" },
                 { "service": "n/new", "uid": "u", "verdict": "SomethingNew", "message": "m" }],
             "nodes": { "total": 2, "present": 2 } });
         read(json!({ "data": { REPORT_KEY: report.to_string() } }))
     };
     let facts = shadow_facts(&report(1, "Available")).unwrap();
-    assert_eq!((facts.services, facts.settled, facts.blocking), (9, 4, 3));
+    assert_eq!((facts.services, facts.settled, facts.blocking), (9, 4, 4));
     assert_eq!(facts.mode, Some(ManagerMode::ServiceOnly));
     assert_eq!(
         facts.findings.iter().map(|each| each.would).collect::<Vec<_>>(),
-        [WouldDo::Create, WouldDo::Unknown]
+        [WouldDo::Create, WouldDo::Block, WouldDo::Unknown]
     );
     assert!(facts.cloud_known, "what the cloud never has is not missing");
     let facts = shadow_facts(&report(1, "Unavailable")).unwrap();

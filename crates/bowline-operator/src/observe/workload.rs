@@ -168,11 +168,11 @@ pub(super) fn our_last_pods(pods: &[Pod], config_prefix: &str) -> Option<OurWork
     })
 }
 
-/// The static pods of a resource. They are rendered for all that a manager does.
-pub(super) fn static_pods(name: &str, pods: &[Pod]) -> Vec<StaticPodFacts> {
+/// The static pods of a resource. They are rendered for all that a manager does. `base` is what the names of its objects begin with.
+pub(super) fn static_pods(base: &str, pods: &[Pod]) -> Vec<StaticPodFacts> {
     let facts = |pod: &Pod| {
         let hash = pod.metadata.annotations.as_ref().and_then(|all| all.get(CONFIG_HASH)).cloned();
-        let config = hash.map(|hash| config_name(name, &RenderedConfig { text: String::new(), hash }));
+        let config = hash.map(|hash| config_name(base, &RenderedConfig { text: String::new(), hash }));
         let template = PodTemplateSpec { metadata: None, spec: pod.spec.clone() };
         StaticPodFacts {
             pod: PodFacts { mode: Some(ManagerMode::Full), config, ..pod_facts(pod, "") },

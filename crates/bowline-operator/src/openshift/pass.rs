@@ -166,7 +166,12 @@ impl OpenShift {
             warn!(ignored = ?tls_note, "cipher suites of the cluster's profile that managers do not know");
         }
         let missing = self.annotate(&mut objects).await?;
-        let target = Target { owner: OWNER, namespace: &self.parts.managed_namespace };
+        let target = Target {
+            owner: OWNER,
+            namespace: &self.parts.managed_namespace,
+            // The names are fixed, and the release's own operator made them: no person chooses any of them.
+            adopt: true,
+        };
         let applied = self.applier.apply(target, objects, &BTreeSet::new()).await?;
         for done in &applied.done {
             info!(object = %done.id, "{}", done.what);

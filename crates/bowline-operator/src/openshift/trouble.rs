@@ -1,5 +1,7 @@
 //! What goes wrong on OpenShift: a reason in one word, a message, and whether it may pass.
 
+use bowline_kube::client::describe;
+
 use crate::apply::ApplyError;
 use crate::rollout::{Failure, REASON_SYNC_FAILED};
 
@@ -26,8 +28,8 @@ impl Trouble {
     }
 
     /// A failed read.
-    pub(super) fn read(what: &'static str) -> impl FnOnce(kube::Error) -> Self {
-        move |error| Self::transient(REASON_SYNC_FAILED, format!("cannot read {what}: {error}"))
+    pub(crate) fn read(what: &'static str) -> impl FnOnce(kube::Error) -> Self {
+        move |error| Self::transient(REASON_SYNC_FAILED, format!("cannot read {what}: {}", describe(&error)))
     }
 
     /// A failed write.

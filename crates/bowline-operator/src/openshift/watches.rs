@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::DynamicObject;
 
 use super::kinds::{API_VERSION, KINDS};
-use crate::operate::{Base, Key, content_of, contents};
+use crate::operate::{Base, Key, content_of, contents, follow_owned_on_openshift};
 
 /// The namespaces whose ConfigMaps are read, besides the managers' own.
 const CONFIG_NAMESPACES: [&str; 2] = ["openshift-config", "openshift-config-managed"];
@@ -32,8 +32,10 @@ pub(super) fn start(base: &Base, queue: &KeyedQueue<Key>, known: &[String], mana
             field_selector: Some(format!("metadata.name={}", kind.name)),
             ..WatchSettings::default()
         };
-        follow(&base.dynamic(&format!("openshift-{}", kind.plural), settings, kind.resource()), queue);
+        let informer = base.dynamic(&format!("openshift-{}", kind.plural), settings, kind.resource(), None);
+        follow(&informer, queue);
     }
+    follow_owned_on_openshift(base, queue, managed_namespace);
     for namespace in CONFIG_NAMESPACES.into_iter().chain([managed_namespace]) {
         let name = format!("openshift-configmaps-{namespace}");
         let project =

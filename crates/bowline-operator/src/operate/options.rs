@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bowline_manager::logging::LoggingOptions;
 
+use crate::allowed::Allowed;
 use crate::migration::Timings;
 
 /// What the operator is told.
@@ -27,6 +28,8 @@ pub struct Options {
     pub version: String,
     /// The image of this operator, which Bowline's manager is in, too.
     pub image: Option<String>,
+    /// What resources may ask for.
+    pub allowed: Allowed,
     /// When everything is looked at again although nothing has happened.
     pub resync: Duration,
     /// How long is waited for what.

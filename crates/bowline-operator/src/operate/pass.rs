@@ -18,18 +18,22 @@ use tracing::{info, warn};
 
 use super::marks::mark;
 use super::metrics::OperatorMetrics;
+use super::naming::{candidates, naming};
 use super::report::Reporter;
 use super::steps::Steps;
 use super::{Found, Problem, Workload, rival, status};
+use crate::allowed::Allowed;
 use crate::api::{CloudControllerManager, CloudControllerManagerStatus, FINALIZER};
 use crate::apply::{Applied, Applier, ObjectId, Target};
-use crate::migration::{Answer, Case, Decision, Observed, Timings, decide};
+use crate::migration::{Answer, Case, Decision, ManagerMode, Observed, Timings, decide};
 use crate::observe::{
     ClusterLook, Gatherer, InputProblem, Inputs, Known, fetch, last_good, look_at_cluster, read_inputs,
     wishes,
 };
 use crate::openshift::OpenShift;
-use crate::render::{ClusterFacts, RenderedConfig, config_name, plain, shadow_name, shadow_report_name};
+use crate::render::{
+    ClusterFacts, Naming, Object, RenderedConfig, config_name, plain, shadow_name, shadow_report_name,
+};
 use crate::rollout::{FailureWindow, Pass, Rollout, Verdict, daemon_set_rollout, deployment_rollout};
 
 /// What is worked on.
@@ -52,6 +56,7 @@ pub struct Operator {
     pub(super) metrics: OperatorMetrics,
     pub(super) version: String,
     pub(super) image: Option<String>,
+    pub(super) allowed: Allowed,
     pub(super) resync: Duration,
     pub(super) timings: Timings,
     pub(super) assume_minor: Option<u32>,
@@ -95,6 +100,11 @@ impl Operator {
         };
         if resource.metadata.deletion_timestamp.is_some() {
             return self.remove(&resource).await;
+        }
+        // Nothing is made for it, so nothing would be left behind: without a finalizer it can be deleted at any time.
+        if let Err(problem) = self.allowed.check(name, &resource.spec) {
+            let work = Work { problem: Some(problem.into()), ..Work::default() };
+            return self.tell(&resource, work).await;
         }
         let resource = match self.with_finalizer(&resources, resource).await {
             Ok(resource) => resource,
@@ -205,11 +215,13 @@ impl Operator {
             return Err(problem);
         }
         let cluster = self.look_at_cluster().await?;
-        let (inputs, problem) = self.inputs(resource).await?;
+        let naming = self.naming(resource).await?;
+        let base = naming.base(&name);
+        let (inputs, problem) = self.inputs(resource, &base).await?;
         let config = inputs.as_ref().and_then(|inputs| inputs.config.clone());
-        let observed = self.observe(resource, &cluster, config.as_ref(), problem.as_ref()).await;
+        let observed = self.observe(resource, &cluster, &base, config.as_ref(), problem.as_ref()).await;
         // What only looks is not the manager.
-        let ours = observed.ours.as_ref().filter(|ours| ours.workload.name == name);
+        let ours = observed.ours.as_ref().filter(|ours| [&base, &name].contains(&&ours.workload.name));
         work.workload = ours.map(|ours| Workload {
             ready: ready_pods(&observed),
             desired: ours.desired,
@@ -223,7 +235,9 @@ impl Operator {
             return Ok(());
         }
         let Some(inputs) = inputs else { return Ok(()) };
+        let facts = self.facts(&cluster, &observed, &inputs, naming);
         let decision = work.decision.insert(self.decide(resource, &observed));
+        self.check_before_hand_over(resource, decision, &facts).await?;
         let steps = Steps { client: &self.client, writer: &self.writer, now: self.now() };
         steps.execute(&decision.steps).await?;
         for violation in &decision.violations {
@@ -232,11 +246,42 @@ impl Operator {
         if decision.hold {
             return Ok(());
         }
-        let facts = self.facts(&cluster, &observed, &inputs);
         let applied = self.apply(resource, decision, &facts).await?;
         work.config_hash = inputs.config.map(|config| config.hash);
-        work.workload = workload_of(&applied, &name).or(work.workload.take());
+        work.workload = workload_of(&applied, &base).or(work.workload.take());
         Ok(())
+    }
+
+    /// What the manager would be refused for in its last phase is found before the previous one is stopped.
+    async fn check_before_hand_over(
+        &self,
+        resource: &CloudControllerManager,
+        decision: &Decision,
+        facts: &ClusterFacts,
+    ) -> Result<(), Problem> {
+        let (name, spec) = (resource.name_any(), &resource.spec);
+        let is_before = decision.mode == ManagerMode::Shadow || !decision.steps.is_empty();
+        if !is_before || spec.migration.rollback {
+            return Ok(());
+        }
+        let mut objects = plain(spec, &name, ManagerMode::Full, facts)?;
+        self.allowed.check_images(&objects, self.image.as_deref())?;
+        objects.retain(is_ours_to_make);
+        let target = Target { owner: &name, namespace: &spec.namespace, adopt: spec.adopt };
+        Ok(self.applier.check(target, objects).await?)
+    }
+
+    /// How the objects of a resource are named.
+    pub(super) async fn naming(&self, resource: &CloudControllerManager) -> Result<Naming, Problem> {
+        let (name, spec) = (resource.name_any(), &resource.spec);
+        let target = Target { owner: &name, namespace: &spec.namespace, adopt: spec.adopt };
+        let inventory = self.applier.inventory(target).await?;
+        let mut live = Vec::new();
+        for id in candidates(&name, &spec.namespace, &inventory) {
+            let found = self.applier.get(&id).await?;
+            live.extend(found.map(|object| (id, object)));
+        }
+        Ok(naming(&name, spec.form, &inventory, &live))
     }
 
     /// The cluster as a whole.
@@ -251,6 +296,7 @@ impl Operator {
     async fn inputs(
         &self,
         resource: &CloudControllerManager,
+        base: &str,
     ) -> Result<(Option<Inputs>, Option<InputProblem>), Problem> {
         let wishes = wishes(&resource.spec);
         let fetched =
@@ -262,7 +308,7 @@ impl Operator {
         let hash = resource.status.as_ref().and_then(|status| status.config_hash.as_deref());
         let (Some(hash), true) = (hash, problem.is_of_config()) else { return Ok((None, Some(problem))) };
         let known = RenderedConfig { text: String::new(), hash: hash.to_owned() };
-        let name = config_name(&resource.name_any(), &known);
+        let name = config_name(base, &known);
         let good = last_good(&self.client, &resource.spec.namespace, &name).await;
         let good =
             good.map_err(Problem::read("the last good configuration"))?.filter(|good| good.hash == hash);
@@ -275,19 +321,20 @@ impl Operator {
         &self,
         resource: &CloudControllerManager,
         cluster: &ClusterLook,
+        base: &str,
         config: Option<&RenderedConfig>,
         problem: Option<&InputProblem>,
     ) -> Observed {
-        let name = resource.name_any();
-        let config = config.map(|config| config_name(&name, config));
+        let config = config.map(|config| config_name(base, config));
         let known = Known {
             resource,
             cluster,
             version: resource.spec.version.as_deref().unwrap_or(&self.version),
             config: config.as_deref(),
-            config_prefix: &format!("{name}-config-"),
-            report: &shadow_report_name(&name),
-            shadow: &shadow_name(&name),
+            base,
+            config_prefix: &format!("{base}-config-"),
+            report: &shadow_report_name(base),
+            shadow: &shadow_name(base),
         };
         let mut observed = self.gatherer.look(known).await;
         observed.preflight.config = match (problem, &config) {
@@ -313,7 +360,13 @@ impl Operator {
         Case { name, spec: &resource.spec, status, observed, now: self.now(), timings: &self.timings }
     }
 
-    fn facts(&self, cluster: &ClusterLook, observed: &Observed, inputs: &Inputs) -> ClusterFacts {
+    fn facts(
+        &self,
+        cluster: &ClusterLook,
+        observed: &Observed,
+        inputs: &Inputs,
+        naming: Naming,
+    ) -> ClusterFacts {
         ClusterFacts {
             control_plane_nodes: observed.nodes.iter().filter(|node| node.control_plane).count(),
             has_service_monitor: cluster.has_service_monitor,
@@ -322,6 +375,7 @@ impl Operator {
             inputs_hash: inputs.hash.clone(),
             api_server: cluster.api_server.clone(),
             own_image: self.image.clone(),
+            naming,
         }
     }
 
@@ -333,11 +387,13 @@ impl Operator {
     ) -> Result<Applied, Problem> {
         let (name, spec) = (resource.name_any(), &resource.spec);
         let mut objects = plain(spec, &name, decision.mode, facts)?;
+        self.allowed.check_images(&objects, self.image.as_deref())?;
+        objects.retain(is_ours_to_make);
         let version = spec.version.as_deref().unwrap_or(&self.version);
         mark(&mut objects, decision.mode, decision.status.kind, version);
         let kept: BTreeSet<ObjectId> =
             decision.keep_configs.iter().flat_map(|config| config_ids(&spec.namespace, config)).collect();
-        let target = Target { owner: &name, namespace: &spec.namespace };
+        let target = Target { owner: &name, namespace: &spec.namespace, adopt: spec.adopt };
         let applied = self.applier.apply(target, objects, &kept).await?;
         self.note(resource, &applied);
         Ok(applied)
@@ -374,6 +430,11 @@ impl Operator {
         };
         written.map(drop).map_err(problem)
     }
+}
+
+/// The operator has no rights on namespaces: those that it may use are listed, and are there before it.
+fn is_ours_to_make(object: &Object) -> bool {
+    object.kind != "Namespace"
 }
 
 fn ready_pods(observed: &Observed) -> i32 {

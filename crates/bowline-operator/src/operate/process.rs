@@ -181,8 +181,13 @@ async fn lead(
     queue.report_to(&metrics.queues);
     let cancel = CancellationToken::new();
     let _stop_watching = cancel.clone().drop_guard();
-    let watches =
-        Watches::start(factory.client("watches")?, queue.clone(), metrics.informers.clone(), cancel.clone());
+    let watches = Watches::start(
+        factory.client("watches")?,
+        queue.clone(),
+        metrics.informers.clone(),
+        cancel.clone(),
+        options.allowed.allowed_namespaces.iter().cloned().collect(),
+    );
     watch_health(health, &watches);
     let fence: Arc<dyn Fence> = Arc::new(lock.fence());
     let client = factory.client("operator")?;
@@ -219,6 +224,7 @@ async fn lead(
         metrics: metrics.operator.clone(),
         version: options.version.clone(),
         image: options.image.clone(),
+        allowed: options.allowed.clone(),
         resync: options.resync,
         timings: options.timings,
         assume_minor: options.assume_minor,

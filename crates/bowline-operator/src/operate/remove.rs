@@ -34,7 +34,8 @@ impl Operator {
 
     async fn try_remove(&self, resource: &CloudControllerManager) -> Result<Outcome, Problem> {
         let cluster = self.look_at_cluster().await?;
-        let observed = self.observe(resource, &cluster, None, None).await;
+        let base = self.naming(resource).await?.base(&resource.name_any());
+        let observed = self.observe(resource, &cluster, &base, None, None).await;
         let status = resource.status.clone().unwrap_or_default();
         let verdict = uninstall(&self.case(resource, &status, &observed));
         self.tell_removal(resource, &verdict).await?;
@@ -63,7 +64,8 @@ impl Operator {
     /// back.
     async fn remove_objects(&self, resource: &CloudControllerManager) -> Result<bool, Problem> {
         let (name, namespace) = (resource.name_any(), resource.spec.namespace.clone());
-        let target = Target { owner: &name, namespace: &namespace };
+        // Nothing is made here, so there is nothing to take over.
+        let target = Target { owner: &name, namespace: &namespace, adopt: false };
         let inventory = self.applier.inventory(target).await?;
         let is_workload = |id: &&ObjectId| matches!(id.kind.as_str(), "Deployment" | "DaemonSet");
         let rest: BTreeSet<ObjectId> = inventory

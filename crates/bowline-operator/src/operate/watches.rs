@@ -21,11 +21,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::Key;
 use crate::api::{CloudControllerManager, OWNER_LABEL, default_namespace};
-use crate::apply::KINDS;
+use crate::apply::{KINDS, Kind};
 use crate::migration::{NodeFacts, ServiceFacts};
 use crate::observe::{has_resource, node_facts, service_facts};
 use crate::openshift;
 
+/// Where components of the control plane are.
+const SYSTEM_NAMESPACE: &str = "kube-system";
 /// How often a kind is looked for that is not there yet.
 const LOOK_FOR_KIND: Duration = Duration::from_secs(30);
 
@@ -50,6 +52,8 @@ pub(super) struct Watches {
     queue: KeyedQueue<Key>,
     metrics: InformerMetrics,
     cancel: CancellationToken,
+    /// The namespaces that the operator has rights in.
+    namespaces: BTreeSet<String>,
     resources: Informer<ResourceView>,
     pub(super) nodes: Informer<NodeFacts>,
     pub(super) services: Informer<ServiceFacts>,
@@ -62,12 +66,13 @@ impl Watches {
         queue: KeyedQueue<Key>,
         metrics: InformerMetrics,
         cancel: CancellationToken,
+        namespaces: BTreeSet<String>,
     ) -> Self {
         let base = Base { client: client.clone(), metrics: metrics.clone(), cancel: cancel.clone() };
         let resources = base.compared::<CloudControllerManager, _>("resources", None, resource_view);
         let nodes = base.informer("nodes", |node: Node| Some(node_facts(node)), Api::all);
         let services = base.informer("services", |service: Service| service_facts(service), Api::all);
-        let watches = Self { client, queue, metrics, cancel, resources, nodes, services };
+        let watches = Self { client, queue, metrics, cancel, namespaces, resources, nodes, services };
         watches.follow_resources();
         watches.follow(&watches.nodes, Select::All);
         watches.follow(&watches.services, Select::All);
@@ -92,11 +97,12 @@ impl Watches {
             queue: self.queue.clone(),
             resources: self.resources.clone(),
         };
-        let mut namespaces = BTreeSet::new();
+        // What is asked for elsewhere is refused, and watches of it would be, too.
+        let mut waiting = self.namespaces.clone();
         tokio::spawn(async move {
             while let Some(change) = changes.next().await {
                 if let Change::Added { new } | Change::Updated { new, .. } = &change
-                    && namespaces.insert(new.view.namespace.clone())
+                    && waiting.remove(&new.view.namespace)
                 {
                     inputs.follow(&new.view.namespace);
                 }
@@ -115,29 +121,62 @@ impl Watches {
 
     /// What has our label, of every kind that is applied. A kind that a cluster can be without is followed when it is there.
     fn follow_owned(&self, base: &Base) {
+        let mut system = BTreeSet::from([SYSTEM_NAMESPACE.to_owned()]);
+        system.retain(|namespace| !self.namespaces.contains(namespace));
         for kind in KINDS {
-            let resource = kind.resource();
-            let (base, queue) = (base.clone(), self.queue.clone());
-            if !kind.is_optional {
-                follow_kind(&base, queue, kind.plural, resource);
+            if !kind.is_namespaced {
+                // Namespaces are never written, and policies are OpenShift's only.
+                if kind.api_version.starts_with("rbac") {
+                    follow_owned_kind(base, &self.queue, kind, None);
+                }
                 continue;
             }
-            let cancel = base.cancel.clone();
-            tokio::spawn(cancel.run_until_cancelled_owned(async move {
-                let (version, plural) = (&resource.api_version, &resource.plural);
-                while !has_resource(&base.client, version, plural).await.unwrap_or(false) {
-                    sleep(LOOK_FOR_KIND).await;
-                }
-                follow_kind(&base, queue, kind.plural, resource);
-            }));
+            // In the namespace of the control plane there are roles of managers, whether they run there or not.
+            let others = system.iter().filter(|_| kind.api_version.starts_with("rbac"));
+            for namespace in self.namespaces.iter().chain(others) {
+                follow_owned_kind(base, &self.queue, kind, Some(namespace));
+            }
         }
     }
 }
 
+/// The same of OpenShift's managers, in their namespace and in that of the control plane.
+pub(crate) fn follow_owned_on_openshift(base: &Base, queue: &KeyedQueue<Key>, managed_namespace: &str) {
+    for kind in KINDS.iter().filter(|kind| kind.kind != "Namespace") {
+        let places: &[Option<&str>] = match (kind.is_namespaced, kind.kind) {
+            (false, "ClusterRole" | "ClusterRoleBinding") => continue,
+            (false, _) => &[None],
+            (true, "Role" | "RoleBinding") => &[Some(managed_namespace), Some(SYSTEM_NAMESPACE)],
+            (true, _) => &[Some(managed_namespace)],
+        };
+        for place in places {
+            follow_owned_kind(base, queue, *kind, *place);
+        }
+    }
+}
+
+fn follow_owned_kind(base: &Base, queue: &KeyedQueue<Key>, kind: Kind, namespace: Option<&str>) {
+    let (base, queue, resource) = (base.clone(), queue.clone(), kind.resource());
+    let namespace = namespace.map(str::to_owned);
+    if !kind.is_optional {
+        follow_kind(&base, queue, resource, namespace.as_deref());
+        return;
+    }
+    let cancel = base.cancel.clone();
+    tokio::spawn(cancel.run_until_cancelled_owned(async move {
+        let (version, plural) = (&resource.api_version, &resource.plural);
+        while !has_resource(&base.client, version, plural).await.unwrap_or(false) {
+            sleep(LOOK_FOR_KIND).await;
+        }
+        follow_kind(&base, queue, resource, namespace.as_deref());
+    }));
+}
+
 /// Looks at whose something of a kind is when it changes.
-fn follow_kind(base: &Base, queue: KeyedQueue<Key>, plural: &str, resource: ApiResource) {
+fn follow_kind(base: &Base, queue: KeyedQueue<Key>, resource: ApiResource, namespace: Option<&str>) {
     let settings = WatchSettings { label_selector: Some(OWNER_LABEL.to_owned()), ..WatchSettings::default() };
-    let informer = base.dynamic(&format!("owned-{plural}"), settings, resource);
+    let place = namespace.map(|namespace| format!("-{namespace}")).unwrap_or_default();
+    let informer = base.dynamic(&format!("owned-{}{place}", resource.plural), settings, resource, namespace);
     let mut changes = informer.subscribe();
     tokio::spawn(async move {
         while let Some(change) = changes.next().await {
@@ -280,10 +319,14 @@ impl Base {
         name: &str,
         settings: WatchSettings,
         resource: ApiResource,
+        namespace: Option<&str>,
     ) -> Informer<Marked> {
         let spec = InformerSpec::new(name, marked).settings(settings);
-        let (informer, task) =
-            spec.build(self.client.clone(), move |client| Api::all_with(client, &resource));
+        let namespace = namespace.map(str::to_owned);
+        let (informer, task) = spec.build(self.client.clone(), move |client| match &namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+            None => Api::all_with(client, &resource),
+        });
         tokio::spawn(task.run(self.cancel.clone()));
         informer
     }

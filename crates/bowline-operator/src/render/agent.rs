@@ -29,7 +29,7 @@ pub(super) fn objects(
     if !mode.writes_nodes() {
         return Ok(Vec::new());
     }
-    let names = Names::new(spec, name, Part::NodeManager);
+    let names = Names::new(spec, name, facts.naming, Part::NodeManager);
     let mut all = vec![rbac::account(&names)?];
     let subjects = rbac::subjects(&names, false);
     all.extend(rbac::objects(&names, &spec.lease_namespace, rbac::node_manager(), &subjects)?);

@@ -18,11 +18,10 @@ pub(super) fn is_inline(spec: &CloudControllerManagerSpec) -> bool {
 /// A ConfigMap for a text that all may read, a Secret for one that came from elsewhere.
 pub(super) fn object(
     spec: &CloudControllerManagerSpec,
-    name: &str,
     names: &Names<'_>,
     config: &RenderedConfig,
 ) -> Result<Object, RenderError> {
-    let metadata = names.metadata(config_name(name, config));
+    let metadata = names.metadata(config_name(&names.base(), config));
     if is_inline(spec) {
         let data = [(CONFIG_FILE.to_owned(), config.text.clone())];
         let object =

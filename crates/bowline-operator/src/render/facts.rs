@@ -4,6 +4,8 @@ use std::fmt;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
+use super::names::Naming;
+
 /// What is known of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterFacts {
@@ -21,6 +23,8 @@ pub struct ClusterFacts {
     pub api_server: Option<String>,
     /// The image of the operator, which is the manager's, too.
     pub own_image: Option<String>,
+    /// How objects are named.
+    pub naming: Naming,
 }
 
 /// The cloud configuration as the manager is going to read it.

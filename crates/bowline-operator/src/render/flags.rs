@@ -45,7 +45,8 @@ const FORM: &str = "it follows from the form";
 /// What the manager is told besides its configuration.
 pub(super) struct Arguments<'a> {
     pub(super) spec: &'a CloudControllerManagerSpec,
-    pub(super) name: &'a str,
+    /// What the names of the resource's objects begin with.
+    pub(super) base: String,
     pub(super) mode: ManagerMode,
     /// The value of `--cloud-provider`.
     pub(super) provider: &'a str,
@@ -80,7 +81,7 @@ impl Arguments<'_> {
             flags.extend(tls::resolve(min_version, &asked.cipher_suites, None)?.operand_flags());
         }
         if spec.manager == Manager::Bowline {
-            let report = format!("{}/{}", spec.namespace, shadow_report_name(self.name));
+            let report = format!("{}/{}", spec.namespace, shadow_report_name(&self.base));
             flags.extend(self.mode.own_flags(&report));
         }
         flags.extend(self.platform.iter().cloned());

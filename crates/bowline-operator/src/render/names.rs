@@ -18,22 +18,47 @@ const MANAGER: &str = "cloud-controller-manager";
 const NODE_MANAGER: &str = "cloud-node-manager";
 const SHADOW: &str = "shadow";
 
-/// The workload that runs in shadow mode for a resource.
+/// What the names of a resource's objects begin with. The name of a `CloudControllerManager` is the choice of whoever may edit
+/// one; without a prefix, that choice could be the name of a ServiceAccount that has rights already.
+pub const PREFIX: &str = "bowline-ccm-";
+
+/// How the objects of a resource are named.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// With [`PREFIX`].
+    #[default]
+    Prefixed,
+    /// The name of the resource alone: manifests for people, and objects that an operator before the prefix made.
+    Bare,
+}
+
+impl Naming {
+    /// What the names of all objects of a resource begin with, its workload's name being just that.
+    #[must_use]
+    pub fn base(self, owner: &str) -> String {
+        match self {
+            Self::Prefixed => format!("{PREFIX}{owner}"),
+            Self::Bare => owner.to_owned(),
+        }
+    }
+}
+
+/// The workload that runs in shadow mode, from the base of the names ([`Naming::base`]).
 #[must_use]
-pub fn shadow_name(name: &str) -> String {
-    format!("{name}-shadow")
+pub fn shadow_name(base: &str) -> String {
+    format!("{base}-shadow")
 }
 
 /// The ConfigMap that the manager in shadow mode writes its report into, in the manager's namespace.
 #[must_use]
-pub fn shadow_report_name(name: &str) -> String {
-    format!("{name}-shadow-report")
+pub fn shadow_report_name(base: &str) -> String {
+    format!("{base}-shadow-report")
 }
 
 /// The ConfigMap or Secret with this configuration. Another text is another object: a pod sees the one that it was made with.
 #[must_use]
-pub fn config_name(name: &str, config: &RenderedConfig) -> String {
-    format!("{name}-config-{}", config.short_hash())
+pub fn config_name(base: &str, config: &RenderedConfig) -> String {
+    format!("{base}-config-{}", config.short_hash())
 }
 
 /// What runs.
@@ -48,25 +73,36 @@ pub(super) enum Part {
 #[derive(Debug, Clone)]
 pub(super) struct Names<'a> {
     owner: &'a str,
+    naming: Naming,
     part: Part,
     pub(super) namespace: &'a str,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(spec: &'a CloudControllerManagerSpec, owner: &'a str, part: Part) -> Self {
-        Self { owner, part, namespace: &spec.namespace }
+    pub(super) fn new(
+        spec: &'a CloudControllerManagerSpec,
+        owner: &'a str,
+        naming: Naming,
+        part: Part,
+    ) -> Self {
+        Self { owner, naming, part, namespace: &spec.namespace }
+    }
+
+    /// What all names begin with.
+    pub(super) fn base(&self) -> String {
+        self.naming.base(self.owner)
     }
 
     /// The workload, its ServiceAccount, its Service and its PodDisruptionBudget.
     pub(super) fn workload(&self) -> String {
         match self.part {
-            Part::Manager => self.owner.to_owned(),
-            Part::Shadow => shadow_name(self.owner),
-            Part::NodeManager => format!("{}-node", self.owner),
+            Part::Manager => self.base(),
+            Part::Shadow => shadow_name(&self.base()),
+            Part::NodeManager => format!("{}-node", self.base()),
         }
     }
 
-    /// The roles and their bindings.
+    /// The roles and their bindings; their prefix is as old as they are.
     pub(super) fn role(&self) -> String {
         match self.part {
             Part::Manager => format!("bowline:{}", self.owner),

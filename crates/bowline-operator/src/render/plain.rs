@@ -16,7 +16,7 @@ use super::{agent, config, metrics, rbac, workload};
 use crate::api::{CloudControllerManagerSpec, Form, Manager, PlatformName};
 
 /// Namespaces that exist in every cluster.
-const ALWAYS_THERE: [&str; 2] = ["kube-system", "default"];
+pub const ALWAYS_THERE: [&str; 2] = ["kube-system", "default"];
 
 /// The objects that shall exist for a resource called `name`, at a stage of its migration.
 ///
@@ -37,7 +37,7 @@ pub fn plain(
         ManagerMode::Shadow => return shadow(spec, name, facts),
         _ => {}
     }
-    let names = Names::new(spec, name, Part::Manager);
+    let names = Names::new(spec, name, facts.naming, Part::Manager);
     let is_static = spec.form == Form::StaticPod;
     let mut all = Vec::new();
     all.extend(namespace(&names)?);
@@ -45,13 +45,13 @@ pub fn plain(
         all.push(rbac::account(&names)?);
     }
     let subjects = rbac::subjects(&names, is_static);
-    let grants = rbac::manager(spec, mode, &shadow_report_name(name));
+    let grants = rbac::manager(spec, mode, &shadow_report_name(&names.base()));
     all.extend(rbac::objects(&names, &spec.lease_namespace, grants, &subjects)?);
     if let Some(config) = facts.config.as_ref().filter(|_| !is_static) {
-        all.push(config::object(spec, name, &names, config)?);
+        all.push(config::object(spec, &names, config)?);
     }
     // Made even where it is not applied: what is wrong with the resource is to be known in every phase.
-    let pod = ManagerPod { spec, name, mode, facts, names: &names }.template()?;
+    let pod = ManagerPod { spec, mode, facts, names: &names }.template()?;
     let cannot_pause = mode == ManagerMode::Paused && spec.manager == Manager::Upstream;
     if !is_static && !cannot_pause {
         all.extend(workload(spec, mode, facts, &names, pod)?);
@@ -61,6 +61,7 @@ pub fn plain(
     }
     all.push(Object::namespaced(&metrics::service(&names))?);
     if facts.has_service_monitor {
+        all.extend(metrics::scraper(&names)?);
         all.push(metrics::service_monitor(&names)?);
     }
     Ok(all)
@@ -76,19 +77,19 @@ fn shadow(
     if spec.manager != Manager::Bowline {
         return Err(RenderError::NoShadow);
     }
-    let names = Names::new(spec, name, Part::Shadow);
+    let names = Names::new(spec, name, facts.naming, Part::Shadow);
     let mode = ManagerMode::Shadow;
     // What both have is the same in both, whoever is applied last.
-    let shared = Names::new(spec, name, Part::Manager);
+    let shared = Names::new(spec, name, facts.naming, Part::Manager);
     let mut all = Vec::new();
     all.extend(namespace(&shared)?);
     all.push(rbac::account(&names)?);
-    let grants = rbac::shadow(spec, &shadow_report_name(name));
+    let grants = rbac::shadow(spec, &shadow_report_name(&names.base()));
     all.extend(rbac::objects(&names, &spec.lease_namespace, grants, &rbac::subjects(&names, false))?);
     if let Some(config) = &facts.config {
-        all.push(config::object(spec, name, &shared, config)?);
+        all.push(config::object(spec, &shared, config)?);
     }
-    let pod = ManagerPod { spec, name, mode, facts, names: &names }.template()?;
+    let pod = ManagerPod { spec, mode, facts, names: &names }.template()?;
     all.push(Object::namespaced(&workload::deployment(&names, 1, pod))?);
     Ok(all)
 }

@@ -30,7 +30,6 @@ const SYSTEM_CA: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// What a manager's pod is made of.
 pub(super) struct ManagerPod<'a> {
     pub(super) spec: &'a CloudControllerManagerSpec,
-    pub(super) name: &'a str,
     pub(super) mode: ManagerMode,
     pub(super) facts: &'a ClusterFacts,
     pub(super) names: &'a Names<'a>,
@@ -84,7 +83,7 @@ impl ManagerPod<'_> {
     ) -> Result<Container, RenderError> {
         let flags = Arguments {
             spec: self.spec,
-            name: self.name,
+            base: self.names.base(),
             mode: self.mode,
             provider: program.provider,
             config_file,
@@ -103,14 +102,14 @@ impl ManagerPod<'_> {
             liveness_probe: Some(probes.liveness),
             readiness_probe: Some(probes.readiness),
             startup_probe: Some(probes.startup),
-            ..hardened(requests("50m", program.memory))
+            ..hardened(with_memory_limit(requests("50m", program.memory), program.memory_limit))
         })
     }
 
     fn mounted(&self, program: &Program) -> Vec<Mounted> {
         let mut all = Vec::new();
         if let Some(config) = &self.facts.config {
-            let name = config_name(self.name, config);
+            let name = config_name(&self.names.base(), config);
             let mount = if super::config::is_inline(self.spec) {
                 volumes::config_map_key
             } else {
@@ -185,7 +184,16 @@ pub(crate) fn https_port(port: i32) -> ContainerPort {
     }
 }
 
-/// Requests without limits: a manager that is throttled or killed helps nobody.
+/// The same with a limit on memory, if there is one. Processor time has none: a manager that is throttled loses its lease.
+pub(crate) fn with_memory_limit(
+    resources: ResourceRequirements,
+    limit: Option<&str>,
+) -> ResourceRequirements {
+    let limits = limit.map(|limit| [("memory".to_owned(), Quantity(limit.to_owned()))].into());
+    ResourceRequirements { limits, ..resources }
+}
+
+/// Requests without limits, for programs whose need of memory is not bounded.
 pub(crate) fn requests(cpu: &str, memory: &str) -> ResourceRequirements {
     let both = [("cpu", cpu), ("memory", memory)];
     let requests = both.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));

@@ -58,6 +58,8 @@ pub(super) struct Program {
     pub(super) elsewhere: &'static [&'static str],
     /// How much memory it asks for.
     pub(super) memory: &'static str,
+    /// The most memory that it may take. Only Bowline's own manager has a limit: it alone bounds what a cloud may answer.
+    pub(super) memory_limit: Option<&'static str>,
 }
 
 const UPSTREAM: Program = Program {
@@ -69,6 +71,7 @@ const UPSTREAM: Program = Program {
     variables: &[],
     elsewhere: &[],
     memory: "128Mi",
+    memory_limit: None,
 };
 
 const CLOUDS_YAML: Credentials =
@@ -158,7 +161,8 @@ const fn bowline() -> Program {
         subcommand: &["ccm"],
         health: ("/livez", "/readyz"),
         credentials: CLOUDS_YAML,
-        memory: "32Mi",
+        memory: "64Mi",
+        memory_limit: Some("512Mi"),
         ..UPSTREAM
     }
 }
@@ -180,14 +184,24 @@ pub(super) fn image(spec: &CloudControllerManagerSpec, facts: &ClusterFacts) -> 
     Ok(format!("{repository}:{version}"))
 }
 
+/// Where upstream publishes the images of its managers and of Azure's agent.
+pub const UPSTREAM_REPOSITORIES: &[&str] = &[OPENSTACK, AWS, AZURE, AZURE_AGENT, GCP, VSPHERE];
+
+const OPENSTACK: &str = "registry.k8s.io/provider-os/openstack-cloud-controller-manager";
+const AWS: &str = "registry.k8s.io/provider-aws/cloud-controller-manager";
+const AZURE: &str = "mcr.microsoft.com/oss/kubernetes/azure-cloud-controller-manager";
+const AZURE_AGENT: &str = "mcr.microsoft.com/oss/kubernetes/azure-cloud-node-manager";
+const GCP: &str = "registry.k8s.io/cloud-provider-gcp/cloud-controller-manager";
+const VSPHERE: &str = "registry.k8s.io/cloud-pv-vsphere/cloud-provider-vsphere";
+
 /// Where upstream publishes a platform's image, if that is settled.
 fn repository(platform: PlatformName) -> Option<&'static str> {
     match platform {
-        PlatformName::OpenStack => Some("registry.k8s.io/provider-os/openstack-cloud-controller-manager"),
-        PlatformName::Aws => Some("registry.k8s.io/provider-aws/cloud-controller-manager"),
-        PlatformName::Azure => Some("mcr.microsoft.com/oss/kubernetes/azure-cloud-controller-manager"),
-        PlatformName::Gcp => Some("registry.k8s.io/cloud-provider-gcp/cloud-controller-manager"),
-        PlatformName::VSphere => Some("registry.k8s.io/cloud-pv-vsphere/cloud-provider-vsphere"),
+        PlatformName::OpenStack => Some(OPENSTACK),
+        PlatformName::Aws => Some(AWS),
+        PlatformName::Azure => Some(AZURE),
+        PlatformName::Gcp => Some(GCP),
+        PlatformName::VSphere => Some(VSPHERE),
         PlatformName::IbmCloud | PlatformName::Nutanix | PlatformName::PowerVs => None,
     }
 }

@@ -16,7 +16,7 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 /// The name of the Lease in the manager's table.
 const DEFAULT_LEASE: &str = "cloud-controller-manager";
 /// Who a static pod is: it has no ServiceAccount.
-pub(super) const STATIC_USER: &str = "system:cloud-controller-manager";
+pub const STATIC_USER: &str = "system:cloud-controller-manager";
 
 /// Rights in the three places where a manager has some.
 #[derive(Debug, Default)]
@@ -113,16 +113,17 @@ fn upstream(spec: &CloudControllerManagerSpec) -> Grants {
             rule(leases, &["leases"], &[&spec.lease_name], &["get", "list", "watch", "update", "patch"]),
         ],
         system_namespace: vec![rule("", &["configmaps"], &authentication, &["get", "list", "watch"])],
-        own_namespace: reads_objects(spec.platform),
+        own_namespace: reads_objects(spec),
     }
 }
 
-/// Some managers read their credentials and certificates from the API.
-fn reads_objects(platform: PlatformName) -> Vec<PolicyRule> {
+/// Some managers read their credentials and certificates from the API: the Secret that the resource names, and no other.
+fn reads_objects(spec: &CloudControllerManagerSpec) -> Vec<PolicyRule> {
     let read = ["get", "list", "watch"];
-    match platform {
-        PlatformName::VSphere => vec![rule("", &["secrets"], &[], &read)],
-        PlatformName::Nutanix => vec![rule("", &["secrets", "configmaps"], &[], &read)],
+    let secret = spec.credentials.iter().map(|secret| rule("", &["secrets"], &[&secret.name], &read));
+    match spec.platform {
+        PlatformName::VSphere => secret.collect(),
+        PlatformName::Nutanix => secret.chain([rule("", &["configmaps"], &[], &read)]).collect(),
         _ => Vec::new(),
     }
 }

@@ -53,9 +53,9 @@ pub fn static_pod(
         let why = "its agents are a DaemonSet; wanted form Deployment or DaemonSet";
         return Err(RenderError::NotStatic { what: "Azure's manager", why });
     }
-    let names = Names::new(spec, name, Part::Manager);
+    let names = Names::new(spec, name, facts.naming, Part::Manager);
     let config_file = facts.config.as_ref().map(|_| format!("{FOLDER}/cloud.conf"));
-    let maker = ManagerPod { spec, name, mode, facts, names: &names };
+    let maker = ManagerPod { spec, mode, facts, names: &names };
     let mut container = maker.container(&program, config_file.as_deref(), Some(KUBECONFIG))?;
     let mut env = maker.environment(&program)?;
     // The kubeconfig says where the API server is; certificates are in the folder.

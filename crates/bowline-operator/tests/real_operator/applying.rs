@@ -59,7 +59,11 @@ impl Fixture {
     }
 
     async fn apply(&self, objects: &[Object]) -> Result<Applied, ApplyError> {
-        let target = Target { owner: &self.owner, namespace: &self.namespace };
+        self.apply_with(false, objects).await
+    }
+
+    async fn apply_with(&self, adopt: bool, objects: &[Object]) -> Result<Applied, ApplyError> {
+        let target = Target { owner: &self.owner, namespace: &self.namespace, adopt };
         self.applier.apply(target, objects.to_vec(), &BTreeSet::new()).await
     }
 
@@ -94,7 +98,7 @@ async fn what_is_wanted_is_made_once_and_then_left_alone() -> anyhow::Result<()>
     // An operator that has just started knows nothing of what was found before.
     let writer = Writer::new(fixture.client.clone(), Arc::new(Unfenced), Duration::from_secs(10));
     let fresh = Applier::new(fixture.client.clone(), writer);
-    let target = Target { owner: &fixture.owner, namespace: &fixture.namespace };
+    let target = Target { owner: &fixture.owner, namespace: &fixture.namespace, adopt: false };
     assert_eq!(fresh.apply(target, wanted.to_vec(), &BTreeSet::new()).await?.done, []);
     assert_eq!(deployments.get("ccm").await?.metadata.resource_version, first.metadata.resource_version);
     let again = fixture.api::<ConfigMap>().get(&inventory_name(&fixture.owner)).await?;
@@ -203,11 +207,20 @@ async fn what_is_no_longer_wanted_is_pruned_and_namesakes_are_not() -> anyhow::R
         fixture.config("replaced", "a"),
         fixture.object("policy/v1", "PodDisruptionBudget", "ccm", budget),
     ];
-    fixture.apply(&wanted).await?;
+    // Without a word on it, nothing that somebody else made is changed, nor anything beside it.
+    let error = fixture.apply(&wanted).await.err().context("it is refused")?;
+    assert!(matches!(&error, ApplyError::NotMadeByUs { id } if id.name == "before"), "{error}");
+    assert!(configs.get("before").await?.data.is_none() && configs.get_opt("ours").await?.is_none());
+    fixture.apply_with(true, &wanted).await?;
+    assert_eq!(fixture.apply(&wanted).await.err().map(|error| error.is_terminal()), Some(true));
     let drift = json!({ "spec": { "unhealthyPodEvictionPolicy": "IfHealthyBudget" } });
     let budgets: Api<PodDisruptionBudget> = fixture.api();
     budgets.patch("ccm", &PatchParams::default(), &Patch::Merge(drift)).await?;
-    assert_eq!(fixture.done(&wanted).await?, ["updated PodDisruptionBudget ccm"]);
+    let repaired = fixture.apply_with(true, &wanted).await?.done;
+    assert_eq!(
+        repaired.iter().map(|done| done.id.kind.as_str()).collect::<Vec<_>>(),
+        ["PodDisruptionBudget"]
+    );
     configs.delete("replaced", &DeleteParams::default()).await?;
     let namesake =
         json!({ "metadata": { "name": "replaced", "labels": { "bowline.dev/managed-by": fixture.owner } } });
@@ -230,7 +243,7 @@ async fn what_is_no_longer_wanted_is_pruned_and_namesakes_are_not() -> anyhow::R
 async fn an_object_of_another_resource_is_refused() -> anyhow::Result<()> {
     let fixture = Fixture::new().await?;
     fixture.apply(&[fixture.config("shared", "a")]).await?;
-    let target = Target { owner: "somebody-else", namespace: &fixture.namespace };
+    let target = Target { owner: "somebody-else", namespace: &fixture.namespace, adopt: true };
     let tried = fixture.applier.apply(target, vec![fixture.config("shared", "b")], &BTreeSet::new()).await;
     let error = tried.err().context("it is refused")?.to_string();
     assert!(error.contains(&fixture.owner) && error.contains("ConfigMap"), "{error}");

@@ -8,6 +8,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "values written down at the call")]
 
 mod applying;
+mod attacks;
 mod hand_over;
 mod openshift;
 mod plain;
@@ -16,3 +17,4 @@ mod stage;
 mod standby;
 mod static_pods;
 mod telling;
+mod upgrade;

@@ -11,9 +11,9 @@ use bowline_kube::events::{EventMetrics, EventRecorder};
 use bowline_kube::write::Writer;
 use bowline_operator::openshift::{KINDS, Kind, OpenShift, Parts};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{DeleteParams, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
@@ -52,15 +52,9 @@ fn definition(
 
 impl Fixture {
     async fn new() -> anyhow::Result<Self> {
-        let stage = Stage::start().await?;
+        let stage = Stage::start_on(true).await?;
         for kind in &KINDS {
             stage.define(&definition(kind)?).await?;
-        }
-        for name in [MANAGED, "openshift-config", "openshift-config-managed"] {
-            let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-            Api::all(stage.client.clone())
-                .create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() })
-                .await?;
         }
         let images = json!({ "cloudControllerManagerOpenStack": "example.org/occm:1", "cloudControllerManagerAWS": "example.org/aws:1",
             "cloudControllerManagerVSphere": "example.org/vsphere:1" });

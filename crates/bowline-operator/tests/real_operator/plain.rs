@@ -11,6 +11,8 @@ use serde_json::json;
 
 use crate::stage::{NAMESPACE, Stage};
 
+/// What the objects of resource `main` are called.
+const OURS: &str = "bowline-ccm-main";
 const GOOD: &str = "[Global]\nauth-url = https://keystone.example.org/v3\nregion = one\n";
 const BETTER: &str = "[Global]\nauth-url = https://keystone.example.org/v3\nregion = two\n";
 const BROKEN: &str =
@@ -23,12 +25,12 @@ fn from_secret() -> serde_json::Value {
 async fn configs(stage: &Stage) -> anyhow::Result<Vec<String>> {
     let secrets = stage.api::<Secret>().list(&ListParams::default()).await?;
     let names = secrets.iter().map(ResourceExt::name_any);
-    Ok(names.filter(|name| name.starts_with("main-config-")).collect())
+    Ok(names.filter(|name| name.starts_with("bowline-ccm-main-config-")).collect())
 }
 
 /// What the Deployment mounts and says of its configuration.
 async fn deployed(stage: &Stage) -> anyhow::Result<(Deployment, String)> {
-    let deployment = stage.api::<Deployment>().get("main").await?;
+    let deployment = stage.api::<Deployment>().get(OURS).await?;
     let template = deployment.spec.clone().context("spec")?.template;
     let annotations = template.metadata.and_then(|meta| meta.annotations).unwrap_or_default();
     Ok((deployment, annotations.get("bowline.dev/config-hash").cloned().unwrap_or_default()))
@@ -52,13 +54,13 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     stage.condition("main", "Available", "True", "AsExpected").await?;
     stage.condition("main", "Degraded", "False", "AsExpected").await?;
     stage.condition("main", "Upgradeable", "True", "AsExpected").await?;
-    stage.api::<ServiceAccount>().get("main").await?;
-    stage.api::<PodDisruptionBudget>().get("main").await?;
+    stage.api::<ServiceAccount>().get(OURS).await?;
+    stage.api::<PodDisruptionBudget>().get(OURS).await?;
     let roles: Api<ClusterRole> = Api::all(stage.client.clone());
     assert_eq!(roles.get("bowline:main").await?.labels()["bowline.dev/managed-by"], "main");
     let first = configs(&stage).await?;
     assert_eq!(first.len(), 1, "{first:?}");
-    let leftovers = stage.api::<Deployment>().get_opt("main-shadow").await?;
+    let leftovers = stage.api::<Deployment>().get_opt("bowline-ccm-main-shadow").await?;
     assert!(leftovers.is_none(), "what only looked is gone");
 
     // Nothing is written when nothing has changed, for longer than everything is looked at again.
@@ -79,11 +81,11 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
 
     // Repaired.
     let edit = json!({ "metadata": { "labels": { "team": "blue" } }, "spec": { "replicas": 0 } });
-    stage.api::<Deployment>().patch("main", &PatchParams::default(), &Patch::Merge(edit)).await?;
+    stage.api::<Deployment>().patch(OURS, &PatchParams::default(), &Patch::Merge(edit)).await?;
     roles.delete("bowline:main", &DeleteParams::default()).await?;
     stage
         .eventually("drift is repaired", async || {
-            let deployment = stage.api::<Deployment>().get("main").await?;
+            let deployment = stage.api::<Deployment>().get(OURS).await?;
             let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
             let has_label = deployment.labels().get("team").is_some_and(|team| team == "blue");
             let is_back = roles.get_opt("bowline:main").await?.is_some();
@@ -137,10 +139,10 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     stage.condition("main", "ActionRequired", "True", "ConfigInvalid").await?;
     stage.condition("main", "Available", "True", "AsExpected").await?;
     assert_eq!(deployed(&stage).await?.1, new_hash);
-    stage.api::<PodDisruptionBudget>().delete("main", &DeleteParams::default()).await?;
+    stage.api::<PodDisruptionBudget>().delete(OURS, &DeleteParams::default()).await?;
     stage
         .eventually("drift is repaired with the last good configuration", async || {
-            Ok(stage.api::<PodDisruptionBudget>().get_opt("main").await?.map(drop))
+            Ok(stage.api::<PodDisruptionBudget>().get_opt(OURS).await?.map(drop))
         })
         .await?;
     assert_eq!(deployed(&stage).await?.1, new_hash);
@@ -199,13 +201,13 @@ async fn what_is_missing_or_wrong_is_told_with_its_name_and_what_to_do() -> anyh
     stage.ask("second", json!({ "cloudConfig": { "inline": GOOD } })).await?;
     let message = stage.condition("second", "Degraded", "True", "Conflicting").await?;
     assert!(message.contains("main") && message.contains("Lease"), "{message}");
-    assert!(stage.api::<Deployment>().get_opt("second").await?.is_none());
+    assert!(stage.api::<Deployment>().get_opt("bowline-ccm-second").await?.is_none());
 
     // Paused.
     stage.change("main", json!({ "paused": true })).await?;
     stage.condition("main", "Progressing", "False", "Paused").await?;
     let edit = json!({ "spec": { "replicas": 1 } });
-    stage.api::<Deployment>().patch("main", &PatchParams::default(), &Patch::Merge(edit)).await?;
+    stage.api::<Deployment>().patch(OURS, &PatchParams::default(), &Patch::Merge(edit)).await?;
     stage
         .eventually("the status is kept up to date", async || {
             Ok((stage.status("main").await?.ready.as_deref() == Some("1/1")).then_some(()))

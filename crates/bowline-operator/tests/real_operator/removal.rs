@@ -28,7 +28,10 @@ async fn a_manager_goes_only_when_nobody_depends_on_it_or_a_person_says_so() -> 
     stage.resources().delete("main", &DeleteParams::default()).await?;
     let message = stage.condition("main", "ActionRequired", "True", "UninstallRefused").await?;
     assert!(message.contains("default/web") && message.contains("Orphan"), "{message}");
-    assert_eq!(stage.api::<Deployment>().get("main").await?.spec.and_then(|spec| spec.replicas), Some(2));
+    assert_eq!(
+        stage.api::<Deployment>().get("bowline-ccm-main").await?.spec.and_then(|spec| spec.replicas),
+        Some(2)
+    );
 
     stage.change("main", json!({ "deletionPolicy": "Orphan" })).await?;
     stage

@@ -7,8 +7,9 @@ use anyhow::{Context, ensure};
 use bowline_manager::exit::StopSignal;
 use bowline_manager::logging::LoggingOptions;
 use bowline_manager::signals::Signals;
+use bowline_operator::allowed::Allowed;
 use bowline_operator::api::{CloudControllerManager, CloudControllerManagerStatus};
-use bowline_operator::install;
+use bowline_operator::install::{self, Installation};
 use bowline_operator::migration::Timings;
 use bowline_operator::operate::{Election, Options, run};
 use bowline_testkit::apiserver::{Cluster, Identity};
@@ -21,14 +22,13 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, Patc
 use kube::core::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Where managers run in these tests.
 pub(crate) const NAMESPACE: &str = "cloud";
 /// The operator's own.
 pub(crate) const OPERATOR_NAMESPACE: &str = install::NAMESPACE;
-const PATIENCE: Duration = Duration::from_secs(60);
 /// For how long managers hold their Lease.
 const LEASE_SECONDS: u32 = 3;
 /// What kubelets mark the mirrors of static pods with.
@@ -79,6 +79,11 @@ impl Drop for Running {
 impl Stage {
     /// Starts the servers and installs our resource.
     pub(crate) async fn start() -> anyhow::Result<Self> {
+        Self::start_on(false).await
+    }
+
+    /// The same, with the rights that are for OpenShift only.
+    pub(crate) async fn start_on(openshift: bool) -> anyhow::Result<Self> {
         if std::env::var_os("BOWLINE_TEST_LOG").is_some() {
             bowline_manager::logging::init(&LoggingOptions::default()).ok();
         }
@@ -91,21 +96,40 @@ impl Stage {
         tokio::spawn(cancel.clone().run_until_cancelled_owned(play(client.clone())));
         let stage = Self { cluster, client, _actors: cancel.drop_guard() };
         stage.define(&install::definition()).await?;
-        stage.install().await?;
+        stage.install(openshift).await?;
         Ok(stage)
     }
 
     /// What the operator is installed with, but for its pods: it has the rights that it has in a cluster, and no others.
-    async fn install(&self) -> anyhow::Result<()> {
-        let of_cluster = ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"];
-        let objects = install::objects("example.org/bowline:1.0.0")?;
-        for object in objects.iter().filter(|object| of_cluster.contains(&object.kind.as_str())) {
+    async fn install(&self, openshift: bool) -> anyhow::Result<()> {
+        let image = Installation::of_image("example.org/bowline:1.0.0");
+        let objects = install::objects(&Installation { allowed: allowed(), openshift, ..image })?;
+        let others = ["CustomResourceDefinition", "Deployment", "PodDisruptionBudget"];
+        for object in objects.iter().filter(|object| !others.contains(&object.kind.as_str())) {
+            if let Some(namespace) = &object.namespace {
+                self.namespace(namespace).await?;
+            }
             let kind = ApiResource::from_gvk(&object.gvk());
             let api: Api<DynamicObject> = match &object.namespace {
                 Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind),
                 None => Api::all_with(self.client.clone(), &kind),
             };
-            api.create(&PostParams::default(), &serde_json::from_value(object.body.clone())?).await?;
+            let made =
+                api.create(&PostParams::default(), &serde_json::from_value(object.body.clone())?).await;
+            // The namespace of the managers is there before.
+            let is_there = matches!(&made, Err(kube::Error::Api(status)) if status.code == 409);
+            ensure!(is_there && object.kind == "Namespace" || made.is_ok(), "{object}: {made:?}");
+        }
+        Ok(())
+    }
+
+    /// Makes a namespace, if it is not there.
+    async fn namespace(&self, name: &str) -> anyhow::Result<()> {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        if api.get_opt(name).await?.is_none() {
+            api.create(&PostParams::default(), &namespace).await?;
         }
         Ok(())
     }
@@ -151,6 +175,7 @@ impl Stage {
             logging: LoggingOptions::default(),
             version: version.to_owned(),
             image: Some("example.org/bowline:1.0.0".to_owned()),
+            allowed: allowed(),
             resync,
             timings: Timings { look: Duration::from_millis(300), ..Timings::default() },
             assume_minor: None,
@@ -254,19 +279,26 @@ impl Stage {
         what: &str,
         look: impl AsyncFn() -> anyhow::Result<Option<T>>,
     ) -> anyhow::Result<T> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(found) = look().await? {
-                return Ok(found);
-            }
-            if Instant::now() >= deadline {
+        match bowline_testkit::eventually(what, look).await {
+            Ok(found) => Ok(found),
+            Err(error) => {
                 let all = self.resources().list(&ListParams::default()).await?;
                 let statuses: Vec<_> =
                     all.iter().map(|each| serde_json::to_string_pretty(&each.status)).collect();
-                ensure!(false, "not within {PATIENCE:?}: {what}; {statuses:?}");
+                Err(error.context(format!("{statuses:?}")))
             }
-            sleep(LOOK).await;
         }
+    }
+}
+
+/// What resources may ask for in these tests.
+pub(crate) fn allowed() -> Allowed {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    Allowed {
+        allowed_namespaces: words(&[NAMESPACE, "kube-system"]),
+        allowed_image_registries: Vec::new(),
+        allowed_secrets: words(&["cloud-config", "credentials"]),
+        allowed_leases: Vec::new(),
     }
 }
 

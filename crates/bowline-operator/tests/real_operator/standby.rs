@@ -30,10 +30,14 @@ async fn when_the_leader_dies_the_other_goes_on() -> anyhow::Result<()> {
 
     first.crash();
     let drift = json!({ "spec": { "replicas": 0 } });
-    stage.api::<Deployment>().patch("main", &PatchParams::default(), &Patch::Merge(drift)).await?;
+    stage
+        .api::<Deployment>()
+        .patch("bowline-ccm-main", &PatchParams::default(), &Patch::Merge(drift))
+        .await?;
     stage
         .eventually("the other repairs what happened meanwhile", async || {
-            let replicas = stage.api::<Deployment>().get("main").await?.spec.and_then(|spec| spec.replicas);
+            let replicas =
+                stage.api::<Deployment>().get("bowline-ccm-main").await?.spec.and_then(|spec| spec.replicas);
             Ok((replicas == Some(2)).then_some(()))
         })
         .await?;

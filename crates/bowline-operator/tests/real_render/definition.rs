@@ -3,12 +3,13 @@
 use bowline_operator::api::CloudControllerManager;
 use bowline_operator::install;
 use bowline_operator::render::Object;
+use bowline_testkit::eventually;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::site::{apply, client, eventually};
+use super::site::{apply, client};
 
 /// Applies the definition, and waits until it is served.
 async fn defined() -> anyhow::Result<Client> {

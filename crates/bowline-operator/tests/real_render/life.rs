@@ -18,7 +18,7 @@ use super::site::{OPENSHIFT, PLATFORMS, api, facts, namespace, openshift_objects
 
 /// What is done for them, in words.
 async fn done(applier: &Applier, owner: &str, objects: &[Object]) -> anyhow::Result<Vec<String>> {
-    let target = Target { owner, namespace: "cloud-system" };
+    let target = Target { owner, namespace: "cloud-system", adopt: false };
     let applied = applier.apply(target, objects.to_vec(), &BTreeSet::new()).await?;
     Ok(applied.done.iter().map(|done| format!("{} {} {}", done.what, done.id.kind, done.id.name)).collect())
 }

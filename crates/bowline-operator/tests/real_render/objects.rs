@@ -1,6 +1,6 @@
 //! Every object passes the API server's validation, and pods are as restricted as they can be.
 
-use bowline_operator::install;
+use bowline_operator::install::{self, Installation};
 use bowline_operator::render::{MANAGED_NAMESPACE, ManagerMode, Object, plain, static_pod};
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ async fn every_object_on_openshift_passes_a_dry_run() -> anyhow::Result<()> {
 async fn the_operator_itself_passes_a_dry_run() -> anyhow::Result<()> {
     let client = client().await?;
     namespace(&client, install::NAMESPACE, &json!({})).await?;
-    for object in install::objects("registry.example/bowline:v1")? {
+    for object in install::objects(&Installation::of_image("registry.example/bowline:v1"))? {
         apply(&client, &object, true).await?;
     }
     Ok(())
@@ -86,7 +86,7 @@ async fn pods_violate_the_restricted_standard_by_the_hosts_network_and_probes_on
     for (platform, manager) in PLATFORMS {
         pods.extend(plain(&spec(platform, manager, "Deployment"), "cloud", ManagerMode::Full, &facts())?);
     }
-    pods.extend(install::objects("registry.example/bowline:v1")?);
+    pods.extend(install::objects(&Installation::of_image("registry.example/bowline:v1"))?);
     pods.retain(|object| object.body.pointer("/spec/template/spec").is_some());
     assert_eq!(pods.len(), 11, "nine managers, Azure's agent, the operator");
     for object in pods {

@@ -2,12 +2,13 @@
 
 use bowline_operator::render::MANAGED_NAMESPACE;
 use bowline_testkit::apiserver::Cluster;
+use bowline_testkit::eventually;
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::site::{apply, client, eventually, namespace, openshift_objects};
+use super::site::{apply, client, namespace, openshift_objects};
 
 /// Services of one namespace.
 struct Services(Api<Service>);
@@ -27,7 +28,7 @@ impl Services {
 
     /// Waits until the policy is in force: until `annotations` are refused.
     async fn wait_until_refused(&self, name: &str, annotations: &Value) -> anyhow::Result<()> {
-        eventually(&format!("{annotations} is refused"), async || {
+        eventually(format!("{annotations} is refused"), async || {
             let params = PatchParams { dry_run: true, ..PatchParams::default() };
             let patch = json!({ "metadata": { "annotations": annotations } });
             Ok(self.0.patch(name, &params, &Patch::Merge(&patch)).await.is_err().then_some(()))

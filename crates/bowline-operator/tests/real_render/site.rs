@@ -1,7 +1,5 @@
 //! The cluster, and how objects get there.
 
-use std::time::Duration;
-
 use anyhow::Context;
 use bowline_operator::api::CloudControllerManagerSpec;
 use bowline_operator::feature_gates::FeatureGates;
@@ -16,7 +14,6 @@ use bowline_testkit::apiserver::{Cluster, Identity};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 /// Platforms of plain Kubernetes with their managers.
 pub(crate) const PLATFORMS: [(&str, &str); 9] = [
@@ -44,26 +41,8 @@ pub(crate) const OPENSHIFT: [(&str, &str); 9] = [
     ("VSphere", ""),
 ];
 
-/// How long anything may take on a machine that compiles meanwhile.
-const LIMIT: Duration = Duration::from_secs(60);
-
 pub(crate) async fn client() -> anyhow::Result<Client> {
     Cluster::shared().await?.client(&Identity::Admin).await
-}
-
-/// Waits until `look` finds something.
-pub(crate) async fn eventually<T>(
-    what: &str,
-    mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
-) -> anyhow::Result<T> {
-    let end = Instant::now() + LIMIT;
-    loop {
-        if let Some(found) = look().await? {
-            return Ok(found);
-        }
-        anyhow::ensure!(Instant::now() < end, "not in {LIMIT:?}: {what}");
-        sleep(Duration::from_millis(100)).await;
-    }
 }
 
 pub(crate) async fn api(client: &Client, object: &Object) -> anyhow::Result<Api<DynamicObject>> {

@@ -65,6 +65,7 @@ pub(super) async fn two_of_one_name(stage: &mut Stage, folder: &Folder) -> anyho
     };
     let said = played.await;
     manager.end().await;
+    news.end().await;
     let said = said?;
     ensure!(said.contains("tagged as of cluster"), "it does not say whose the load balancer is: {said}");
     Ok("refused to touch what belongs to the other cluster, said whose it is, and let the Service go without it".to_owned())

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use bowline_cli::output::{self, Format};
+use bowline_cli::terminal::one_line;
 use bowline_openstack::cleanup::{CleanupPlan, LeftAlone, Removal, Thing};
 use serde::Serialize;
 
@@ -75,6 +76,7 @@ pub(super) fn show(format: Format, text: impl FnOnce() -> String) {
 
 /// Everything that is planned.
 pub(super) fn listing(cluster: &str, project: &str, plan: &CleanupPlan) -> String {
+    let project = one_line(project);
     let mut text = match plan.remove.len() {
         0 => {
             format!(
@@ -90,12 +92,12 @@ pub(super) fn listing(cluster: &str, project: &str, plan: &CleanupPlan) -> Strin
         text.push_str("\nLeft alone:");
     }
     for left in &plan.left_alone {
-        write!(text, "\n  {}: {}", line(&left.thing), left.why).ok();
+        write!(text, "\n  {}: {}", line(&left.thing), one_line(&left.why)).ok();
     }
     text
 }
 
-/// One thing in one line.
+/// One thing in one line. Its names come from the cloud.
 pub(super) fn line(thing: &Thing) -> String {
     let Thing { kind, id, name, address, services } = thing;
     let mut text = format!("{kind} {id}");
@@ -108,5 +110,33 @@ pub(super) fn line(thing: &Thing) -> String {
     if !services.is_empty() {
         write!(text, " of {}", services.join(", ")).ok();
     }
-    text
+    one_line(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_openstack::cleanup::Kind;
+
+    use super::*;
+
+    #[test]
+    fn names_of_the_cloud_command_no_terminal_and_add_no_lines() {
+        let attack = "\u{1b}[2J\u{9b}H\u{202e}\u{7}\nNothing is to be removed.";
+        let thing = Thing {
+            kind: Kind::LoadBalancer,
+            id: attack.to_owned(),
+            name: attack.to_owned(),
+            address: None,
+            services: vec![attack.to_owned()],
+        };
+        let left = LeftAlone { thing: thing.clone(), why: attack.to_owned() };
+        let plan = CleanupPlan { left_alone: vec![left], ..CleanupPlan::default() };
+        let asked = listing("kubernetes", attack, &plan);
+        assert_eq!(asked.lines().count(), 3, "{asked}");
+        for told in [line(&thing), asked] {
+            assert!(told.contains("\\u{1b}[2J\\u{9b}H\\u{202e}\\u{7}\\nNothing"), "{told}");
+            let harmless = told.chars().all(|one| one == '\n' || !one.is_control());
+            assert!(harmless && !told.contains('\u{202e}'), "{told}");
+        }
+    }
 }

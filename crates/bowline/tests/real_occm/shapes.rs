@@ -131,6 +131,12 @@ pub(crate) fn shapes(things: &Things) -> Vec<Shape> {
         Shape::new("kept", &[("keep-floatingip", "true")], json!({})),
         Shape::new("classed", &[("class", "special")], json!({})),
         Shape::new("given", &[], json!({"loadBalancerIP": things.floating_ip})),
+        // The pattern does not count where an address is asked for.
+        Shape::new(
+            "given-pattern",
+            &[("floating-subnet", "nothing-*")],
+            json!({"loadBalancerIP": things.other_floating_ip}),
+        ),
         Shape::new("own-port", &[internal, ("port-id", &things.port)], json!({})),
         Shape::new("tls", &[("default-tls-container-ref", &things.secret)], json!({})).amphora(),
         Shape::new("tls-container", &[("default-tls-container-ref", &things.container)], json!({})).amphora(),

@@ -14,13 +14,16 @@ use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
 use crate::shapes::Shape;
-use bowline_testkit::manager::Manager;
+use bowline_testkit::process::Process;
 
 /// How long a manager may take until nothing changes any more.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// A manager is quiet when it has asked the cloud for nothing this long.
-const QUIET: Duration = Duration::from_secs(4);
+/// A manager is quiet when it has asked the cloud for nothing this long: longer than the five seconds between two polls of a load balancer
+/// whose members change.
+const QUIET: Duration = Duration::from_secs(6);
 const POLL: Duration = Duration::from_millis(200);
+/// Stands in a configuration for the id of another subnet in the network of the servers.
+const SECOND_SUBNET: &str = "{second subnet}";
 
 /// What both are told.
 const FLAGS: [&str; 8] = [
@@ -49,7 +52,12 @@ impl Stage {
         let cloud = Cloud::start(3).await?;
         let client = cluster.client(&Identity::Admin).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::Admin).await?;
-        let conf = cloud.write_conf(cluster.folder(), load_balancer)?;
+        let mut load_balancer = load_balancer.to_owned();
+        if load_balancer.contains(SECOND_SUBNET) {
+            let subnet = cloud.add_subnet("10.20.9.0/24").await?;
+            load_balancer = load_balancer.replace(SECOND_SUBNET, &subnet);
+        }
+        let conf = cloud.write_conf(cluster.folder(), &load_balancer)?;
         let stage = Self { cloud, cluster, client, kubeconfig, conf };
         stage.add_nodes().await?;
         Ok(stage)
@@ -84,7 +92,7 @@ impl Stage {
         first: &[&str],
         name: &str,
         workers: u8,
-    ) -> anyhow::Result<Manager> {
+    ) -> anyhow::Result<Process> {
         let log = self.cluster.folder().join(format!("{name}.log"));
         let mut command = Command::new(program);
         command
@@ -93,7 +101,7 @@ impl Stage {
             .arg(format!("--concurrent-service-syncs={workers}"))
             .arg(format!("--cloud-config={}", self.conf.display()))
             .arg(format!("--kubeconfig={}", self.kubeconfig.display()));
-        Manager::start(command, log)
+        Process::start(command, log)
     }
 
     pub(crate) async fn create_namespace(&self, namespace: &str) -> anyhow::Result<()> {
@@ -118,7 +126,7 @@ impl Stage {
     }
 
     /// Deletes all Services of a namespace, and waits until they are gone.
-    pub(crate) async fn delete_all(&self, namespace: &str, manager: &mut Manager) -> anyhow::Result<()> {
+    pub(crate) async fn delete_all(&self, namespace: &str, manager: &mut Process) -> anyhow::Result<()> {
         let services = self.services(namespace);
         for service in services.list(&ListParams::default()).await? {
             let name = service.metadata.name.unwrap_or_default();
@@ -132,7 +140,7 @@ impl Stage {
             }
             let names: Vec<_> = left.into_iter().filter_map(|service| service.metadata.name).collect();
             ensure!(Instant::now() < deadline, "not deleted: {names:?}\n{}", manager.tail());
-            manager.still_runs()?;
+            manager.ensure_running()?;
             sleep(POLL).await;
         }
     }
@@ -141,11 +149,11 @@ impl Stage {
     pub(crate) async fn until_served(
         &self,
         namespace: &str,
-        manager: &mut Manager,
+        manager: &mut Process,
     ) -> anyhow::Result<Vec<Value>> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            manager.still_runs()?;
+            manager.ensure_running()?;
             let services = self.services(namespace).list(&ListParams::default()).await?;
             let services: Vec<Value> =
                 services.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
@@ -167,15 +175,16 @@ impl Stage {
     }
 
     /// Waits until the manager has asked the cloud for something, and then for nothing for a while.
-    pub(crate) async fn until_quiet(&self, manager: &mut Manager) -> anyhow::Result<()> {
+    pub(crate) async fn until_quiet(&self, manager: &mut Process) -> anyhow::Result<()> {
         let deadline = Instant::now() + PATIENCE;
         let (mut since, mut before) = (Instant::now(), 0);
         while since.elapsed() < QUIET || before == 0 {
-            manager.still_runs()?;
+            manager.ensure_running()?;
             ensure!(Instant::now() < deadline, "never quiet: {:?}\n{}", self.cloud.counts(), manager.tail());
             sleep(POLL).await;
             let (now, _) = self.cloud.requests();
-            if now != before {
+            // A manager waits without a request for a load balancer that Octavia is changing.
+            if now != before || self.cloud.is_changing() {
                 (since, before) = (Instant::now(), now);
             }
         }

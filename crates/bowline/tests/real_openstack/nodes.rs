@@ -29,10 +29,14 @@ async fn nodes_follow_their_servers() -> anyhow::Result<()> {
     let (second, second_id) = site.boot("machine");
     site.register(&first, &first_id).await?;
     site.register(&second, &second_id).await?;
-    // Its server was gone before anybody looked at it, and it never got a provider ID.
+    // The server was deleted before Bowline started, and the Node has its provider ID: it is deleted.
     let (orphan, orphan_id) = site.boot("machine");
     site.remove_server(&orphan_id)?;
-    site.register(&orphan, &orphan_id).await?;
+    site.register_with(&orphan, &orphan_id, Some(&format!("openstack:///{orphan_id}"))).await?;
+    // The same without a provider ID: nothing proves that it ever was a server of this cloud, so it stays (SR-4).
+    let (unproven, unproven_id) = site.boot("machine");
+    site.remove_server(&unproven_id)?;
+    site.register(&unproven, &unproven_id).await?;
     let ccm = site.start("bowline", &["ccm"])?;
 
     let node = site.until(&first, "initialised", &ccm, |node| is_initialised(node, &first_id)).await?;
@@ -47,6 +51,7 @@ async fn nodes_follow_their_servers() -> anyhow::Result<()> {
     );
     site.until(&second, "initialised", &ccm, |node| is_initialised(node, &second_id)).await?;
     site.until(&orphan, "deleted", &ccm, |node| node.is_none()).await?;
+    ccm.logs(&format!("the node is not deleted node={unproven} rail=\"claim\"")).await?;
 
     let power = |state: VmState| {
         site.edit(|all| all.compute.servers.update(&second_id, |server| server.vm_state = state));
@@ -60,7 +65,8 @@ async fn nodes_follow_their_servers() -> anyhow::Result<()> {
     site.remove_server(&first_id)?;
     site.until(&first, "deleted", &ccm, |node| node.is_none()).await?;
     assert!(site.nodes.get_opt(&second).await?.is_some());
-    assert_eq!(ccm.end().await?.code(), Some(143));
+    assert!(site.nodes.get_opt(&unproven).await?.is_some(), "{unproven} was deleted without proof");
+    assert_eq!(ccm.terminate().await?.code(), Some(143));
     site.clean().await
 }
 
@@ -80,12 +86,12 @@ async fn under_the_name_of_the_openstack_manager_a_password_is_rotated_while_it_
         state.identity.tokens.clear();
     });
     site.write_conf(NEW_PASSWORD)?;
-    ccm.says("the configuration was replaced").await?;
+    ccm.logs("the configuration was replaced").await?;
     let (second, second_id) = site.boot("machine");
     site.register(&second, &second_id).await?;
     site.until(&second, "initialised", &ccm, |node| is_initialised(node, &second_id)).await?;
     assert!(site.nodes.get_opt(&first).await?.is_some(), "no Node is lost meanwhile");
-    assert!(!ccm.lines().iter().any(|line| line.contains(NEW_PASSWORD)));
-    ccm.end().await?;
+    assert!(!ccm.log().contains(NEW_PASSWORD));
+    ccm.terminate().await?;
     site.clean().await
 }

@@ -1,25 +1,21 @@
 //! A cluster, an OpenStack, a cloud.conf between them, and the binary. Waiting is for an object or a line of the log.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::eventually;
+use bowline_testkit::process::Process;
 use k8s_openapi::api::core::v1::{Node, NodeSpec, NodeStatus, NodeSystemInfo, Taint};
 use kube::Api;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use sim_openstack::compute::{NewServer, boot};
 use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, SimService, State, seed, serve};
 use tempfile::TempDir;
-use tokio::sync::{Mutex, MutexGuard, watch};
-use tokio::time::{sleep, timeout};
+use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::{CancellationToken, DropGuard};
-
-/// Longer than anything takes on a busy machine; a test that gets here has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// What a Node has until a cloud-controller-manager has seen it.
 pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -109,6 +105,16 @@ impl Site {
 
     /// A Node as a kubelet registers it that leaves the rest to us.
     pub(crate) async fn register(&self, name: &str, system_uuid: &str) -> anyhow::Result<Node> {
+        self.register_with(name, system_uuid, None).await
+    }
+
+    /// The same for a kubelet that was given a provider ID.
+    pub(crate) async fn register_with(
+        &self,
+        name: &str,
+        system_uuid: &str,
+        provider_id: Option<&str>,
+    ) -> anyhow::Result<Node> {
         let taint = Taint {
             key: UNINITIALIZED.to_owned(),
             value: Some("true".to_owned()),
@@ -118,7 +124,11 @@ impl Site {
         let info = NodeSystemInfo { system_uuid: system_uuid.to_owned(), ..NodeSystemInfo::default() };
         let node = Node {
             metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-            spec: Some(NodeSpec { taints: Some(vec![taint]), ..NodeSpec::default() }),
+            spec: Some(NodeSpec {
+                taints: Some(vec![taint]),
+                provider_id: provider_id.map(str::to_owned),
+                ..NodeSpec::default()
+            }),
             status: Some(NodeStatus { node_info: Some(info), ..NodeStatus::default() }),
         };
         Ok(self.nodes.create(&PostParams::default(), &node).await?)
@@ -129,28 +139,20 @@ impl Site {
         &self,
         name: &str,
         what: &str,
-        ccm: &Ccm,
+        ccm: &Process,
         wanted: impl Fn(Option<&Node>) -> bool,
     ) -> anyhow::Result<Option<Node>> {
         let mut last = None;
-        let seen = async {
-            loop {
-                last = self.nodes.get_opt(name).await?;
-                if wanted(last.as_ref()) {
-                    return anyhow::Ok(());
-                }
-                sleep(Duration::from_millis(100)).await;
-            }
-        };
-        match timeout(PATIENCE, seen).await {
-            Ok(seen) => seen?,
-            Err(_) => bail!("{name} never was {what}: {last:#?}; the log: {:#?}", ccm.lines()),
-        }
-        Ok(last)
+        let seen = eventually(format!("{name} {what}"), async || {
+            last = self.nodes.get_opt(name).await?;
+            Ok(wanted(last.as_ref()).then(|| last.clone()))
+        });
+        let seen = seen.await;
+        seen.with_context(|| format!("{last:#?}\n{}", ccm.tail()))
     }
 
     /// Starts the binary under this name, with these arguments before the usual flags.
-    pub(crate) fn start(&self, program: &str, first: &[&str]) -> anyhow::Result<Ccm> {
+    pub(crate) fn start(&self, program: &str, first: &[&str]) -> anyhow::Result<Process> {
         let link = self.folder.path().join(program);
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_bowline"), &link)?;
         let mut command = Command::new(link);
@@ -163,7 +165,7 @@ impl Site {
             .arg(format!("--cloud-config={}", self.folder.path().join("cloud.conf").display()))
             .arg(format!("--kubeconfig={}", self.kubeconfig.display()))
             .arg(format!("--leader-elect-resource-namespace={}", self.namespace));
-        Ccm::spawn(command)
+        Process::start(command, self.folder.path().join(format!("{program}.log")))
     }
 
     /// Leaves no Node for the next test.
@@ -174,60 +176,5 @@ impl Site {
             }
         }
         Ok(())
-    }
-}
-
-/// A running cloud-controller-manager. Killed when dropped.
-pub(crate) struct Ccm {
-    child: Child,
-    log: watch::Receiver<Vec<String>>,
-}
-
-impl Ccm {
-    fn spawn(mut command: Command) -> anyhow::Result<Self> {
-        let mut child =
-            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().context("start the binary")?;
-        let stderr = child.stderr.take().context("its log")?;
-        let (sender, log) = watch::channel(Vec::new());
-        std::thread::spawn(move || read_log(stderr, &sender));
-        Ok(Self { child, log })
-    }
-
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.log.borrow().clone()
-    }
-
-    /// Waits for a line of the log that has `part` in it.
-    pub(crate) async fn says(&self, part: &str) -> anyhow::Result<()> {
-        let mut log = self.log.clone();
-        let said = |lines: &Vec<String>| lines.iter().any(|line| line.contains(part));
-        match timeout(PATIENCE, log.wait_for(said)).await {
-            Ok(Ok(_)) => Ok(()),
-            _ => bail!("it never said {part:?}; its log: {:#?}", self.lines()),
-        }
-    }
-
-    /// Asks it to end, and waits for that.
-    pub(crate) async fn end(mut self) -> anyhow::Result<ExitStatus> {
-        let pid = self.child.id().to_string();
-        Command::new("kill").args(["-TERM", pid.as_str()]).status()?;
-        let mut log = self.log.clone();
-        // The reader drops its end of the channel when the process has closed its log.
-        timeout(PATIENCE, async { while log.changed().await.is_ok() {} }).await.context("it does not end")?;
-        Ok(self.child.wait()?)
-    }
-}
-
-impl Drop for Ccm {
-    fn drop(&mut self) {
-        // It may have ended already, which is just as well.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-fn read_log(stderr: ChildStderr, log: &watch::Sender<Vec<String>>) {
-    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-        log.send_modify(|lines| lines.push(line));
     }
 }

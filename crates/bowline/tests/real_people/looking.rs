@@ -1,6 +1,7 @@
 //! What people see who have the role for it.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::apiserver::Identity;
 use serde_json::{Value, json};
 
 use crate::person::{Answer, Person};
@@ -119,4 +120,37 @@ pub(crate) async fn without_a_way_to_the_manager_or_the_cloud(
     let own = reader.run("plan --all --os-cloud=sim -o json").await?.json()?;
     ensure!(own["notes"][0].as_str().is_some_and(|note| note.starts_with("credentials only")), "{own:#}");
     Ok(())
+}
+
+/// The manager made its certificate itself, and is known by what it says on its Lease; it is shown a token of the viewer's account.
+pub(crate) async fn at_the_leader_that_the_lease_names(site: &Site, reader: &Person) -> anyhow::Result<()> {
+    let (cloud, way) = (site.cloud_flag(), site.leader_flags()?);
+    let lease = ["get", "lease", "--namespace", "kube-system", "cloud-controller-manager"];
+    let key = "bowline.dev/serving-certificate-sha256";
+    let named = site.json(&lease).await?["metadata"]["annotations"][key].clone();
+    ensure!(named.as_str().is_some_and(|named| named.len() == 64), "{named}");
+    for command in ["status", "breaker status"] {
+        let told = reader.run(&format!("{command} {cloud} {way} -o json")).await?;
+        let rails = &told.json()?["rails"];
+        ensure!(rails["from"] == "the overview of the leader" && rails["problem"].is_null(), "{told:#?}");
+    }
+    // Ann may not see the page herself.
+    let own = reader.run(&format!("status {cloud} {way} --own-credentials -o json")).await?.json()?;
+    ensure!(own["rails"]["problem"].as_str().is_some_and(|why| why.contains("answers 403")), "{own:#}");
+    Ok(())
+}
+
+/// Where the cluster names the cloud, the host is shown, and without a terminal nothing is sent to it unless the person says so.
+pub(crate) async fn at_the_cloud_that_the_cluster_names(site: &Site) -> anyhow::Result<()> {
+    let admin = site.person(&Identity::Admin).await?;
+    let conf = format!("--from-file=cloud.conf={}", site.conf().display());
+    let secret = ["secret", "generic", "cloud-config", "--namespace", "kube-system", &conf];
+    site.admin.run(&[&["create"][..], &secret].concat()).await?;
+    let host = "Secret kube-system/cloud-config names the cloud: requests go to http://127.0.0.1:";
+    admin.run("plan --all").await?.fails(2, &["--trust-cloud-host", "no terminal", host])?;
+    let told = admin.run("plan --all --trust-cloud-host").await?;
+    told.says(0, &["1 of 1 Services are settled"])?;
+    ensure!(told.err.contains(host) && told.err.contains("project"), "{told:#?}");
+    let words = ["delete", "secret", "cloud-config", "--namespace", "kube-system"];
+    site.admin.run(&words).await.map(drop)
 }

@@ -35,6 +35,8 @@ async fn everybody_is_told_what_is_true_as_far_as_their_rights_go_and_which_righ
     let site = Site::start(&kubectl).await?;
     let (reader, writer) = (site.reader().await?, site.writer().await?);
     looking::at_what_is_well(&site, &reader).await?;
+    looking::at_the_leader_that_the_lease_names(&site, &reader).await?;
+    looking::at_the_cloud_that_the_cluster_names(&site).await?;
     looking::without_a_way_to_the_manager_or_the_cloud(&site, &reader).await?;
     lacking::all_rights(&site).await?;
     lacking::all_but_one_namespace(&site).await?;

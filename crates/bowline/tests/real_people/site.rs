@@ -1,21 +1,19 @@
 //! A cluster with the roles of the guide, a cloud, a manager with the rights that are shipped, and a Service that it has served.
 
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
-use bowline_testkit::manager::Manager;
+use bowline_testkit::eventually;
+use bowline_testkit::process::Process;
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
 use crate::kubectl::Kubectl;
 use crate::person::Person;
-
-/// Longer than anything takes on a busy machine; a test that gets here has failed.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 /// What the cluster is called in the cloud.
 pub(crate) const CLUSTER: &str = "prod-1";
@@ -28,7 +26,10 @@ pub(crate) const POD: &str = "ccm-1";
 pub(crate) const ROLE: &str = "bowline-people";
 const SYSTEM: &str = "kube-system";
 const ACCOUNT: &str = "cloud-controller-manager";
-const RBAC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/rbac.yaml");
+const RBAC: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/rbac.yaml"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/rbac-viewer.yaml"),
+];
 const GUIDE: &str = include_str!("../../../../docs/guides/command-line.md");
 /// The files of the guide.
 const ROLES: [&str; 2] = ["people.yaml", "people-who-write.yaml"];
@@ -41,7 +42,7 @@ pub(crate) struct Site {
     pub(crate) kubectl: PathBuf,
     conf: PathBuf,
     port: u16,
-    manager: Option<Manager>,
+    manager: Option<Process>,
 }
 
 impl Site {
@@ -53,7 +54,9 @@ impl Site {
             cluster.kubeconfig(&Identity::Admin).await?,
             &folder.join("cache-of-kubectl"),
         );
-        admin.run(&["apply", "-f", RBAC]).await?;
+        for rights in RBAC {
+            admin.run(&["apply", "-f", rights]).await?;
+        }
         for name in ROLES {
             let path = folder.join(name);
             std::fs::write(&path, of_guide(name)?)?;
@@ -122,7 +125,7 @@ impl Site {
         self.admin.run(&[&words[..], &["--namespace", SYSTEM]].concat()).await.map(drop)
     }
 
-    async fn run(&self) -> anyhow::Result<Manager> {
+    async fn run(&self) -> anyhow::Result<Process> {
         let kubeconfig = self.cluster.kubeconfig(&Identity::service_account(SYSTEM, ACCOUNT)).await?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_bowline"));
         command
@@ -134,7 +137,7 @@ impl Site {
             .arg(format!("--kubeconfig={}", kubeconfig.display()))
             .arg(format!("--authentication-kubeconfig={}", kubeconfig.display()))
             .arg(format!("--authorization-kubeconfig={}", kubeconfig.display()));
-        Manager::start(command, self.cluster.folder().join("bowline.log"))
+        Process::start(command, self.cluster.folder().join("bowline.log"))
     }
 
     /// Gives the manager the pod that it would run in: on the host that leads. No kubelet is there, so nobody can reach into it.
@@ -225,21 +228,35 @@ impl Site {
         format!("--url=https://127.0.0.1:{} --insecure-skip-tls-verify", self.port)
     }
 
+    /// The flags by which they reach the leader through a kubectl whose ways end at it: no kubelet is here that could make one.
+    pub(crate) fn leader_flags(&self) -> anyhow::Result<String> {
+        let path = self.cluster.folder().join("kubectl-to-the-leader");
+        let text =
+            format!("#!/bin/sh\necho 'Forwarding from 127.0.0.1:{} -> 10258'\nexec sleep 600\n", self.port);
+        std::fs::write(&path, text)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        Ok(format!("--kubectl={}", path.display()))
+    }
+
+    /// What the Secret of the manager would hold.
+    pub(crate) fn conf(&self) -> &Path {
+        &self.conf
+    }
+
     /// Waits until an answer comes out of `look`.
     pub(crate) async fn until<T>(
         &self,
         what: &str,
         look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
     ) -> anyhow::Result<T> {
-        let log = || self.manager.as_ref().map(Manager::tail).unwrap_or_default();
-        bowline_testkit::until(PATIENCE, what, look).await.with_context(log)
+        let log = || self.manager.as_ref().map(Process::tail).unwrap_or_default();
+        eventually(what, look).await.with_context(log)
     }
 
     /// Ends the manager, which has to run until then.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
-        let mut manager = self.manager.take().context("no manager")?;
-        manager.still_runs()?;
-        manager.end().await
+        let manager = self.manager.take().context("no manager")?;
+        manager.terminate().await.map(drop)
     }
 }
 

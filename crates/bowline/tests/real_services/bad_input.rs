@@ -70,7 +70,7 @@ async fn bad_input_is_told_leaves_nothing_and_is_mended() -> anyhow::Result<()> 
     used_up_quotas(&site).await?;
     no_node_fits(&site).await?;
     source_ranges_are_refused_at_once(&site).await?;
-    manager.end().await?;
+    manager.terminate().await?;
     names_that_are_cut(&site).await
 }
 
@@ -89,7 +89,7 @@ async fn names_that_are_cut(site: &Site) -> anyhow::Result<()> {
 /// A value that a row does not accept; none if it accepts every text.
 fn wrong_value(row: &Annotation) -> Option<&'static str> {
     match row.kind {
-        Kind::Text => None,
+        Kind::Text | Kind::ShortText => None,
         Kind::Id => Some("no/id"),
         Kind::Flag => Some("maybe"),
         Kind::Number { .. } => Some("many"),
@@ -98,6 +98,7 @@ fn wrong_value(row: &Annotation) -> Option<&'static str> {
         Kind::Class => Some("nosuch"),
         Kind::NamePattern => Some("~("),
         Kind::Tags => Some(","),
+        Kind::ExtraTags => Some("kube_service_kubernetes_default_other"),
         Kind::Selector => Some("=value"),
         Kind::Certificate => Some("nonsense"),
         Kind::Networks => Some("10.0.0.0/99"),
@@ -199,7 +200,8 @@ async fn references_that_lead_nowhere(site: &Site) -> anyhow::Result<()> {
         },
     ];
     told_and_mended(site, &cases).await?;
-    site.member.done(&format!("floating ip delete {}", things.floating_ip)).await
+    let prepared = format!("{} {}", things.floating_ip, things.other_floating_ip);
+    site.member.done(&format!("floating ip delete {prepared}")).await
 }
 
 /// A subnet that had a load balancer, and then was deleted with its network.
@@ -211,7 +213,7 @@ async fn subnet_that_was_used(site: &Site) -> anyhow::Result<String> {
     let annotations = [(openstack!("subnet-id"), subnet.as_str()), (internal, "true")];
     site.user.apply(&service("passing", &annotations, &json!({}))).await?;
     site.until_ready("passing").await?;
-    delete_all(site, &["passing"], 1).await?;
+    delete_all(site, &["passing"], 2).await?;
     site.member.done("network delete passing").await?;
     Ok(subnet)
 }

@@ -24,7 +24,7 @@ async fn credentials_that_do_not_work_are_told_and_mended_while_it_runs() -> any
     ])
     .await?;
     ensure!(
-        manager.said().contains("the cloud cannot be initialized, will be tried again"),
+        manager.log().contains("the cloud cannot be initialized, will be tried again"),
         "{}",
         manager.tail()
     );
@@ -52,8 +52,8 @@ async fn credentials_that_do_not_work_are_told_and_mended_while_it_runs() -> any
     site.rewrite_conf(NEW_PASSWORD, "")?;
     site.until_ready("late").await?;
     site.until_readyz(&["[+]cloud-identity ok"]).await?;
-    ensure!(!manager.said().contains(NEW_PASSWORD));
-    manager.end().await
+    ensure!(!manager.log().contains(NEW_PASSWORD));
+    manager.terminate().await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,14 +69,14 @@ async fn a_catalog_without_octavia_is_told_with_what_to_do() -> anyhow::Result<(
     site.user.apply(&service("web", &[], &json!({}))).await?;
     let says = "has no load-balancer service (Octavia) in region";
     site.until_readyz(&["[!]service-lb-controller degraded", says, "add its endpoint"]).await?;
-    ensure!(manager.said().contains(says), "{}", manager.tail());
+    ensure!(manager.log().contains(says), "{}", manager.tail());
     site.cloud.world(|world| {
         for (region, endpoint) in world.config.regions.iter_mut().zip(endpoints) {
             region.endpoints.extend(endpoint.map(|endpoint| (Service::LoadBalancer, endpoint)));
         }
     });
-    manager.end().await?;
+    manager.terminate().await?;
     let manager = site.run(&["--cluster-name=harbour"])?;
     site.until_ready("web").await?;
-    manager.end().await
+    manager.terminate().await.map(drop)
 }

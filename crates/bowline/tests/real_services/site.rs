@@ -20,10 +20,9 @@ use tokio::time::{Instant, sleep};
 use crate::cloud::Cloud;
 use crate::kubectl::Kubectl;
 use crate::openstack::{self, OpenStack};
-use bowline_testkit::manager::Manager;
+use bowline_testkit::process::{self, Process};
+use bowline_testkit::{deadline, eventually};
 
-/// Longer than anything takes on a busy machine; a test that gets here has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// A manager is quiet when it has asked the cloud for nothing this long.
 const QUIET: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(100);
@@ -151,7 +150,7 @@ impl Site {
     }
 
     /// Starts the manager.
-    pub(crate) fn run(&self, flags: &[&str]) -> anyhow::Result<Manager> {
+    pub(crate) fn run(&self, flags: &[&str]) -> anyhow::Result<Process> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bowline"));
         let kubeconfig = self.kubeconfig.display();
         command
@@ -163,7 +162,7 @@ impl Site {
             .arg(format!("--kubeconfig={kubeconfig}"))
             .arg(format!("--authentication-kubeconfig={kubeconfig}"))
             .arg(format!("--authorization-kubeconfig={kubeconfig}"));
-        Manager::start(command, self.log.clone())
+        Process::start(command, self.log.clone())
     }
 
     /// What the manager answers to an administrator who asks whether it is ready.
@@ -190,9 +189,7 @@ impl Site {
 
     /// The last lines of the manager's log.
     pub(crate) fn tail(&self) -> String {
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<_> = log.lines().rev().take(60).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+        process::tail(&self.log)
     }
 
     /// Writes the cloud.conf anew, as one does who rotates a password.
@@ -207,7 +204,7 @@ impl Site {
         what: &str,
         look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
     ) -> anyhow::Result<T> {
-        bowline_testkit::until(PATIENCE, what, look).await.with_context(|| self.tail())
+        eventually(what, look).await.with_context(|| self.tail())
     }
 
     /// Waits until the `openstack` client shows rows as they are wanted.
@@ -271,7 +268,7 @@ impl Site {
 
     /// Waits until the manager has asked the cloud for something, and then for nothing for a while.
     pub(crate) async fn until_quiet(&self) -> anyhow::Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + deadline();
         let (mut since, mut before) = (Instant::now(), 0);
         while since.elapsed() < QUIET || before == 0 {
             ensure!(Instant::now() < deadline, "never quiet: {:?}\n{}", self.cloud.counts(), self.tail());

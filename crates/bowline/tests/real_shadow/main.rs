@@ -40,7 +40,7 @@ async fn a_shadow_with_the_rights_that_are_shipped_reports_and_writes_nothing_el
     ensure!(site.service().await?.metadata.resource_version == before.metadata.resource_version);
     ensure!(Api::<Event>::all(site.admin.clone()).list(&Default::default()).await?.items.is_empty());
     ensure!(site.cloud.changes().is_empty(), "{:?}", site.cloud.changes());
-    manager.end().await
+    manager.terminate().await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -52,13 +52,15 @@ async fn both_verbs_of_the_report_are_needed_and_what_is_missing_is_said() -> an
         let says = format!("cannot {verb} resource");
         site.may_report_only(&["create", "patch"].map(|one| if one == verb { "get" } else { one })).await?;
         site.reports.delete(site::REPORT, &DeleteParams::default()).await?;
-        site.until("it says what it lacks", async || Ok(manager.said().contains(&says).then_some(())))
-            .await?;
+        bowline_testkit::eventually("it says what it lacks", async || {
+            Ok(manager.log().contains(&says).then_some(()))
+        })
+        .await?;
         ensure!(site.reports.get_opt(site::REPORT).await?.is_none(), "written without {verb}");
         site.may_report_only(&["create", "patch"]).await?;
         site.until_report(&manager, |report| report.services.total == 1).await?;
     }
-    manager.end().await
+    manager.terminate().await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,7 +70,7 @@ async fn a_leader_that_only_adopts_makes_nothing_and_reports_what_it_held() -> a
     let report = site.until_report(&manager, |report| report.services.held == 1).await?;
     ensure!(report.mode == Mode::AdoptOnly && report.leader, "{report:#?}");
     ensure!(report.findings[0].held && report.findings[0].verdict == Verdict::Creates, "{report:#?}");
-    site.until("the condition", async || {
+    bowline_testkit::eventually("the condition", async || {
         let service = site.service().await?;
         let conditions = service.status.and_then(|status| status.conditions).unwrap_or_default();
         Ok(conditions.iter().any(|one| one.reason == "NotAdopted").then_some(()))
@@ -76,9 +78,9 @@ async fn a_leader_that_only_adopts_makes_nothing_and_reports_what_it_held() -> a
     .await?;
     ensure!(site.cloud.changes().is_empty(), "{:?}", site.cloud.changes());
     ensure!(
-        !manager.said().contains("Forbidden") && !manager.said().contains("forbidden"),
+        !manager.log().contains("Forbidden") && !manager.log().contains("forbidden"),
         "{}",
         manager.tail()
     );
-    manager.end().await
+    manager.terminate().await.map(drop)
 }

@@ -2,23 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::Context;
 use bowline_cloud::shadow::{REPORT_KEY, ShadowReport};
 use bowline_testkit::apiserver::{Cluster, Identity};
-use bowline_testkit::manager::Manager;
+use bowline_testkit::eventually;
+use bowline_testkit::manifest::apply_manifest;
+use bowline_testkit::process::Process;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Service};
 use k8s_openapi::api::rbac::v1::Role;
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use kube::discovery::Scope;
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
-
-/// Longer than anything takes on a busy machine; a test that gets here has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 const MANIFESTS: [&str; 2] =
     [include_str!("../../../../deploy/rbac.yaml"), include_str!("../../../../deploy/rbac-shadow.yaml")];
@@ -43,7 +40,7 @@ impl Site {
         let (cluster, cloud) = (Cluster::start().await?, Cloud::start(1).await?);
         let admin = cluster.client(&Identity::Admin).await?;
         for manifest in MANIFESTS {
-            apply(&admin, manifest).await?;
+            apply_manifest(&admin, manifest).await?;
         }
         let reports = Api::namespaced(admin.clone(), SYSTEM);
         let services = Api::namespaced(admin.clone(), "default");
@@ -83,7 +80,7 @@ impl Site {
     }
 
     /// Starts the manager as one of the shipped ServiceAccounts.
-    pub(crate) async fn run(&self, account: &str, flags: &[&str]) -> anyhow::Result<Manager> {
+    pub(crate) async fn run(&self, account: &str, flags: &[&str]) -> anyhow::Result<Process> {
         let kubeconfig = self.cluster.kubeconfig(&Identity::service_account(SYSTEM, account)).await?;
         let conf = self.cloud.write_conf(self.cluster.folder(), "")?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_bowline"));
@@ -92,7 +89,7 @@ impl Site {
             .args(flags)
             .arg(format!("--cloud-config={}", conf.display()))
             .arg(format!("--kubeconfig={}", kubeconfig.display()));
-        Manager::start(command, self.cluster.folder().join("bowline.log"))
+        Process::start(command, self.cluster.folder().join("bowline.log"))
     }
 
     /// Gives the reporters these verbs on the report and takes all others.
@@ -113,43 +110,15 @@ impl Site {
     /// Waits for a report as it is wanted.
     pub(crate) async fn until_report(
         &self,
-        manager: &Manager,
+        manager: &Process,
         wanted: impl Fn(&ShadowReport) -> bool,
     ) -> anyhow::Result<ShadowReport> {
-        let seen = self.until("a report", async || Ok(self.report().await?.filter(&wanted))).await;
+        let seen = eventually("a report", async || Ok(self.report().await?.filter(&wanted))).await;
         seen.with_context(|| manager.tail())
     }
 
     /// Waits for a later one.
-    pub(crate) async fn until_newer(&self, manager: &Manager, than: &ShadowReport) -> anyhow::Result<()> {
+    pub(crate) async fn until_newer(&self, manager: &Process, than: &ShadowReport) -> anyhow::Result<()> {
         self.until_report(manager, |report| report.observed_at > than.observed_at).await.map(drop)
     }
-
-    /// Waits until an answer comes out of `look`.
-    pub(crate) async fn until<T>(
-        &self,
-        what: &str,
-        look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
-    ) -> anyhow::Result<T> {
-        bowline_testkit::until(PATIENCE, what, look).await
-    }
-}
-
-/// Applies the documents of a manifest.
-async fn apply(client: &Client, manifest: &str) -> anyhow::Result<()> {
-    for document in manifest.split("---\n").skip(1) {
-        let object: DynamicObject = serde_saphyr::from_str(document)?;
-        let kind = object.types.clone().context("a kind")?;
-        let name = object.metadata.name.clone().context("a name")?;
-        let gvk = kube::core::GroupVersionKind::try_from(&kind)?;
-        let (resource, capabilities) = kube::discovery::pinned_kind(client, &gvk).await?;
-        let api: Api<DynamicObject> = match (capabilities.scope, &object.metadata.namespace) {
-            (Scope::Namespaced, Some(namespace)) => {
-                Api::namespaced_with(client.clone(), namespace, &resource)
-            }
-            _cluster_wide => Api::all_with(client.clone(), &resource),
-        };
-        api.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&object)).await?;
-    }
-    Ok(())
 }

@@ -26,6 +26,8 @@ pub(crate) struct Cloud {
 pub(crate) struct Things {
     /// The address of a floating IP that leads nowhere.
     pub(crate) floating_ip: String,
+    /// That of another one.
+    pub(crate) other_floating_ip: String,
     /// A port that belongs to nothing.
     pub(crate) port: String,
     /// A certificate.
@@ -189,6 +191,7 @@ impl Cloud {
         let lbaas = |path: &str| format!("/v2.0/lbaas/{path}");
         let new = json!({"floatingip": {"floating_network_id": self.estate.external_network}});
         let floating = self.post(&member, Service::Network, "/v2.0/floatingips", &new).await?;
+        let other_floating = self.post(&member, Service::Network, "/v2.0/floatingips", &new).await?;
         // The network gets more subnets below.
         let fixed = json!([{"subnet_id": self.estate.subnet}]);
         let new = json!({"port": {"network_id": self.estate.network, "name": namespace, "fixed_ips": fixed}});
@@ -244,10 +247,42 @@ impl Cloud {
             subnet_of_ipv6: text(&of_ipv6["subnet"]["id"])?,
             external,
             floating_ip: text(&floating["floatingip"]["floating_ip_address"])?,
+            other_floating_ip: text(&other_floating["floatingip"]["floating_ip_address"])?,
             port: text(&port["port"]["id"])?,
             secret: text(&secret["secret_ref"])?,
             flavor: text(&flavor["flavor"]["id"])?,
         })
+    }
+
+    /// Makes another subnet in the network of the servers; gives its id.
+    pub(crate) async fn add_subnet(&self, cidr: &str) -> anyhow::Result<String> {
+        let new = json!({"subnet": {"network_id": self.estate.network, "ip_version": 4, "cidr": cidr}});
+        let token = self.token().await?;
+        let subnet = self.post(&token, Service::Network, "/v2.0/subnets", &new).await?;
+        let id = subnet["subnet"]["id"].as_str().context("no subnet")?;
+        // Floating IPs lead to it as well.
+        let path = format!("/v2.0/routers/{}/add_router_interface", self.estate.router);
+        let interface = json!({"subnet_id": id}).to_string();
+        self.ask(Method::PUT, &token, Service::Network, &path, interface).await?;
+        Ok(id.to_owned())
+    }
+
+    /// Whether Octavia is changing a load balancer.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.world(|world| {
+            let balancers = &world.state.load_balancer.load_balancers;
+            balancers.iter().any(|one| one.provisioning_status.starts_with("PENDING"))
+        })
+    }
+
+    /// Gives a load balancer another name, as if it had always had it.
+    pub(crate) fn rename_balancer(&self, from: &str, to: &str) -> anyhow::Result<()> {
+        self.world(|world| {
+            let balancers = &mut world.state.load_balancer.load_balancers;
+            let id = balancers.iter().find(|one| one.name == from).map(|one| one.id.clone())?;
+            balancers.update(&id, |one| to.clone_into(&mut one.name))
+        })
+        .with_context(|| format!("no load balancer {from}"))
     }
 
     /// Makes a load balancer of the member's project, as a manager would.

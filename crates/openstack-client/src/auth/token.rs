@@ -8,7 +8,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::{ProjectId, decode, identity::Catalog, transport::Answer};
+use crate::{
+    ProjectId, decode,
+    identity::{Catalog, timestamp},
+    transport::Answer,
+};
 
 /// The header in which Keystone hands a token over.
 const SUBJECT_TOKEN: &str = "x-subject-token";
@@ -36,6 +40,10 @@ pub struct TokenIdentity {
     pub expires_at: Timestamp,
     /// When the token was issued, by the cloud's clock, if it says so.
     pub issued_at: Option<Timestamp>,
+    /// When the user's password expires; `None` if it does not, or if the cloud does not say.
+    pub password_expires_at: Option<Timestamp>,
+    /// The id of the application credential that the token was issued for.
+    pub application_credential_id: Option<String>,
 }
 
 /// A token.
@@ -55,9 +63,11 @@ struct TokenBody {
     #[serde(default)]
     issued_at: Option<Timestamp>,
     #[serde(default)]
-    user: Option<Named>,
+    user: Option<User>,
     #[serde(default)]
     project: Option<Named>,
+    #[serde(default)]
+    application_credential: Option<Named>,
     #[serde(default, deserialize_with = "decode::or_default")]
     roles: Vec<Named>,
     #[serde(default, deserialize_with = "decode::or_default")]
@@ -70,6 +80,15 @@ struct Named {
     id: String,
     #[serde(default, deserialize_with = "decode::or_default")]
     name: String,
+}
+
+#[derive(Deserialize, Default)]
+struct User {
+    #[serde(flatten)]
+    named: Named,
+    /// Read leniently: it is only reported, and a token must not be refused because of it.
+    #[serde(default)]
+    password_expires_at: serde_json::Value,
 }
 
 impl Token {
@@ -92,18 +111,22 @@ impl Token {
         let user = body.user.unwrap_or_default();
         let project = body.project.filter(|project| !project.id.is_empty());
         let project_id = project.as_ref().map(|project| ProjectId::new(&project.id)).transpose();
+        let application_credential =
+            body.application_credential.filter(|credential| !credential.id.is_empty());
         Ok(Self {
             secret: SecretString::from(secret),
             generation,
             catalog: body.catalog,
             identity: TokenIdentity {
-                user_id: user.id,
-                user_name: user.name,
+                password_expires_at: user.password_expires_at.as_str().and_then(|text| timestamp(text).ok()),
+                user_id: user.named.id,
+                user_name: user.named.name,
                 project_id: project_id.map_err(|error| error.to_string())?,
                 project_name: project.map(|project| project.name),
                 roles: body.roles.into_iter().map(|role| role.name).collect(),
                 expires_at: body.expires_at,
                 issued_at: body.issued_at,
+                application_credential_id: application_credential.map(|credential| credential.id),
             },
             renew_at: sent + renew_in,
             dead_at: sent + dead_in,

@@ -2,8 +2,22 @@
 
 use std::sync::PoisonError;
 
-use super::Client;
+use super::{Client, Settings};
 use crate::{Error, ErrorClass, Outcome, Service, auth::Token, base_url::BaseUrl, identity};
+
+/// What a catalog has for a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// No endpoint in the region and interface that are set.
+    Missing,
+    /// An endpoint with TLS, or one in a cloud whose Keystone has no TLS either.
+    Secure,
+    /// An endpoint without TLS in a cloud whose Keystone has TLS: tokens would travel in clear.
+    Insecure {
+        /// Whether the settings allow it. If not, calls end in [`ErrorClass::Insecure`].
+        allowed: bool,
+    },
+}
 
 /// Where a service lives, and what the catalog said when that was found out.
 #[derive(Clone)]
@@ -49,11 +63,39 @@ impl Client {
             .map_err(|why| Error::new(ErrorClass::Unsupported, Outcome::NotSent, why))?;
         let base = BaseUrl::parse(&format!("the {service} endpoint in the catalog"), url)
             .map_err(|error| Error::invalid(error.to_string()))?;
+        if self.exposes_token(&base) && !self.shared.settings.insecure_endpoints {
+            let message = format!(
+                "the catalog names {base} for {service}, without TLS, although Keystone is reached over TLS; the token is not sent \
+                 there. Publish an https endpoint, or choose another interface or region"
+            );
+            return Err(Error::new(ErrorClass::Insecure, Outcome::NotSent, message));
+        }
         if !region.is_empty() {
             // A later catalog may be in another order, and must not lead us to another region.
             self.shared.region.get_or_init(|| region.to_owned());
         }
         Ok((url, base))
+    }
+
+    /// Whether a token that came over TLS would leave without it. Where Keystone has no TLS there is nothing left to protect.
+    fn exposes_token(&self, endpoint: &BaseUrl) -> bool {
+        self.shared.settings.credentials.auth_url.is_encrypted() && !endpoint.is_encrypted()
+    }
+
+    /// What the catalog has for `service` in the region and the interface that are set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] when Keystone gives no token.
+    pub async fn offered(&self, service: Service) -> Result<Offered, Error> {
+        let Settings { interface, insecure_endpoints, .. } = &self.shared.settings;
+        let token = self.shared.session.token().await?;
+        let Ok((url, _region)) = token.catalog.find(service, *interface, self.region()) else {
+            return Ok(Offered::Missing);
+        };
+        // An address that cannot be read is reported by the first call.
+        let exposed = BaseUrl::parse("endpoint", url).is_ok_and(|endpoint| self.exposes_token(&endpoint));
+        Ok(if exposed { Offered::Insecure { allowed: *insecure_endpoints } } else { Offered::Secure })
     }
 
     /// The base below which resources live. An endpoint may be published with its version or without.

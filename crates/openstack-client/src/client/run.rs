@@ -55,7 +55,7 @@ impl Client {
 
     /// Makes a call whose answer is a list in pages.
     pub(crate) fn pages<T: Listed>(&self, call: Call) -> Pages<T> {
-        Pages::new(self.clone(), call, self.shared.settings.pages)
+        Pages::new(self.clone(), call.answered_by_list(), self.shared.settings.pages)
     }
 
     pub(crate) fn metrics(&self) -> &ApiMetrics {
@@ -144,7 +144,7 @@ impl Client {
         // Nothing waits between the answer and the sending.
         self.ask_fence(call).map_err(|error| error.at(line.clone()))?;
         let uri = base.uri(&call.path, &call.query_text());
-        let answer = self.shared.wire.send(&line, uri, headers, body).await?;
+        let answer = self.shared.wire.send(&line, uri, headers, body, call.answer).await?;
         Ok((answer, base))
     }
 }

@@ -17,6 +17,7 @@ pub struct Settings {
     pub(super) credentials: Credentials,
     pub(super) region: Option<String>,
     pub(super) interface: Interface,
+    pub(super) insecure_endpoints: bool,
     pub(super) user_agent: String,
     pub(super) metrics: ApiMetrics,
     pub(super) budget: Arc<dyn Budget>,
@@ -33,6 +34,7 @@ impl Settings {
             credentials,
             region: None,
             interface: Interface::Public,
+            insecure_endpoints: false,
             user_agent: concat!("openstack-client/", env!("CARGO_PKG_VERSION")).to_owned(),
             metrics: ApiMetrics::default(),
             budget: Arc::new(Unlimited),
@@ -53,6 +55,13 @@ impl Settings {
     #[must_use]
     pub fn interface(mut self, interface: Interface) -> Self {
         self.interface = interface;
+        self
+    }
+
+    /// Whether tokens from a Keystone with TLS are sent to endpoints without it. Anybody on the way reads them there.
+    #[must_use]
+    pub fn insecure_endpoints(mut self, allowed: bool) -> Self {
+        self.insecure_endpoints = allowed;
         self
     }
 

@@ -110,6 +110,9 @@ pub struct Server {
     /// Whose it is.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub tenant_id: Option<ProjectId>,
+    /// The host that runs it, hashed by Nova together with the project; none while no host does.
+    #[serde(rename = "hostId", default, deserialize_with = "decode::non_empty")]
+    pub host_id: Option<String>,
     /// Its addresses, by the names of their networks. The order of addresses is not stable.
     #[serde(default, deserialize_with = "decode::or_default")]
     pub addresses: BTreeMap<String, Vec<ServerAddress>>,
@@ -180,6 +183,9 @@ pub struct ServerFlavor {
     /// Its name.
     #[serde(default, deserialize_with = "decode::non_empty")]
     pub original_name: Option<String>,
+    /// Its properties, from microversion 2.47 on and only where the cloud's policy shows them. Values that are no text are left out.
+    #[serde(default, deserialize_with = "decode::texts")]
+    pub extra_specs: BTreeMap<String, String>,
 }
 
 /// Which servers are listed.

@@ -214,7 +214,8 @@ impl LoadBalancing {
     ///
     /// [`Error`]
     pub async fn status_tree(&self, id: &LoadBalancerId) -> Result<LoadBalancerHealth, Error> {
-        let call = Self::get("loadbalancer_status_get", &["loadbalancers", id.as_str(), "status"]);
+        let call = Self::get("loadbalancer_status_get", &["loadbalancers", id.as_str(), "status"])
+            .answered_by_list();
         let statuses: super::status::Statuses = self.0.fetch(call, "statuses").await?;
         Ok(statuses.loadbalancer)
     }
@@ -238,7 +239,9 @@ impl LoadBalancing {
         balancer: &LoadBalancerCreate,
     ) -> Result<MadeLoadBalancer, Error> {
         let body = Below("loadbalancer", balancer);
-        self.0.fetch(Self::post("loadbalancer_create", &["loadbalancers"], &body)?, "loadbalancer").await
+        // The answer has everything that was made with it.
+        let call = Self::post("loadbalancer_create", &["loadbalancers"], &body)?.answered_by_list();
+        self.0.fetch(call, "loadbalancer").await
     }
 
     /// Changes a load balancer.

@@ -1,8 +1,9 @@
 //! Listeners.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{LoadBalancing, OperatingStatus, PoolCreate, Protocol, ProvisioningStatus};
 use crate::{
@@ -133,9 +134,9 @@ pub struct ListenerCreate {
     /// The most connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_limit: Option<i64>,
-    /// Who may connect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed_cidrs: Option<Vec<String>>,
+    /// Who may connect. Shared, because a load balancer may have thousands of them on each of many listeners.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shared")]
+    pub allowed_cidrs: Option<Arc<BTreeSet<String>>>,
     /// Headers that it adds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub insert_headers: BTreeMap<String, String>,
@@ -160,6 +161,10 @@ pub struct ListenerCreate {
     /// Its tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+}
+
+fn shared<S: Serializer>(texts: &Option<Arc<BTreeSet<String>>>, serializer: S) -> Result<S::Ok, S::Error> {
+    texts.as_deref().serialize(serializer)
 }
 
 /// A change to a listener.

@@ -92,7 +92,81 @@ impl From<BTreeMap<String, Value>> for LoadBalancerQuota {
     }
 }
 
+/// A resource of Octavia that has a quota and can be listed by project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedResource {
+    /// Load balancers.
+    LoadBalancer,
+    /// Listeners.
+    Listener,
+    /// Pools.
+    Pool,
+    /// Health monitors.
+    HealthMonitor,
+}
+
+/// Defines objects of which nothing but the id is read.
+macro_rules! only_ids {
+    ($($name:ident in $collection:literal,)*) => {$(
+        #[derive(Deserialize)]
+        struct $name {
+            id: String,
+        }
+
+        impl Listed for $name {
+            const COLLECTION: &'static str = $collection;
+            fn marker(&self) -> Option<&str> {
+                Some(&self.id)
+            }
+        }
+    )*};
+}
+
+only_ids! {
+    LoadBalancerOnlyId in "loadbalancers",
+    ListenerOnlyId in "listeners",
+    PoolOnlyId in "pools",
+    HealthMonitorOnlyId in "healthmonitors",
+}
+
+/// One page at a time is in memory.
+async fn count<T: Listed>(mut pages: Pages<T>) -> Result<usize, Error> {
+    let mut count = 0_usize;
+    while let Some(page) = pages.next_page().await? {
+        count = count.saturating_add(page.len());
+    }
+    Ok(count)
+}
+
 impl LoadBalancing {
+    /// How many of a resource a project has. Octavia does not tell usage, so the ids are listed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]
+    pub async fn count(&self, resource: CountedResource, project: &ProjectId) -> Result<usize, Error> {
+        let list = |request: &'static str, path: &str| {
+            Self::get(request, &[path]).with("project_id", project).with("fields", "id")
+        };
+        match resource {
+            CountedResource::LoadBalancer => {
+                count::<LoadBalancerOnlyId>(self.0.pages(list("loadbalancer_list", "loadbalancers"))).await
+            }
+            CountedResource::Listener => {
+                count::<ListenerOnlyId>(self.0.pages(list("loadbalancer_listener_list", "listeners"))).await
+            }
+            CountedResource::Pool => {
+                count::<PoolOnlyId>(self.0.pages(list("loadbalancer_pool_list", "pools"))).await
+            }
+            CountedResource::HealthMonitor => {
+                count::<HealthMonitorOnlyId>(
+                    self.0.pages(list("loadbalancer_healthmonitor_list", "healthmonitors")),
+                )
+                .await
+            }
+        }
+    }
+
     /// The versions of its API. What a version can do is known by its number.
     ///
     /// # Errors

@@ -1,19 +1,16 @@
 //! One request and its whole answer, within the limits.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tower::{BoxError, ServiceExt};
 
-use super::{Body, Transport, chain};
-
-/// The largest answer that is read: a page of a thousand servers is near 3 MiB, all ports of a large project in one
-/// answer near 100 MiB. More is a fault, and would be held in memory.
-const LARGEST_BODY: usize = 256 * 1024 * 1024;
+use super::{AnswerKind, Body, Transport, chain, memory::Reservation};
+use crate::service::Service;
 
 /// An answer, read to its end.
 #[derive(Clone)]
@@ -21,6 +18,9 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// The memory that the body may take. A refusal is small and keeps none: the caller may make other calls before it looks at it.
+    #[expect(dead_code, reason = "it is held, and given back when the answer is dropped")]
+    pub(crate) reservation: Option<Arc<Reservation>>,
 }
 
 /// No answer came, or not a whole one.
@@ -38,36 +38,66 @@ pub(crate) enum ExchangeError {
     /// The connection broke.
     #[error("the exchange broke off: {0}")]
     Broken(String),
-    /// The answer is larger than anything that makes sense.
-    #[error("the answer is larger than {LARGEST_BODY} bytes")]
-    TooLarge,
+    /// The answer is larger than any of its kind should be.
+    #[error("the answer is larger than {} bytes, the limit for {}; it was not read", .0.limit_bytes(), .0.as_str())]
+    TooLarge(AnswerKind),
+    /// Other answers took all memory that there is for answers.
+    #[error(
+        "an answer came, but other answers took all memory for answers until the deadline of the call, {0:?}"
+    )]
+    NoMemory(Duration),
 }
 
 impl Transport {
-    /// Sends `request` and reads its answer.
-    pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<Answer, ExchangeError> {
+    /// Sends `request` to `service` and reads its answer, which is of this kind if it is a success.
+    pub(crate) async fn exchange(
+        &self,
+        service: Service,
+        request: Request<Body>,
+        kind: AnswerKind,
+    ) -> Result<Answer, ExchangeError> {
         let limit = self.timeouts.total;
-        timeout(limit, self.send_and_read(request)).await.map_err(|_late| ExchangeError::TooLate(limit))?
+        let deadline = Instant::now() + limit;
+        let exchanged = timeout_at(deadline, self.send_and_read(service, request, kind, deadline)).await;
+        exchanged.map_err(|_late| ExchangeError::TooLate(limit))?
     }
 
-    async fn send_and_read(&self, request: Request<Body>) -> Result<Answer, ExchangeError> {
+    async fn send_and_read(
+        &self,
+        service: Service,
+        request: Request<Body>,
+        kind: AnswerKind,
+        deadline: Instant,
+    ) -> Result<Answer, ExchangeError> {
         let silence = self.timeouts.read;
         let silent = |_late| ExchangeError::Silent(silence);
         let sent = timeout(silence, self.service.clone().oneshot(request));
         let response = sent.await.map_err(silent)?.map_err(|error| failed(&error))?;
         let (head, mut body) = response.into_parts();
-        // Room for all of it at once, where its length is told: what grows by doubling takes up to three times of it on the way.
-        let told = usize::try_from(body.size_hint().lower()).unwrap_or(LARGEST_BODY);
-        let mut read = BytesMut::with_capacity(told.min(LARGEST_BODY));
+        let is_failure = head.status.is_client_error() || head.status.is_server_error();
+        let kind = if is_failure { AnswerKind::Failure } else { kind };
+        let limit = kind.limit_bytes();
+        // Where the service does not say the length, the whole limit is reserved: a reservation that grew could wait for others that
+        // wait for it.
+        let told = body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        if told.is_some_and(|bytes| bytes > limit) {
+            return Err(ExchangeError::TooLarge(kind));
+        }
+        let reserved = timeout_at(deadline, self.memory.reserve(service, told.unwrap_or(limit))).await;
+        let reservation = reserved.map_err(|_late| ExchangeError::NoMemory(self.timeouts.total))?;
+        // Memory for all of it at once: a buffer that grows by doubling takes up to three times as much on the way. Pages of it that are
+        // not written to take none.
+        let mut read = BytesMut::with_capacity(told.unwrap_or(limit));
         while let Some(frame) = timeout(silence, body.frame()).await.map_err(silent)? {
             let frame = frame.map_err(|error| ExchangeError::Broken(chain(error.as_ref())))?;
             let Ok(data) = frame.into_data() else { continue };
-            if read.len() + data.len() > LARGEST_BODY {
-                return Err(ExchangeError::TooLarge);
+            if read.len() + data.len() > limit {
+                return Err(ExchangeError::TooLarge(kind));
             }
             read.extend_from_slice(&data);
         }
-        Ok(Answer { status: head.status, headers: head.headers, body: read.freeze() })
+        let reservation = reservation.filter(|_kept| !is_failure).map(Arc::new);
+        Ok(Answer { status: head.status, headers: head.headers, body: read.freeze(), reservation })
     }
 }
 

@@ -6,7 +6,8 @@ use std::{
 };
 
 use openstack_client::{
-    AuthOptions, Client, ErrorClass, FlavorId, Interface, PoolId, PortId, SecretId, Service, Settings,
+    AuthOptions, Client, ErrorClass, FlavorId, Interface, Offered, Outcome, PoolId, PortId, SecretId,
+    Service, Settings,
 };
 use serde_json::{Value, json};
 
@@ -207,4 +208,83 @@ async fn the_versions_of_a_service_are_listed_at_its_root() {
     assert_eq!(versions.iter().filter_map(openstack_client::identity::Version::number).max(), Some((2, 30)));
     assert_eq!(cloud.calls()[0].line(), "GET o.test/lb/");
     assert_eq!(cloud.calls()[0].header("x-auth-token"), "token-1", "some clouds want one even there");
+}
+
+/// A client whose Keystone is reached at `auth_url`.
+fn client_of(cloud: &Cloud, auth_url: &str) -> (Client, Settings) {
+    let options = AuthOptions { auth_url: Some(auth_url.to_owned()), ..options() };
+    let settings = Settings::new(options.resolve().unwrap());
+    (Client::new(cloud.transport(), settings.clone()), settings)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_that_came_over_tls_is_not_sent_to_an_endpoint_without_it_and_other_services_work() {
+    let cloud = Cloud::new(anything).keystone(publishing(&[
+        ("compute", "HTTP://nova.test"),
+        ("network", "https://neutron.test"),
+        ("load-balancer", "http://octavia.test"),
+    ]));
+    let (client, settings) = client_of(&cloud, "https://keystone.test/v3");
+    for service in [Service::Compute, Service::LoadBalancer] {
+        let error = client.versions(service).await.unwrap_err();
+        assert_eq!((error.class(), error.outcome()), (ErrorClass::Insecure, Outcome::NotSent));
+        assert!(error.to_string().contains("without TLS"), "{error}");
+        assert_eq!(client.offered(service).await.unwrap(), Offered::Insecure { allowed: false });
+        assert!(!client.has(service).await.unwrap());
+    }
+    let error = client.compute().flavor(&FlavorId::new("1").unwrap()).await.unwrap_err();
+    assert_eq!((error.class(), error.outcome()), (ErrorClass::Insecure, Outcome::NotSent));
+    assert!(cloud.calls().is_empty(), "no request left, not even for the versions: {:?}", cloud.calls());
+
+    client.network().port(&PortId::new("p").unwrap()).await.unwrap();
+    assert_eq!(client.offered(Service::Network).await.unwrap(), Offered::Secure);
+    assert_eq!(client.offered(Service::KeyManager).await.unwrap(), Offered::Missing);
+
+    let allowed = Client::new(cloud.transport(), settings.insecure_endpoints(true));
+    allowed.load_balancer().pool(&PoolId::new("p").unwrap()).await.unwrap();
+    let offered = allowed.offered(Service::LoadBalancer).await.unwrap();
+    assert_eq!(
+        (offered, allowed.has(Service::LoadBalancer).await.unwrap()),
+        (Offered::Insecure { allowed: true }, true)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_keystone_has_no_tls_endpoints_need_none() {
+    let cloud = Cloud::new(anything).keystone(publishing(&[("network", "http://neutron.test")]));
+    let (client, _) = client_of(&cloud, "http://keystone.test/v3");
+    client.network().port(&PortId::new("p").unwrap()).await.unwrap();
+    assert_eq!(client.offered(Service::Network).await.unwrap(), Offered::Secure);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_moves_to_an_address_without_tls_gets_no_token_there() {
+    let before = publishing(&[("network", "https://old.test")]);
+    let after = publishing(&[("network", "http://new.test")]);
+    let moved = AtomicBool::new(false);
+    let cloud = Cloud::new(|asked| match asked.host.as_str() {
+        "old.test" => Reply::unauthorized(),
+        _ => anything(asked),
+    })
+    .keystone(move |asked| if moved.swap(true, Ordering::SeqCst) { after(asked) } else { before(asked) });
+    let (client, _) = client_of(&cloud, "https://keystone.test/v3");
+    let error = client.network().port(&PortId::new("p").unwrap()).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Insecure, "{error}");
+    assert!(cloud.calls().iter().all(|asked| asked.host == "old.test"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_to_an_address_without_tls_is_not_followed() {
+    for status in [301, 302, 303, 307, 308] {
+        let cloud =
+            Cloud::new(move |_| Reply::text(status, "").with("location", "http://clear.test/v2.0/ports/p"))
+                .keystone(publishing(&[("network", "https://neutron.test")]));
+        let (client, _) = client_of(&cloud, "https://keystone.test/v3");
+        let error = client.network().port(&PortId::new("p").unwrap()).await.unwrap_err();
+        assert!(error.to_string().contains("which is not followed"), "{error}");
+        assert_eq!(
+            cloud.calls().iter().map(|asked| asked.host.clone()).collect::<Vec<_>>(),
+            ["neutron.test"]
+        );
+    }
 }

@@ -86,13 +86,43 @@ pub(crate) fn answer(seen: &Seen, request: &Request<Incoming>) -> Response<Full<
 
 /// A Keystone, with TLS if there is an acceptor.
 pub(crate) async fn keystone(tls: Option<TlsAcceptor>) -> (SocketAddr, Arc<Seen>) {
+    serving(tls, |_address| answer).await
+}
+
+/// A Keystone with TLS in whose catalog Neutron is at the same address and Nova at `target`; Neutron redirects everything to `target`.
+pub(crate) async fn redirecting(tls: TlsAcceptor, target: String) -> (SocketAddr, Arc<Seen>) {
+    serving(Some(tls), move |address| {
+        let target = target.clone();
+        move |seen: &Seen, request: &Request<Incoming>| {
+            let response = answer(seen, request);
+            if !request.uri().path().ends_with("/auth/tokens") {
+                let redirect = Response::builder().status(307).header("location", &target);
+                return redirect.body(Full::default()).unwrap();
+            }
+            let endpoint = |kind: &str, url: &str| {
+                json!({"type": kind, "endpoints": [{"interface": "public", "region": "R", "url": url}]})
+            };
+            let own = format!("https://localhost:{}", address.port());
+            let body = json!({"token": {"expires_at": "2026-11-15T09:00:00Z", "issued_at": "2026-11-15T08:00:00Z",
+                "catalog": [endpoint("network", &own), endpoint("compute", &target)]}});
+            response.map(|_empty| Full::new(body.to_string().into()))
+        }
+    })
+    .await
+}
+
+/// A server that answers every request as `answer` makes it of its own address.
+async fn serving<A>(tls: Option<TlsAcceptor>, answer: impl FnOnce(SocketAddr) -> A) -> (SocketAddr, Arc<Seen>)
+where
+    A: Fn(&Seen, &Request<Incoming>) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
+{
     let (listener, address) = listen().await;
-    let seen = Arc::new(Seen::default());
+    let (seen, answer) = (Arc::new(Seen::default()), answer(address));
     let shared = Arc::clone(&seen);
     tokio::spawn(async move {
         while let Ok((tcp, _)) = listener.accept().await {
             shared.connections.fetch_add(1, Ordering::SeqCst);
-            let (seen, tls) = (Arc::clone(&shared), tls.clone());
+            let (seen, tls, answer) = (Arc::clone(&shared), tls.clone(), answer.clone());
             tokio::spawn(async move {
                 let service = hyper::service::service_fn(move |request| {
                     let response = answer(&seen, &request);

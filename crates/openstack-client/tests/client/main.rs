@@ -7,6 +7,7 @@
     reason = "what is not as it should be fails the test"
 )]
 
+mod answers;
 mod authentication;
 mod calls;
 mod cloud;

@@ -9,7 +9,7 @@ use openstack_client::{
 };
 use secrecy::SecretString;
 
-use crate::loopback::{Authority, acceptor, keystone, listen, login, trusting};
+use crate::loopback::{Authority, acceptor, client, keystone, listen, login, redirecting, trusting};
 
 #[tokio::test]
 async fn a_cloud_with_its_own_ca_is_believed_only_by_that_ca() {
@@ -143,4 +143,22 @@ async fn nobody_at_home_is_an_error_and_nothing_was_sent() {
     let error = login(&format!("http://{address}/v3"), &trusting(&Authority::new())).await.unwrap_err();
     assert_eq!((error.class(), error.outcome()), (ErrorClass::Transient, Outcome::NotSent));
     assert!(!error.to_string().contains("s3cret"), "{error}");
+}
+
+#[tokio::test]
+async fn the_real_transport_takes_no_token_from_https_to_http() {
+    let ours = Authority::new();
+    let (clear, heard) = keystone(None).await;
+    let target = format!("http://{clear}/v2.0/ports/p");
+    let (address, _) =
+        redirecting(acceptor(&ours, "localhost", None, &["h2", "http/1.1"]), target.clone()).await;
+    let client = client(&format!("https://localhost:{}/v3", address.port()), &trusting(&ours));
+    let port = openstack_client::PortId::new("p").unwrap();
+    // Its Neutron has TLS and redirects; its Nova has none.
+    let error = client.network().port(&port).await.unwrap_err();
+    assert!(error.to_string().contains("a redirect to http://"), "{error}");
+    let server = openstack_client::ServerId::new("11111111-2222-3333-4444-555555555555").unwrap();
+    let error = client.compute().server(&server).await.unwrap_err();
+    assert_eq!((error.class(), error.outcome()), (ErrorClass::Insecure, Outcome::NotSent));
+    assert_eq!(heard.connections.load(Ordering::SeqCst), 0, "nobody called the address without TLS");
 }

@@ -1,24 +1,19 @@
 //! Starts the binary, reads its log, ends it. Waiting is always for a line of the log or an object, never for time.
 
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::{Command, ExitStatus};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::eventually;
+use bowline_testkit::manifest;
+use bowline_testkit::process::Process;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, NodeSpec};
 use kube::Api;
-use kube::api::{DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
-use kube::discovery::Scope;
+use kube::api::{ObjectMeta, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::watch;
-use tokio::time::timeout;
-
-/// Longer than anything takes on a busy machine; a test that gets here has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One line of the log.
 #[derive(Debug, Clone)]
@@ -82,48 +77,30 @@ impl Site {
         if !flags.iter().any(|flag| flag.starts_with("--secure-port")) {
             command.arg("--secure-port=0");
         }
-        Ccm::spawn(command)
+        let log = self.folder.path().join(self.cluster.unique_name("ccm.log"));
+        Ok(Ccm { process: Process::start(command, log)? })
     }
 }
 
 /// A running cloud-controller-manager. Killed when dropped.
 pub(crate) struct Ccm {
-    child: Child,
-    log: watch::Receiver<Vec<Line>>,
+    process: Process,
 }
 
 impl Ccm {
-    fn spawn(mut command: Command) -> anyhow::Result<Self> {
-        let mut child =
-            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().context("start the binary")?;
-        let stderr = child.stderr.take().context("its log")?;
-        let (sender, log) = watch::channel(Vec::new());
-        std::thread::spawn(move || read_log(stderr, &sender));
-        Ok(Self { child, log })
-    }
-
     /// Waits for a line that says `message`, after the first `skip` lines that do.
     pub(crate) async fn says_again(&self, message: &str, skip: usize) -> anyhow::Result<Line> {
-        self.wait(message, |lines| lines.iter().filter(|line| line.message == message).nth(skip).cloned())
-            .await
+        self.wait(message, |lines| lines.into_iter().filter(|line| line.message == message).nth(skip)).await
     }
 
     /// Waits for a line that says `message` and is of this kind.
     pub(crate) async fn says_so(&self, message: &str, kind: impl Fn(&Line) -> bool) -> anyhow::Result<Line> {
-        self.wait(message, |lines| lines.iter().find(|line| line.message == message && kind(line)).cloned())
-            .await
+        self.wait(message, |lines| lines.into_iter().find(|line| line.message == message && kind(line))).await
     }
 
-    async fn wait(&self, what: &str, find: impl Fn(&Vec<Line>) -> Option<Line>) -> anyhow::Result<Line> {
-        let mut log = self.log.clone();
-        let found = timeout(PATIENCE, log.wait_for(|lines| find(lines).is_some())).await;
-        if let Ok(Ok(lines)) = &found
-            && let Some(line) = find(lines)
-        {
-            return Ok(line);
-        }
-        drop(found);
-        bail!("it never said {what:?}; its log: {:#?}", self.lines())
+    async fn wait(&self, what: &str, find: impl Fn(Vec<Line>) -> Option<Line>) -> anyhow::Result<Line> {
+        let found = eventually(format!("{what:?} in the log"), async || Ok(find(self.lines()))).await;
+        found.with_context(|| self.process.tail())
     }
 
     pub(crate) async fn says(&self, message: &str) -> anyhow::Result<Line> {
@@ -136,48 +113,22 @@ impl Ccm {
         Ok(line.fields["identity"].as_str().context("no identity in the log")?.to_owned())
     }
 
+    /// The lines of its log. One that is half written is left out.
     pub(crate) fn lines(&self) -> Vec<Line> {
-        self.log.borrow().clone()
+        self.process.log().lines().filter_map(parse).collect()
     }
 
     pub(crate) fn signal(&self, name: &str) -> anyhow::Result<()> {
-        let pid = self.child.id().to_string();
-        let status = Command::new("kill").args([&format!("-{name}"), pid.as_str()]).status()?;
-        anyhow::ensure!(status.success(), "kill -{name} {pid} failed");
-        Ok(())
+        self.process.signal(name)
     }
 
     /// Waits for its end; the log is complete then.
     pub(crate) async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
-        let mut log = self.log.clone();
-        // The reader drops its end of the channel when the process has closed its log.
-        let closed = async { while log.changed().await.is_ok() {} };
-        timeout(PATIENCE, closed).await.context("it does not end")?;
-        Ok(self.child.wait()?)
+        self.process.exited().await
     }
 
     pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
-        self.child.kill()?;
-        self.child.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for Ccm {
-    fn drop(&mut self) {
-        // It may have ended already, which is just as well.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-fn read_log(stderr: ChildStderr, log: &watch::Sender<Vec<Line>>) {
-    for text in BufReader::new(stderr).lines().map_while(Result::ok) {
-        if let Some(line) = parse(&text) {
-            log.send_modify(|lines| lines.push(line));
-        } else {
-            eprintln!("not a log line: {text}");
-        }
+        self.process.kill()
     }
 }
 
@@ -194,29 +145,18 @@ async fn grant_shipped_rights(cluster: &Cluster, namespace: &str) -> anyhow::Res
     apply(&client, namespace, &bowline_manager::rbac::manifest(namespace, "ccm")?).await
 }
 
-/// Applies documents, those that are not in the namespace under names of its own.
-pub(crate) async fn apply(client: &kube::Client, namespace: &str, manifest: &str) -> anyhow::Result<()> {
-    for document in manifest.split("---\n").skip(1) {
-        let mut object: DynamicObject = serde_saphyr::from_str(document)?;
-        let kind = object.types.clone().context("a kind")?;
-        let name = object.metadata.name.clone().context("a name")?;
-        if kind.kind.starts_with("ClusterRole") || object.metadata.namespace.as_deref() == Some("kube-system")
-        {
-            object.metadata.name = Some(format!("{name}-{namespace}"));
-            if object.data["roleRef"].is_object() {
-                object.data["roleRef"]["name"] = json!(format!("{name}-{namespace}"));
+/// Applies a manifest; objects that are not in the namespace get names of its own.
+pub(crate) async fn apply(client: &kube::Client, namespace: &str, text: &str) -> anyhow::Result<()> {
+    for mut object in manifest::objects(text)? {
+        let is_role = object.types.as_ref().is_some_and(|types| types.kind.starts_with("ClusterRole"));
+        if is_role || object.metadata.namespace.as_deref() == Some("kube-system") {
+            let own = |name: &str| format!("{name}-{namespace}");
+            object.metadata.name = object.metadata.name.as_deref().map(own);
+            if let Some(role) = object.data["roleRef"]["name"].as_str().map(own) {
+                object.data["roleRef"]["name"] = json!(role);
             }
         }
-        let gvk = kube::core::GroupVersionKind::try_from(&kind)?;
-        let (resource, capabilities) = kube::discovery::pinned_kind(client, &gvk).await?;
-        let api: Api<DynamicObject> = match (capabilities.scope, &object.metadata.namespace) {
-            (Scope::Namespaced, Some(namespace)) => {
-                Api::namespaced_with(client.clone(), namespace, &resource)
-            }
-            _cluster_wide => Api::all_with(client.clone(), &resource),
-        };
-        let name = object.metadata.name.clone().context("a name")?;
-        api.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&object)).await?;
+        manifest::apply(client, &object).await?;
     }
     Ok(())
 }

@@ -1,69 +1,47 @@
 //! Ours and a candidate that uses client-go itself, on one Lease: what happens while a cluster moves from one to the other.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::Context;
 use bowline_testkit::apiserver::{Binaries, Identity};
+use bowline_testkit::eventually;
+use bowline_testkit::process::Process;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tokio::sync::watch;
-use tokio::time::timeout;
 
-use crate::ccm::{PATIENCE, Site};
+use crate::ccm::Site;
 use crate::election::{QUICK, Reign, leads, overlaps, terminate};
 
 /// A running Go candidate. Killed when dropped, as a Go manager is ended: it does not give its Lease back.
-struct GoCandidate {
-    child: Child,
-    said: watch::Receiver<Vec<Value>>,
-}
+struct GoCandidate(Process);
 
 impl GoCandidate {
-    async fn start(site: &Site, binary: &std::path::Path, identity: &str) -> anyhow::Result<Self> {
+    async fn start(site: &Site, binary: &Path, identity: &str) -> anyhow::Result<Self> {
         let kubeconfig = site.cluster.kubeconfig(&Identity::service_account(&site.namespace, "ccm")).await?;
-        let mut child = Command::new(binary)
+        let mut command = Command::new(binary);
+        command
             .arg(format!("-kubeconfig={}", kubeconfig.display()))
             .arg(format!("-namespace={}", site.namespace))
             .arg(format!("-identity={identity}"))
-            .args(["-lease-duration=3s", "-renew-deadline=2s", "-retry-period=500ms"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let lines = BufReader::new(child.stdout.take().context("what it says")?).lines();
-        let (sender, said) = watch::channel(Vec::new());
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                sender.send_modify(|said| said.extend(serde_json::from_str::<Value>(&line).ok()));
-            }
-        });
-        Ok(Self { child, said })
+            .args(["-lease-duration=3s", "-renew-deadline=2s", "-retry-period=500ms"]);
+        Ok(Self(Process::start(command, site.folder.path().join(identity))?))
     }
 
-    /// Waits until it says this, and gives the time.
+    /// Waits until it reports this event, and returns when that was.
     async fn says(&self, event: &str) -> anyhow::Result<Timestamp> {
-        let mut said = self.said.clone();
-        let find = |said: &Vec<Value>| said.iter().find(|line| line["event"] == event).cloned();
-        let line = timeout(PATIENCE, said.wait_for(|said| find(said).is_some())).await;
-        let line = line.with_context(|| format!("the Go candidate never said {event}"))??;
-        let line = find(&line).context("it just said so")?;
-        Ok(line["at"].as_str().context("a time")?.parse()?)
+        let line = eventually(format!("the Go candidate reports {event}"), async || {
+            let log = self.0.log();
+            let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            Ok(lines.find(|line| line["event"] == event))
+        });
+        Ok(line.await?["at"].as_str().context("a time")?.parse()?)
     }
 
     async fn kill(mut self) -> anyhow::Result<Reign> {
         let began = self.says("leading").await?;
-        self.child.kill()?;
-        self.child.wait()?;
+        self.0.kill()?;
         Ok(Reign { began, ended: Timestamp::now() })
-    }
-}
-
-impl Drop for GoCandidate {
-    fn drop(&mut self) {
-        // It may have ended already, which is just as well.
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
 

@@ -1,31 +1,16 @@
 //! The common controllers on the sample cloud: nodes are initialised, Services get addresses, what is gone is removed.
 //! On an API server of their own: managers of other tests would take part in the shared one.
 
-use std::time::Duration;
-
 use anyhow::Context;
+use bowline_testkit::eventually;
 use k8s_openapi::api::core::v1::{Event, Node, NodeCondition, NodeSpec, NodeStatus, Service, Taint};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
-use tokio::time::{sleep, timeout};
 
-use crate::ccm::{PATIENCE, Site};
+use crate::ccm::Site;
 
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-
-/// Waits until an answer comes out of `look`.
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>) -> anyhow::Result<T> {
-    let seen = async {
-        loop {
-            if let Some(found) = look().await? {
-                return anyhow::Ok(found);
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(PATIENCE, seen).await.with_context(|| format!("never seen: {what}"))?
-}
 
 async fn events_of(client: &kube::Client, name: &str) -> anyhow::Result<Vec<String>> {
     let events = Api::<Event>::all(client.clone()).list(&ListParams::default()).await?;
@@ -61,9 +46,10 @@ async fn a_node_that_joins_is_initialised_and_goes_when_its_machine_is_gone() ->
     let nodes = Api::<Node>::all(client.clone());
     let ccm = site.start(&["--new-node-grace-period=1s", "--node-monitor-period=500ms"])?;
     join(&client, &site.machine).await?;
-    let node =
-        until("an initialised node", async || Ok(nodes.get_opt(&site.machine).await?.filter(is_initialised)))
-            .await?;
+    let node = eventually("an initialised node", async || {
+        Ok(nodes.get_opt(&site.machine).await?.filter(is_initialised))
+    })
+    .await?;
     let spec = node.spec.clone().context("a spec")?;
     assert_eq!(spec.provider_id, Some(format!("sample://{}", site.machine)));
     let labels = node.metadata.labels.clone().unwrap_or_default();
@@ -80,7 +66,7 @@ async fn a_node_that_joins_is_initialised_and_goes_when_its_machine_is_gone() ->
     let addresses = node.status.and_then(|status| status.addresses).unwrap_or_default();
     let addresses: Vec<_> = addresses.iter().map(|at| (at.type_.as_str(), at.address.as_str())).collect();
     assert_eq!(addresses, [("Hostname", site.machine.as_str()), ("InternalIP", "192.0.2.11")]);
-    until("the event Synced", async || {
+    eventually("the event Synced", async || {
         Ok(events_of(&client, &site.machine).await?.contains(&"Synced".to_owned()).then_some(()))
     })
     .await?;
@@ -97,7 +83,7 @@ async fn a_node_that_joins_is_initialised_and_goes_when_its_machine_is_gone() ->
     let status = NodeStatus { conditions: Some(vec![not_ready]), ..NodeStatus::default() };
     let patch = Patch::Merge(json!({ "status": status }));
     nodes.patch_status("gone", &PatchParams::default(), &patch).await?;
-    until("its deletion", async || Ok(nodes.get_opt("gone").await?.is_none().then_some(()))).await?;
+    eventually("its deletion", async || Ok(nodes.get_opt("gone").await?.is_none().then_some(()))).await?;
     assert!(nodes.get_opt(&site.machine).await?.is_some(), "and no other: {:#?}", ccm.lines());
     Ok(())
 }
@@ -115,7 +101,7 @@ async fn a_service_gets_an_address_and_gives_it_back() -> anyhow::Result<()> {
             "spec": {"type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80}]},
         }))?;
         services.create(&PostParams::default(), &service).await?;
-        let ready = until("an address", async || {
+        let ready = eventually("an address", async || {
             let service = services.get(&name).await?;
             let status = service.status.clone().and_then(|status| status.load_balancer).unwrap_or_default();
             Ok(status.ingress.filter(|ingress| !ingress.is_empty()).map(|ingress| (service, ingress)))
@@ -129,12 +115,12 @@ async fn a_service_gets_an_address_and_gives_it_back() -> anyhow::Result<()> {
         );
         let finalizers = service.metadata.finalizers.unwrap_or_default();
         assert_eq!(finalizers, ["service.kubernetes.io/load-balancer-cleanup"]);
-        until("EnsuredLoadBalancer", async || {
+        eventually("EnsuredLoadBalancer", async || {
             Ok(events_of(&client, &name).await?.contains(&"EnsuredLoadBalancer".to_owned()).then_some(()))
         })
         .await?;
         services.delete(&name, &DeleteParams::default()).await?;
-        until("its end", async || Ok(services.get_opt(&name).await?.is_none().then_some(()))).await?;
+        eventually("its end", async || Ok(services.get_opt(&name).await?.is_none().then_some(()))).await?;
     }
     Ok(())
 }

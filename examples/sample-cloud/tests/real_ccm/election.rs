@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use bowline_testkit::eventually;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
-use crate::ccm::{Ccm, PATIENCE, Site};
+use crate::ccm::{Ccm, Site};
 use crate::go_like::{GoLike, IDENTITY};
 
 /// The Lease's name without `--leader-elect-resource-name`.
@@ -185,22 +186,17 @@ async fn the_lease_tells_who_led_in_its_events() -> anyhow::Result<()> {
     terminate(ccm).await?;
     let events = Api::<Event>::namespaced(site.admin().await?, &site.namespace);
     let wanted = ["became leader", "stopped leading"].map(|news| format!("{identity} {news}"));
-    let told = async {
-        loop {
-            let list = events.list(&ListParams::default()).await?;
-            let told = |text: &String| {
-                list.iter().any(|event| {
-                    event.message.as_ref() == Some(text)
-                        && event.reason.as_deref() == Some("LeaderElection")
-                        && event.source.as_ref().and_then(|source| source.component.as_deref())
-                            == Some("cloud-controller-manager")
-                })
-            };
-            if wanted.iter().all(told) {
-                return anyhow::Ok(());
-            }
-            sleep(Duration::from_millis(100)).await;
-        }
-    };
-    timeout(PATIENCE, told).await.context("the events never came")?
+    eventually("the events of the election", async || {
+        let list = events.list(&ListParams::default()).await?;
+        let told = |text: &String| {
+            list.iter().any(|event| {
+                event.message.as_ref() == Some(text)
+                    && event.reason.as_deref() == Some("LeaderElection")
+                    && event.source.as_ref().and_then(|source| source.component.as_deref())
+                        == Some("cloud-controller-manager")
+            })
+        };
+        Ok(wanted.iter().all(told).then_some(()))
+    })
+    .await
 }

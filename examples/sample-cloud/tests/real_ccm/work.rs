@@ -1,32 +1,23 @@
 //! The frame at work: a controller of the sample cloud sees Nodes and writes to them, once and no more.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anyhow::Context;
 use bowline_cloud::Watches;
 use bowline_manager::rbac::Rights;
+use bowline_testkit::eventually;
 use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
-use tokio::time::{sleep, timeout};
 
-use crate::ccm::{PATIENCE, Site, apply, register_node};
+use crate::ccm::{Site, apply, register_node};
 
 const RACK: &str = "sample.bowline.dev/rack";
 
 /// Waits until a Node is as wanted.
 async fn until(nodes: &Api<Node>, name: &str, wanted: impl Fn(&Node) -> bool) -> anyhow::Result<Node> {
-    let seen = async {
-        loop {
-            match nodes.get_opt(name).await? {
-                Some(node) if wanted(&node) => return anyhow::Ok(node),
-                _ => sleep(Duration::from_millis(50)).await,
-            }
-        }
-    };
-    timeout(PATIENCE, seen).await.context("the node never became so")?
+    eventually(format!("{name} as wanted"), async || Ok(nodes.get_opt(name).await?.filter(&wanted))).await
 }
 
 fn labels(node: &Node) -> BTreeMap<String, String> {

@@ -9,9 +9,11 @@ use sim_openstack::State;
 use sim_openstack::load_balancer::{LoadBalancer, Pool};
 
 use super::Judge;
-use super::seen::{has_finalizer, is_tainted, owned, text};
+use super::seen::{has_finalizer, is_tainted, owned, tag_of, text};
 use crate::case::{Provider, Setting};
-use crate::world::{EXCLUDED, Excused, annotation};
+use crate::world::{
+    ATTACKER, EXCLUDED, Excused, METAL, NAMESPACE, annotation, is_added_by_hand, is_of_a_shop, tenant_names,
+};
 
 impl Judge {
     /// What is not yet as it is wanted, and may yet be; nothing if all is.
@@ -26,6 +28,8 @@ impl Judge {
     #[must_use]
     pub fn wrong(&self) -> Vec<String> {
         let (nodes, services) = (self.world.kube.stored("", "nodes"), self.world.kube.stored("", "services"));
+        let (others, services): (Vec<Value>, Vec<Value>) =
+            services.into_iter().partition(|one| one["metadata"]["namespace"] != NAMESPACE);
         let services: Vec<Value> =
             services.into_iter().filter(|one| text(&one["metadata"]["name"]).starts_with("web-")).collect();
         let setting = &self.world.setting;
@@ -45,6 +49,15 @@ impl Judge {
                 missing.extend(wrong_details(state, service, setting));
             }
             missing.extend(leftovers(state, &services, &excused));
+            for service in &others {
+                missing.extend(wrong_tenant(state, service, &excused, &addresses));
+            }
+            if setting.tenants {
+                missing.extend(tenant_leftovers(state, &others, &excused));
+                if !others.iter().any(|service| service["metadata"]["namespace"] == ATTACKER) {
+                    missing.extend(self.world.left_tags(state));
+                }
+            }
             if routes {
                 missing.extend(wrong_routes(state, &router, &nodes));
             }
@@ -91,7 +104,8 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
     let (mut wrong, mut stale, mut gone) = (Vec::new(), Vec::new(), 0_usize);
     let servers: BTreeMap<&str, &str> =
         state.compute.servers.iter().map(|server| (server.id.as_str(), server.name.as_str())).collect();
-    for node in nodes {
+    let known = nodes.iter().filter(|node| !text(&node["spec"]["providerID"]).is_empty()).count();
+    for node in nodes.iter().filter(|node| node["metadata"]["name"] != METAL) {
         let name = text(&node["metadata"]["name"]);
         let id = text(&node["spec"]["providerID"]).rsplit('/').next().unwrap_or_default();
         let has_server = servers.values().any(|server| *server == name);
@@ -114,8 +128,9 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
             wrong.push(format!("{name} {what}"));
         }
     }
-    // SR-2: when more than a third look gone nobody is deleted until a person says so.
-    if gone * 100 <= nodes.len() * 33 {
+    // SR-2: when more than a third look gone nobody is deleted until a person says so. Nodes that no cloud ever found a machine
+    // for are not counted (SR-4).
+    if gone * 100 <= known * 33 {
         wrong.append(&mut stale);
     }
     (wrong, stale)
@@ -154,7 +169,7 @@ fn note<'s>(service: &'s Value, key: &str) -> Option<&'s str> {
 /// before the guest was on it or because somebody deleted it; or nobody may share it, because it is internal.
 fn is_refused(state: &State, guest: &Value) -> bool {
     let named = note(guest, "load-balancer-id").and_then(|id| state.load_balancer.load_balancers.get(id));
-    let tag = format!("kube_service_kubernetes_default_{}", text(&guest["metadata"]["name"]));
+    let tag = tag_of(guest);
     let has_floating_ip =
         |port: &str| state.network.floating_ips.iter().any(|one| one.port_id.as_deref() == Some(port));
     named.is_none_or(|one| !one.tags.contains(&tag) && !has_floating_ip(&one.vip_port_id))
@@ -162,10 +177,7 @@ fn is_refused(state: &State, guest: &Value) -> bool {
 
 /// Whether those who share a load balancer want different things of its address.
 fn is_disputed(services: &[Value], balancer: &LoadBalancer) -> bool {
-    let uses = |one: &&Value| {
-        let tag = format!("kube_service_kubernetes_default_{}", text(&one["metadata"]["name"]));
-        is_balanced(one) && balancer.tags.contains(&tag)
-    };
+    let uses = |one: &&Value| is_balanced(one) && balancer.tags.contains(&tag_of(one));
     let wishes: BTreeSet<bool> = services.iter().filter(uses).map(is_internal).collect();
     wishes.len() > 1
 }
@@ -181,10 +193,10 @@ fn wrong_service(
     excused: &Excused,
     addresses: &BTreeSet<String>,
 ) -> Vec<String> {
-    let name = text(&service["metadata"]["name"]);
-    let tag = format!("kube_service_kubernetes_default_{name}");
+    let (namespace, name) = (text(&service["metadata"]["namespace"]), text(&service["metadata"]["name"]));
+    let tag = tag_of(service);
     if !is_balanced(service) {
-        let left = owned(state, name, excused);
+        let left = owned(state, namespace, name, excused);
         let mut wrong = Vec::new();
         if !left.is_empty() {
             wrong.push(format!("{name} is not balanced, but has {left:?}"));
@@ -237,6 +249,19 @@ fn wrong_service(
     wrong
 }
 
+/// What is wrong for a Service of another namespace. One of the hostile tenant gets nothing for certain, but is let go of.
+fn wrong_tenant(
+    state: &State,
+    service: &Value,
+    excused: &Excused,
+    addresses: &BTreeSet<String>,
+) -> Vec<String> {
+    if is_of_a_shop(service) || has_finalizer(service) && !is_balanced(service) {
+        return wrong_service(state, service, &[], excused, addresses);
+    }
+    Vec::new()
+}
+
 /// Listeners and members, by protocol and port.
 fn wrong_ports(
     state: &State,
@@ -259,6 +284,7 @@ fn wrong_ports(
     }
     let is_shared = balancer.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count() > 1;
     let listeners = octavia.listeners.iter().filter(|one| one.loadbalancer_id == balancer.id);
+    let listeners = listeners.filter(|one| !is_added_by_hand(&one.name));
     let mut found = BTreeMap::new();
     for listener in listeners.filter(|one| !is_shared || one.tags.iter().any(|one| one == tag)) {
         let pool = listener.default_pool_id.as_deref();
@@ -295,7 +321,9 @@ fn own_pools<'s>(state: &'s State, name: &str) -> Vec<&'s Pool> {
     let octavia = &state.load_balancer;
     let tag = format!("kube_service_kubernetes_default_{name}");
     let balancer = octavia.load_balancers.iter().find(|one| one.name == tag);
-    let of = |pool: &&Pool| balancer.is_some_and(|balancer| balancer.id == pool.loadbalancer_id);
+    let of = |pool: &&Pool| {
+        balancer.is_some_and(|balancer| balancer.id == pool.loadbalancer_id) && !is_added_by_hand(&pool.name)
+    };
     // Of one that others share, not all pools are the Service's.
     let is_shared = balancer
         .is_some_and(|one| one.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count() > 1);
@@ -343,7 +371,24 @@ fn leftovers(state: &State, services: &[Value], excused: &Excused) -> Vec<String
     let names: BTreeSet<&str> = services.iter().map(|service| text(&service["metadata"]["name"])).collect();
     let gone = (1..=9).map(|number| format!("web-{number}")).filter(|name| !names.contains(name.as_str()));
     gone.flat_map(|name| {
-        owned(state, &name, excused).into_iter().map(move |what| format!("{name} is gone, but {what}"))
+        owned(state, NAMESPACE, &name, excused)
+            .into_iter()
+            .map(move |what| format!("{name} is gone, but {what}"))
+    })
+    .collect()
+}
+
+/// What is in the cloud for Services of tenants that are not there.
+fn tenant_leftovers(state: &State, services: &[Value], excused: &Excused) -> Vec<String> {
+    let is_there = |namespace: &str, name: &str| {
+        services
+            .iter()
+            .any(|one| one["metadata"]["namespace"] == namespace && text(&one["metadata"]["name"]) == name)
+    };
+    let gone = tenant_names().filter(|(namespace, name)| !is_there(namespace, name));
+    gone.flat_map(|(namespace, name)| {
+        let left = owned(state, namespace, &name, excused).into_iter();
+        left.map(move |what| format!("{namespace}/{name} is gone, but {what}"))
     })
     .collect()
 }

@@ -18,6 +18,8 @@ pub enum Rule {
     S9,
     S10,
     S11,
+    S12,
+    S13,
     L1,
     L2,
     L3,
@@ -41,6 +43,10 @@ impl Rule {
             Self::S9 => "S9: what is done once is not done again",
             Self::S10 => "S10: no secret is told",
             Self::S11 => "S11: no more calls than the budget allows",
+            Self::S12 => {
+                "S12: no tenant's Service changes, takes or deletes what belongs to another tenant or cluster"
+            }
+            Self::S13 => "S13: a load balancer that serves is not deleted for being in ERROR",
             Self::L1 => "L1: in the end everything is as it is wanted, and at rest",
             Self::L2 => "L2: nobody waits for somebody else's trouble",
             Self::L3 => "L3: every wait has a reason that is told",

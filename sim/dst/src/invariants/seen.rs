@@ -44,8 +44,7 @@ pub(super) fn twice(state: &State, excused: &Excused) -> Option<String> {
     for balancer in state.load_balancer.load_balancers.iter().filter(|one| live(&one.provisioning_status)) {
         *seen.entry(format!("load balancer {}", balancer.name)).or_default() += 1;
     }
-    let is_kept =
-        |text: &str| excused.services.iter().any(|name| text.contains(&format!("default/{name} from")));
+    let is_kept = |text: &str| excused.services.iter().any(|name| text.contains(&format!("/{name} from")));
     let floating = state.network.floating_ips.iter().filter(|one| one.description.contains("Kubernetes"));
     for floating in
         floating.filter(|one| !is_kept(&one.description) && !excused.floating_ips.contains(&one.id))
@@ -59,22 +58,25 @@ pub(super) fn twice(state: &State, excused: &Excused) -> Option<String> {
 }
 
 /// What a Service has in the cloud, by name.
-pub(super) fn owned(state: &State, service: &str, excused: &Excused) -> Vec<String> {
-    let name = format!("kube_service_kubernetes_default_{service}");
-    let place = format!("service default/{service} from");
+pub(super) fn owned(state: &State, namespace: &str, service: &str, excused: &Excused) -> Vec<String> {
+    let name = format!("kube_service_kubernetes_{namespace}_{service}");
+    let place = format!("service {namespace}/{service} from cluster kubernetes");
     // A load balancer that others still use has the name of who made it, and its floating IP too.
     let is_of_others = |one: &LoadBalancer| {
         !one.tags.contains(&name) && one.tags.iter().any(|tag| tag.starts_with("kube_service_"))
     };
+    let is_left_behind = |id: &String| excused.left_behind.contains(&(name.clone(), id.clone()));
+    let stays = |one: &LoadBalancer| excused.balancers.contains(&one.id) || is_left_behind(&one.id);
     let balancers = state.load_balancer.load_balancers.iter();
     let balancers = balancers.filter(|one| {
         (one.name == name || one.tags.contains(&name))
             && !is_of_others(one)
+            && !stays(one)
             && one.provisioning_status != "DELETED"
     });
     let leads_to_others = |port: Option<&str>| {
         let mut all = state.load_balancer.load_balancers.iter();
-        port.is_some_and(|port| all.any(|one| one.vip_port_id == port && is_of_others(one)))
+        port.is_some_and(|port| all.any(|one| one.vip_port_id == port && (is_of_others(one) || stays(one))))
     };
     let floating = state.network.floating_ips.iter().filter(|one| {
         one.description.contains(&place)
@@ -82,14 +84,29 @@ pub(super) fn owned(state: &State, service: &str, excused: &Excused) -> Vec<Stri
             && !excused.services.contains(service)
             && !excused.floating_ips.contains(&one.id)
     });
-    let end = format!("-default-{service}");
+    // What stays has nothing of the Service on it any more.
+    let listeners = state.load_balancer.listeners.iter().filter(|one| {
+        one.tags.contains(&name)
+            && excused.balancers.contains(&one.loadbalancer_id)
+            && !excused.listeners.contains(&one.id)
+            && !is_left_behind(&one.loadbalancer_id)
+            && one.provisioning_status != "DELETED"
+    });
+    let end = format!("-{namespace}-{service}");
     let groups = state.network.security_groups.iter();
     let groups = groups.filter(|group| group.name.starts_with("lb-sg-") && group.name.ends_with(&end));
     balancers
         .map(|one| format!("load balancer {} {}", one.name, one.provisioning_status))
+        .chain(listeners.map(|one| format!("listener {}", one.name)))
         .chain(floating.map(|one| format!("floating IP {}", one.floating_ip_address)))
         .chain(groups.map(|group| format!("security group {}", group.name)))
         .collect()
+}
+
+/// The name of a Service's own load balancer, which is its tag as well.
+pub(super) fn tag_of(service: &Value) -> String {
+    let (namespace, name) = (&service["metadata"]["namespace"], &service["metadata"]["name"]);
+    format!("kube_service_kubernetes_{}_{}", text(namespace), text(name))
 }
 
 /// S6: whether an address is the VIP or the floating IP of a load balancer of the Service that was made.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, CloudError, Evidence, Fence,
+    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, CloudError, Evidence, Fence, Ingress,
     LoadBalancerRequest, LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose, Reconciled, Refusal,
-    ServiceKey, ServiceView, Text, Verb, Wait,
+    ServiceKey, ServiceView, Shortfall, Text, Verb, Wait,
 };
 use bytes::Bytes;
 use http::{Method, Request};
@@ -118,8 +118,16 @@ impl Balancers {
         plan
     }
 
+    /// What is asked in place of a request.
+    fn other_request(&self, request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
+        match self.workshop().piece {
+            Some(Piece::AnnotationIsProof) => believing(request),
+            _ => self.without_nodes(request),
+        }
+    }
+
     /// The nodes of a Service that has its load balancer are looked up in a list that is empty.
-    fn nodes(&self, request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
+    fn without_nodes(&self, request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
         let wiped = self.workshop().is(Piece::MembersWiped) && !request.service.status.ingress.is_empty();
         wiped.then(|| LoadBalancerRequest {
             nodes: NodeSet { epoch: request.nodes.epoch, ..NodeSet::default() },
@@ -170,6 +178,14 @@ impl Balancers {
             sleep(Duration::from_secs(2)).await;
         }
     }
+}
+
+/// The address that a user noted in the annotation stands in the status.
+fn believing(request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
+    let noted = request.service.annotations.get("loadbalancer.openstack.org/load-balancer-address")?;
+    let mut service = (*request.service).clone();
+    service.status.ingress = vec![Ingress { ip: noted.parse().ok(), ..Ingress::default() }];
+    Some(LoadBalancerRequest { service: Arc::new(service), ..request.clone() })
 }
 
 fn kind(step: &AnyStep, kind: &str) -> bool {
@@ -227,8 +243,10 @@ impl AnyLoadBalancers for Balancers {
             true => Some(self.workshop().worker.lock().await),
             false => None,
         };
-        let asked: Vec<LoadBalancerRequest> =
-            requests.iter().map(|request| self.nodes(request).unwrap_or_else(|| request.clone())).collect();
+        let asked: Vec<LoadBalancerRequest> = requests
+            .iter()
+            .map(|request| self.other_request(request).unwrap_or_else(|| request.clone()))
+            .collect();
         let observed = self.inner.observe(&asked).await;
         if self.workshop().is(Piece::MembersPutEachSync) {
             self.put_members(requests).await;
@@ -242,7 +260,7 @@ impl AnyLoadBalancers for Balancers {
         observed: Option<&AnyObserved>,
         now: Timestamp,
     ) -> ServicePlan {
-        let other = self.nodes(request);
+        let other = self.other_request(request);
         let request = other.as_ref().unwrap_or(request);
         let plan = self.inner.plan(request, observed, now);
         if self.workshop().is(Piece::ShownTooEarly)
@@ -279,6 +297,14 @@ impl AnyLoadBalancers for Balancers {
         observed: Option<&AnyObserved>,
     ) -> Option<BalancerPicture> {
         self.inner.picture(request, observed)
+    }
+
+    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
+        self.inner.broken(request, observed).filter(|_broken| !self.workshop().is(Piece::ErrorIsUseless))
+    }
+
+    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
+        self.inner.shortfalls(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {

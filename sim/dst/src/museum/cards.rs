@@ -24,7 +24,7 @@ impl Piece {
     /// What stands beside it.
     #[must_use]
     pub const fn card(self) -> Card {
-        use Rule::{L1, L2, S1, S2, S3, S4, S5, S6, S7, S8, S9, S11};
+        use Rule::{L1, L2, S1, S2, S3, S4, S5, S6, S7, S8, S9, S11, S12, S13};
         match self {
             Self::MissIsAnError => card(
                 "a server that is not found is an error, and its Node stays",
@@ -196,8 +196,50 @@ impl Piece {
             Self::ForeignTaken => card(
                 "a load balancer of somebody else is deleted",
                 "DigitalOcean CCM #916, OCCM #2682",
-                &[S3],
+                &[S3, S12],
                 1,
+            ),
+            Self::SystemUuidIsServer => card(
+                "the system UUID of a machine counts as a server of this cloud, and bare metal is deleted",
+                "hcloud CCM #7, #753; cloud-provider #35",
+                &[S2],
+                1,
+            ),
+            Self::ErrorIsUseless => card(
+                "a load balancer in ERROR is replaced at once, although it serves",
+                "Bowline before SR-19",
+                &[S13],
+                1,
+            ),
+            Self::KeptAddressIsOwn => card(
+                "every floating IP of the cluster counts as the Service's own, and a kept one is deleted with another Service",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::DetachedAddressIsFree => card(
+                "the floating IP of a Service whose load balancer is away is given to another Service",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::AnnotationIsProof => card(
+                "annotations prove that the load balancer of another cluster is ours",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::DeletedWithUnknownParts => card(
+                "the last Service that leaves a load balancer made for a Service deletes it whole, with listeners that are not its own",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::SharedAcrossNamespaces => card(
+                "a Service joins the load balancer of another namespace",
+                "Bowline before SR-20, OCCM",
+                &[S12],
+                4,
             ),
             Self::TwoAtOnce => card("two workers change one load balancer at once", "k/k #100846", &[S8], 8),
         }

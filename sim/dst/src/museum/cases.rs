@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::Piece;
-use crate::action::{Action, Edit, Meddling, ServiceSpec};
+use crate::action::{Action, Attack, Edit, Meddling, ServiceSpec, Shop, Target, TenantAction};
 use crate::case::{Case, Provider, Setting, Timed};
 use crate::fault::{Kind, Place, Source, Spot, Swarm};
 
@@ -38,6 +38,10 @@ impl Case {
 
     fn create(self, at: u64, number: usize) -> Self {
         self.then(at, Action::Create(number, ServiceSpec::default()))
+    }
+
+    fn tenant(self, at: u64, action: TenantAction) -> Self {
+        self.then(at, Action::Tenant(action))
     }
 
     fn set(mut self, change: impl FnOnce(&mut Setting)) -> Self {
@@ -80,7 +84,7 @@ fn edit(number: usize, edit: Edit) -> Action {
 #[must_use]
 pub fn case(piece: Piece, seed: u64) -> Case {
     let case = nodes(piece, seed).or_else(|| network(piece, seed)).or_else(|| octavia(piece, seed));
-    let case = case.unwrap_or_else(|| lives(piece, seed));
+    let case = case.or_else(|| tenants(piece, seed)).unwrap_or_else(|| lives(piece, seed));
     Case { name: format!("{piece:?}"), ..case }
 }
 
@@ -108,6 +112,10 @@ fn nodes(piece: Piece, seed: u64) -> Option<Case> {
             .then(400, Action::Ready(4, true))
             .chance(&[(Kind::NotFoundLie, 0.5)])
             .between(60, 400),
+        Piece::SystemUuidIsServer => short(seed, 4)
+            .then(20, Action::Metal(true))
+            .then(400, Action::Metal(false))
+            .set(|setting| setting.patience = second(1800)),
         Piece::MissRemembered => {
             short(seed, 4).then(30, Action::ServerGone(2)).then(200, Action::NewServer(2))
         }
@@ -206,6 +214,12 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .amphora()
             .create(5, 1)
             .effect(0, Kind::BalancerError),
+        Piece::ErrorIsUseless => (1..=5)
+            .fold(short(seed, 2).set(|setting| setting.patience = second(3600)), |case, number| {
+                case.create(5, number)
+            })
+            .then(120, Action::BalancersInError)
+            .then(130, Action::NewServer(3)),
         Piece::CreatedBeforeDeleted => short(seed, 2)
             .amphora()
             .create(5, 1)
@@ -222,6 +236,34 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .set(|setting| (setting.prompt, setting.patience) = (Some((2, second(120))), second(2700))),
         Piece::TwoAtOnce => {
             short(seed, 2).create(5, 1).then(60, Action::NewServer(3)).chance(&[(Kind::Slow, 0.5)])
+        }
+        _ => return None,
+    })
+}
+
+/// Those about tenants.
+fn tenants(piece: Piece, seed: u64) -> Option<Case> {
+    use TenantAction::{Attack as Attacks, Close, LoseBalancer, Open, Withdraw};
+    let (front, archive) = (Target::Shop(Shop::Front), Target::Shop(Shop::Archive));
+    let case = short(seed, 2).set(|setting| setting.tenants = true);
+    Some(match piece {
+        Piece::KeptAddressIsOwn => case
+            .tenant(5, Open(Shop::Archive))
+            .tenant(60, Close(Shop::Archive))
+            .tenant(120, Attacks(1, Attack::FloatingIp(archive)))
+            .tenant(180, Withdraw(1)),
+        Piece::DetachedAddressIsFree => case
+            .tenant(5, Open(Shop::Front))
+            .tenant(160, LoseBalancer(Shop::Front))
+            .tenant(161, Open(Shop::Archive))
+            // Without the bug the load balancer is missed, and created again.
+            .set(|setting| setting.repair = Some(second(240))),
+        Piece::AnnotationIsProof => case.tenant(5, Attacks(1, Attack::JoinForged(Target::OtherCluster))),
+        Piece::DeletedWithUnknownParts => {
+            case.tenant(5, Attacks(1, Attack::Join(Target::Ownerless))).tenant(60, Withdraw(1))
+        }
+        Piece::SharedAcrossNamespaces => {
+            case.tenant(5, Open(Shop::Front)).tenant(60, Attacks(1, Attack::Join(front)))
         }
         _ => return None,
     })

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudContext, CloudError, ExtraController, Instances, Routes,
 };
+use futures::stream::BoxStream;
 use prometheus_client::registry::Registry;
 
 use super::Workshop;
@@ -72,6 +73,10 @@ impl Cloud for Lying {
     fn routes(&self) -> Capability<Arc<dyn Routes>> {
         let workshop = self.workshop();
         over(self.inner.routes(), |inner| Arc::new(Paths { inner, workshop }) as Arc<dyn Routes>)
+    }
+
+    fn reconfigurations(&self) -> BoxStream<'static, ()> {
+        self.inner.reconfigurations()
     }
 
     fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {

@@ -30,8 +30,29 @@ impl Machines {
             Some(Piece::ShutOffIsGone) => shut_off_is_gone(evidence),
             Some(Piece::UnknownIsGone) => unknown_is_gone(evidence),
             Some(Piece::OneMissIsProof) if question == Question::Direct => missing_is_gone(evidence),
+            Some(Piece::SystemUuidIsServer) => self.system_uuid_is_server(node, question, evidence),
             Some(Piece::MissRemembered) => self.remembers_misses(node, evidence),
             _ => evidence,
+        }
+    }
+
+    /// A machine without provider ID is taken for the server that its system UUID would name: there at first, and gone afterwards.
+    fn system_uuid_is_server(
+        &self,
+        node: &NodeView,
+        question: Question,
+        evidence: Evidence<Instance>,
+    ) -> Evidence<Instance> {
+        let Some(uuid) = node.system_uuid.as_ref().filter(|_| is_missing(&evidence)) else { return evidence };
+        match question {
+            Question::Direct => missing_is_gone(evidence),
+            Question::List if self.workshop.memory().done.insert(uuid.to_string()) => {
+                Evidence::Present(Instance {
+                    provider_id: format!("openstack:///{uuid}"),
+                    ..Instance::default()
+                })
+            }
+            Question::List => evidence,
         }
     }
 

@@ -56,11 +56,25 @@ pub enum Piece {
     CallsPerServer,
     ForeignTaken,
     TwoAtOnce,
+    /// The rail asks whether a machine was seen, so that the system UUID has to pass for one that was.
+    SystemUuidIsServer,
+    /// Two halves: the operating status of what is in ERROR is not looked at, and the rail is not asked.
+    ErrorIsUseless,
+    /// The descriptions of floating IPs on a load balancer all seem to name its owner.
+    KeptAddressIsOwn,
+    /// A floating IP that leads nowhere seems to have no description.
+    DetachedAddressIsFree,
+    /// What the annotation says seems to stand in the status.
+    AnnotationIsProof,
+    /// The first listener that the last Service on it takes off a load balancer with the name of a Service takes the load balancer with it.
+    DeletedWithUnknownParts,
+    /// The rules of cloud.conf allow it.
+    SharedAcrossNamespaces,
 }
 
 impl Piece {
     /// All of them: first the eighteen of the list that the programme began with, in its order.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 48] = [
         Self::MissIsAnError,
         Self::ShutOffIsGone,
         Self::FloatingIpKept,
@@ -102,5 +116,12 @@ impl Piece {
         Self::CallsPerServer,
         Self::ForeignTaken,
         Self::TwoAtOnce,
+        Self::SystemUuidIsServer,
+        Self::ErrorIsUseless,
+        Self::KeptAddressIsOwn,
+        Self::DetachedAddressIsFree,
+        Self::AnnotationIsProof,
+        Self::DeletedWithUnknownParts,
+        Self::SharedAcrossNamespaces,
     ];
 }

@@ -39,12 +39,16 @@ pub(crate) async fn send(link: &CloudLink, request: Request<Bytes>) -> Answer {
             }
             pass(link, request).await
         }
+        Piece::ErrorIsUseless => sees_no_use(link, request).await,
         Piece::PendingNotFound => misses_pending(link, request).await,
         Piece::SharedLooksUnshared => pass(link, cascade(link, request)).await,
         Piece::TagsReplaced => pass(link, with_own_tag_only(request)).await,
         Piece::CallsPerServer => asks_for_each(link, request).await,
         Piece::ForeignTaken => takes_foreign(link, request).await,
         Piece::TwoAtOnce => twice_at_once(link, request).await,
+        Piece::KeptAddressIsOwn => owns_what_leads_there(link, request).await,
+        Piece::DetachedAddressIsFree => gives_what_leads_nowhere(link, request).await,
+        Piece::DeletedWithUnknownParts => pass(link, cascade_for_last(link, request)).await,
         _ => pass(link, request).await,
     }
 }
@@ -156,29 +160,140 @@ async fn misses_pending(link: &CloudLink, request: Request<Bytes>) -> Answer {
     if !looks || !answer.status().is_success() {
         return Ok(answer);
     }
+    let drop_pending = |value: &mut Value| {
+        if let Some(all) = value["loadbalancers"].as_array_mut() {
+            all.retain(|one| one["provisioning_status"] != "PENDING_CREATE");
+        }
+    };
+    altered(answer, drop_pending).await
+}
+
+/// An answer with another body.
+async fn altered(answer: Response<Full<Bytes>>, edit: impl FnOnce(&mut Value)) -> Answer {
     let (mut head, body) = answer.into_parts();
     let bytes = body.collect().await.map_err(|_never| ReplyLost)?.to_bytes();
     let mut value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    if let Some(all) = value["loadbalancers"].as_array_mut() {
-        all.retain(|one| one["provisioning_status"] != "PENDING_CREATE");
-    }
+    edit(&mut value);
     head.headers.remove(header::CONTENT_LENGTH);
     Ok(Response::from_parts(head, Full::new(Bytes::from(value.to_string()))))
 }
 
+/// Whatever is in ERROR, or a pool of something that is, seems to serve nobody.
+async fn sees_no_use(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let looks = is(&request, &Method::GET) && path(&request).contains("/lbaas/");
+    let answer = pass(link, request).await?;
+    let failed = link.workshop.balancers().iter().any(|one| one.2 == "ERROR");
+    if !looks || !failed || !answer.status().is_success() {
+        return Ok(answer);
+    }
+    altered(answer, seem_useless).await
+}
+
+/// All operating statuses below a value say ERROR, but those of load balancers that are well.
+fn seem_useless(value: &mut Value) {
+    match value {
+        Value::Array(all) => all.iter_mut().for_each(seem_useless),
+        Value::Object(fields) => {
+            let is_balancer = fields.contains_key("vip_address");
+            let is_changed =
+                !is_balancer || fields.get("provisioning_status").is_some_and(|status| status == "ERROR");
+            if is_changed && let Some(status) = fields.get_mut("operating_status") {
+                *status = "ERROR".into();
+            }
+            fields.values_mut().for_each(seem_useless);
+        }
+        _ => {}
+    }
+}
+
 /// One listener goes, and for that all of the load balancer.
 fn cascade(link: &CloudLink, request: Request<Bytes>) -> Request<Bytes> {
-    let id = path(&request).rsplit('/').next().unwrap_or_default().to_owned();
-    let goes = is(&request, &Method::DELETE) && path(&request).contains("/lbaas/listeners/");
-    let on = link.workshop.truth(|state| {
-        state.load_balancer.listeners.get(&id).map(|listener| listener.loadbalancer_id.clone())
-    });
-    match on.filter(|_on| goes) {
-        Some(on) => {
+    match loses_listener(link, &request) {
+        Some((on, _)) => {
             another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{on}?cascade=true"))
         }
         None => request,
     }
+}
+
+/// The load balancer on which a listener is that goes, if it goes.
+fn loses_listener(link: &CloudLink, request: &Request<Bytes>) -> Option<(String, String)> {
+    let goes = is(request, &Method::DELETE) && path(request).contains("/lbaas/listeners/");
+    let id = path(request).rsplit('/').next().filter(|_id| goes)?;
+    link.workshop.truth(|state| {
+        let on = &state.load_balancer.listeners.get(id)?.loadbalancer_id;
+        state.load_balancer.load_balancers.get(on).map(|one| (one.id.clone(), one.name.clone()))
+    })
+}
+
+/// The last Service leaves a load balancer that has the name of a Service, and all of it is deleted: only the tags of Services count, and
+/// listeners without one do not.
+fn cascade_for_last(link: &CloudLink, request: Request<Bytes>) -> Request<Bytes> {
+    let listener = path(&request).rsplit('/').next().unwrap_or_default().to_owned();
+    let Some((on, name)) = loses_listener(link, &request) else { return request };
+    let (tags, own) = link.workshop.truth(|state| {
+        let octavia = &state.load_balancer;
+        let on_it = octavia.listeners.iter().filter(|one| one.loadbalancer_id == on);
+        let all = octavia.load_balancers.get(&on).into_iter().flat_map(|one| one.tags.clone());
+        let tags: Vec<String> = all.chain(on_it.flat_map(|one| one.tags.clone())).collect();
+        (tags, octavia.listeners.get(&listener).map(|one| one.tags.clone()).unwrap_or_default())
+    });
+    let of_a_service = |tag: &&String| tag.starts_with("kube_service_");
+    let is_last = tags.iter().filter(of_a_service).all(|tag| own.contains(tag));
+    let is_wanted = link.workshop.wants_a_balancer(&own);
+    if !name.starts_with("kube_service_") || !is_last || is_wanted {
+        return request;
+    }
+    another(&request, Method::DELETE, &format!("/load-balancer/v2{BALANCERS}/{on}?cascade=true"))
+}
+
+/// Changes all floating IPs in an answer.
+async fn with_floating_ips(link: &CloudLink, request: Request<Bytes>, edit: impl Fn(&mut Value)) -> Answer {
+    let looks = is(&request, &Method::GET) && path(&request).ends_with("/floatingips");
+    let answer = pass(link, request).await?;
+    if !looks || !answer.status().is_success() {
+        return Ok(answer);
+    }
+    altered(answer, |value| value["floatingips"].as_array_mut().into_iter().flatten().for_each(edit)).await
+}
+
+/// Every floating IP that leads to a load balancer of this cluster seems to be made for its owner.
+async fn owns_what_leads_there(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let owners: Vec<(String, String)> = link.workshop.truth(|state| {
+        let all = state.load_balancer.load_balancers.iter();
+        let owner = |name: &str| {
+            let (namespace, name) = name.strip_prefix("kube_service_kubernetes_")?.split_once('_')?;
+            Some(format!(
+                "Floating IP for Kubernetes external service {namespace}/{name} from cluster kubernetes"
+            ))
+        };
+        all.filter_map(|one| Some((one.vip_port_id.clone(), owner(&one.name)?))).collect()
+    });
+    with_floating_ips(link, request, |floating| {
+        let owner = owners.iter().find(|(port, _)| floating["port_id"] == **port);
+        if let Some((_, description)) = owner {
+            floating["description"] = description.as_str().into();
+        }
+    })
+    .await
+}
+
+/// A Service that needs a floating IP gets one of this cluster that leads nowhere, whoever it was made for. At the wire, because two checks would have to
+/// be missing for the plan to say so: of the description and of the status of the other Service.
+async fn gives_what_leads_nowhere(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    if !is(&request, &Method::POST) || !path(&request).ends_with("/floatingips") {
+        return pass(link, request).await;
+    }
+    let wanted: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+    let free: Option<String> = link.workshop.truth(|state| {
+        let is_made = |description: &str| description.ends_with(" from cluster kubernetes");
+        let mut all = state.network.floating_ips.iter();
+        all.find(|one| one.port_id.is_none() && is_made(&one.description)).map(|one| one.id.clone())
+    });
+    let Some(id) = free else { return pass(link, request).await };
+    let attach = another(&request, Method::PUT, &format!("/network/v2.0/floatingips/{id}"));
+    let body = serde_json::json!({"floatingip": {"port_id": wanted["floatingip"]["port_id"]}});
+    pass(link, attach.map(|_nothing| Bytes::from(body.to_string()))).await
 }
 
 /// The tags of a load balancer become those of the Service that was last worked for.

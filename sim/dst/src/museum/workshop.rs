@@ -51,6 +51,12 @@ impl Workshop {
         Self { piece, judge, memory: Arc::default(), worker: Arc::default() }
     }
 
+    /// Which bug.
+    #[must_use]
+    pub fn piece(&self) -> Option<Piece> {
+        self.piece
+    }
+
     pub(super) fn is(&self, piece: Piece) -> bool {
         self.piece == Some(piece)
     }
@@ -62,6 +68,15 @@ impl Workshop {
     /// Looks at what is true in the cloud.
     pub(super) fn truth<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         self.judge.world.cloud.with(|cloud| look(cloud.state()))
+    }
+
+    /// Whether a Service of one of these tags still wants a load balancer.
+    pub(super) fn wants_a_balancer(&self, tags: &[String]) -> bool {
+        self.judge.world.kube.stored("", "services").iter().any(|service| {
+            let part = |key: &str| service["metadata"][key].as_str().unwrap_or_default().to_owned();
+            let tag = format!("kube_service_kubernetes_{}_{}", part("namespace"), part("name"));
+            service["metadata"]["deletionTimestamp"].is_null() && tags.contains(&tag)
+        })
     }
 
     /// What is true of the load balancers that are ours: id, name and status.

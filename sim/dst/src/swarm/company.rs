@@ -1,4 +1,5 @@
-//! What comes on top of a case in some seeds: a guest on somebody's load balancer, servers that get another address, a crowd.
+//! What comes on top of a case in some seeds: a guest on somebody's load balancer, servers that get another address, a crowd, a
+//! physical machine.
 //!
 //! Its dice are its own: the rest of a seed is as it was without.
 
@@ -48,12 +49,25 @@ pub(super) fn of(setting: &Setting, end: Duration) -> Vec<Timed> {
             }
         }
     }
+    actions.extend(metal(setting, end));
     actions
 }
 
-impl Dice {
-    fn moment(&mut self, from: Duration, to: Duration) -> Duration {
-        let (from, to) = (from.as_millis() as u64, to.as_millis() as u64);
-        Duration::from_millis(self.of(from..=to.max(from)))
+/// A physical machine in the cluster, in one of four seeds: it comes, and most often it is switched off for a while or for good.
+fn metal(setting: &Setting, end: Duration) -> Vec<Timed> {
+    let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(setting.seed ^ 0x4d45_5441));
+    let mut actions = Vec::new();
+    if !dice.one_in(4) {
+        return actions;
     }
+    let came = dice.moment(Duration::ZERO, end);
+    actions.push(Timed { at: came, action: Action::Metal(true) });
+    if !dice.one_in(4) {
+        let off = dice.moment(came, end);
+        actions.push(Timed { at: off, action: Action::Metal(false) });
+        if dice.one_in(2) {
+            actions.push(Timed { at: dice.moment(off, end), action: Action::Metal(true) });
+        }
+    }
+    actions
 }

@@ -11,7 +11,7 @@ use crate::net::Net;
 const KEEP: &str = "keep-floatingip";
 
 /// What was seen before somebody meddled may be acted on for this long.
-const MEDDLED: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+pub(super) const MEDDLED: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
 /// So many floating IPs of a Service may be lost that way.
 const STRAYS: usize = 2;
@@ -23,6 +23,12 @@ pub struct Excused {
     pub services: BTreeSet<String>,
     /// These, by id.
     pub floating_ips: BTreeSet<String>,
+    /// Load balancers that stay, by id: people added something to them, or they belong to others.
+    pub balancers: BTreeSet<String>,
+    /// Listeners of others, by id.
+    pub listeners: BTreeSet<String>,
+    /// Load balancers that a Service joined before it named another one: its tag and the id of the load balancer.
+    pub left_behind: BTreeSet<(String, String)>,
 }
 
 impl World {
@@ -47,11 +53,14 @@ impl World {
             .stored("", "services")
             .iter()
             .filter(|service| service["status"]["loadBalancer"]["ingress"].is_array())
-            .filter_map(|service| service["metadata"]["name"].as_str().map(str::to_owned))
+            .map(|service| {
+                let part = |key: &str| service["metadata"][key].as_str().unwrap_or_default().to_owned();
+                format!("{}/{}", part("namespace"), part("name"))
+            })
             .collect();
         let of = |text: &str| {
-            let rest = text.split_once("external service default/")?.1;
-            rest.split_once(" from cluster").map(|(name, _)| name.to_owned())
+            let rest = text.split_once("external service ")?.1;
+            rest.strip_suffix(" from cluster kubernetes").map(str::to_owned)
         };
         let found: Vec<(String, String)> = self.cloud.with(|cloud| {
             let floating = cloud.state().network.floating_ips.iter().filter(|one| one.port_id.is_none());
@@ -69,10 +78,15 @@ impl World {
     /// What is left over on purpose, or known to be.
     #[must_use]
     pub fn excused(&self) -> Excused {
-        Excused {
+        let mut excused = Excused {
             services: self.kept(),
             floating_ips: self.strays.lock().expect("one thread").keys().cloned().collect(),
-        }
+            balancers: self.balancers_added_to(),
+            listeners: BTreeSet::new(),
+            left_behind: self.left_behind.lock().expect("one thread").clone(),
+        };
+        self.property.excuse(&mut excused);
+        excused
     }
 
     /// How long a new process has still to wait. A known limit: one that never saw the leader takes a Lease that is not there as

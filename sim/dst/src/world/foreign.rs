@@ -49,17 +49,21 @@ impl World {
                 "project_id": self.estate.project, "description": "somebody else's"}}),
         );
         assert_eq!(code, 201);
+        self.settle();
+        self.cloud.with(|cloud| foreign_in(cloud.state()))
+    }
+
+    /// What the cloud has begun is over before the run begins; time itself does not move.
+    pub(super) fn settle(&self) {
         let far = self.cloud.now().checked_add(jiff::SignedDuration::from_mins(5)).expect("within time");
         self.cloud.with(|cloud| {
-            // Its making is over before the run begins; time itself does not move.
             while cloud.next_due().is_some_and(|due| due <= far) {
                 let due = cloud.next_due().unwrap_or(far);
                 let now = cloud.now();
                 cloud.settle(due);
                 cloud.world().now = now;
             }
-            foreign_in(cloud.state())
-        })
+        });
     }
 
     /// What of somebody else's has changed since the start.
@@ -85,10 +89,7 @@ impl World {
 
 fn foreign_in(state: &State) -> Foreign {
     let octavia = &state.load_balancer;
-    let theirs = octavia
-        .load_balancers
-        .iter()
-        .filter(|balancer| balancer.name == "somebody-elses" && balancer.provisioning_status == "ACTIVE");
+    let theirs = octavia.load_balancers.iter().filter(|balancer| balancer.name == "somebody-elses");
     let mut balancers = BTreeMap::new();
     for balancer in theirs {
         balancers.insert(balancer.id.clone(), format!("{} {:?}", balancer.name, balancer.tags));

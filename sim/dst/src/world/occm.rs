@@ -222,6 +222,7 @@ impl World {
             all.find(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()))
                 .map(|one| one.id.clone())
         });
+        self.forget_added_by_hand(&balancer.id);
         let path = match floating {
             Some(id) => format!("/network/v2.0/floatingips/{id}"),
             None => format!("/load-balancer/v2/lbaas/loadbalancers/{}?cascade=true", balancer.id),

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use sim_openstack::load_balancer::{LoadBalancer, LoadBalancerQuota};
+use sim_openstack::load_balancer::{LoadBalancer, LoadBalancerQuota, LoadBalancerState, set_failed};
 use sim_openstack::{Fault, Rule, Service as CloudService, State};
 
-use super::{World, balancer_name, node_name, service_name};
+use super::{World, balancer_name, is_added_by_hand, node_name, service_name};
 use crate::action::Meddling;
 
 /// Nothing that the cloud does with a load balancer takes longer.
@@ -157,6 +157,7 @@ impl World {
         let delete = |path: String| self.operator(Method::DELETE, &path, &Value::Null).0;
         match meddling {
             Meddling::DeleteBalancer => {
+                self.forget_added_by_hand(&parts.balancer);
                 delete(format!("{lbaas}/loadbalancers/{}?cascade=true", parts.balancer));
             }
             Meddling::BalancerError => self.cloud.with(|cloud| {
@@ -168,6 +169,11 @@ impl World {
                     })
                 });
             }),
+            Meddling::BalancerDies => {
+                self.cloud.with(|cloud| {
+                    cloud.edit(|state| set_failed(&mut state.load_balancer, &parts.balancer, "ERROR"));
+                });
+            }
             Meddling::DeleteListener => {
                 parts.listener.map(|id| delete(format!("{lbaas}/listeners/{id}")));
             }
@@ -196,6 +202,7 @@ impl World {
                 parts.floating_ip.map(|id| delete(format!("/network/v2.0/floatingips/{id}")));
             }
             Meddling::GuardPorts => self.guard_ports(),
+            Meddling::Add(addition) => self.add_by_hand(&parts.balancer, addition),
             Meddling::DeleteRule => {
                 let rule = self.cloud.with(|cloud| managed_rule(cloud.state()));
                 rule.map(|id| delete(format!("/network/v2.0/security-group-rules/{id}")));
@@ -227,21 +234,45 @@ impl World {
         })
     }
 
-    /// What a person does with a load balancer in ERROR that several Services share: nobody may make it anew under them, so the
-    /// operator of the cloud fails it over.
-    pub fn fail_over_shared(&self) -> Vec<String> {
-        let shared = |balancer: &&LoadBalancer| {
-            let users = balancer.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count();
-            users > 1 && balancer.provisioning_status == "ERROR"
-        };
+    /// The control plane of Octavia fails. What is under way has an end of its own.
+    pub(super) fn control_plane_fails(&self) {
         self.cloud.with(|cloud| {
-            let all = cloud.state().load_balancer.load_balancers.iter();
-            let ids: Vec<String> = all.filter(shared).map(|balancer| balancer.id.clone()).collect();
+            cloud.edit(|state| {
+                let balancers = &mut state.load_balancer.load_balancers;
+                let all = balancers.iter().filter(|one| one.provisioning_status == "ACTIVE");
+                let ids: Vec<String> = all.map(|one| one.id.clone()).collect();
+                for id in ids {
+                    balancers.update(&id, |one| "ERROR".clone_into(&mut one.provisioning_status));
+                }
+            });
+        });
+    }
+
+    /// What a person does with a load balancer in ERROR that nobody may replace, because several Services share it or it may serve: the
+    /// operator of the cloud fails it over, as the Services say.
+    pub fn fail_over(&self) -> Vec<String> {
+        let added_to = self.balancers_added_to();
+        let is_kept = |octavia: &LoadBalancerState, balancer: &LoadBalancer| {
+            let users = balancer.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count();
+            // Nor may anybody replace one that no Service of this cluster made.
+            let is_ours = balancer.name.starts_with("kube_service_kubernetes_");
+            let is_shared = users > 1 || !is_ours || added_to.contains(&balancer.id);
+            balancer.provisioning_status == "ERROR" && (is_shared || may_serve(octavia, balancer))
+        };
+        let now = self.cloud.now().strftime("%Y-%m-%dT%H:%M:%S").to_string();
+        self.cloud.with(|cloud| {
+            let octavia = &cloud.state().load_balancer;
+            let kept = octavia.load_balancers.iter().filter(|balancer| is_kept(octavia, balancer));
+            let ids: Vec<String> = kept.map(|balancer| balancer.id.clone()).collect();
             cloud.edit(|state| {
                 let active = |status: &mut String| "ACTIVE".clone_into(status);
                 let octavia = &mut state.load_balancer;
                 for id in &ids {
-                    octavia.load_balancers.update(id, |one| active(&mut one.provisioning_status));
+                    octavia.load_balancers.update(id, |one| {
+                        active(&mut one.provisioning_status);
+                        // Octavia writes the load balancer twice during a failover.
+                        one.updated_at = Some(now.clone());
+                    });
                     let listeners = octavia.listeners.find_ids("loadbalancer_id", id);
                     for listener in listeners {
                         octavia.listeners.update(&listener, |one| active(&mut one.provisioning_status));
@@ -254,6 +285,9 @@ impl World {
                         .collect();
                     for pool in pools {
                         octavia.pools.update(&pool, |one| active(&mut one.provisioning_status));
+                        for monitor in octavia.monitors.find_ids("pool_id", &pool) {
+                            octavia.monitors.update(&monitor, |one| active(&mut one.provisioning_status));
+                        }
                         for member in octavia.members.find_ids("pool_id", &pool) {
                             octavia.members.update(&member, |one| active(&mut one.provisioning_status));
                         }
@@ -263,6 +297,13 @@ impl World {
             ids
         })
     }
+}
+
+/// Whether a load balancer, or a pool of it, shows that traffic may pass.
+pub(crate) fn may_serve(octavia: &LoadBalancerState, balancer: &LoadBalancer) -> bool {
+    let serves = |status: &str| !matches!(status, "OFFLINE" | "ERROR");
+    let mut pools = octavia.pools.iter().filter(|pool| pool.loadbalancer_id == balancer.id);
+    serves(&balancer.operating_status) || pools.any(|pool| serves(&pool.operating_status))
 }
 
 /// What of a Service's load balancer can be meddled with: the first of each.
@@ -279,8 +320,10 @@ impl Parts {
     pub(super) fn of(state: &State, name: &str) -> Option<Self> {
         let octavia = &state.load_balancer;
         let balancer = octavia.load_balancers.iter().find(|balancer| balancer.name == name)?;
-        let listener = octavia.listeners.iter().find(|listener| listener.loadbalancer_id == balancer.id);
-        let pool = octavia.pools.iter().find(|pool| pool.loadbalancer_id == balancer.id);
+        let mut listeners = octavia.listeners.iter().filter(|listener| !is_added_by_hand(&listener.name));
+        let listener = listeners.find(|listener| listener.loadbalancer_id == balancer.id);
+        let mut pools = octavia.pools.iter().filter(|pool| !is_added_by_hand(&pool.name));
+        let pool = pools.find(|pool| pool.loadbalancer_id == balancer.id);
         let in_pool = |id: &str| pool.is_some_and(|pool| pool.id == id);
         let member = octavia.members.iter().find(|member| in_pool(&member.pool_id));
         let monitor = octavia.monitors.iter().find(|monitor| in_pool(&monitor.pool_id));

@@ -6,8 +6,11 @@ use k8s_openapi::api::core::v1::{Node, Service};
 use serde_json::{Value, json};
 
 use super::operator::Parts;
-use super::{EXCLUDED, UNINITIALIZED, World, annotation, balancer_name, node_name, service_name};
+use super::{EXCLUDED, METAL, UNINITIALIZED, World, annotation, balancer_name, node_name, service_name};
 use crate::action::{Edit, ServiceSpec};
+
+/// The system UUID of the physical machine.
+const SYSTEM_UUID: &str = "4c4c4544-0046-3510-8052-b4c04f4e4d32";
 
 impl World {
     pub(super) fn register(&self, number: usize) {
@@ -29,11 +32,21 @@ impl World {
     }
 
     pub(super) fn set_ready(&self, number: usize, ready: bool) {
-        let change = |node: &mut Node| {
-            let condition = serde_json::from_value(ready_condition(ready)).expect("a condition");
-            node.status.get_or_insert_default().conditions = Some(vec![condition]);
-        };
-        let _there = self.nodes().edit(&node_name(number), change).is_ok();
+        let _there = self.nodes().edit(&node_name(number), |node| says_ready(node, ready)).is_ok();
+    }
+
+    /// The Node of a physical machine: no taint and no provider ID, since its kubelet knows of no cloud, but the system UUID of its
+    /// firmware. Load balancers leave it out, as people do with such machines.
+    pub(super) fn metal(&self, ready: bool) {
+        if self.nodes().edit(METAL, |node| says_ready(node, ready)).is_ok() {
+            return;
+        }
+        let node = json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": METAL, "labels": {EXCLUDED: "true"}},
+            "status": {"conditions": [ready_condition(ready)], "nodeInfo": {"systemUUID": SYSTEM_UUID,
+                "architecture": "", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "",
+                "kubeProxyVersion": "", "kubeletVersion": "", "machineID": "", "operatingSystem": "", "osImage": ""}}});
+        self.nodes().create(&serde_json::from_value(node).expect("a Node")).expect("a Node can be made");
     }
 
     pub(super) fn exclude(&self, number: usize, excluded: bool) {
@@ -153,6 +166,11 @@ fn ports(list: &[(&str, u16)]) -> Value {
     list.iter()
         .map(|(protocol, port)| json!({"name": format!("p{}{port}", protocol.to_lowercase()), "protocol": protocol, "port": port}))
         .collect()
+}
+
+fn says_ready(node: &mut Node, ready: bool) {
+    let condition = serde_json::from_value(ready_condition(ready)).expect("a condition");
+    node.status.get_or_insert_default().conditions = Some(vec![condition]);
 }
 
 fn ready_condition(ready: bool) -> Value {

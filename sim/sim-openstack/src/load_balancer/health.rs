@@ -1,6 +1,6 @@
 //! Operating statuses: what monitors see, from members up to the load balancer.
 
-use super::model::Member;
+use super::model::{LoadBalancerState, Member};
 use crate::clock::plain;
 use crate::cloud::World;
 
@@ -15,6 +15,18 @@ pub fn set_member_health(world: &mut World, member_id: &str, answers: bool) {
     let pool = state.members.get(member_id).and_then(|member| state.pools.get(&member.pool_id));
     if let Some(balancer) = pool.map(|pool| pool.loadbalancer_id.clone()) {
         refresh(world, &balancer);
+    }
+}
+
+/// Octavia reports a load balancer in provisioning status ERROR, and it and its pools in this operating status: `ONLINE` where only the
+/// control plane has a problem, `ERROR` or `OFFLINE` where no traffic passes.
+pub fn set_failed(state: &mut LoadBalancerState, id: &str, operating: &str) {
+    state.load_balancers.update(id, |balancer| {
+        "ERROR".clone_into(&mut balancer.provisioning_status);
+        operating.clone_into(&mut balancer.operating_status);
+    });
+    for pool in state.pools.find_ids("loadbalancer_id", id) {
+        state.pools.update(&pool, |pool| operating.clone_into(&mut pool.operating_status));
     }
 }
 

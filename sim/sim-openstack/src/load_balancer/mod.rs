@@ -29,7 +29,7 @@ use crate::config::Service;
 use crate::http::{ApiRequest, ApiResponse, Call, Caller, Reply};
 use crate::identity;
 
-pub use health::set_member_health;
+pub use health::{set_failed, set_member_health};
 pub use lifecycle::Fate;
 pub(crate) use lifecycle::{finish, finish_children};
 pub use model::{

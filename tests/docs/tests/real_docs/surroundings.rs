@@ -5,18 +5,16 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use bowline_testkit::apiserver::{Binaries, Cluster, Identity, cache_folder};
+use bowline_testkit::eventually;
+use bowline_testkit::process::{program, tail};
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::shell::Shell;
 use crate::{client_location, helm};
-
-/// How long a server may take to be there: several tests share the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pages on the one real API server take turns: several make the same objects.
 static TURN: Mutex<()> = Mutex::const_new(());
@@ -53,12 +51,16 @@ impl Surroundings {
 
     /// What the servers said last, for a page that failed.
     pub(crate) fn logs(&self) -> String {
-        let last = |text: String| {
-            let lines: Vec<&str> = text.lines().collect();
-            lines.get(lines.len().saturating_sub(30)..).unwrap_or_default().join("\n")
-        };
-        let logs = self.servers.iter().filter_map(|(log, _child)| Some((log, fs::read_to_string(log).ok()?)));
-        logs.map(|(log, text)| format!("--- {}\n{}\n", log.display(), last(text))).collect()
+        let logs = self.servers.iter().map(|(log, _child)| {
+            format!(
+                "--- {}
+{}
+",
+                log.display(),
+                tail(log)
+            )
+        });
+        logs.collect()
     }
 
     /// Both simulators, three nodes whose kubelets wait for their cloud, and the manager of a cluster called `shop`.
@@ -118,7 +120,7 @@ impl Surroundings {
     ) -> anyhow::Result<()> {
         let log = folder.join(format!("{name}.log"));
         let output = File::create(&log)?;
-        let child = Command::new(bowline()?)
+        let child = Command::new(program("bowline")?)
             .args(arguments)
             .arg(last)
             .current_dir(folder)
@@ -147,14 +149,9 @@ async fn until_there(file: &Path) -> anyhow::Result<()> {
 
 /// Waits until a file is there, is not empty, and holds a text.
 async fn until_holds(file: &Path, text: &str) -> anyhow::Result<()> {
-    let began = Instant::now();
-    while !fs::read_to_string(file).is_ok_and(|found| !found.is_empty() && found.contains(text)) {
-        if began.elapsed() > PATIENCE {
-            bail!("{} does not hold {text:?} after {PATIENCE:?}", file.display());
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
+    let holds = || fs::read_to_string(file).is_ok_and(|found| !found.is_empty() && found.contains(text));
+    let what = format!("{text:?} in {}", file.display());
+    eventually(what, async || Ok(holds().then_some(()))).await
 }
 
 /// The PATH of a reader, and in the folder what a reader has beside it: `deploy`.
@@ -164,7 +161,7 @@ fn path(folder: &Path) -> anyhow::Result<String> {
         fs::create_dir_all(&programs)?;
         let kubectl = Binaries::locate()?.kubectl.context("no kubectl; run `cargo xtask kubernetes`")?;
         symlink(kubectl, programs.join("kubectl"))?;
-        symlink(bowline()?, programs.join("bowline"))?;
+        symlink(program("bowline")?, programs.join("bowline"))?;
         let openstack = client_location::locate(&cache_folder()).map_err(anyhow::Error::msg)?;
         symlink(openstack, programs.join("openstack"))?;
         if let Ok(helm) = helm() {
@@ -173,11 +170,4 @@ fn path(folder: &Path) -> anyhow::Result<String> {
         symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy"), folder.join("deploy"))?;
     }
     Ok(format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default()))
-}
-
-/// Cargo builds it with the tests of its own package, which are run together with these.
-fn bowline() -> anyhow::Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    let folder = this.parent().and_then(Path::parent).context("this program is in no folder")?;
-    Ok(folder.join("bowline"))
 }

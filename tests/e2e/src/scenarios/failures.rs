@@ -112,6 +112,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: |stage| Box::pin(edited::parts(stage)),
     },
     Scenario {
+        name: "failures/many-in-error",
+        story: "Octavia reports many load balancers in ERROR that still serve: none is deleted, and all follow the Nodes after a repair",
+        when: When::AlwaysWith(Provider::Ovn),
+        on: On::Both,
+        run: |stage| Box::pin(taken_away::many_in_error(stage)),
+    },
+    Scenario {
         name: "failures/balancer-lost",
         story: "a load balancer that is deleted or in ERROR is made anew with the same address",
         when: When::AlwaysWith(Provider::Ovn),

@@ -143,7 +143,7 @@ async fn come_and_go(site: &Site<'_>) -> anyhow::Result<()> {
     site.give_pod_ranges(&last.name, &ranges(place)).await?;
     until_so(site, "the routes of a Node that is back are there", &wanted).await?;
 
-    manager.end().await?;
+    manager.terminate().await?;
     holds("routes stay without a manager", Duration::from_secs(3), async || {
         Ok((routes(site).await?, pairs(site).await?) == wanted)
     })

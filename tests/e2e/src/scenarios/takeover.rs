@@ -35,7 +35,7 @@ async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
     for server in site.servers().into_iter().take(shapes::NODES) {
         site.join(&server.name, &server.id).await?;
     }
-    manager.end().await?;
+    manager.terminate().await?;
 
     let shapes = shapes::all();
     let mut services = Vec::new();

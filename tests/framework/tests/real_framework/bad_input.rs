@@ -2,6 +2,8 @@
 
 use anyhow::Context;
 use bowline_cloud::{AddressKind, NodeAddress};
+use bowline_testkit::eventually;
+use bowline_testkit::process::Process;
 use framework_tests::protocol::{IDLE_TIMEOUT, Machine};
 use k8s_openapi::api::core::v1::{Event, Node, Service};
 use kube::api::{DeleteParams, ListParams, PostParams};
@@ -11,7 +13,7 @@ use serde_json::json;
 use crate::kubelet::{
     UNINITIALIZED, addresses, annotated, has_taint, join, machine, provider_id, registration,
 };
-use crate::site::{Process, Site, until};
+use crate::site::Site;
 
 const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 const NAMESPACE: &str = "default";
@@ -45,7 +47,7 @@ impl Scene {
     /// Waits for an event about an object; answers with its message.
     async fn event(&self, about: &str, reason: &str) -> anyhow::Result<String> {
         let events = Api::<Event>::all(self.site.client.clone());
-        until(format!("event {reason} about {about}"), async || {
+        eventually(format!("event {reason} about {about}"), async || {
             let all = events.list(&ListParams::default()).await?;
             let found = all.into_iter().find(|event| {
                 event.involved_object.name.as_deref() == Some(about)
@@ -54,7 +56,7 @@ impl Scene {
             Ok(found.and_then(|event| event.message))
         })
         .await
-        .with_context(|| self._manager.last_words())
+        .with_context(|| self._manager.tail())
     }
 
     /// The event is there, and says all of this.
@@ -68,11 +70,11 @@ impl Scene {
     }
 
     async fn initialised(&self, name: &str) -> anyhow::Result<Node> {
-        until(format!("{name} initialised"), async || {
+        eventually(format!("{name} initialised"), async || {
             Ok(self.nodes.get_opt(name).await?.filter(|node| !has_taint(node, UNINITIALIZED)))
         })
         .await
-        .with_context(|| self._manager.last_words())
+        .with_context(|| self._manager.tail())
     }
 
     /// It is there and still waits.
@@ -94,13 +96,13 @@ impl Scene {
 
     /// Has an address; answers how many listeners and which hosts its load balancer has.
     async fn served(&self, name: &str) -> anyhow::Result<(usize, Vec<String>)> {
-        let uid = until(format!("{name} served"), async || {
+        let uid = eventually(format!("{name} served"), async || {
             let service = self.services.get(name).await?;
             let status = service.status.clone().and_then(|status| status.load_balancer).unwrap_or_default();
             Ok(status.ingress.filter(|ingress| !ingress.is_empty()).and(service.uid()))
         })
         .await
-        .with_context(|| self._manager.last_words())?;
+        .with_context(|| self._manager.tail())?;
         let own = |cloud: &mut framework_tests::cloud::Cloud| {
             let own = cloud.balancers.values().find(|balancer| balancer.owner == uid).cloned();
             own.map(|own| (own.listeners.len(), own.hosts.into_keys().collect()))
@@ -246,7 +248,7 @@ async fn bad_services_get_a_clear_event_and_good_ones_beside_them_are_served() -
         scene.services.delete(name, &DeleteParams::default()).await?;
     }
     for name in ["soon", "hundred", "too-many", &longest, "good", "late"] {
-        until(format!("the end of {name}"), async || {
+        eventually(format!("the end of {name}"), async || {
             Ok(scene.services.get_opt(name).await?.is_none().then_some(()))
         })
         .await?;

@@ -13,13 +13,14 @@ mod services;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
+use bowline_testkit::eventually;
 use futures::future::try_join_all;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::site::{Site, until};
+use crate::site::Site;
 use crate::world::World;
 use checks::Problems;
 use kills::Reaper;
@@ -61,8 +62,7 @@ async fn turmoil_with_kills_leaves_nothing_over_and_doubles_nothing() -> anyhow:
         lived
     };
     let (lived, reaped) = tokio::join!(turmoil, reaper.reap(KILLS, is_over));
-    let (nodes, services, tally) =
-        lived.inspect_err(|error| println!("{error:#}\n{}", reaper.last_words()))?;
+    let (nodes, services, tally) = lived.inspect_err(|error| println!("{error:#}\n{}", reaper.tail()))?;
     reaped?;
     let turmoil_took = began.elapsed();
 
@@ -99,7 +99,7 @@ async fn settle(
     mut look: impl AsyncFnMut() -> anyhow::Result<Problems>,
 ) -> anyhow::Result<()> {
     let mut last = Problems::new();
-    let settled = until("everything as wanted", async || {
+    let settled = eventually("everything as wanted", async || {
         reaper.keep_alive()?;
         last = look().await?;
         if !last.is_empty() {
@@ -114,7 +114,7 @@ async fn settle(
         let (some, wrongs) = (last.iter().take(20).collect::<Vec<_>>(), world.wrongs());
         error
             .context(format!("{} problems, such as {some:#?}; never to be seen: {wrongs:#?}", last.len()))
-            .context(reaper.last_words())
+            .context(reaper.tail())
     })
 }
 

@@ -14,12 +14,10 @@ mod agent;
 mod cloud;
 mod in_tree;
 mod operators;
-mod process;
 mod run;
 mod site;
 mod stage;
 mod watch;
-mod watchdog;
 
 use std::collections::BTreeMap;
 

@@ -5,17 +5,17 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bowline_testkit::process::Process;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::process::Process;
 use crate::stage::Stage;
 
 /// How soon one that ended is started again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The flags: as in a cluster, but for times that fit a test.
-const FLAGS: [&str; 14] = [
+const FLAGS: [&str; 15] = [
     "operator",
     "run",
     "--namespace=bowline-system",
@@ -24,6 +24,7 @@ const FLAGS: [&str; 14] = [
     "--leader-elect-lease-duration=3s",
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=500ms",
+    "--allowed-secrets=new-cloud-config",
     "--resync-period=5s",
     "--look-period=300ms",
     "--rest-period=1s",
@@ -42,7 +43,7 @@ impl Operators {
     /// Starts so many, which take the cluster for one of this version.
     pub(crate) fn start(stage: &Stage, count: usize, run: &str, minor: Option<u32>) -> anyhow::Result<Self> {
         let commands = || (0..count).map(|each| command(stage, each, run, minor));
-        let all = commands().map(|(command, log)| Process::start(command, &log));
+        let all = commands().map(|(command, log)| Process::start(command, log));
         let all: Arc<Mutex<Vec<Process>>> = Arc::new(Mutex::new(all.collect::<Result<_, _>>()?));
         let again: Vec<(Command, PathBuf)> = commands().collect();
         let stop = CancellationToken::new();
@@ -55,11 +56,11 @@ impl Operators {
         let mut all = lock(&self.all);
         let count = all.len().max(1);
         let Some(process) = all.get_mut(which % count) else { return Ok(()) };
-        if hard {
-            process.kill();
-            return Ok(());
+        match (hard, process.is_running()) {
+            (true, _) => process.kill(),
+            (false, true) => process.signal("TERM"),
+            (false, false) => Ok(()),
         }
-        process.ask_to_end()
     }
 }
 
@@ -79,7 +80,7 @@ async fn restart(all: Arc<Mutex<Vec<Process>>>, starts: Vec<(Command, PathBuf)>)
     loop {
         sleep(PAUSE).await;
         for (process, start) in lock(&all).iter_mut().zip(&starts) {
-            if !process.runs()
+            if !process.is_running()
                 && let Ok(new) = again(start)
             {
                 *process = new;

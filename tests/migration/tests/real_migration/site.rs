@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use bowline_operator::api::CloudControllerManager;
+use bowline_testkit::within;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service};
@@ -18,7 +19,7 @@ use sim_openstack::MEMBER;
 
 use crate::agent::OLD;
 use crate::cloud::Cloud;
-use crate::stage::{SYSTEM, until};
+use crate::stage::SYSTEM;
 
 /// The name of the cluster, as the manager that was there has it.
 pub(crate) const CLUSTER: &str = "held";
@@ -185,7 +186,7 @@ impl Site {
         patience: Duration,
     ) -> anyhow::Result<BTreeMap<String, Served>> {
         let mut last = String::new();
-        let seen = until("all Services are served", patience, async || {
+        let seen = within(patience, "all Services are served", async || {
             let (found, why) = self.served(cloud).await?;
             last = why;
             Ok(last.is_empty().then_some(found))

@@ -1,26 +1,20 @@
 //! A cluster on which one run follows the other, and what they all need.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::{Context, ensure};
 use bowline_operator::api::CloudControllerManager;
 use bowline_testkit::apiserver::{Binaries, Cluster, Identity};
+use bowline_testkit::eventually;
+use bowline_testkit::process::{Watchdog, program};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ListParams, ObjectMeta, PostParams};
 use kube::{Api, Client, CustomResourceExt, ResourceExt};
-use tokio::time::{Instant, sleep};
-
-use crate::watchdog::Watchdog;
 
 /// The namespace of managers and their Lease.
 pub(crate) const SYSTEM: &str = "kube-system";
 /// The operator's.
 const OPERATOR_NAMESPACE: &str = "bowline-system";
-/// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(100);
 
 /// A cluster.
 pub(crate) struct Stage {
@@ -38,8 +32,7 @@ impl Stage {
     /// Starts the servers, and installs our resource. `None` where the manager to migrate from is not there.
     pub(crate) async fn start() -> anyhow::Result<Option<Self>> {
         let Some(occm) = Binaries::locate()?.occm else { return Ok(None) };
-        let bowline = beside_this_test()?;
-        ensure!(bowline.is_file(), "no binary to test at {}: `cargo build -p bowline`", bowline.display());
+        let bowline = program("bowline")?;
         let cluster = Cluster::start().await?;
         let client = cluster.client(&Identity::Admin).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::Admin).await?;
@@ -60,7 +53,7 @@ impl Stage {
         let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         api.create(&PostParams::default(), definition).await?;
         let name = definition.name_any();
-        until("the kind is known", PATIENCE, async || {
+        eventually("the kind is known", async || {
             let found = api.get(&name).await?;
             let conditions = found.status.and_then(|status| status.conditions).unwrap_or_default();
             let is_known = conditions.iter().any(|each| each.type_ == "Established" && each.status == "True");
@@ -74,28 +67,5 @@ impl Stage {
     /// Where logs and files of processes are.
     pub(crate) fn folder(&self) -> &Path {
         self.cluster.folder()
-    }
-}
-
-/// Cargo builds it with the tests of its own package, which are run together with these.
-fn beside_this_test() -> anyhow::Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    let folder = this.parent().and_then(Path::parent).context("this test is in no folder")?;
-    Ok(folder.join("bowline"))
-}
-
-/// Waits until an answer comes out of `look`.
-pub(crate) async fn until<T>(
-    what: &str,
-    patience: Duration,
-    mut look: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
-) -> anyhow::Result<T> {
-    let deadline = Instant::now() + patience;
-    loop {
-        if let Some(found) = look().await? {
-            return Ok(found);
-        }
-        ensure!(Instant::now() < deadline, "not within {patience:?}: {what}");
-        sleep(LOOK).await;
     }
 }

@@ -11,6 +11,7 @@
 
 mod brown_out;
 mod draining;
+mod fairness;
 mod faults;
 mod groups;
 mod joins;

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bowline_cli::resync::{self, Resynced};
-use bowline_cli::session::{Access, Cluster, Session};
+use bowline_cli::session::{Access, Cluster, Consent, Session};
 use bowline_cli::target::ServiceTarget;
+use bowline_controllers::rails::node_filter::NodeFilter;
 use bowline_kube::client::ClientFactory;
 use serde_json::json;
 use sim_openstack::Config;
@@ -36,6 +37,7 @@ async fn resync(world: &World, service: Option<&str>) -> Resynced {
             namespace: "default".to_owned(),
         },
         managers: Vec::new(),
+        node_filter: NodeFilter::default(),
         cluster_name: "kubernetes".into(),
         cluster_uid: None,
         notes: Vec::new(),
@@ -45,6 +47,7 @@ async fn resync(world: &World, service: Option<&str>) -> Resynced {
             ..Access::default()
         },
         now,
+        consent: Consent::default(),
     };
     let service = service.map(|name| ServiceTarget(name.to_owned()));
     resync::ask(&session, "default", service.as_ref()).await.unwrap()

@@ -14,7 +14,7 @@ use bowline_controllers::identity::{CloudIdentity, WatchedCloud};
 use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};
 use bowline_controllers::metrics::ControllerMetrics;
 use bowline_controllers::node::{NodeController, NodeOptions};
-use bowline_controllers::rails::new_node_grace::SeenMachines;
+use bowline_controllers::rails::seen_machines::SeenMachines;
 use bowline_controllers::registry::ControllerName;
 use bowline_controllers::service::{ServiceController, ServiceOptions};
 use bowline_controllers::shadow::{ShadowController, ShadowOptions};
@@ -108,7 +108,7 @@ impl Stack {
         let mut registry = Registry::default();
         let (queues, metrics) =
             (QueueMetrics::register(&mut registry), ControllerMetrics::register(&mut registry));
-        let machines = SeenMachines::default();
+        let machines = SeenMachines::kept_in(ledger.clone());
         for controller in controllers {
             let client = factory.wrap(&controller.name().client, world.kube.clone());
             let context = ControllerContext {
@@ -124,6 +124,7 @@ impl Stack {
                 journal: bowline_cloud::Journal::default(),
                 ledger: ledger.clone(),
                 machines: machines.clone(),
+                node_filter: bowline_controllers::rails::node_filter::NodeFilter::default(),
             };
             stack.tasks.spawn(supervised(controller, context, stack.cancel.clone()));
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Event, Node, Service};
+use k8s_openapi::api::core::v1::{Event, Namespace, Node, Service};
 use serde_json::{Value, json};
 use sim_kube::SimKube;
 use sim_openstack::{Config, Estate, EstateSize, MEMBER, Rule, SimService, State, seed};
@@ -111,14 +111,24 @@ impl World {
         nodes.iter().filter(done).count()
     }
 
+    /// An administrator makes a namespace.
+    pub(crate) fn add_namespace(&self, name: &str) {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        self.kube.objects::<Namespace>("").create(&serde_json::from_value(namespace).unwrap()).unwrap();
+    }
+
     /// A person applies a Service.
     pub(crate) fn apply(&self, name: &str, ports: u16) {
+        self.apply_in("default", name, ports);
+    }
+
+    pub(crate) fn apply_in(&self, namespace: &str, name: &str, ports: u16) {
         let ports: Vec<Value> = (0..ports)
             .map(|place| json!({"name": format!("p{place}"), "protocol": "TCP", "port": 80 + place}))
             .collect();
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
             "spec": {"type": "LoadBalancer", "ports": ports, "selector": {"app": name}}});
-        self.services().create(&serde_json::from_value(service).unwrap()).unwrap();
+        self.services_of(namespace).create(&serde_json::from_value(service).unwrap()).unwrap();
     }
 
     pub(crate) fn apply_many(&self, count: usize, ports: u16) {
@@ -162,12 +172,20 @@ impl World {
     }
 
     fn services(&self) -> sim_kube::Objects<Service> {
-        self.kube.objects("default")
+        self.services_of("default")
+    }
+
+    fn services_of(&self, namespace: &str) -> sim_kube::Objects<Service> {
+        self.kube.objects(namespace)
     }
 
     /// The address at which a Service is reached.
     pub(crate) fn address(&self, name: &str) -> Option<String> {
-        let service = self.services().get(name).unwrap()?;
+        self.address_in("default", name)
+    }
+
+    pub(crate) fn address_in(&self, namespace: &str, name: &str) -> Option<String> {
+        let service = self.services_of(namespace).get(name).unwrap()?;
         service.status?.load_balancer?.ingress?.into_iter().next()?.ip
     }
 

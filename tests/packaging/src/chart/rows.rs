@@ -23,6 +23,10 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("proxy", "The proxy between the manager and the cloud."),
     ("serviceAccount", "The identity of the manager."),
     ("rbac", "The rights of the manager: generated, and each of them proved to be needed."),
+    (
+        "viewer",
+        "An account that may read the pages of managers and nothing of the cluster: the command line shows them a token of it for ten minutes, in place of what people log in with. Not in shadow mode.",
+    ),
     ("podDisruptionBudget", "Keeps one of several pods of a Deployment."),
     (
         "serviceMonitor",
@@ -319,9 +323,9 @@ pub(crate) static ROWS: &[Row] = &[
     row(
         "resources",
         Kind::Object("ResourceRequirements"),
-        r#"{"requests": {"cpu": "50m", "memory": "32Mi"}}"#,
+        r#"{"limits": {"memory": "512Mi"}, "requests": {"cpu": "50m", "memory": "64Mi"}}"#,
         Differs("default was empty"),
-        "Requests without limits: a manager that is throttled or killed helps nobody.",
+        "94 MB were measured at most, and answers on their way take 258 MiB. A throttled manager would lose its lease.",
     ),
     row(
         "livenessProbe",
@@ -380,6 +384,14 @@ pub(crate) static ROWS: &[Row] = &[
     ),
     row("serviceAccountAnnotations", Kind::TextsByName, "{}", Same, "Its annotations."),
     row("rbac.create", Kind::Flag, "true", New, "Whether the chart makes roles and bindings."),
+    row("viewer.create", Kind::Flag, "true", New, "Whether the chart makes it, where it makes roles."),
+    row(
+        "viewer.name",
+        Kind::Pattern("^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"),
+        r#""bowline-viewer""#,
+        New,
+        "Its name; another one than the default is what people give as --viewer-account.",
+    ),
     row(
         "clusterRoleName",
         Kind::Text,

@@ -98,6 +98,16 @@ pub(super) const ALERTS: &[Alert] = &[
         not_by: &[("bowline_node_deletion_breaker_open{job=\"ccm\",instance=\"a\"}", "0x110 1x2")],
     },
     Alert {
+        name: "BowlineLoadBalancerBreakerOpen",
+        expr: "max(bowline_load_balancer_breaker_open) == 1",
+        lasts: "5m",
+        severity: Critical,
+        summary: "So many load balancers are broken at once that none is replaced.",
+        description: "The cloud reports several load balancers as broken although they may still carry traffic. Check the control plane of the cloud, for OpenStack the amphorae and Octavia's management network, and fail the load balancers over.",
+        raised_by: &[("bowline_load_balancer_breaker_open{job=\"ccm\",instance=\"a\"}", "1x120")],
+        not_by: &[("bowline_load_balancer_breaker_open{job=\"ccm\",instance=\"a\"}", "0x110 1x2")],
+    },
+    Alert {
         name: "BowlineConfigRefused",
         expr: "max(bowline_openstack_config_refused) == 1",
         lasts: "5m",
@@ -106,6 +116,115 @@ pub(super) const ALERTS: &[Alert] = &[
         description: "The one before stays in use. A restart would not come up with the new one.",
         raised_by: &[("bowline_openstack_config_refused{job=\"ccm\",instance=\"a\"}", "1x120")],
         not_by: &[("bowline_openstack_config_refused{job=\"ccm\",instance=\"a\"}", "0x120")],
+    },
+    Alert {
+        name: "BowlineCredentialExpires",
+        expr: "min by (credential) (bowline_openstack_credential_expiry_timestamp_seconds) - time() < 7 * 86400",
+        lasts: "15m",
+        severity: Warning,
+        summary: "The manager's {{ $labels.credential }} expires in {{ $value | humanizeDuration }}.",
+        description: "After that OpenStack refuses the manager: nothing is changed, and what is there stays.",
+        raised_by: &[(
+            "bowline_openstack_credential_expiry_timestamp_seconds{job=\"ccm\",credential=\"application_credential\"}",
+            "600000x120",
+        )],
+        not_by: &[(
+            "bowline_openstack_credential_expiry_timestamp_seconds{job=\"ccm\",credential=\"application_credential\"}",
+            "700000x120",
+        )],
+    },
+    Alert {
+        name: "BowlineQuotaNearlyUsed",
+        expr: "max by (resource) (bowline_openstack_quota_used) \
+               / max by (resource) (bowline_openstack_quota_limit) >= 0.9",
+        lasts: "15m",
+        severity: Warning,
+        summary: "{{ $value | humanizePercentage }} of the quota of {{ $labels.resource }} is used.",
+        description: "When the quota is full, new Services get no load balancer or no floating IP. Services that have one keep it.",
+        raised_by: &[
+            ("bowline_openstack_quota_used{job=\"ccm\",instance=\"a\",resource=\"floating_ip\"}", "45x120"),
+            ("bowline_openstack_quota_limit{job=\"ccm\",instance=\"a\",resource=\"floating_ip\"}", "50x120"),
+        ],
+        not_by: &[
+            ("bowline_openstack_quota_used{job=\"ccm\",instance=\"a\",resource=\"floating_ip\"}", "44x120"),
+            ("bowline_openstack_quota_limit{job=\"ccm\",instance=\"a\",resource=\"floating_ip\"}", "50x120"),
+        ],
+    },
+    Alert {
+        name: "BowlineServicesUnsettled",
+        expr: "sum by (reason) (bowline_services_unsettled{reason!~\"pause|adopt-only\"}) > 0",
+        lasts: "30m",
+        severity: Warning,
+        summary: "{{ $value }} Services do not have what they ask for: {{ $labels.reason }}.",
+        description: "The condition bowline.dev/LoadBalancerReady of each Service says what is missing and what to do.",
+        raised_by: &[("bowline_services_unsettled{job=\"ccm\",instance=\"a\",reason=\"Refused\"}", "2x120")],
+        not_by: &[
+            (
+                "bowline_services_unsettled{job=\"ccm\",instance=\"a\",reason=\"WaitingForCloud\"}",
+                "0x100 1x20",
+            ),
+            ("bowline_services_unsettled{job=\"ccm\",instance=\"a\",reason=\"pause\"}", "1x120"),
+        ],
+    },
+    Alert {
+        name: "BowlineLoadBalancersDrift",
+        expr: "sum(increase(bowline_load_balancer_drift_total[1d])) > 10",
+        lasts: "0m",
+        severity: Info,
+        summary: "{{ $value }} load balancers were changed by somebody else within a day.",
+        description: "The manager repairs them. A person or another program changes them behind its back; find out who.",
+        raised_by: &[("bowline_load_balancer_drift_total{job=\"ccm\",instance=\"a\"}", "0+1x120")],
+        not_by: &[("bowline_load_balancer_drift_total{job=\"ccm\",instance=\"a\"}", "0x110 2x10")],
+    },
+    Alert {
+        name: "BowlineCloudNotRead",
+        // Octavia is read only while there are Services for it, so it counts only while calls to it fail.
+        expr: "max by (service) (bowline_cloud_last_read_age_seconds{service=~\"identity|compute|network\"} \
+               and on (job, instance) leader_election_master_status == 1) > 5400 \
+               or max by (service) (bowline_cloud_last_read_age_seconds{service=\"load-balancer\"} \
+               and on (job, instance) leader_election_master_status == 1 \
+               and on (job, instance) sum by (job, instance) \
+               (increase(openstack_api_request_errors_total{request=~\"loadbalancer_.+\"}[30m])) > 0) > 5400",
+        lasts: "5m",
+        severity: Warning,
+        summary: "{{ $labels.service }} has answered no read for {{ $value | humanizeDuration }}.",
+        description: "The manager works with what it read before: it initialises no Node and follows no change there.",
+        raised_by: &[
+            (
+                "bowline_cloud_last_read_age_seconds{job=\"ccm\",instance=\"a\",service=\"compute\"}",
+                "0+60x120",
+            ),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}",
+                "1x120",
+            ),
+        ],
+        not_by: &[
+            (
+                "bowline_cloud_last_read_age_seconds{job=\"ccm\",instance=\"a\",service=\"compute\"}",
+                "300x120",
+            ),
+            (
+                "bowline_cloud_last_read_age_seconds{job=\"ccm\",instance=\"a\",service=\"load-balancer\"}",
+                "0+60x120",
+            ),
+            (
+                "openstack_api_request_errors_total{job=\"ccm\",instance=\"a\",request=\"loadbalancer_list\"}",
+                "5x120",
+            ),
+            (
+                "bowline_cloud_last_read_age_seconds{job=\"ccm\",instance=\"b\",service=\"compute\"}",
+                "0+60x120",
+            ),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"a\",name=\"cloud-controller-manager\"}",
+                "1x120",
+            ),
+            (
+                "leader_election_master_status{job=\"ccm\",instance=\"b\",name=\"cloud-controller-manager\"}",
+                "0x120",
+            ),
+        ],
     },
     Alert {
         name: "BowlineMissingPermission",

@@ -53,6 +53,17 @@ const ROWS: &[(&str, &[Panel])] = &[
                 &[("max(bowline_nodes_initialization_failing{job=~\"$job\"})", "")],
             ),
             number(
+                "Services without what they ask for",
+                &[("sum(bowline_services_unsettled{job=~\"$job\"}) or vector(0)", "")],
+            ),
+            number(
+                "Largest part of a quota in use (%)",
+                &[(
+                    "100 * max(max by (resource) (bowline_openstack_quota_used{job=~\"$job\"}) / max by (resource) (bowline_openstack_quota_limit{job=~\"$job\"}))",
+                    "",
+                )],
+            ),
+            number(
                 "Missing rights",
                 &[("count(bowline_missing_permissions{job=~\"$job\"} > 0) or vector(0)", "")],
             ),

@@ -22,6 +22,7 @@ pub fn metrics(expr: &str) -> Vec<Metric> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut grouped = BTreeSet::new();
     let mut joined = BTreeSet::new();
+    let mut is_join = false;
     let mut index = 0;
     while let Some(token) = tokens.get(index) {
         let next = tokens.get(index + 1).map(String::as_str);
@@ -34,13 +35,16 @@ pub fn metrics(expr: &str) -> Vec<Metric> {
                 let labels = list(&tokens, &mut index, ")");
                 if token == "by" {
                     grouped.extend(labels);
-                } else if let Some(name) = tokens.get(index).filter(|_| token == "on") {
-                    joined.insert(name.clone());
                 }
+                is_join |= token == "on";
             }
         } else if ![Some("("), Some("by"), Some("without")].contains(&next) {
             let labels = if next == Some("{") { list(&tokens, &mut index, "}") } else { Vec::new() };
             found.entry(token.clone()).or_default().extend(labels);
+            // A join is with the next metric, also where functions are around it.
+            if std::mem::take(&mut is_join) {
+                joined.insert(token.clone());
+            }
         }
     }
     let metric = |(name, mut labels): (String, BTreeSet<String>)| {

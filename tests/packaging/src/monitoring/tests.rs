@@ -24,6 +24,10 @@ fn metrics_and_labels_are_told_from_functions_words_and_texts() {
         names("max by (name) (a and on (job, instance) b) == 0"),
         named(&[("a", &["name"]), ("b", &[])])
     );
+    assert_eq!(
+        names("max by (name) (a and on (job) sum by (job) (increase(b{x=\"1\"}[5m])) > 0)"),
+        named(&[("a", &["job", "name"]), ("b", &["x"])])
+    );
     assert_eq!(names("absent(a)"), named(&[("a", &[])]));
     assert_eq!(names("a / on (x) group_left (y) b > 0.5"), named(&[("a", &[]), ("b", &[])]));
 }

@@ -2,20 +2,18 @@
 //! came with it.
 
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Identity;
-use bowline_testkit::manager::Manager;
+use bowline_testkit::eventually;
+use bowline_testkit::process::{Process, program};
 use http::Request;
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use sim_openstack::MEMBER;
-use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
 use crate::helm::{CASES, CHART, documents};
@@ -23,26 +21,14 @@ use crate::measured;
 use crate::pod::{self, Started};
 use crate::stage::{DEPLOY, Stage, Tools, path_text};
 
-/// Longer than anything takes on a busy machine; a test that gets here has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK: Duration = Duration::from_millis(200);
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
-/// Cargo builds it with the tests of its own package, which are run together with these.
-fn binary() -> anyhow::Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    let folder = this.parent().and_then(Path::parent).context("this test is in no folder")?;
-    let binary = folder.join("bowline");
-    ensure!(binary.is_file(), "no {}: run `cargo build -p bowline`", binary.display());
-    Ok(binary)
-}
-
 /// Starts what a container says, as the identity that its pod has.
-async fn run(stage: &Stage, started: &Started) -> anyhow::Result<Manager> {
-    let (program, arguments) = started.words.split_first().context("no command")?;
-    ensure!(program == "bowline", "{program} is not in the image");
+async fn run(stage: &Stage, started: &Started) -> anyhow::Result<Process> {
+    let (word, arguments) = started.words.split_first().context("no command")?;
+    ensure!(word == "bowline", "{word} is not in the image");
     let kubeconfig = stage.cluster.kubeconfig(&started.identity).await?;
-    let mut command = Command::new(binary()?);
+    let mut command = Command::new(program("bowline")?);
     command.args(arguments).arg("--bind-address=127.0.0.1");
     // In a pod with a ServiceAccount it would find its token; a static pod has these flags already.
     let is_told = arguments.iter().any(|word| word.starts_with("--kubeconfig="));
@@ -51,7 +37,7 @@ async fn run(stage: &Stage, started: &Started) -> anyhow::Result<Manager> {
     {
         command.arg(format!("--{flag}={}", kubeconfig.display()));
     }
-    Manager::start(command, stage.folder.join("bowline.log"))
+    Process::start(command, stage.folder.join("bowline.log"))
 }
 
 /// A Node as a kubelet with `--cloud-provider=external` registers it.
@@ -69,20 +55,18 @@ async fn register(stage: &Stage, name: &str, id: &str) -> anyhow::Result<()> {
 /// Waits until an object is as wanted.
 async fn until(
     stage: &Stage,
-    manager: &mut Manager,
+    manager: &mut Process,
     object: &str,
     wanted: impl Fn(&Value) -> bool,
 ) -> anyhow::Result<Value> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let found: Value = serde_json::from_str(&stage.admin.run(&["get", object, "--output=json"]).await?)?;
-        if wanted(&found) {
-            return Ok(found);
-        }
-        manager.still_runs()?;
-        ensure!(Instant::now() < deadline, "{object} is not as wanted: {found:#}\n{}", manager.tail());
-        sleep(LOOK).await;
-    }
+    let mut last = Value::Null;
+    let seen = eventually(format!("{object} as wanted"), async || {
+        manager.ensure_running()?;
+        last = serde_json::from_str(&stage.admin.run(&["get", object, "--output=json"]).await?)?;
+        Ok(wanted(&last).then(|| last.clone()))
+    });
+    let seen = seen.await;
+    seen.with_context(|| format!("{last:#}\n{}", manager.tail()))
 }
 
 fn is_initialised(node: &Value, id: &str) -> bool {
@@ -102,26 +86,24 @@ async fn ask(stage: &Stage, identity: &Identity, port: &Value, path: &str) -> an
 }
 
 /// The probes of the container, as the kubelet asks them.
-async fn probe(stage: &Stage, started: &Started, manager: &mut Manager) -> anyhow::Result<()> {
+async fn probe(stage: &Stage, started: &Started, manager: &mut Process) -> anyhow::Result<()> {
     for name in ["startupProbe", "livenessProbe", "readinessProbe"] {
         let get = &started.container[name]["httpGet"];
         let path = get["path"].as_str().with_context(|| format!("{name} has no path"))?;
         ensure!(get["scheme"] == "HTTPS" && get["host"] == "127.0.0.1", "{get}");
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match ask(stage, &Identity::Anonymous, &get["port"], path).await {
-                Ok((200, _)) => break,
-                other if Instant::now() > deadline => bail!("{name}: {other:?}\n{}", manager.tail()),
-                _not_yet => manager.still_runs()?,
-            }
-            sleep(LOOK).await;
-        }
+        let passed = eventually(format!("{name} passes"), async || {
+            manager.ensure_running()?;
+            let answer = ask(stage, &Identity::Anonymous, &get["port"], path).await;
+            Ok(answer.is_ok_and(|(status, _page)| status == 200).then_some(()))
+        });
+        let passed = passed.await;
+        passed.with_context(|| manager.tail())?;
     }
     Ok(())
 }
 
 /// A Node is initialised, a Service gets an address, nothing was forbidden, and the Lease has the name that was asked for.
-async fn works(stage: &Stage, cloud: &Cloud, started: &Started, cluster: &str) -> anyhow::Result<Manager> {
+async fn works(stage: &Stage, cloud: &Cloud, started: &Started, cluster: &str) -> anyhow::Result<Process> {
     let machines = cloud.machines().await?;
     for (name, id, _) in &machines {
         register(stage, name, id).await?;
@@ -139,7 +121,7 @@ async fn works(stage: &Stage, cloud: &Cloud, started: &Started, cluster: &str) -
     let lease = ["get", "lease", "cloud-controller-manager", "--namespace=kube-system", "--output=json"];
     let lease: Value = serde_json::from_str(&stage.admin.run(&lease).await?)?;
     ensure!(lease["spec"]["holderIdentity"].is_string(), "{lease:#}");
-    let said = manager.said();
+    let said = manager.log();
     ensure!(!said.contains("forbidden"), "a right is missing:\n{}", manager.tail());
     Ok(manager)
 }
@@ -190,7 +172,7 @@ async fn the_chart_installs_a_manager_that_works_and_exposes_what_the_alerts_ask
     ensure!([401, 403].contains(&status), "metrics for everybody: {status}");
     let (status, _) = ask(&stage, &scraper, port, "/configz").await?;
     ensure!(status == 403, "the scraper may read more than metrics: {status}");
-    manager.end().await?;
+    manager.terminate().await?;
     stage.helm(&tools, &["uninstall", "bowline"])?;
     let ours = "--selector=app.kubernetes.io/instance=bowline";
     let kinds = "deployments,services,secrets,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,poddisruptionbudgets";
@@ -214,7 +196,7 @@ async fn the_manifest_for_kubectl_starts_a_manager_that_works() -> anyhow::Resul
     let file = stage.write("deployment.yaml", &manifest.replace("10258", &free_port()?.to_string()))?;
     stage.admin.run(&["apply", "-f", &file]).await?;
     let started = pod::start(&stage, "deployment/cloud-controller-manager").await?;
-    works(&stage, &cloud, &started, "my-cluster").await?.end().await
+    works(&stage, &cloud, &started, "my-cluster").await?.terminate().await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -237,7 +219,7 @@ async fn the_static_pod_works_as_its_user_with_the_files_of_its_node() -> anyhow
         ),
     ];
     let started = pod::of_node(&manifest[0], identity, &files)?;
-    works(&stage, &cloud, &started, "kubernetes").await?.end().await
+    works(&stage, &cloud, &started, "kubernetes").await?.terminate().await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

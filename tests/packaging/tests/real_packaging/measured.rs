@@ -11,7 +11,7 @@ use crate::stage::DEPLOY;
 const OF_SCRAPES: [&str; 2] = ["job", "instance"];
 
 /// Metrics that appear only when something goes wrong, or after a time: their labels, and the file that makes them.
-const LATER: [(&str, &[&str], &str); 12] = [
+const LATER: [(&str, &[&str], &str); 16] = [
     (
         "bowline_missing_permissions",
         &["verb", "resource", "controller"],
@@ -56,6 +56,27 @@ const LATER: [(&str, &[&str], &str); 12] = [
         "cloudprovider_openstack_reconcile_errors",
         &["operation"],
         include_str!("../../../../crates/bowline-openstack/src/cloud/reconciles.rs"),
+    ),
+    // Absent where the project has no limits, as here.
+    (
+        "bowline_openstack_quota_limit",
+        &["resource"],
+        include_str!("../../../../crates/bowline-openstack/src/cloud/limits.rs"),
+    ),
+    (
+        "bowline_openstack_quota_used",
+        &["resource"],
+        include_str!("../../../../crates/bowline-openstack/src/cloud/limits.rs"),
+    ),
+    (
+        "bowline_openstack_credential_expiry_timestamp_seconds",
+        &["credential"],
+        include_str!("../../../../crates/bowline-openstack/src/cloud/limits.rs"),
+    ),
+    (
+        "bowline_services_unsettled",
+        &["reason"],
+        include_str!("../../../../crates/bowline-manager/src/status/metrics.rs"),
     ),
     // The operator's: another process, whose page is not looked at here.
     (
@@ -130,7 +151,9 @@ pub(crate) fn check(page: &str) -> anyhow::Result<()> {
             };
             later.insert(bare.to_owned());
             let is_made = source.contains(&format!("\"{bare}\""))
-                && labels.iter().all(|label| source.contains(&format!("{label}: ")));
+                && labels.iter().all(|label| {
+                    source.contains(&format!("{label}: ")) || source.contains(&format!("(\"{label}\", "))
+                });
             if !is_made
                 || !metric.labels.iter().all(|label| has_label(label, &|label| labels.contains(&label)))
             {

@@ -72,6 +72,12 @@ pub(crate) const BY_CHANCE: &[Known] = &[
 /// All that always differ.
 #[rustfmt::skip]
 pub(crate) const KNOWN: &[Known] = &[
+    // Leases.
+    Known {
+        stages: &["all stages"],
+        subjects: &["writes: leases"],
+        because: "the machines seen for Nodes without provider ID are kept for the next leader in a Lease, once there is one (SR-4)",
+    },
     // Nodes.
     Known {
         stages: &[],
@@ -109,6 +115,21 @@ pub(crate) const KNOWN: &[Known] = &[
         ],
         because: "a node with another cloud's provider ID is left alone and told so (SR-4); upstream deletes it as soon as \
                   it is not Ready",
+    },
+    Known {
+        stages: &[],
+        subjects: &[
+            "node unknown: exists",
+            "event cloud-node-lifecycle-controller Normal DeletingNode on v1 Node unknown *",
+            "event cloud-node-lifecycle-controller Normal NodeDeletionHeld on v1 Node unknown *",
+        ],
+        because: "a node without provider ID whose machine the cloud never showed may be bare metal, and is left alone (SR-4); \
+                  upstream deletes it as soon as it is not Ready",
+    },
+    Known {
+        stages: &[],
+        subjects: &["event service-controller Warning LoadBalancerAddressChanged on v1 Service *"],
+        because: "people are warned when the published address of a Service changes; upstream is silent",
     },
     // Routes.
     Known {

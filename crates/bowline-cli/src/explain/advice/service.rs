@@ -81,7 +81,7 @@ fn paused(known: &Known<'_>) -> Option<String> {
 fn refused(known: &Known<'_>) -> Option<String> {
     let words =
         "correct what is refused above on the Service or in the cloud; the manager looks again by itself";
-    (known.verdict == Verdict::Refused).then(|| words.to_owned())
+    matches!(known.verdict, Verdict::Refused | Verdict::Blocked).then(|| words.to_owned())
 }
 
 /// What the manager says is all that somebody knows who may not ask the cloud.
@@ -249,6 +249,7 @@ mod tests {
                 .contains("kubectl annotate -n shop service web bowline.dev/paused-")
         );
         assert!(of(|k| k.verdict = Verdict::Refused).contains("correct what is refused"));
+        assert!(of(|k| k.verdict = Verdict::Blocked).contains("correct what is refused"));
         assert!(of(|k| k.verdict = Verdict::Unknown).contains("doctor"));
         assert!(of(|k| k.verdict = Verdict::Waits).contains("wait"));
         assert!(of(|k| k.verdict = Verdict::Changes).contains("kubectl bowline resync -n shop svc/web"));

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// The system UUID of a physical machine.
+const METAL: &str = "4c4c4544-0046-3510-8052-b4c04f4e4d32";
+
 fn many(range: std::ops::Range<usize>, ready: &str) -> Vec<Value> {
     range.map(|n| node(&format!("n{n:03}"), ready)).collect()
 }
@@ -191,6 +194,124 @@ async fn sr4_nodes_of_others_are_never_touched_and_ours_beside_them_are() {
     assert!(held(&world, "claim", 2));
 }
 
+/// A Node as a machine registers that no cloud-controller-manager ever initialised: bare metal, for example.
+fn without_id(node: Value) -> Value {
+    with(node, "/spec/providerID", Value::Null)
+}
+
+/// Ten Ready Nodes of ours, so that neither the budget nor the breaker stops anything, and these.
+fn beside_ten(others: Vec<Value>) -> World {
+    let mut nodes = many(0..10, "True");
+    nodes.extend(others);
+    World::new(nodes)
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_node_without_provider_id_never_found_in_cloud_is_not_deleted() {
+    for (at_once, direct) in [(doubt(ErrorClass::NotFound), gone()), (gone(), gone())] {
+        let metal =
+            with(without_id(node("metal", "Unknown")), "/status/nodeInfo", json!({"systemUUID": METAL}));
+        let world = beside_ten(vec![metal]);
+        world.machines.says_differently("metal", at_once, direct);
+        world.run(seconds(3_600)).await.unwrap();
+        assert!(world.deleted().is_empty() && world.server.patches().is_empty());
+        assert!(held(&world, "claim", 1));
+        assert_eq!(world.questions().1, 0, "no proof could delete it, so none is asked for");
+        let [event] = world.events().try_into().unwrap();
+        assert_eq!(
+            (event["reason"].as_str(), event["type"].as_str()),
+            (Some("NodeDeletionHeld"), Some("Normal"))
+        );
+        let message = event["message"].as_str().unwrap();
+        assert!(message.contains("no cloud ever found a machine for this Node"), "{message}");
+    }
+}
+
+/// A machine that the cloud shows under its provider ID.
+fn identified(name: &str, power: Power) -> Evidence<Instance> {
+    Evidence::Present(Instance { provider_id: format!("fake://{name}"), power, ..Instance::default() })
+}
+
+/// The cloud has no machine of this name any more, and proves it for the provider ID that the machine had.
+fn is_gone_now(world: &World, name: &str) {
+    world.machines.says(name, doubt(ErrorClass::NotFound));
+    world.machines.says(&format!("fake://{name}"), gone());
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_node_without_provider_id_found_once_is_deleted_when_its_machine_is_gone() {
+    let world = beside_ten(vec![without_id(node("ours", "Unknown"))]);
+    world.machines.says("ours", identified("ours", Power::Running));
+    let meanwhile = async {
+        seconds(7).await;
+        is_gone_now(&world, "ours");
+        seconds(20).await;
+    };
+    world.run(meanwhile).await.unwrap();
+    assert_eq!(world.deleted(), ["ours"]);
+    assert!(held(&world, "claim", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_the_next_leader_knows_which_nodes_without_provider_id_were_found() {
+    let carried = Ledger::default();
+    let lead = || {
+        let mut world =
+            beside_ten(vec![without_id(node("ours", "Unknown")), without_id(node("metal", "Unknown"))]);
+        world.seen = SeenMachines::kept_in(carried.clone());
+        world.machines.says("metal", doubt(ErrorClass::NotFound));
+        world.machines.says("fake://metal", gone());
+        world
+    };
+    let first = lead();
+    first.machines.says("ours", identified("ours", Power::Running));
+    first.one_pass().await;
+    let next = lead();
+    is_gone_now(&next, "ours");
+    next.one_pass().await;
+    assert_eq!(next.deleted(), ["ours"], "and never the one that no leader found");
+    assert!(held(&next, "claim", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_a_node_without_provider_id_stays_while_a_machine_of_its_name_is_there_or_may_be() {
+    for (case, by_name) in [
+        ("made anew since", identified("other", Power::Running)),
+        ("several of its name", doubt(ErrorClass::Invalid)),
+        ("no answer", doubt(ErrorClass::Transient)),
+    ] {
+        let world = beside_ten(vec![without_id(node("a", "Unknown"))]);
+        world.seen.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
+        world.machines.says_differently("a", doubt(ErrorClass::NotFound), by_name);
+        world.machines.says("fake://a", gone());
+        world.one_pass().await;
+        assert!(world.deleted().is_empty(), "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_nodes_that_no_cloud_found_neither_open_the_breaker_nor_widen_the_budget() {
+    let metal = (0..20).map(|n| without_id(node(&format!("metal{n:02}"), "Unknown")));
+    let world = World::new(metal.chain(many(0..2, "Unknown")).chain(many(2..10, "True")).collect());
+    (0..20).for_each(|n| world.machines.says(&format!("metal{n:02}"), doubt(ErrorClass::NotFound)));
+    (0..2).for_each(|n| world.machines.says(&format!("n{n:03}"), gone()));
+    world.one_pass().await;
+    assert_eq!(world.deleted(), ["n000"], "one in ten");
+    assert!(world.shows("bowline_node_deletion_breaker_open 0") && held(&world, "claim", 20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_the_shutdown_taint_of_a_ready_node_without_provider_id_goes_only_if_its_machine_is_found() {
+    for (found, patches) in [(doubt(ErrorClass::NotFound), 0), (identified("a", Power::Running), 1)] {
+        let ready = with(without_id(node("a", "True")), "/spec/taints", json!([shutdown_taint()]));
+        let world = beside_ten(vec![ready]);
+        world.machines.says("a", found);
+        world.one_pass().await;
+        assert_eq!(world.server.patches().len(), patches);
+        assert!(world.deleted().is_empty() && held(&world, "claim", 0));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn sr5_a_node_is_deleted_by_its_uid_and_a_namesake_that_came_meanwhile_is_not() {
     let world = World::new(vec![node("a", "Unknown")]);
@@ -239,6 +360,7 @@ async fn sr5_a_node_that_comes_back_during_the_direct_read_is_not_deleted() {
     ] {
         let world = World::new(vec![before]);
         world.machines.says("a", gone());
+        world.seen.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
         *world.machines.direct_read_takes.lock().unwrap() = Duration::from_secs(2);
         let meanwhile = async {
             seconds(1).await;
@@ -255,8 +377,11 @@ async fn sr5_a_node_that_comes_back_during_the_direct_read_is_not_deleted() {
 async fn sr14_a_new_node_is_spared_for_five_minutes_and_then_goes() {
     for provider_id in [json!("fake://a"), Value::Null] {
         let new = with(node("a", "False"), "/metadata/creationTimestamp", json!(NOW));
-        let world = World::new(vec![with(new, "/spec/providerID", provider_id)]);
+        let world = World::new(vec![with(new, "/spec/providerID", provider_id.clone())]);
         world.machines.says("a", gone());
+        if provider_id.is_null() {
+            world.seen.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
+        }
         let meanwhile = async {
             seconds(299).await;
             assert!(world.deleted().is_empty() && held(&world, "grace", 1));

@@ -57,13 +57,14 @@ async fn nodes_shutdown() {
     for (case, node, says, wanted) in [
         ("not ready, shut down", node("node0", "False"), shut_down(), Fate::Tainted),
         ("not ready, shut down, no provider ID", without_provider_id("False"), shut_down(), Fate::Tainted),
-        ("no provider ID, does not exist", without_provider_id("False"), gone(), Fate::Deleted),
+        // Upstream deletes it. Here it may be bare metal: no machine of it was ever found (SR-4).
+        ("no provider ID, does not exist", without_provider_id("False"), gone(), Fate::Untouched),
         ("error deriving the provider ID", without_provider_id("False"), error(), Fate::Untouched),
         (
             "instance not found deriving the provider ID",
             without_provider_id("Unknown"),
             gone(),
-            Fate::Deleted,
+            Fate::Untouched,
         ),
         ("power unknown, does not exist", node("node0", "False"), gone(), Fate::Deleted),
         ("not ready, power not reported", node("node0", "False"), there(Power::NotReported), Fate::Untouched),

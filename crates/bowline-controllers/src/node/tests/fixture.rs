@@ -25,7 +25,8 @@ use crate::controller::{Controller, ControllerContext, Stopped};
 use crate::deadline::{CallDeadlines, Punctual};
 use crate::metrics::ControllerMetrics;
 use crate::node::{NodeController, NodeOptions};
-use crate::rails::new_node_grace::SeenMachines;
+use crate::rails::node_filter::NodeFilter;
+use crate::rails::seen_machines::SeenMachines;
 use crate::view::{SlimNode, SlimService, node_view, service_view};
 
 pub(super) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -100,13 +101,14 @@ pub(super) struct Run {
     pub(super) fence: Arc<dyn Fence>,
     pub(super) cloud: OnlyInstances,
     pub(super) machines: SeenMachines,
+    pub(super) filter: NodeFilter,
 }
 
 impl Run {
     pub(super) fn on(script: &Arc<Script>) -> Self {
         let cloud = OnlyInstances(Capability::Supported(script.clone()));
         let (options, machines) = (NodeOptions::default(), SeenMachines::default());
-        Self { options, fence: Arc::new(Unfenced), cloud, machines }
+        Self { options, fence: Arc::new(Unfenced), cloud, machines, filter: NodeFilter::default() }
     }
 
     /// Runs the controller on `server` while `meanwhile` does something, and stops it then.
@@ -145,6 +147,7 @@ impl Run {
             journal: bowline_cloud::Journal::default(),
             ledger: bowline_kube::ledger::Ledger::default(),
             machines: self.machines,
+            node_filter: self.filter,
         };
         let stop = async {
             meanwhile.await;

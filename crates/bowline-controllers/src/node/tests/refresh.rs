@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use AddressKind::{Hostname, InternalIP};
-use bowline_cloud::{AddressKind, Doubt, Evidence, Instance, Proof};
+use bowline_cloud::{AddressKind, Doubt, ErrorClass, Evidence, Instance, NodeView, Proof};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -105,4 +105,52 @@ async fn a_pass_asks_about_claimed_and_initialised_nodes_only() {
     let mut asked = script.asked.lock().unwrap().clone();
     asked.retain(|names| names != &["waits"]);
     assert_eq!(asked, [["n"], ["n"], ["n"]], "a pass at once and every five minutes");
+}
+
+/// The labels of an older kubelet, of which the stable ones are made.
+#[tokio::test(start_paused = true)]
+async fn sr4_a_node_without_provider_id_is_labelled_only_after_its_machine_was_found() {
+    for (found, labelled) in [
+        (Evidence::Unknown(Doubt { class: ErrorClass::NotFound, ..Doubt::new("not listed") }), false),
+        (Evidence::Present(instance("n")), true),
+    ] {
+        let mut bare = node("n");
+        bare["metadata"]["labels"] = json!({"failure-domain.beta.kubernetes.io/zone": "rack-7"});
+        let server = Server::with([bare]);
+        Run::on(&Script::with([("n", found)])).for_seconds(&server, 400).await;
+        let labels = &server.node("n")["metadata"]["labels"];
+        assert_eq!(labels["topology.kubernetes.io/zone"].as_str(), labelled.then_some("rack-7"));
+        assert!(labelled || server.patches().is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sr4_a_machine_counts_as_seen_although_its_provider_id_could_not_be_written() {
+    let server = Server::with([tainted("n")]);
+    server.fail_next([500; 40]);
+    let run = Run::on(&Script::with([("n", Evidence::Present(instance("n")))]));
+    let machines = run.machines.clone();
+    run.for_seconds(&server, 20).await;
+    let view = NodeView { uid: "uid-n".into(), ..NodeView::default() };
+    assert!(server.node("n")["spec"]["providerID"].is_null());
+    assert_eq!(machines.seen_for(&view).as_deref(), Some("fake://n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_additional_label_follows_the_cloud_only_if_asked_and_is_written_once() {
+    const HOST: &str = "topology.example.org/host";
+    for (asked, host) in [(false, "h1"), (true, "h2")] {
+        let mut there = node("n");
+        there["metadata"]["labels"][HOST] = json!("h1");
+        there["status"]["addresses"] = json!(addresses(&[(InternalIP, "10.0.0.1"), (Hostname, "n")]));
+        let server = Server::with([there]);
+        let additional_labels = [(HOST.to_owned(), "h2".to_owned())].into();
+        let moved =
+            Instance { zone: None, region: None, instance_type: None, additional_labels, ..instance("n") };
+        let mut run = Run::on(&Script::with([("n", Evidence::Present(moved))]));
+        run.options.reconcile_labels = asked;
+        run.for_seconds(&server, 3_599).await;
+        assert_eq!(server.node("n")["metadata"]["labels"][HOST], host);
+        assert_eq!(server.patches().len(), usize::from(asked), "{:?}", server.patches());
+    }
 }

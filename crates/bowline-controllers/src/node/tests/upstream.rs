@@ -286,7 +286,8 @@ async fn reconcile_node_labels() {
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         };
-        let server = Server::with([with(node("n"), "/metadata/labels", map(&has))]);
+        let ours = with(node("n"), "/spec/providerID", json!("fake://n"));
+        let server = Server::with([with(ours, "/metadata/labels", map(&has))]);
         let script = Script::with([]);
         Run::on(&script).for_seconds(&server, 3).await;
         assert_eq!(server.node("n")["metadata"]["labels"], map(&wants), "{name}");

@@ -46,7 +46,7 @@ async fn in_adopt_only_mode_what_is_there_is_adopted() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a", "b"]), FakeCloud::default());
     cloud.state().noted_as = Some("85a2");
     let (ports, nodes) = (vec![80], BTreeSet::from(["a".to_owned()]));
-    cloud.state().balancers.insert("s-web".into(), Balancer { ports, nodes, building: false });
+    cloud.state().balancers.insert("s-web".into(), Balancer { ports, nodes, building: false, broken: None });
     cluster.put("web", |service| service["status"] = served("192.0.2.1"));
     adopt(&cluster, &cloud, seconds(60)).await;
     assert_eq!(cloud.changes(), ["nodes s-web a,b"]);

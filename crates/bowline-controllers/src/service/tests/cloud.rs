@@ -6,12 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyLoadBalancers, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress, LoadBalancerRequest,
-    LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Reconciled, Refusal, ServiceKey,
-    ServiceView, SetChange, Step, StepFacts, Text, Verb, Wait, async_trait,
+    AnyLoadBalancers, Broken, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress,
+    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Reconciled,
+    Refusal, ServiceKey, ServiceView, SetChange, Shortfall, ShortfallKind, Step, StepFacts, Text, Traffic,
+    Verb, Wait, async_trait,
 };
 use bowline_kube::ledger::Ledger;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
 use k8s_openapi::jiff::Timestamp;
+use tokio::sync::Notify;
 
 use crate::metrics::ControllerMetrics;
 
@@ -21,6 +25,8 @@ pub(super) struct Balancer {
     pub(super) nodes: BTreeSet<String>,
     /// Still being built.
     pub(super) building: bool,
+    /// The cloud calls it broken.
+    pub(super) broken: Option<Traffic>,
 }
 
 #[derive(Default)]
@@ -33,6 +39,8 @@ pub(super) struct State {
     pub(super) ended: Vec<String>,
     /// What all plans refuse, if set.
     pub(super) refusal: Option<&'static str>,
+    /// The addresses of load balancers, if they are not the usual one.
+    pub(super) addresses: Vec<&'static str>,
     /// The number of Services of each observation.
     pub(super) looks: Vec<usize>,
     pub(super) polls: usize,
@@ -74,7 +82,7 @@ pub(super) struct State {
 }
 
 #[derive(Clone, Default)]
-pub(super) struct FakeCloud(Arc<Mutex<State>>);
+pub(super) struct FakeCloud(Arc<Mutex<State>>, Arc<Notify>);
 
 impl FakeCloud {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -84,6 +92,11 @@ impl FakeCloud {
 
     pub(super) fn shared(&self) -> Arc<dyn Cloud> {
         Arc::new(self.clone())
+    }
+
+    /// Says that its configuration was replaced.
+    pub(super) fn reconfigure(&self) {
+        self.1.notify_one();
     }
 
     async fn hang_in<'a>(&self, call: &'static str, mut uids: impl Iterator<Item = &'a str>) {
@@ -112,6 +125,14 @@ impl Cloud for FakeCloud {
         }
         let instead = self.state().instead.clone();
         Capability::Supported(instead.unwrap_or_else(|| Arc::new(self.clone())))
+    }
+    fn reconfigurations(&self) -> BoxStream<'static, ()> {
+        let replaced = self.1.clone();
+        stream::unfold(replaced, async |replaced| {
+            replaced.notified().await;
+            Some(((), replaced))
+        })
+        .boxed()
     }
 }
 
@@ -210,7 +231,7 @@ impl LoadBalancers for FakeCloud {
         if balancer.building {
             return Plan::Wait(Wait { reason: "amphora boots".into(), at_most: Duration::from_secs(30) });
         }
-        if request.purpose == Purpose::Remove {
+        if request.purpose == Purpose::Remove || balancer.broken.is_some() {
             return act(Change::Delete);
         }
         let ports: Vec<_> = service.ports.iter().map(|port| port.port).collect();
@@ -231,8 +252,10 @@ impl LoadBalancers for FakeCloud {
         if nodes != balancer.nodes {
             return act(Change::Nodes(nodes, set));
         }
-        let ip = "192.0.2.1".parse().ok();
-        Plan::Settled(LoadBalancerStatus { ingress: vec![Ingress { ip, ..Ingress::default() }] })
+        let addresses = self.state().addresses.clone();
+        let addresses = if addresses.is_empty() { vec!["192.0.2.1"] } else { addresses };
+        let ingress = |address: &&str| Ingress { ip: address.parse().ok(), ..Ingress::default() };
+        Plan::Settled(LoadBalancerStatus { ingress: addresses.iter().map(ingress).collect() })
     }
 
     fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Notes {
@@ -249,6 +272,21 @@ impl LoadBalancers for FakeCloud {
     fn fingerprint(&self, _request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Option<Text> {
         let names = observed.filter(|_balancer| self.state().has_words)?.nodes.iter().map(String::as_str);
         Some(names.collect::<Vec<_>>().join(",").into())
+    }
+
+    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Vec<Shortfall> {
+        let annotations = &request.service.annotations;
+        let short = |key: &str, kind: ShortfallKind| {
+            let message = annotations.get(key).filter(|_text| observed.is_some())?.to_owned();
+            Some(Shortfall { kind, message })
+        };
+        let invalid = short("fake/invalid", ShortfallKind::InvalidValue);
+        invalid.into_iter().chain(short("fake/creation", ShortfallKind::RecreationNeeded)).collect()
+    }
+
+    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Option<Broken> {
+        let traffic = observed?.broken?;
+        Some(Broken { id: request.service.uid.to_string(), traffic })
     }
 
     async fn execute(&self, step: &FakeStep, fence: &dyn Fence) -> Result<(), CloudError> {

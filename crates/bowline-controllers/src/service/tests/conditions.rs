@@ -181,6 +181,41 @@ async fn a_new_leader_writes_no_condition_on_services_that_are_as_they_should_be
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_served_service_asks_for_and_does_not_get_is_said_once_and_ends_when_it_is_corrected() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(30).await;
+        cluster.state().patches.clear();
+        let invalid = |value: serde_json::Value| {
+            cluster.put("web", move |s| s["metadata"]["annotations"]["fake/invalid"] = value);
+        };
+        cluster.put("web", |s| s["metadata"]["annotations"] = json!({"fake/creation": "flavor is old"}));
+        seconds(30).await;
+        assert_eq!(cluster.condition("web"), said("False", "RecreationNeeded", "flavor is old"));
+        invalid(json!("x is ten"));
+        seconds(30).await;
+        assert_eq!(cluster.condition("web"), said("False", "InvalidValue", "x is ten; flavor is old"));
+        // Its nodes are followed all the same, without another word.
+        cluster.put_node("b");
+        seconds(600).await;
+        assert!(cloud.state().balancers.values().all(|balancer| balancer.nodes.len() == 2));
+        assert_eq!(cluster.state().patches.len(), 2, "{:?}", cluster.state().patches);
+        cluster.put("web", |s| s["metadata"]["annotations"] = json!({}));
+        seconds(30).await;
+    };
+    run(&cluster, &cloud, meanwhile).await;
+    assert_eq!(cluster.condition("web"), ready());
+    assert_eq!(cluster.state().patches.len(), 3, "{:?}", cluster.state().patches);
+    // Another leader has nothing to add.
+    cluster.put("web", |s| s["metadata"]["annotations"] = json!({"fake/invalid": "x is ten"}));
+    run(&cluster, &cloud, seconds(30)).await;
+    cluster.state().patches.clear();
+    run(&cluster, &cloud, seconds(60)).await;
+    assert!(cluster.state().patches.is_empty(), "{:?}", cluster.state().patches);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_change_of_nodes_leaves_a_service_ready_and_a_slow_edit_does_not() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
     cluster.put("web", |_| {});

@@ -15,7 +15,8 @@ pub(super) fn finished(cluster: &Cluster, cloud: &FakeCloud, namespace: &str, na
         s["metadata"]["finalizers"] = json!([FINALIZER]);
         s["status"]["loadBalancer"] = json!({"ingress": [{"ip": "192.0.2.1"}]});
     });
-    let balancer = Balancer { ports: vec![80], nodes: ["a".to_owned()].into(), building: false };
+    let balancer =
+        Balancer { ports: vec![80], nodes: ["a".to_owned()].into(), building: false, broken: None };
     cloud.state().balancers.insert(format!("s-{name}"), balancer);
 }
 

@@ -7,7 +7,7 @@ use super::*;
 
 fn kept(cloud: &FakeCloud, uids: &[&str]) -> Vec<Option<Text>> {
     let ledger = cloud.state().ledger.clone();
-    uids.iter().map(|uid| ledger.about(uid)).collect()
+    uids.iter().map(|uid| ledger.about(Subject::Service, uid)).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -53,7 +53,7 @@ async fn nothing_is_kept_of_who_is_gone_whoever_led_then() {
     assert_eq!(kept(&cloud, &["s-web", "s-api"]), [None, None]);
     let annotations = cluster.get("api").unwrap()["metadata"]["annotations"].clone();
     assert!(annotations.get(FINGERPRINT).is_none(), "{annotations}");
-    cloud.state().ledger.note(&"s-before".into(), "x".into());
+    cloud.state().ledger.note(Subject::Service, &"s-before".into(), "x".into());
     run(&cluster, &cloud, seconds(1)).await;
     assert_eq!(kept(&cloud, &["s-before"]), [None]);
 }

@@ -178,7 +178,7 @@ async fn a_paused_service_is_neither_changed_nor_removed_until_it_is_resumed() {
 
 #[tokio::test(start_paused = true)]
 async fn what_somebody_changed_in_the_cloud_is_repaired_within_the_day_and_only_if_wanted() {
-    for (repair_every, changes) in [(Some(Duration::from_secs(12 * 3600)), 4), (None, 3)] {
+    for (repair_every, changes, drifts) in [(Some(Duration::from_secs(12 * 3600)), 4, 1), (None, 3, 0)] {
         let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
         cluster.put("web", |_| {});
         let meanwhile = async {
@@ -189,6 +189,8 @@ async fn what_somebody_changed_in_the_cloud_is_repaired_within_the_day_and_only_
         let options = ServiceOptions { repair_every, ..ServiceOptions::default() };
         run_with(&cluster, &cloud, options, Arc::new(Unfenced), meanwhile).await;
         assert_eq!(cloud.changes().len(), changes, "{:?}", cloud.changes());
+        let metrics = cloud.state().metrics.clone().unwrap();
+        assert_eq!((metrics.load_balancer_drift.get(), metrics.load_balancers_drifted.get()), (drifts, 0));
     }
 }
 
@@ -291,7 +293,7 @@ async fn a_new_leader_looks_at_a_thousand_finished_services_a_few_times() {
         });
         let nodes = ["a".to_owned()].into();
         // As the first run would have left it.
-        let balancer = cloud::Balancer { ports: vec![80], nodes, building: false };
+        let balancer = cloud::Balancer { ports: vec![80], nodes, building: false, broken: None };
         cloud.state().balancers.insert(format!("s-{name}"), balancer);
     }
     run(&cluster, &cloud, seconds(60)).await;
@@ -317,4 +319,25 @@ async fn one_that_wants_its_load_balancer_back_while_it_is_released_keeps_its_fi
         assert_eq!(added, 1, "it never was without its finalizer");
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_the_service_or_of_its_nodes_is_no_drift() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(60).await;
+        cluster.put("web", |service| service["spec"]["ports"][0]["port"] = json!(82));
+        seconds(60).await;
+        cluster.put_node("b");
+        seconds(60).await;
+        let metrics = cloud.state().metrics.clone().unwrap();
+        assert_eq!(
+            (cloud.changes().len(), metrics.load_balancer_drift.get()),
+            (5, 0),
+            "{:?}",
+            cloud.changes()
+        );
+    };
+    run(&cluster, &cloud, meanwhile).await;
 }

@@ -65,6 +65,26 @@ async fn what_is_as_it_should_be_does_not_notice_a_pause() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn drift_is_counted_once_during_a_pause_and_until_it_is_repaired() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    let fence = Switch::default();
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(30).await;
+        fence.pause("yes");
+        cloud.state().balancers.get_mut("s-web").unwrap().ports = vec![22];
+        seconds(48 * 3600).await;
+        let metrics = cloud.state().metrics.clone().unwrap();
+        let drift = || (metrics.load_balancer_drift.get(), metrics.load_balancers_drifted.get());
+        assert_eq!(drift(), (1, 1));
+        fence.resume();
+        seconds(24 * 3600).await;
+        assert_eq!(drift(), (1, 0));
+    };
+    run_with(&cluster, &cloud, ServiceOptions::default(), Arc::new(fence.clone()), meanwhile).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pause_that_begins_in_the_middle_of_the_work_stops_it_between_two_steps() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
     let fence = Switch::default();

@@ -34,6 +34,28 @@ async fn what_was_mended_in_the_cloud_is_seen_without_an_edit() {
     assert_eq!(cluster.condition("web").unwrap()[1], "Ensured");
 }
 
+/// Found on a real cloud: a Service that a rule had forbidden to join went on waiting after the rule was reloaded.
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_is_reconciled_when_the_configuration_is_replaced() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        seconds(10).await;
+        let made = cloud.changes().len();
+        cloud.state().refusal = Some("[Tenancy \"shop\"] does not allow it");
+        cluster.put("other", |_| {});
+        seconds(10).await;
+        let observed = cloud.state().looks.len();
+        cloud.state().refusal = None;
+        cloud.reconfigure();
+        seconds(10).await;
+        assert_eq!(cloud.state().looks.get(observed), Some(&2), "both are observed at once");
+        assert_eq!(cloud.changes().len(), 2 * made);
+        assert_eq!(cluster.condition("other").unwrap()[1], "Ensured");
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
 /// Found by the simulation (seed 5505): who had been refused the load balancer of another learned only minutes later that it was gone.
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_is_looked_at_when_something_else_goes() {

@@ -17,6 +17,7 @@ use kube::{
 };
 use tokio::time::sleep;
 
+use super::super::describe;
 use super::NAMESPACE;
 use crate::clock::Clock;
 
@@ -32,9 +33,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 pub enum ServiceAccountError {
     /// The API server did not do what the root identity asked for.
     #[error(
-        "--use-service-account-credentials: cannot {action} ServiceAccount {NAMESPACE}/{name}: {source}; the manager's \
+        "--use-service-account-credentials: cannot {action} ServiceAccount {NAMESPACE}/{name}: {}; the manager's \
          own identity needs in namespace {NAMESPACE} the verbs \"get\" and \"create\" on resource \"serviceaccounts\" \
-         and \"create\" on \"serviceaccounts/token\""
+         and \"create\" on \"serviceaccounts/token\"",
+        describe(source)
     )]
     Refused {
         /// The account.

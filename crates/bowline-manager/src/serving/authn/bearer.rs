@@ -16,6 +16,10 @@ use super::super::reviews::{ReviewError, TokenReviewer};
 use super::super::shared_reviews::{MAX_SHARED, SharedReviews};
 use super::super::ttl_cache::{MAX_ENTRIES, TtlCache};
 
+/// The longest bearer token that is reviewed: it waits for its review in several copies. Tokens of OpenID Connect with many groups
+/// have some KiB.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
+
 type Owner = Result<Option<User>, ReviewError>;
 
 /// Reviews tokens and remembers the answers, good and bad; failures to answer are not remembered.
@@ -34,8 +38,11 @@ impl BearerTokens {
         Self { reviews: Arc::new(reviews), under_way: SharedReviews::new(MAX_SHARED), salt }
     }
 
-    /// Whose token this is; `None` if it is not good.
+    /// Whose token this is; `None` if it is not good. A token that is too long is not copied.
     pub(super) async fn owner(&self, token: &str) -> Owner {
+        if token.len() > MAX_TOKEN_BYTES {
+            return Err(ReviewError::permanent(format!("it is longer than {MAX_TOKEN_BYTES} bytes")));
+        }
         let (since, metrics) = (Instant::now(), &self.reviews.metrics.token_cache);
         let key: Digest = digest([self.salt.as_slice(), token.as_bytes()]);
         if let Some(known) = self.reviews.known.get(&key) {

@@ -22,12 +22,17 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use super::filters::Chain;
+use super::filters::{Chain, KnownCaller, too_many_requests};
+use crate::serving::admission::Place;
 use crate::serving::config::ServingTimings;
 use crate::status::EVENT_STREAM;
 
-/// Limit of a request head.
-const MAX_HEAD_BYTES: usize = 1 << 20;
+/// Limit of a request head. The longest that callers send are those with a token or with the headers of a front proxy, a few KiB.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// What a client may send on an HTTP/2 connection, or on one of its streams, before anybody reads it. No endpoint reads more than
+/// a few bytes.
+const HTTP2_WINDOW_BYTES: u32 = 64 * 1024;
 
 /// What all connections of a server share.
 pub(in crate::serving) struct Connections {
@@ -39,7 +44,12 @@ pub(in crate::serving) struct Connections {
 
 impl Connections {
     /// Serves `stream` until it ends, is idle for too long, or `drain` is cancelled and its requests are done.
-    pub(in crate::serving) async fn serve(&self, stream: TcpStream, drain: CancellationToken) {
+    pub(in crate::serving) async fn serve(
+        &self,
+        stream: TcpStream,
+        place: &Arc<Place>,
+        drain: CancellationToken,
+    ) {
         let handshake = timeout(self.timings.handshake_timeout, self.acceptor.accept(stream));
         let tls = tokio::select! {
             () = drain.cancelled() => return,
@@ -59,12 +69,17 @@ impl Connections {
             .collect();
         let http2 = session.alpn_protocol() == Some(b"h2".as_slice());
         let activity = Arc::new(Activity::new(http2));
-        let (chain, seen) = (Arc::clone(&self.chain), Arc::clone(&activity));
+        let (chain, seen, place) = (Arc::clone(&self.chain), Arc::clone(&activity), Arc::clone(place));
         let service = service_fn(move |request: Request<Incoming>| {
-            let (chain, certificates, running) =
-                (Arc::clone(&chain), Arc::clone(&certificates), seen.start_request());
+            let (chain, certificates, seen) =
+                (Arc::clone(&chain), Arc::clone(&certificates), Arc::clone(&seen));
+            let running = Running::begin(&seen, &place, !chain.needs_no_review(&request));
             async move {
+                let Some(running) = running else { return Ok(too_many_requests()) };
                 let response = chain.handle(&certificates, request.map(Body::new)).await;
+                if response.extensions().get::<KnownCaller>().is_some() {
+                    running.authenticate();
+                }
                 Ok::<_, std::convert::Infallible>(match is_stream(&response) {
                     true => response.map(|body| Body::from_stream(While(body.into_data_stream(), running))),
                     false => response,
@@ -86,7 +101,7 @@ impl Connections {
                 }
                 connection.as_mut().graceful_shutdown();
                 // A client that does not even read the answer to its last request is not waited for.
-                timeout(self.timings.header_timeout, connection).await.unwrap_or(Ok(()))
+                timeout(activity.limits(&self.timings).head, connection).await.unwrap_or(Ok(()))
             }
         };
         if let Err(error) = outcome {
@@ -103,6 +118,8 @@ impl Connections {
         http.http2()
             .timer(TokioTimer::new())
             .max_concurrent_streams(self.http2_max_streams)
+            .initial_stream_window_size(HTTP2_WINDOW_BYTES)
+            .initial_connection_window_size(HTTP2_WINDOW_BYTES)
             .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX));
         http
     }
@@ -122,9 +139,17 @@ enum Over {
     SlowHead,
 }
 
+/// The time limits of a connection.
+struct TimeLimits {
+    head: Duration,
+    idle: Duration,
+}
+
 #[derive(Debug)]
 struct State {
     running: usize,
+    /// The caller was authenticated at least once.
+    is_known: bool,
     idle_since: Instant,
     /// First byte of a head that is not complete yet (HTTP/1 only: HTTP/2 frames arrive without a request, too).
     head_since: Option<Instant>,
@@ -132,7 +157,7 @@ struct State {
 
 impl Activity {
     fn new(http2: bool) -> Self {
-        let state = State { running: 0, idle_since: Instant::now(), head_since: None };
+        let state = State { running: 0, is_known: false, idle_since: Instant::now(), head_since: None };
         Self { state: Mutex::new(state), http2 }
     }
 
@@ -150,33 +175,51 @@ impl Activity {
         }
     }
 
-    fn start_request(self: &Arc<Self>) -> Running {
+    fn begin_request(&self) {
         self.change(|state| {
             state.running += 1;
             state.head_since = None;
         });
-        Running(Arc::clone(self))
+    }
+
+    fn end_request(&self) {
+        self.change(|state| {
+            state.running = state.running.saturating_sub(1);
+            state.idle_since = Instant::now();
+        });
+    }
+
+    /// The time limits of this connection, which are longer once its caller is known.
+    fn limits(&self, timings: &ServingTimings) -> TimeLimits {
+        let (head, idle) = (timings.header_timeout, timings.idle_timeout);
+        match self.change(|state| state.is_known) {
+            true => TimeLimits { head, idle },
+            false => TimeLimits {
+                head: head.min(timings.anonymous_header_timeout),
+                idle: idle.min(timings.anonymous_idle_timeout),
+            },
+        }
     }
 
     /// When the connection should end if nothing happens, and why; `None` while a request runs.
-    fn deadline(&self, head: Duration, idle: Duration) -> Option<(Instant, Over)> {
+    fn deadline(&self, limits: &TimeLimits) -> Option<(Instant, Over)> {
         self.change(|state| match (state.running, state.head_since) {
-            (0, Some(since)) => Some((since + head, Over::SlowHead)),
-            (0, None) => Some((state.idle_since + idle, Over::Idle)),
+            (0, Some(since)) => Some((since + limits.head, Over::SlowHead)),
+            (0, None) => Some((state.idle_since + limits.idle, Over::Idle)),
             _ => None,
         })
     }
 
     /// Returns once a deadline has passed.
     async fn over(&self, timings: &ServingTimings) -> Over {
-        let (head, idle) = (timings.header_timeout, timings.idle_timeout);
         loop {
             // Looking again after the shorter limit keeps the check off the path of requests.
-            let now = Instant::now();
-            match self.deadline(head, idle) {
+            let (now, limits) = (Instant::now(), self.limits(timings));
+            let next = now + limits.head.min(limits.idle);
+            match self.deadline(&limits) {
                 Some((deadline, over)) if deadline <= now => return over,
-                Some((deadline, _)) => sleep_until(deadline.min(now + head.min(idle))).await,
-                None => sleep_until(now + head.min(idle)).await,
+                Some((deadline, _)) => sleep_until(deadline.min(next)).await,
+                None => sleep_until(next).await,
             }
         }
     }
@@ -200,14 +243,33 @@ impl Stream for While {
 }
 
 /// A request in progress.
-struct Running(Arc<Activity>);
+struct Running {
+    activity: Arc<Activity>,
+    place: Arc<Place>,
+    counted: bool,
+}
+
+impl Running {
+    /// `None` if the request is `counted`, and too many are in progress.
+    fn begin(activity: &Arc<Activity>, place: &Arc<Place>, counted: bool) -> Option<Self> {
+        activity.begin_request();
+        if !place.begin_request(counted) {
+            activity.end_request();
+            return None;
+        }
+        Some(Self { activity: Arc::clone(activity), place: Arc::clone(place), counted })
+    }
+
+    fn authenticate(&self) {
+        self.activity.change(|state| state.is_known = true);
+        self.place.authenticate();
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.change(|state| {
-            state.running = state.running.saturating_sub(1);
-            state.idle_since = Instant::now();
-        });
+        self.activity.end_request();
+        self.place.end_request(self.counted);
     }
 }
 
@@ -258,29 +320,47 @@ mod tests {
         ServingTimings::default()
     }
 
+    fn of_known_caller() -> Activity {
+        let activity = Activity::new(false);
+        activity.change(|state| state.is_known = true);
+        activity
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_connection_without_requests_is_over_after_the_idle_time() {
-        let (activity, start) = (Activity::new(false), Instant::now());
+        let (activity, start) = (of_known_caller(), Instant::now());
         assert_eq!(activity.over(&timings()).await, Over::Idle);
         assert_eq!(start.elapsed(), Duration::from_secs(90));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_head_that_trickles_in_is_over_long_before_the_idle_time() {
-        let (activity, start) = (Activity::new(false), Instant::now());
+        let (activity, start) = (of_known_caller(), Instant::now());
         activity.bytes_read();
         assert_eq!(activity.over(&timings()).await, Over::SlowHead);
         assert_eq!(start.elapsed(), Duration::from_secs(32));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_running_request_keeps_the_connection_and_idle_time_counts_from_its_end() {
-        let (activity, start) = (Arc::new(Activity::new(false)), Instant::now());
+    async fn nobody_waits_long_for_a_caller_who_has_not_authenticated() {
+        let (activity, start) = (Activity::new(false), Instant::now());
+        assert_eq!(activity.over(&timings()).await, Over::Idle);
+        assert_eq!(start.elapsed(), Duration::from_secs(10));
+        let (activity, start) = (Activity::new(false), Instant::now());
         activity.bytes_read();
-        let (running, limits) = (activity.start_request(), timings());
+        assert_eq!(activity.over(&timings()).await, Over::SlowHead);
+        assert_eq!(start.elapsed(), Duration::from_secs(5));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_running_request_keeps_the_connection_and_idle_time_counts_from_its_end() {
+        let (activity, start) = (of_known_caller(), Instant::now());
+        activity.bytes_read();
+        activity.begin_request();
+        let limits = timings();
         let end = async {
             tokio::time::sleep(Duration::from_secs(200)).await;
-            drop(running);
+            activity.end_request();
         };
         let (over, ()) = tokio::join!(activity.over(&limits), end);
         assert_eq!(over, Over::Idle);

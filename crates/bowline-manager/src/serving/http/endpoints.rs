@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Path, Query};
+use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
 use http::StatusCode;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::filters::ProtectedPage;
 use super::statusz::{flagz, statusz};
 use super::{json as json_reply, plain, reply};
 use crate::serving::health::{Endpoint, HealthQuery, HealthRegistry, HealthResponse};
@@ -100,11 +102,12 @@ pub struct Endpoints {
 impl Endpoints {
     /// The routes, showing `health` among the rest. The process counts as started now.
     pub fn routes(self, health: Arc<HealthRegistry>) -> Router {
-        let mut pages: Vec<(&'static str, MethodRouter)> =
+        let health_pages: Vec<(&'static str, MethodRouter)> =
             [Endpoint::Healthz, Endpoint::Livez, Endpoint::Readyz]
                 .into_iter()
                 .flat_map(|endpoint| health_routes(endpoint, &health))
                 .collect();
+        let mut pages: Vec<(&'static str, MethodRouter)> = Vec::new();
         let (metrics, configz, flags) = (self.metrics, self.configz, self.flagz);
         pages.push(("/metrics", get(async move || metrics_reply(metrics.page()))));
         pages.push(("/metrics/slis", get(async move || metrics_reply(health.slis_page()))));
@@ -117,7 +120,7 @@ impl Endpoints {
         if let Some((page, shutdown)) = self.status_page {
             pages.extend(page.routes(&shutdown));
         }
-        let mut paths: Vec<&'static str> = pages.iter().map(|(path, _)| *path).collect();
+        let mut paths: Vec<&'static str> = pages.iter().chain(&health_pages).map(|(path, _)| *path).collect();
         paths.extend(["/", "/statusz"]);
         paths.retain(|path| !path.contains('{'));
         paths.sort_unstable();
@@ -127,14 +130,20 @@ impl Endpoints {
         let status = async move || {
             plain(StatusCode::OK, statusz(&component, &build, started, clock.elapsed(), &paths))
         };
-        let mut routes = Router::new()
-            .route("/", get(async move || json_reply(StatusCode::OK, &index)))
-            .route("/statusz", get(status));
-        for (path, page) in pages {
-            routes = routes.route(path, page);
-        }
-        routes.fallback(async || plain(StatusCode::NOT_FOUND, "404 page not found\n"))
+        pages.push(("/", get(async move || json_reply(StatusCode::OK, &index))));
+        pages.push(("/statusz", get(status)));
+        router(pages)
+            .route_layer(map_response(async |mut response: Response| {
+                response.extensions_mut().insert(ProtectedPage);
+                response
+            }))
+            .merge(router(health_pages))
+            .fallback(async || plain(StatusCode::NOT_FOUND, "404 page not found\n"))
     }
+}
+
+fn router(pages: Vec<(&'static str, MethodRouter)>) -> Router {
+    pages.into_iter().fold(Router::new(), |routes, (path, page)| routes.route(path, page))
 }
 
 /// The endpoint itself and one path for each of its checks.

@@ -20,6 +20,22 @@ use crate::serving::authz::{Authorizer, Decision};
 use crate::serving::identity::User;
 use crate::serving::reviews::AccessRequest;
 
+/// Marks the responses of pages that only few callers may read. Health and paths that do not exist are not among them:
+/// Kubernetes lets every ServiceAccount read `/livez` and `/version`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProtectedPage;
+
+/// Marks the response to a caller who was authenticated, and permitted by a review to read a protected page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownCaller;
+
+/// The response to a request beyond the limits of requests under way.
+pub(super) fn too_many_requests() -> Response {
+    let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "Too many requests; try again later\n");
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
 /// The chain, shared by all connections.
 pub(in crate::serving) struct Chain {
     pub(in crate::serving) authenticator: Arc<Authenticator>,
@@ -28,6 +44,12 @@ pub(in crate::serving) struct Chain {
 }
 
 impl Chain {
+    /// Whether the API server is asked nothing for this request, whoever sends it.
+    pub(super) fn needs_no_review<B>(&self, request: &Request<B>) -> bool {
+        !request.headers().contains_key(header::AUTHORIZATION)
+            && self.authorizer.is_open(request.uri().path())
+    }
+
     /// Answers one request of a client that showed `certificates` (leaf first, maybe none).
     pub(super) async fn handle(
         &self,
@@ -56,8 +78,10 @@ impl Chain {
         let Ok(user) = authenticated else { return unauthorized() };
         let verb = request.method().as_str().to_ascii_lowercase();
         let path = request.uri().path();
-        match self.authorizer.authorize(AccessRequest { user: &user, verb: &verb, path }).await {
-            Ok(Decision::Allowed) => {}
+        let is_known = match self.authorizer.authorize(AccessRequest { user: &user, verb: &verb, path }).await
+        {
+            Ok(Decision::Open) => false,
+            Ok(Decision::Allowed) => user.is_known(),
             Ok(Decision::Denied) => return forbidden(&user, &verb, path),
             Err(error) => {
                 error!(%error, path, "access review failed");
@@ -65,12 +89,16 @@ impl Chain {
                     format!("Internal Server Error: {path:?}: the access review failed; see the log\n");
                 return plain(StatusCode::INTERNAL_SERVER_ERROR, body);
             }
-        }
+        };
         request.extensions_mut().insert(user);
-        match self.routes.clone().oneshot(request).await {
+        let mut response = match self.routes.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
+        };
+        if is_known && response.extensions().get::<ProtectedPage>().is_some() {
+            response.extensions_mut().insert(KnownCaller);
         }
+        response
     }
 }
 

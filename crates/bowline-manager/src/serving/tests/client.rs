@@ -1,6 +1,6 @@
 //! A small HTTPS client that trusts any server and tells which certificate it was shown.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -70,6 +70,17 @@ pub(super) async fn connect(
     cert: Option<&ClientCert>,
     alpn: &[&[u8]],
 ) -> TlsStream<TcpStream> {
+    connect_from(Ipv4Addr::UNSPECIFIED, address, server_name, cert, alpn).await.unwrap()
+}
+
+/// The same from a source address: on loopback, every address of 127.0.0.0/8 can stand for a machine.
+pub(super) async fn connect_from(
+    source: Ipv4Addr,
+    address: SocketAddr,
+    server_name: &str,
+    cert: Option<&ClientCert>,
+    alpn: &[&[u8]],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let builder = ClientConfig::builder_with_provider(tls::provider())
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -85,9 +96,11 @@ pub(super) async fn connect(
         None => builder.with_no_client_auth(),
     };
     config.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
-    let stream = TcpStream::connect(address).await.unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((source, 0).into())?;
+    let stream = socket.connect(address).await?;
     let name = ServerName::try_from(server_name.to_owned()).unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 /// The leaf the server shows for `server_name`.
@@ -98,8 +111,14 @@ pub(super) async fn shown_certificate(address: SocketAddr, server_name: &str) ->
 
 /// Sends one request on a connection of its own.
 pub(super) async fn send(address: SocketAddr, ask: Ask<'_>) -> Reply {
+    send_from(Ipv4Addr::UNSPECIFIED, address, ask).await
+}
+
+/// The same from a source address.
+pub(super) async fn send_from(source: Ipv4Addr, address: SocketAddr, ask: Ask<'_>) -> Reply {
     let alpn: &[&[u8]] = if ask.http2 { &[b"h2"] } else { &[b"http/1.1"] };
-    let stream = TokioIo::new(connect(address, "localhost", ask.cert, alpn).await);
+    let stream = connect_from(source, address, "localhost", ask.cert, alpn).await.unwrap();
+    let stream = TokioIo::new(stream);
     let uri = if ask.http2 { format!("https://localhost{}", ask.path) } else { ask.path.to_owned() };
     let mut request = Request::builder().method(ask.method).uri(uri);
     if !ask.http2 {

@@ -85,6 +85,28 @@ pub(super) fn rows(board: &Board) -> Vec<RailRow> {
         counted(board, "SR-7", "Second look", "second-look", "large removals are looked at twice"),
         counted(board, "SR-10", "Create budget", "create-budget", "nothing is created over and over"),
     ]);
+    let breaker_open = board.metrics.load_balancer_breaker_open.get() != 0;
+    let guards = format!(
+        "a broken load balancer that may carry traffic is kept; none is replaced when more than {}% are broken at once",
+        limits.replacement_breaker_percent
+    );
+    let replacement = counted(board, "SR-19", "Broken is not useless", "replacement", &guards);
+    rails.push(match breaker_open {
+        true => RailRow { holds: true, says: format!("breaker open; {}", replacement.says), ..replacement },
+        false => replacement,
+    });
+    if limits.skip_node_deletion {
+        rails.push(RailRow {
+            id: "mode",
+            name: "Skip node deletion",
+            guards: "no Node is deleted, even if its server is proven gone (--skip-node-deletion)".to_owned(),
+            holds: true,
+            says: nodes(held("skip"), "deletion is off"),
+            rail: "skip",
+            nodes_held: Some(count("skip")),
+            plans_held: None,
+        });
+    }
     if limits.adopt_only {
         let guards = "nothing that users reach is made, deleted or exchanged";
         let rail = counted(board, "mode", "Adopt only", "adopt-only", guards);

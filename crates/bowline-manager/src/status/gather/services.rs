@@ -1,14 +1,16 @@
 //! The Services: what each asks for, how it stands, and what was last planned for it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bowline_cloud::{ConditionStatus, ServiceView, Standing};
+use bowline_controllers::reference::CONDITIONS;
 use bowline_controllers::service::desire::purpose;
 use bowline_kube::informer::{Informer, Snapshot};
 
 use super::{SERVICES_PER_PAGE, balancer, listing as paged};
-use crate::status::board::Board;
+use crate::status::board::{Board, Parts};
 use crate::status::notebook::{Notes, Stood};
 use crate::status::overview::{Listing, ServiceCounts, ServiceRow};
 use crate::status::query::Query;
@@ -28,18 +30,53 @@ struct Seen<'a> {
     need: Need,
 }
 
+/// How many Services do not have what they ask for, by reason.
+pub(in crate::status) fn unsettled(board: &Board) -> BTreeMap<&'static str, u64> {
+    let (services, _known) = views(&board.parts());
+    let notes = board.notebook.read();
+    let mut counts = BTreeMap::new();
+    for seen in services.into_iter().filter_map(|view| seen(&notes, view)) {
+        if let Some(reason) = reason(&seen) {
+            *counts.entry(reason).or_default() += 1;
+        }
+    }
+    counts
+}
+
+/// Why a Service does not have what it asks for. Of a fixed set: whoever may write the status of Services could invent conditions.
+fn reason(seen: &Seen<'_>) -> Option<&'static str> {
+    let condition =
+        seen.view.condition.as_deref().filter(|condition| condition.status != ConditionStatus::True);
+    let known = |reason: &str| CONDITIONS.iter().find(|row| row.reason == reason).map(|row| row.reason);
+    let said = || condition.and_then(|condition| known(&condition.reason));
+    Some(match seen.stood.map(|stood| &stood.standing) {
+        // It works, and lacks something that it asks for.
+        Some(Standing::Settled) => return said(),
+        Some(Standing::Elsewhere) => return None,
+        Some(Standing::Waits { .. }) => "WaitingForCloud",
+        Some(Standing::Acts { .. }) => "InProgress",
+        Some(Standing::Refused { .. }) => "Refused",
+        Some(Standing::Unknown { .. }) => "CloudNotObserved",
+        Some(Standing::Failed { .. }) if seen.view.deleted_at.is_some() => "RemovalFailed",
+        Some(Standing::Failed { .. }) => "SyncFailed",
+        Some(Standing::Held { rail, .. }) => rail,
+        None if seen.need == Need::None => return said(),
+        None => said().unwrap_or("NotObserved"),
+    })
+}
+
+/// All Services, and whether the first list of them was complete.
+fn views(parts: &Parts) -> (Vec<Arc<ServiceView>>, bool) {
+    let Some(informer) = &parts.services else { return (Vec::new(), false) };
+    let snapshot = informer.snapshot();
+    (snapshot.objects().iter().map(|object| object.view.clone()).collect(), informer.has_synced())
+}
+
 pub(super) fn listing(board: &Board, query: &Query) -> (Listing<ServiceRow>, ServiceCounts) {
     let parts = board.parts();
-    let (services, known) = match &parts.services {
-        Some(informer) => {
-            let snapshot = informer.snapshot();
-            (snapshot.objects().iter().map(|object| object.view.clone()).collect(), informer.has_synced())
-        }
-        None => (Vec::new(), false),
-    };
+    let (services, known) = views(&parts);
     let notes = board.notebook.read();
-    let ours: Vec<Seen<'_>> =
-        services.into_iter().filter_map(|view: Arc<ServiceView>| seen(&notes, view)).collect();
+    let ours: Vec<Seen<'_>> = services.into_iter().filter_map(|view| seen(&notes, view)).collect();
     let count = |need: Need| ours.iter().filter(|seen| seen.need == need).count();
     let counts = ServiceCounts {
         settled: count(Need::None),

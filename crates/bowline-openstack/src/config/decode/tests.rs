@@ -218,3 +218,37 @@ fn a_file_of_noise_is_told_in_fifty_lines() {
     assert_eq!(text.lines().count(), 51);
     assert!(text.ends_with("and 950 more"), "{text}");
 }
+
+#[test]
+fn a_misspelled_tenancy_section_is_an_error_and_any_other_unknown_section_a_warning() {
+    for name in ["Tenency", "Tenncy", "tenancys", "Tennancy", "Tenacy", "Tenant", "TenancyRules"] {
+        let found = errors(&format!("[{name} \"team-a\"]\nclass = none\n"));
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+        assert!(found[0].contains(&format!("no section is called [{name}]")), "{found:?}");
+    }
+    for name in ["VMware", "Keystone", "LoadBalancers", "Global2", "ten"] {
+        let warning = only_warning(&format!("[{name}]\nclass = none\n"));
+        assert!(warning.contains(&format!("no section is called [{name}]")), "{warning}");
+    }
+}
+
+#[test]
+fn the_rules_of_a_namespace_are_read_and_a_misspelled_one_is_an_error() {
+    let text = "[Tenancy \"team-*\"]\nflavor-id = small\nflavor-id = large\njoin-namespace\nshare-load-balancers = no\n[Tenancy]\nclass = none\n";
+    let rules = decode(&[Source::new("cloud.conf", text)]).unwrap().conf.tenancy;
+    let team = &rules.0["team-*"];
+    assert_eq!(team.flavor_id.as_deref().unwrap(), ["small", "large"]);
+    assert_eq!((team.join_namespaces.as_deref(), team.share_load_balancers), (Some(&[][..]), Some(false)));
+    assert_eq!((rules.0[""].class.as_deref().unwrap().len(), team.class.as_ref()), (1, None));
+    for wrong in [
+        "[Tenancy \"team_a\"]\n",
+        "[Tenancy \"Team\"]\nclass = none\n",
+        "[Tenancy \"a\"]\nflavour-id = small\n",
+        "[Tenancy \"a\"]\nflavor-id =\n",
+        "[Tenancy \"a\"]\nfloating-ip = 192.0.2\n",
+        "[Tenancy \"a\"]\njoin-namespace = a_b\n",
+    ] {
+        let problems = decode(&[Source::new("cloud.conf", wrong)]).unwrap_err();
+        assert!(problems.0[0].position.is_some(), "{wrong}: {problems}");
+    }
+}

@@ -52,7 +52,7 @@ fn shown(conf: &mut CloudConf, key: &keys::Key) -> Option<Value> {
         Field::Unsigned(field) => json!(field(conf)),
         Field::Duration(field) => json!(i64::try_from(field(conf).as_nanos()).unwrap()),
         Field::List(field) => json!(field(conf)),
-        Field::ClassText(_) | Field::Ignored => return None,
+        Field::ClassText(_) | Field::RuleFlag(_) | Field::RuleList(_) | Field::Ignored => return None,
     })
 }
 

@@ -23,8 +23,14 @@ key; keys and sections that nobody knows are told as warnings, with the name tha
   after `0x`.
 
 *clouds.yaml* names the field that fills an empty key when `use-clouds` is on. Not yet in OCCM's documentation: °. From the provider that
-was part of Kubernetes, ignored by OCCM, working here: †.
+was part of Kubernetes, ignored by OCCM, working here: †. Only in Bowline, ignored by OCCM: ‡.
 ";
+
+const TENANCY: &str = "\
+The rules for the Services of a namespace: see [Tenancy](../explanation/tenancy.md). The name is a namespace, or a pattern in which `*` \
+stands for any characters; without a name the section counts for all namespaces. Each key comes from the most specific section that gives \
+it. The values of a list are those that are allowed; `any` allows all of them, `none` allows none. In these sections a key that is not \
+known is an error, and so is an unknown section whose name resembles this one, so that a misspelled rule is never without effect.\n\n";
 
 /// The reference page.
 #[must_use]
@@ -33,12 +39,14 @@ pub fn reference_markdown() -> String {
     for section in Section::ALL {
         let title = match section {
             Section::LoadBalancerClass => "[LoadBalancerClass \"name\"]".to_owned(),
+            Section::Tenancy => "[Tenancy \"namespace\"]".to_owned(),
             other => format!("[{}]", other.name()),
         };
+        let about = if section == Section::Tenancy { TENANCY } else { "" };
         // Writing to a String cannot fail.
         let _written = write!(
             page,
-            "\n## `{title}`\n\n| key | kind | default | clouds.yaml | meaning |\n|---|---|---|---|---|\n"
+            "\n## `{title}`\n\n{about}| key | kind | default | clouds.yaml | meaning |\n|---|---|---|---|---|\n"
         );
         of(section).for_each(|key| page.push_str(&row(key)));
     }
@@ -51,6 +59,7 @@ fn row(key: &Key) -> String {
         Mark::Undocumented => " °",
         Mark::Legacy => " †",
         Mark::Obsolete => " (no effect)",
+        Mark::Bowline => " ‡",
     };
     let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
     format!(

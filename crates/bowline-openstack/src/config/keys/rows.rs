@@ -1,8 +1,12 @@
 //! The rows of the table. The order is that of the reference page.
 
-use super::Field::{ClassText, Duration, Flag, Ignored, Integer, List, Secret, Text, Unsigned, Word};
-use super::Mark::{Legacy, Obsolete, Undocumented};
-use super::Section::{BlockStorage, Global, LoadBalancer, LoadBalancerClass, Metadata, Networking, Route};
+use super::Field::{
+    ClassText, Duration, Flag, Ignored, Integer, List, RuleFlag, RuleList, Secret, Text, Unsigned, Word,
+};
+use super::Mark::{Bowline, Legacy, Obsolete, Undocumented};
+use super::Section::{
+    BlockStorage, Global, LoadBalancer, LoadBalancerClass, Metadata, Networking, Route, Tenancy,
+};
 use super::{Field, Key};
 
 const fn global(name: &'static str, field: Field) -> Key {
@@ -15,6 +19,10 @@ const fn balancer(name: &'static str, field: Field) -> Key {
 
 const fn class(name: &'static str, field: Field) -> Key {
     Key::new(LoadBalancerClass, name, field)
+}
+
+const fn rule(name: &'static str, field: Field) -> Key {
+    Key::new(Tenancy, name, field).mark(Bowline)
 }
 
 const OBSOLETE: &str = "Volumes are the work of the CSI driver; remove the key.";
@@ -72,28 +80,32 @@ pub static KEYS: &[Key] = &[
         .doc("`public`, `internal` or `admin`: which of its addresses each service is called at. Not given means public; an empty value is an error."),
     global("ca-file", Text(|c| &mut c.global.ca_file))
         .clouds_yaml("cacert")
-        .doc("The path of a PEM file with the certificates that are believed, in place of the system's."),
+        .of_machine().doc("The path of a PEM file with the certificates that are believed, in place of the system's."),
     global("CAFileContents", Text(|c| &mut c.global.ca_file_contents))
         .mark(Undocumented)
         .doc("The certificates themselves, in PEM; used only if `ca-file` is empty."),
     global("cert-file", Text(|c| &mut c.global.cert_file))
         .clouds_yaml("cert")
-        .doc("The path of our own certificate in PEM; used only together with `key-file`."),
+        .of_machine().doc("The path of our own certificate in PEM; used only together with `key-file`."),
     global("key-file", Text(|c| &mut c.global.key_file))
         .clouds_yaml("key")
-        .doc("The path of the key of our own certificate in PEM; used only together with `cert-file`."),
+        .of_machine().doc("The path of the key of our own certificate in PEM; used only together with `cert-file`."),
     global("tls-insecure", Text(|c| &mut c.global.tls_insecure))
         .doc("Exactly `true` believes any certificate; every other text does not. For test clouds only."),
+    global("allow-insecure-endpoints", Flag(|c| &mut c.global.allow_insecure_endpoints))
+        .default("false")
+        .mark(Bowline)
+        .doc("Uses endpoints of the catalog that begin with `http://` although `auth-url` begins with `https://`. The token is then readable for everybody on the way. Without it such a service is not called; the others are."),
     global("token", Secret(|c| &mut c.global.token))
         .clouds_yaml("auth.token")
         .doc("A token that somebody else got; needs a project or a domain. When it runs out, nothing can renew it."),
     global("use-clouds", Flag(|c| &mut c.global.use_clouds))
         .default("false")
-        .doc("Fills what is empty here from a clouds.yaml."),
-    global("clouds-file", Text(|c| &mut c.global.clouds_file)).doc(
+        .of_machine().doc("Fills what is empty here from a clouds.yaml."),
+    global("clouds-file", Text(|c| &mut c.global.clouds_file)).of_machine().doc(
         "The path of that clouds.yaml. If it is not there, the usual places are looked at: the working directory, `~/.config/openstack`, `/etc/openstack`.",
     ),
-    global("cloud", Text(|c| &mut c.global.cloud)).doc(
+    global("cloud", Text(|c| &mut c.global.cloud)).of_machine().doc(
         "The cloud in clouds.yaml; else the variable `OS_CLOUD`, else the only one that there is. With it, user, password, project and domains come from clouds.yaml alone, also if they are given here.",
     ),
     global("application-credential-id", Text(|c| &mut c.global.application_credential_id))
@@ -113,7 +125,7 @@ pub static KEYS: &[Key] = &[
         .doc("The namespace of that Secret. Without it `secret-name` has no effect."),
     global("kubeconfig-path", Text(|c| &mut c.global.kubeconfig_path))
         .mark(Legacy)
-        .doc("The kubeconfig with which that Secret is read; empty is the manager's own access."),
+        .of_machine().doc("The kubeconfig with which that Secret is read; empty is the manager's own access."),
     balancer("enabled", Flag(|c| &mut c.load_balancer.enabled))
         .default("true")
         .doc("Without it no Service gets a load balancer, and Octavia is not needed."),
@@ -189,6 +201,9 @@ pub static KEYS: &[Key] = &[
     )
     .default("false")
     .doc("Makes the parts of a load balancer one after the other, for providers of Octavia that want it."),
+    balancer("former-cluster-name", List(|c| &mut c.load_balancer.former_cluster_names))
+        .mark(Bowline)
+        .doc("An earlier `--cluster-name` of this cluster; may be given several times. Load balancers and floating IPs that bear it are this cluster's. Without it, a load balancer of an earlier name is renamed only if the Service's status shows its address, and a floating IP of another cluster is neither attached nor deleted."),
     balancer("use-octavia", Ignored)
         .mark(Obsolete)
         .doc("Octavia is always used; remove the key."),
@@ -204,6 +219,60 @@ pub static KEYS: &[Key] = &[
     class("subnet-id", ClassText(|c| &mut c.subnet_id)).doc("As in `[LoadBalancer]`, for this class."),
     class("member-subnet-id", ClassText(|c| &mut c.member_subnet_id))
         .doc("As in `[LoadBalancer]`, for this class."),
+    rule("share-load-balancers", RuleFlag(|r| &mut r.share_load_balancers)).doc(
+        "`no` forbids the annotation `load-balancer-id` for every load balancer that is not the Service's own; the default is yes.",
+    ),
+    rule("join-namespace", RuleList(|r| &mut r.join_namespaces)).doc(
+        "Namespaces whose Services' load balancers a Service may join, besides those of its own namespace. Names or patterns; the default is `none`.",
+    ),
+    rule("join-other-clusters", RuleFlag(|r| &mut r.join_other_clusters)).doc(
+        "`yes` allows to join a load balancer that a Service of another cluster made; the default is no.",
+    ),
+    rule("join-unmanaged", RuleFlag(|r| &mut r.join_unmanaged)).doc(
+        "`no` forbids to join a load balancer that no Service made; the default is yes.",
+    ),
+    rule("floating-ip", RuleList(|r| &mut r.floating_ip)).doc(
+        "Floating IPs that a Service may choose, with the annotation `floating-ip` or `spec.loadBalancerIP`: addresses or networks.",
+    ),
+    rule("floating-network-id", RuleList(|r| &mut r.floating_network_id)).doc(
+        "Values of the annotation `floating-network-id`; `*` stands for any characters.",
+    ),
+    rule("floating-subnet-id", RuleList(|r| &mut r.floating_subnet_id)).doc(
+        "Values of the annotation `floating-subnet-id`; `*` stands for any characters.",
+    ),
+    rule("floating-subnet", RuleList(|r| &mut r.floating_subnet)).doc(
+        "Values of the annotation `floating-subnet`, letter by letter, because the annotation is a pattern itself.",
+    ),
+    rule("floating-subnet-tags", RuleList(|r| &mut r.floating_subnet_tags)).doc(
+        "Values of the annotation `floating-subnet-tags`, letter by letter.",
+    ),
+    rule("vip-address", RuleList(|r| &mut r.vip_address)).doc(
+        "Addresses of load balancers that a Service may choose, with the annotation `vip-address` or, for an internal Service, `spec.loadBalancerIP`: addresses or networks.",
+    ),
+    rule("port-id", RuleList(|r| &mut r.port_id)).doc(
+        "Values of the annotation `port-id`; `*` stands for any characters.",
+    ),
+    rule("network-id", RuleList(|r| &mut r.network_id)).doc(
+        "Values of the annotation `network-id`; `*` stands for any characters.",
+    ),
+    rule("subnet-id", RuleList(|r| &mut r.subnet_id)).doc(
+        "Values of the annotation `subnet-id`; `*` stands for any characters.",
+    ),
+    rule("member-subnet-id", RuleList(|r| &mut r.member_subnet_id)).doc(
+        "Values of the annotation `member-subnet-id`; `*` stands for any characters.",
+    ),
+    rule("flavor-id", RuleList(|r| &mut r.flavor_id)).doc(
+        "Values of the annotation `flavor-id`; `*` stands for any characters. The annotation's empty value, which overrides the flavor of `[LoadBalancer]`, is allowed by `any` or `*` only.",
+    ),
+    rule("availability-zone", RuleList(|r| &mut r.availability_zone)).doc(
+        "Values of the annotation `availability-zone`; `*` stands for any characters. The empty value is allowed by `any` or `*` only.",
+    ),
+    rule("default-tls-container-ref", RuleList(|r| &mut r.tls_container_ref)).doc(
+        "Values of the annotation `default-tls-container-ref`; `*` stands for any characters. The empty value, which turns TLS off, is allowed by `any` or `*` only.",
+    ),
+    rule("class", RuleList(|r| &mut r.class)).doc(
+        "Names of `[LoadBalancerClass]` sections that a Service may choose; `*` stands for any characters.",
+    ),
     Key::new(Networking, "ipv6-support-disabled", Flag(|c| &mut c.networking.ipv6_support_disabled))
         .default("false")
         .doc("Leaves IPv6 addresses out of the addresses of Nodes."),
@@ -222,6 +291,9 @@ pub static KEYS: &[Key] = &[
         .default("60s")
         .mark(Undocumented)
         .doc("How long a call to the cloud may take, authentication included; `0` is the default."),
+    Key::new(Metadata, "flavor-label", List(|c| &mut c.metadata.flavor_labels))
+        .mark(Bowline)
+        .doc("A property of flavors (`extra_specs`) that becomes a label of Nodes, as `PROPERTY=LABEL`, such as `hw:cpu_policy=example.org/cpu-policy`; at most 32. It is read with the servers and costs no call; where Nova is older than 2.47, or its policy hides the properties, there is no label."),
     Key::new(BlockStorage, "bs-version", Ignored).mark(Obsolete).doc(OBSOLETE),
     Key::new(BlockStorage, "trust-device-path", Ignored).mark(Obsolete).doc(OBSOLETE),
     Key::new(BlockStorage, "ignore-volume-az", Ignored).mark(Obsolete).doc(OBSOLETE),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures::{FutureExt, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -79,6 +80,7 @@ fn configuration_at(user: &str, url: &str, region: &str) -> Configuration {
         roots: openstack_client::Roots::System,
         identity: None,
         insecure: false,
+        insecure_endpoints: false,
         timeout: Duration::from_secs(60),
         proxies: openstack_client::ProxyVariables::default(),
     };
@@ -345,6 +347,23 @@ async fn a_mistake_that_is_taken_back_leaves_the_configuration_as_it_was() {
     bench.script.put(Ok(configuration("old")));
     let status = bench.until("taken back", |status| status.refused.is_none()).await;
     assert_eq!(status.generation, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_settings_are_announced_and_new_credentials_are_not() {
+    let bench = Bench::with("old", &[("old", "p1"), ("new", "p1")]).await;
+    bench.until("learned", |status| status.project.is_some()).await;
+    let mut announced = bench.reloader.new_settings();
+    bench.script.put(Ok(configuration("new")));
+    bench.until("swapped", |status| status.generation == 2).await;
+    assert!(announced.next().now_or_never().is_none(), "only the credentials are new");
+
+    let mut told = configuration("new");
+    told.conf.load_balancer.max_shared_lb += 1;
+    bench.script.put(Ok(told));
+    assert_eq!(timeout(LONGEST_RETRY, announced.next()).await, Ok(Some(())));
+    assert_eq!(bench.reloader.status().generation, 3, "what is announced is in use already");
+    assert!(announced.next().now_or_never().is_none(), "each is announced once");
 }
 
 #[test]

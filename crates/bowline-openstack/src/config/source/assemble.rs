@@ -55,6 +55,7 @@ pub(super) fn assemble(
                 roots,
                 identity,
                 insecure: insecure(&conf.global, verify),
+                insecure_endpoints: conf.global.allow_insecure_endpoints,
                 timeout: Duration::try_from(timeout).unwrap_or(Duration::from_secs(60)),
                 proxies: environment.proxies(),
             };

@@ -17,6 +17,7 @@ use super::{ConfigSource, LoadError};
 use crate::config::connection::Configuration;
 use crate::config::decode::{Decoded, Source, decode};
 use crate::config::environment::Environment;
+use crate::config::machine;
 use crate::config::model::Global;
 use crate::config::problem::Problem;
 
@@ -30,6 +31,8 @@ pub struct Site {
     files: Vec<PathBuf>,
     /// In place of files.
     fixed: Option<Source>,
+    /// The text comes from a cluster: it must not make us read files or variables of this machine.
+    of_cluster: bool,
     environment: Environment,
     secrets: Option<Arc<dyn SecretReader>>,
     watched: Mutex<Watched>,
@@ -51,6 +54,7 @@ impl Site {
         Self {
             files,
             fixed: None,
+            of_cluster: false,
             environment,
             secrets: None,
             watched: Mutex::default(),
@@ -76,9 +80,23 @@ impl Site {
         site
     }
 
+    /// A text that was read out of a cluster, on the machine of a person. Keys that read files or variables of this machine are ignored
+    /// with a warning, and Secrets that it names are not read. `name` is where the text is from.
+    #[must_use]
+    pub fn of_cluster(name: &str, text: String, environment: Environment) -> Self {
+        let fixed = Some(Source::new(name, text));
+        Self { fixed, of_cluster: true, ..Self::new(Vec::new(), environment) }
+    }
+
     async fn load(&self, watched: &mut Watched) -> Result<Configuration, LoadError> {
         let mut sources = self.texts(&mut watched.files)?;
-        let decoded = decode(&sources)?;
+        let mut decoded = decode(&sources)?;
+        if self.of_cluster {
+            machine::ignore_keys(
+                &mut decoded,
+                sources.first().map(|source| source.name.as_str()).unwrap_or_default(),
+            );
+        }
         watched.secret = reference(&decoded.conf.global);
         let Some(reference) = &watched.secret else {
             return assemble(decoded, None, &self.environment, &mut watched.files);

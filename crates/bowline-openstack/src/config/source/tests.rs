@@ -350,3 +350,50 @@ async fn a_change_of_the_secret_is_seen() {
     timeout(Duration::from_secs(1), site.changed()).await.unwrap();
     assert_eq!(site.read().await.unwrap().connection.region, "Y");
 }
+
+/// What a person has at home: a clouds.yaml with their password.
+const CLOUDS_YAML_OF_A_PERSON: &str = "clouds:\n  mine:\n    auth: {auth_url: https://mine.example/v3, username: ann, password: CANARY-of-the-person, project_name: p, user_domain_name: d, project_domain_name: d}\n";
+
+#[tokio::test]
+async fn a_text_from_a_cluster_reads_no_file_and_no_variable_of_this_machine() {
+    let place = Place::new();
+    let yaml = place.write("clouds.yaml", CLOUDS_YAML_OF_A_PERSON);
+    let pem = place.write("key.pem", "CANARY-of-the-person");
+    let variables = |name: &str| match name {
+        "OS_CLIENT_CONFIG_FILE" => Some(yaml.clone()),
+        "OS_CLOUD" => Some("mine".to_owned()),
+        _ => None,
+    };
+    let attacks = [
+        "use-clouds=true\n".to_owned(),
+        "use-clouds=true\ncloud=mine\n".to_owned(),
+        format!("use-clouds=true\nclouds-file={yaml}\ncloud=mine\n"),
+        "cloud=mine\n".to_owned(),
+        format!("ca-file={pem}\ncert-file={pem}\nkey-file={pem}\n"),
+    ];
+    for attack in attacks {
+        let text = format!("[Global]\nauth-url=https://evil.example/v3\n{attack}");
+        let site = || Site::of_cluster("Secret x/y", text.clone(), Environment::from_variables(variables));
+        // Without the credentials of the person there are none.
+        let alone = site().read().await.unwrap_err().to_string();
+        assert!(alone.contains("credentials") && !alone.contains("CANARY"), "{attack}: {alone}");
+        let text = format!("{text}username=u\npassword=p\ntenant-id=t\nuser-domain-id=d\n");
+        let site = Site::of_cluster("Secret x/y", text, Environment::from_variables(variables));
+        let read = site.read().await.unwrap();
+        assert_eq!(read.conf.global.auth_url, "https://evil.example/v3", "{attack}");
+        assert_eq!(read.conf.global.username, "u", "{attack}");
+        assert!(matches!(read.connection.roots, Roots::System) && read.connection.identity.is_none());
+        let told = |key: &str| read.warnings.iter().any(|one| one.key.as_deref() == Some(key));
+        let first = attack.split('=').next().unwrap();
+        assert!(told(&format!("[Global] {first}")), "{attack}: {:?}", read.warnings);
+    }
+}
+
+#[tokio::test]
+async fn a_text_from_a_cluster_names_no_secret_and_no_kubeconfig_that_is_read_here() {
+    let text = format!("[Global]\n{CREDENTIALS}{LEGACY}kubeconfig-path=/home/ann/.kube/config\n");
+    let site = Site::of_cluster("Secret x/y", text, Environment::default());
+    let read = site.read().await.unwrap();
+    let keys: Vec<_> = read.warnings.iter().filter_map(|one| one.key.as_deref()).collect();
+    assert!(keys.contains(&"[Global] kubeconfig-path") && keys.contains(&"[Global] secret-name"), "{keys:?}");
+}

@@ -1,9 +1,11 @@
 //! What a cloud has for a Service, and what is odd about it.
 
+use std::collections::BTreeSet;
+
 use std::str::FromStr;
 
 use openstack_client::load_balancer::{
-    Algorithm, HealthMonitor, Listener, LoadBalancer, Member, MonitorType, Pool, Protocol,
+    Algorithm, HealthMonitor, Listener, LoadBalancer, Member, MonitorType, OperatingStatus, Pool, Protocol,
     ProvisioningStatus, SessionPersistence,
 };
 use openstack_client::network::{FloatingIp, Port, SecurityGroup, SecurityGroupRule};
@@ -13,10 +15,18 @@ use serde_json::{Value, json};
 use super::super::Choices;
 use super::super::choices::id;
 use super::{ADDRESSES, FORMER, FORMER_OTHER, LEGACY, OTHER, OWN, VIP_PORT};
-use crate::loadbalancer::found::{Children, Found, FoundBalancer, FoundBy, FoundFloating, FoundPool, Tree};
+use crate::loadbalancer::found::{
+    Children, Found, FoundBalancer, FoundBy, FoundFloating, FoundPool, OfOther, Tree,
+};
 use crate::loadbalancer::group::FoundGroup;
 use crate::loadbalancer::members::FoundMembers;
 use crate::loadbalancer::wanted::{Wanted, WantedListener};
+
+/// What an operating status says is only looked at in ERROR.
+const OPERATING: [OperatingStatus; 6] = {
+    use OperatingStatus::{Degraded, Error, NoMonitor, Offline, Online};
+    [Online, Error, Offline, Error, Degraded, NoMonitor]
+};
 
 const STATUS: [ProvisioningStatus; 12] = {
     use ProvisioningStatus::{Active, Deleted, Error, PendingCreate, PendingDelete, PendingUpdate};
@@ -66,9 +76,14 @@ pub(super) fn found(choices: &mut Choices<'_>, wanted: &Wanted) -> Found {
         namesakes: if choices.once_in(32) { vec![id("lb-1"), id("lb-2")] } else { Vec::new() },
         twins: if none { Vec::new() } else { (0..twins).map(|place| twin(choices, place)).collect() },
         recover: choices.once_in(2),
+        has_own: choices.once_in(4),
+        owner_may_want_it: choices.once_in(2),
+        leaving: BTreeSet::new(),
         known_address: choices.once_in(2).then(|| id(choices.of(&ADDRESSES))),
+        is_published: choices.once_in(2),
         floating: floating(choices, wanted, none),
         group: choices.once_in(2).then(|| group(choices, wanted)),
+        is_vip_unique: choices.once_in(2),
         balancer,
     }
 }
@@ -81,8 +96,9 @@ fn balancer(choices: &mut Choices<'_>, wanted: &Wanted) -> FoundBalancer {
         FoundBy::Id => choices.of(&[OWN, OTHER, FORMER, FORMER_OTHER, "mine", LEGACY]),
     };
     let mut balancer: LoadBalancer =
-        from(json!({ "id": "lb-1", "name": name, "provisioning_status": "ACTIVE" }));
+        from(json!({ "id": "lb-1", "name": name, "provisioning_status": "ACTIVE", "admin_state_up": true }));
     balancer.provisioning_status = choices.of(&STATUS);
+    balancer.operating_status = choices.of(&OPERATING);
     balancer.vip_address =
         choices.of(&[Some("10.0.0.100"), Some("10.0.0.100"), None, Some("2001:db8::1")]).map(id);
     balancer.vip_port_id = (!choices.once_in(8)).then(|| id(VIP_PORT));
@@ -127,7 +143,7 @@ fn tree(choices: &mut Choices<'_>, wanted: &Wanted) -> Tree {
 }
 
 fn no_member_twice(found: &mut FoundPool) {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     found.members.change(|all| all.retain(|member| seen.insert((member.address, member.protocol_port))));
 }
 
@@ -145,7 +161,7 @@ fn as_wanted(choices: &mut Choices<'_>, wish: &WantedListener, tree: &mut Tree) 
     listener.provisioning_status = ProvisioningStatus::Active;
     listener.connection_limit = Some(wish.connection_limit);
     listener.default_pool_id = Some(pool_id);
-    listener.allowed_cidrs = wish.allowed_cidrs.iter().flatten().cloned().collect();
+    listener.allowed_cidrs = wish.allowed_cidrs.iter().flat_map(|cidrs| cidrs.iter()).cloned().collect();
     listener.insert_headers = wish.insert_headers.clone();
     listener.default_tls_container_ref = wish.certificate.clone();
     listener.timeout_client_data = wish.timeouts.map(|timeouts| timeouts.client_data);
@@ -320,9 +336,20 @@ fn floating(choices: &mut Choices<'_>, wanted: &Wanted, without_balancer: bool) 
     };
     let of_port = |one: &&FloatingIp| one.port_id == Some(id(VIP_PORT));
     let own = wanted.names.floating_ip_description();
+    let asked = all.iter().find(|one| Some(one.floating_ip_address) == asked).cloned();
+    let of_another = asked.as_ref().is_some_and(|one| wanted.names.other_owner(&one.description).is_some());
+    let of_others = all.iter().filter(of_port).filter(|_one| choices.once_in(8)).cloned();
+    let of_other = |floating| OfOther { floating, why: "is the address of Service shop/other".to_owned() };
+    let of_others = of_others.map(of_other).collect();
+    let proven = all.iter().filter(|_one| choices.once_in(2)).map(|one| one.id.clone()).collect();
     FoundFloating {
+        asked_owner: (of_another && choices.once_in(2))
+            .then(|| "is the address of Service shop/other".to_owned()),
+        of_others,
+        port_user: None,
+        proven,
+        asked,
         attached: all.iter().filter(|_one| !without_balancer).filter(of_port).cloned().collect(),
-        asked: all.iter().find(|one| Some(one.floating_ip_address) == asked).cloned(),
         left: all.iter().filter(|one| one.port_id.is_none() && one.description == own).cloned().collect(),
     }
 }

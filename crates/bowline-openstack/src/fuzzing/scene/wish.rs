@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bowline_cloud::{IpMode, ServiceView};
 use openstack_client::load_balancer::{Algorithm, BatchMember, MonitorType, Protocol, SessionPersistence};
@@ -12,7 +13,7 @@ use super::super::choices::id;
 use super::ADDRESSES;
 use crate::config::CloudConf;
 use crate::loadbalancer::group::{WantedGroup, WantedRule};
-use crate::loadbalancer::intent::{MonitorValues, Publication, Removal, Timeouts};
+use crate::loadbalancer::intent::{ExtraTags, MonitorValues, Publication, Removal, Timeouts};
 use crate::loadbalancer::names::Names;
 use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::wanted::{
@@ -30,7 +31,7 @@ fn service() -> ServiceView {
 }
 
 fn ownership() -> Ownership {
-    Ownership { cluster: Some("c1".into()), service: "s1".into() }
+    Ownership { cluster: Some("c1".into()), service: "s1".into(), ..Ownership::default() }
 }
 
 /// What is needed to take away what a Service of these scenes has.
@@ -59,6 +60,7 @@ pub(super) fn wanted(choices: &mut Choices<'_>) -> Wanted {
             provider: "amphora".to_owned(),
             vip: Vip::default(),
             address: None,
+            earlier_address: None,
             additional_vips: Vec::new(),
             flavor: None,
             zone: None,
@@ -70,11 +72,23 @@ pub(super) fn wanted(choices: &mut Choices<'_>) -> Wanted {
         publication: Publication::Address(IpMode::Vip),
         dual_stack: choices.once_in(4),
         notices: Vec::new(),
+        creation: Vec::new(),
+        forbidden: Vec::new(),
+        withheld: Vec::new(),
+        unreadable: Vec::new(),
         serial,
         most_sharers: choices.of(&[2, 1, 0, 9]),
         recreate_on_error: !choices.once_in(4),
+        extra_tags: extra_tags(choices),
         names,
     }
+}
+
+/// Tags that a Service asks for.
+fn extra_tags(choices: &mut Choices<'_>) -> ExtraTags {
+    let all = ["env=prod", "team=a", "x"].map(str::to_owned);
+    let mut some = || choices.some_of(&all, 3).into_iter().collect();
+    ExtraTags { balancer: some(), listener: some(), pool: some() }
 }
 
 const TCP: [Protocol; 4] = [Protocol::Tcp, Protocol::Http, Protocol::TerminatedHttps, Protocol::Tcp];
@@ -136,7 +150,7 @@ impl Options {
             name: names.listener(place),
             connection_limit: self.limit,
             timeouts,
-            allowed_cidrs: self.cidrs.clone(),
+            allowed_cidrs: self.cidrs.clone().map(Arc::new),
             insert_headers: forwarded.into_iter().collect(),
             certificate: self.certificate.clone().filter(|_one| protocol == Protocol::TerminatedHttps),
             pool: self.pool(choices, names, place, &protocol, port),

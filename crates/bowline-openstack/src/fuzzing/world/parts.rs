@@ -19,7 +19,7 @@ impl World {
         let additional = serde_json::to_value(&new.additional_vips).unwrap();
         self.balancer = Some(from(json!({
             "id": id, "name": new.name, "description": new.description, "tags": new.tags,
-            "provisioning_status": "PENDING_CREATE", "vip_address": self.vip, "vip_port_id": VIP_PORT,
+            "provisioning_status": "PENDING_CREATE", "operating_status": "ONLINE", "admin_state_up": true, "vip_address": self.vip, "vip_port_id": VIP_PORT,
             "additional_vips": additional,
         })));
         self.by = FoundBy::Name;
@@ -56,6 +56,7 @@ impl World {
         value["listeners"] = json!([{ "id": of.as_str() }]);
         value["members"] = json!([]);
         value["provisioning_status"] = json!("ACTIVE");
+        value["operating_status"] = json!("ONLINE");
         let listener = self.tree.listeners.iter_mut().find(|listener| listener.id == of).unwrap();
         assert!(listener.default_pool_id.is_none(), "the listener has a pool");
         listener.default_pool_id = id.parse().ok();

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::order::SortOrder;
 use super::{AddressRules, BTreeMap};
 use crate::config::Networking;
+use crate::instances::labels::LabelRules;
 use crate::inventory::{SeenPort, SeenServer};
 
 const INSIDE_A: &str = "10.1.0.12";
@@ -39,7 +40,7 @@ fn server_with(second: &str, metadata: &Value) -> SeenServer {
 fn server(fields: &Value) -> SeenServer {
     let mut object = json!({"id": "7b9cf879-7146-417c-abfd-cb4272f0c935", "status": "ACTIVE"});
     object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    serde_json::from_value::<Server>(object).unwrap().into()
+    SeenServer::new(serde_json::from_value::<Server>(object).unwrap(), &LabelRules::default())
 }
 
 fn port(status: &str, addresses: &[&str]) -> SeenPort {

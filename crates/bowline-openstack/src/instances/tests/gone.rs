@@ -192,16 +192,21 @@ async fn a_server_that_was_made_anew_under_its_name_is_another_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_without_provider_id_is_gone_when_nova_knows_neither_its_name_nor_its_machine() {
+async fn a_404_for_the_system_uuid_of_a_node_without_provider_id_proves_nothing() {
     let simulation = Simulation::new(Config::default(), 2);
     let servers = simulation.servers();
     simulation.remove(0);
     let bare = node("node-1", None);
     assert_eq!(class(&servers.observe(&[Arc::new(bare.clone())]).await[0]), Some(ErrorClass::NotFound));
-    let told = NodeView { system_uuid: Some(simulation.estate.servers[0].as_str().into()), ..bare.clone() };
-    assert!(matches!(servers.confirm(&told).await, Evidence::Absent(_)));
-    // Without a machine to ask for there is no 404, and lists prove nothing.
-    assert_eq!(class(&servers.confirm(&bare).await), Some(ErrorClass::Transient));
+    // A server that was deleted and a physical machine that Nova never had give the same answer.
+    for uuid in [simulation.estate.servers[0].as_str(), "4c4c4544-0046-3510-8052-b4c04f4e4d32"] {
+        let told = NodeView { system_uuid: Some(uuid.into()), ..bare.clone() };
+        assert_eq!(class(&servers.confirm(&told).await), Some(ErrorClass::NotFound));
+    }
+    assert_eq!(class(&servers.confirm(&bare).await), Some(ErrorClass::NotFound));
+    // With the provider ID under which the server was once seen, the direct read has its proof.
+    let seen = format!("openstack:///{}", simulation.estate.servers[0]);
+    assert!(matches!(servers.confirm(&node("node-1", Some(&seen))).await, Evidence::Absent(_)));
     // The machine is there under another name.
     let renamed = NodeView { system_uuid: Some(simulation.estate.servers[1].as_str().into()), ..bare };
     assert_eq!(class(&servers.confirm(&renamed).await), Some(ErrorClass::Invalid));

@@ -2,11 +2,14 @@
 //!
 //! `variables.said` are the keys whose values are judged: not empty, and not the same before. Regular expressions are RE2's.
 
-use crate::loadbalancer::annotations::{ANNOTATIONS, Kind, PROXY_PROTOCOL, X_FORWARDED_FOR};
-use crate::loadbalancer::intent::ProxyProtocol;
+use crate::loadbalancer::annotations::{
+    ANNOTATIONS, Kind, LONGEST_TEXT_CHARS, PROXY_PROTOCOL, X_FORWARDED_FOR,
+};
+use crate::loadbalancer::intent::{ProxyProtocol, node_selector};
+use crate::loadbalancer::subnet_choice;
 
 /// The Services that the controller gives a load balancer.
-pub(super) const MATCHES: &str =
+pub(in crate::loadbalancer) const MATCHES: &str =
     r#"object.spec.type == "LoadBalancer" && !has(object.spec.loadBalancerClass)"#;
 
 /// Nothing is wrong.
@@ -16,15 +19,20 @@ pub(super) const ACCEPTS: &str = "size(variables.wrong) == 0 && !variables.exclu
 const VALUE: &str = "variables.annotations[key]";
 /// What Rust trims: `White_Space`, inside of a class.
 const BLANK: &str = r"\t-\r\x{85}\p{Z}";
-/// The most letters of a value that are shown.
-const SHOWN: usize = 40;
+/// The most letters of a value that are shown: as many as the controller shows bytes.
+const SHOWN: usize = 128;
 
-/// Whether the policy judges values of a kind.
+/// Whether the policy judges all values of a kind as the controller does.
 ///
-/// It does not know the classes of cloud.conf nor its `container-store`, without which any text may be a certificate; CEL
-/// cannot tell whether a text is a regular expression; and networks the API server judges itself.
+/// It does not know the classes of cloud.conf nor its `container-store`, without which any text that is not too long may be a
+/// certificate; CEL cannot tell whether a text is a regular expression; and networks the API server judges itself.
 #[must_use]
 pub fn judges(kind: Kind) -> bool {
+    kind != Kind::Certificate && wrong(kind).is_some()
+}
+
+/// Whether the policy refuses any value of a kind.
+pub(super) fn refuses(kind: Kind) -> bool {
     wrong(kind).is_some()
 }
 
@@ -46,11 +54,19 @@ fn wrong(kind: Kind) -> Option<String> {
             "(!{VALUE}.matches(r'^[!\"$&-.0->@-\\[\\]-~]{{1,255}}$') || {VALUE} in {})",
             list(&[".", ".."])
         )),
-        Kind::Tags => Some(format!("{VALUE}.matches(r'^!?&?[{BLANK},]*$')")),
-        Kind::Selector => Some(format!("{VALUE}.matches(r'(^|,)[{BLANK}]*=')")),
+        // Sizes are in characters here and in bytes there, so nothing is refused that the controller accepts.
+        Kind::Tags => Some(format!(
+            "(size({VALUE}) > {} || {VALUE}.matches(r'^!?&?[{BLANK},]*$'))",
+            subnet_choice::LONGEST_TEXT_BYTES
+        )),
+        Kind::Selector => Some(format!(
+            "(size({VALUE}) > {} || {VALUE}.matches(r'(^|,)[{BLANK}]*='))",
+            node_selector::LONGEST_TEXT_BYTES
+        )),
+        Kind::ShortText | Kind::Certificate => Some(format!("size({VALUE}) > {LONGEST_TEXT_CHARS}")),
         // The API server's own function does not take IPv4 addresses that are written as IPv6; the controller does.
         Kind::Address => Some(format!("!isIP({VALUE}) && !{VALUE}.matches(r'(?i)^[0:]*ffff:')")),
-        Kind::Text | Kind::Class | Kind::NamePattern | Kind::Certificate | Kind::Networks => None,
+        Kind::Text | Kind::ExtraTags | Kind::Class | Kind::NamePattern | Kind::Networks => None,
     }
 }
 
@@ -62,31 +78,34 @@ fn time() -> String {
     units.map(part).join("|")
 }
 
-/// The variables in the order in which they need each other.
-pub(super) fn variables() -> Vec<(&'static str, String)> {
+/// The annotations that the Service has, and those that it had.
+pub(super) fn annotations_now_and_before() -> Vec<(&'static str, String)> {
     // A Service that becomes a load balancer is judged like a new one: only now do its annotations count.
     let before = format!(
         "oldObject != null && {} && has(oldObject.metadata.annotations) ?\noldObject.metadata.annotations : {{}}",
         MATCHES.replace("object.", "oldObject.")
     );
+    vec![
+        ("annotations", "has(object.metadata.annotations) ? object.metadata.annotations : {}".to_owned()),
+        ("before", before),
+    ]
+}
+
+/// The variables in the order in which they need each other.
+pub(super) fn variables() -> Vec<(&'static str, String)> {
     let said = format!(
         "variables.annotations.filter(key, {VALUE} != \"\" &&\n\
          !(key in variables.before && variables.before[key] == {VALUE}))"
     );
-    vec![
-        ("annotations", "has(object.metadata.annotations) ? object.metadata.annotations : {}".to_owned()),
-        ("before", before),
-        ("said", said),
-        ("wrong", wrong_pairs()),
-        ("exclusive", exclusive()),
-    ]
+    let judged = [("said", said), ("wrong", wrong_pairs()), ("exclusive", exclusive())];
+    annotations_now_and_before().into_iter().chain(judged).collect()
 }
 
 /// A list of all wrong keys, each with what it accepts. Rows of the same kind share a line.
 fn wrong_pairs() -> String {
     let mut kinds: Vec<Kind> = Vec::new();
     for row in ANNOTATIONS {
-        if judges(row.kind) && !kinds.contains(&row.kind) {
+        if refuses(row.kind) && !kinds.contains(&row.kind) {
             kinds.push(row.kind);
         }
     }
@@ -114,25 +133,32 @@ fn exclusive() -> String {
 
 /// All that is wrong, in one line: the API server shows no message that has several.
 pub(super) fn message() -> String {
-    let value = "variables.annotations[pair[0]]";
+    let shown = shown("variables.annotations[pair[0]]");
     let (one, other) = (PROXY_PROTOCOL.key, X_FORWARDED_FOR.key);
     let exclusive = quoted(&format!("annotations {one} and {other} exclude each other; remove one of them"));
     format!(
         "(variables.wrong.map(pair, \"annotation \" + pair[0] + \" is \\\"\" +\n\
-         (size({value}) > {SHOWN} ? {value}.substring(0, {SHOWN}) + \"...\" : {value}).replace(\"\\n\", \" \") +\n\
+         {shown} +\n\
          \"\\\"; accepted: \" + pair[1]) +\n\
          (variables.exclusive ? [{exclusive}] : [])).join(\"; \")"
     )
 }
 
+/// A value as messages show it: in one line, and no more of it than one can read.
+pub(in crate::loadbalancer) fn shown(value: &str) -> String {
+    format!(
+        "(size({value}) > {SHOWN} ? {value}.substring(0, {SHOWN}) + \"...\" : {value}).replace(\"\\n\", \" \")"
+    )
+}
+
 /// A list of texts.
-fn list(texts: &[&str]) -> String {
+pub(super) fn list(texts: &[&str]) -> String {
     let quoted: Vec<_> = texts.iter().map(|text| quoted(text)).collect();
     format!("[{}]", quoted.join(", "))
 }
 
 /// A text between quotes.
-fn quoted(text: &str) -> String {
+pub(in crate::loadbalancer) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
         if matches!(letter, '"' | '\\') {

@@ -2,7 +2,7 @@
 
 use super::Effect::{Always, Creation, FloatingIp, Removal, Written};
 use super::Otherwise::{ClassOrConfig, Config, Fixed, Nothing};
-use super::{Annotation, Effect, Kind, Otherwise};
+use super::{Annotation, Effect, Fallback, Kind, Otherwise};
 
 /// Octavia takes timeouts up to a year.
 const YEAR_MS: i64 = 31_536_000_000;
@@ -22,7 +22,20 @@ const fn row(
     effect: Effect,
     doc: &'static str,
 ) -> Annotation {
-    Annotation { key, kind, otherwise, effect, deprecated: None, doc }
+    Annotation { key, kind, otherwise, effect, fallback: fallback(kind, effect), deprecated: None, doc }
+}
+
+/// As OCCM has it, unless a row says otherwise.
+const fn fallback(kind: Kind, effect: Effect) -> Fallback {
+    match (kind, effect) {
+        // OCCM reads them with every change.
+        (Kind::Class | Kind::Networks, _) => Fallback::Refusal,
+        // OCCM looks at ids when something is created with them. Those that count at once are in calls that fail.
+        (Kind::Id, Creation | FloatingIp) => Fallback::Unset,
+        (Kind::Id, _) => Fallback::Refusal,
+        (Kind::Certificate, _) => Fallback::InForce,
+        _ => Fallback::Unset,
+    }
 }
 
 macro_rules! bowline {
@@ -51,15 +64,18 @@ table! {
     INTERNAL = row(
         "service.beta.kubernetes.io/openstack-internal-load-balancer", Kind::Flag, Fixed("false"), Always,
         "No floating IP: the load balancer is reached inside of its network only. `internal-lb` of cloud.conf makes all \
-         Services internal, whatever this says.");
+         Services internal, whatever this says.").unreadable(Fallback::Shown);
     LOAD_BALANCER_ID = row(
         openstack!("load-balancer-id"), Kind::Id, Nothing, Always,
         "The load balancer to use. Set it to share one that is there; the controller writes it when it has found or made one.");
     LOAD_BALANCER_ADDRESS = row(
         openstack!("load-balancer-address"), Kind::Text, Nothing, Written,
-        "The address by which the Service is reached. The controller writes it and never reads it.");
+        "The address by which the Service is reached. The controller writes it. If the load balancer that `load-balancer-id` \
+         names is gone, a Service that has this annotation gets a new one, and one that never had an address is refused. While \
+         the status shows host names only, it says which address to request again. It never proves whose a load balancer or \
+         address is.");
     HOSTNAME = row(
-        openstack!("hostname"), Kind::Text, Nothing, Always,
+        openstack!("hostname"), Kind::ShortText, Nothing, Always,
         "A host name to show in the Service's status in place of the address.");
     CLASS = row(
         openstack!("class"), Kind::Class, Nothing, Always,
@@ -80,14 +96,16 @@ table! {
         "The tags of external subnets to try. Together with a name, both must fit.");
     KEEP_FLOATING_IP = row(
         openstack!("keep-floatingip"), Kind::Flag, Fixed("false"), Removal,
-        "The floating IP is kept, free for another use, when the Service goes or becomes internal.");
+        "The floating IP is kept, free for another use, when the Service goes or becomes internal.")
+        .unreadable(Fallback::Value("true"));
     PORT_ID = row(
         openstack!("port-id"), Kind::Id, Nothing, Creation,
         "A port of Neutron that becomes the load balancer's own; subnet and network are then the port's.");
     SUBNET_ID = row(
         openstack!("subnet-id"), Kind::Id, ClassOrConfig("subnet-id"), Creation,
         "The subnet of the load balancer. If neither subnet nor network is said anywhere, it is the subnet of the Nodes. For a \
-         Service with a floating IP the class goes before the annotation.");
+         Service with a floating IP the class goes before the annotation.")
+        .unreadable(Fallback::Refusal);
     NETWORK_ID = row(
         openstack!("network-id"), Kind::Id, ClassOrConfig("network-id"), Creation,
         "The network of the load balancer; Neutron chooses the subnet. For a Service with a floating IP the class goes before \
@@ -98,7 +116,7 @@ table! {
     LB_METHOD = row(
         openstack!("lb-method"),
         Kind::Word(&["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"]), Config("lb-method"), Always,
-        "How a Node is chosen for a connection. OVN knows `SOURCE_IP_PORT` only.");
+        "How a Node is chosen for a connection. OVN knows `SOURCE_IP_PORT` only.").unreadable(Fallback::InForce);
     PROXY_PROTOCOL = row(
         openstack!("proxy-protocol"), Kind::Word(&["true", "v1", "v2", "false"]), Fixed("false"), Always,
         "The PROXY protocol tells the pods the client's address: `true` or `v1` for version 1, `v2` for version 2. Only on TCP \
@@ -130,7 +148,7 @@ table! {
         openstack!("flavor-id"), Kind::Id, Config("flavor-id"), Creation,
         "The flavor of the load balancer. Empty: none, also if cloud.conf names one. Not with OVN.");
     AVAILABILITY_ZONE = row(
-        openstack!("availability-zone"), Kind::Text, Config("availability-zone"), Creation,
+        openstack!("availability-zone"), Kind::ShortText, Config("availability-zone"), Creation,
         "The availability zone of the load balancer. Empty: none, also if cloud.conf names one. Not with OVN.");
     ENABLE_HEALTH_MONITOR = row(
         openstack!("enable-health-monitor"), Kind::Flag, Config("create-monitor"), Always,
@@ -153,6 +171,16 @@ table! {
     NODE_SELECTOR = row(
         openstack!("node-selector"), Kind::Selector, Config("node-selector"), Always,
         "The labels of the Nodes that get traffic; all must fit. Empty: all Nodes, also if cloud.conf says otherwise.");
+    LOAD_BALANCER_TAGS = row(
+        openstack!("load-balancer-tags"), Kind::ExtraTags, Nothing, Always,
+        "Tags to add to the load balancer, if it is the Service's own. Tags are only added: those of others stay, and so do those \
+         that are taken out of the annotation.");
+    LISTENER_TAGS = row(
+        openstack!("listener-tags"), Kind::ExtraTags, Nothing, Always,
+        "Tags to add to the listeners of the Service; see `load-balancer-tags`.");
+    POOL_TAGS = row(
+        openstack!("pool-tags"), Kind::ExtraTags, Nothing, Always,
+        "Tags to add to the pools of the Service; see `load-balancer-tags`.");
     FLOATING_IP = row(
         bowline!("floating-ip"), Kind::Address, Nothing, Always,
         "The address of the floating IP; goes before `spec.loadBalancerIP`. Another value later gives the Service that address and \
@@ -163,7 +191,8 @@ table! {
     RECREATE_ON_ERROR = row(
         bowline!("recreate-on-error"), Kind::Flag, Fixed("true"), Always,
         "A load balancer that Octavia says is in ERROR is deleted and made anew, with the same address where that can be had. \
-         `false` leaves it to a person.");
+         `false` leaves it to a person.")
+        .unreadable(Fallback::Value("false"));
     DRAIN = row(
         bowline!("drain"), Kind::Duration { most: DAY }, Fixed("0"), Always,
         "For how long a Node whose removal is announced (the autoscaler's taint, the label that excludes it, deletion) keeps its \

@@ -12,11 +12,11 @@ fn service(key: &str, value: &str) -> ServiceView {
 }
 
 #[test]
-fn the_table_has_the_31_annotations_of_occm_and_that_of_kubernetes_and_our_own() {
+fn the_table_has_the_34_annotations_of_occm_and_that_of_kubernetes_and_our_own() {
     let keys: BTreeSet<_> = ANNOTATIONS.iter().map(|row| row.key).collect();
     let ours = keys.iter().filter(|key| key.starts_with("loadbalancer.bowline.dev/")).count();
-    assert_eq!((ANNOTATIONS.len() - ours, keys.len() - ours), (32, 32));
-    assert_eq!(keys.iter().filter(|key| key.starts_with(PREFIX)).count(), 30);
+    assert_eq!((ANNOTATIONS.len() - ours, keys.len() - ours), (35, 35));
+    assert_eq!(keys.iter().filter(|key| key.starts_with(PREFIX)).count(), 33);
     assert!(ANNOTATIONS.iter().all(|row| row.doc.ends_with('.')));
 }
 

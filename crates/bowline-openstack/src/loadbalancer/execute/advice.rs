@@ -9,7 +9,7 @@ use openstack_client::{Error, ErrorClass};
 use crate::loadbalancer::annotations::{self, Annotation};
 
 /// How Octavia tells that a provider failed. For amphorae that is all it says of an address outside of the subnet.
-const FAILED: &str = "reports error";
+pub(super) const FAILED: &str = "reports error";
 
 /// What to do about a load balancer that Octavia does not make.
 pub(super) fn on_balancer(new: &LoadBalancerCreate, error: &Error) -> Option<String> {

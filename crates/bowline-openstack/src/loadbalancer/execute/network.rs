@@ -35,8 +35,10 @@ impl Balancers {
                 return self.create_floating_ip(client, new, subnets).await;
             }
             Action::CreateRules(_group, rules) => return create_rules(client, rules).await,
-            Action::UpdateFloatingIp(id, update) => {
-                let answer = neutron.update_floating_ip(id, update, None).await;
+            Action::UpdateFloatingIp(id, update, seen) => {
+                // Neutron compares the revision before it writes, so changes that come together would all succeed.
+                let _turn = self.memory.floating_turn(id).await;
+                let answer = neutron.update_floating_ip(id, update, seen.revision).await;
                 self.remember_floating(update.port_id.as_ref(), Some(id), answer)
             }
             Action::DeleteFloatingIp(id) => {
@@ -131,8 +133,10 @@ impl Balancers {
         }
         match answer {
             Ok(floating) => {
-                if let Some(port) = port {
-                    self.memory.leads(port, floating, Instant::now());
+                match port {
+                    Some(port) => self.memory.leads(port, floating, Instant::now()),
+                    None if before.is_none() => self.memory.made_floating(floating.id),
+                    None => {}
                 }
                 Ok(())
             }

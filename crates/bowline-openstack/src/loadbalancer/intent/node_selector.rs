@@ -5,14 +5,21 @@ use std::fmt;
 
 use bowline_cloud::NodeView;
 
+/// The longest selector that is read: 20 labels with the longest keys and values that Kubernetes allows. It is read for each Service at
+/// each change of a Node, and an annotation may be 256 KiB long.
+pub(in crate::loadbalancer) const LONGEST_TEXT_BYTES: usize = 8 << 10;
+
 /// Labels that a Node must have: all of them. Without any, every Node fits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeSelector(BTreeMap<String, String>);
 
 impl NodeSelector {
-    /// The selector that a text such as `zone=a,gpu` is, unless an entry has no key.
+    /// The selector that a text such as `zone=a,gpu` is, unless an entry has no key or the text is longer than any that makes sense.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST_TEXT_BYTES {
+            return None;
+        }
         let mut labels = BTreeMap::new();
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let (key, value) = entry.split_once('=').unwrap_or((entry, ""));

@@ -1,11 +1,14 @@
 //! What the owner of a Service should know although it works: wishes that this cloud does not fulfil, keys that nobody knows.
 
+mod unknown;
+
 use bowline_cloud::{Protocol, ServiceView, SourceRanges, suggest};
 use openstack_client::load_balancer::MonitorType;
 
 use super::Surroundings;
+use super::local::unmonitored_local_traffic;
 use super::traffic::Speech;
-use crate::loadbalancer::annotations::{self, ANNOTATIONS, PREFIX, Reader};
+use crate::loadbalancer::annotations::{self, ANNOTATIONS, Reader, clipped};
 
 /// Something to tell, as an event of the Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +40,10 @@ pub(super) fn notices(
     }
     let zone = reader.raw(&annotations::AVAILABILITY_ZONE).unwrap_or(&around.config.availability_zone);
     if !features.zones && !zone.is_empty() {
-        let message = format!("load balancers have no availability zones in this cloud; {zone:?} is ignored");
+        let message = format!(
+            "load balancers have no availability zones in this cloud; {:?} is ignored",
+            clipped(zone)
+        );
         tell("LoadBalancerAvailabilityZonesIgnored", message);
     }
     let method = reader.text(&annotations::LB_METHOD);
@@ -55,6 +61,10 @@ pub(super) fn notices(
     let flavor = Some(annotations::FLAVOR_ID).filter(|_row| !features.flavors);
     for row in unsupported.chain(flavor).filter(|row| reader.text(row).is_some()) {
         tell(IGNORED, format!("annotation {} has no effect in this cloud", row.key));
+    }
+    let tags = [annotations::LOAD_BALANCER_TAGS, annotations::LISTENER_TAGS, annotations::POOL_TAGS];
+    for row in tags.into_iter().filter(|row| !features.tags && reader.text(row).is_some()) {
+        tell(IGNORED, format!("annotation {} has no effect: this cloud's Octavia has no tags", row.key));
     }
     let undrained = features.ovn || around.config.provider_requires_serial_api_calls;
     if undrained && reader.text(&annotations::DRAIN).is_some_and(|text| text != "0") {
@@ -92,11 +102,13 @@ pub(super) fn notices(
         let message = "OVN cannot ask Nodes by HTTP whether they have a pod; they are asked by TCP or UDP on the port of the Service";
         tell("LoadBalancerHealthMonitorChanged", message.to_owned());
     }
-    for key in service.annotations.keys().filter(|key| key.starts_with(PREFIX)) {
-        if annotations::find(key).is_none() {
-            let hint = suggest::hint(key, "", ANNOTATIONS.iter().map(|row| row.key));
-            tell(IGNORED, format!("annotation {key} is not known{hint}"));
-        }
+    if let Some(message) = unmonitored_local_traffic(service, around.config, features) {
+        tell("LoadBalancerLocalTrafficUnmonitored", message);
     }
+    notices.extend(unknown::notices(
+        service.annotations.keys(),
+        |key| annotations::find(key).is_some(),
+        |key| suggest::hint(key, "", ANNOTATIONS.iter().map(|row| row.key)),
+    ));
     notices
 }

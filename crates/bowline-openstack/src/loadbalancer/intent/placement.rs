@@ -6,7 +6,7 @@ use openstack_client::{NetworkId, PortId, SubnetId};
 
 use super::Surroundings;
 use crate::config::{LoadBalancer, LoadBalancerClass};
-use crate::loadbalancer::annotations::{self, Annotation, Reader};
+use crate::loadbalancer::annotations::{self, Annotation, Reader, clipped};
 
 /// Where a load balancer stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +103,8 @@ pub(super) fn class<'a>(reader: &mut Reader<'a>, around: &Surroundings<'a>) -> O
         let known = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
         let key = annotations::CLASS.key;
         reader.problem(format!(
-            "annotation {key} is {name:?}; accepted: the name of a [LoadBalancerClass] of cloud.conf ({known})"
+            "annotation {key} is {:?}; accepted: the name of a [LoadBalancerClass] of cloud.conf ({known})",
+            clipped(name)
         ));
     }
     class
@@ -112,8 +113,8 @@ pub(super) fn class<'a>(reader: &mut Reader<'a>, around: &Surroundings<'a>) -> O
 /// Where the load balancer stands and how it reaches the Nodes.
 ///
 /// As OCCM does it: of a Service with a floating IP the class goes before the annotation for the load balancer, but behind it for
-/// the members; of an internal one it goes behind for both. A class without a name counts for the load balancers of all
-/// Services with a floating IP that name none.
+/// the members; of an internal one it goes behind for both. A class without a name goes before the annotation for the load balancers
+/// of Services that name none, and for those of all internal Services.
 pub(super) fn place(
     reader: &mut Reader<'_>,
     around: &Surroundings<'_>,
@@ -134,7 +135,7 @@ pub(super) fn place(
         None => MemberSubnet::Unsaid,
     };
     let unnamed = around.classes.get("").map(|keys| Class { name: "", keys });
-    let before = class.or(unnamed).filter(|_class| !internal);
+    let before = class.filter(|_class| !internal).or(unnamed);
     let subnet = SUBNET.in_class(reader, before).or(subnet);
     let network = NETWORK.in_class(reader, before).or(network);
     let vip = match (port, subnet, network) {

@@ -3,7 +3,7 @@
 mod members;
 mod placement;
 pub(in crate::loadbalancer) mod recorded;
-mod refusals;
+pub(in crate::loadbalancer) mod refusals;
 mod traffic;
 
 use bowline_cloud::{Protocol as ServiceProtocol, ServicePort, ServiceType};
@@ -220,6 +220,24 @@ fn an_unknown_annotation_of_ours_is_told_with_the_name_that_was_meant() {
         "annotation loadbalancer.openstack.org/proxy-protocl is not known; did you mean \
          loadbalancer.openstack.org/proxy-protocol?"
     );
+}
+
+#[test]
+fn thousands_of_unknown_annotations_make_six_notices() {
+    for name in
+        ["{}", "proxy-protocol{}", "{}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]
+    {
+        let service = |service: &mut ServiceView| {
+            let key = |n: usize| (format!("{PREFIX}{}", name.replace("{}", &n.to_string())), "");
+            service.annotations = (0..7_939).map(key).collect();
+        };
+        let intent = Case::new().service(service).intent();
+        assert_eq!(intent.notices.len(), 6, "{:?}", intent.notices);
+        assert_eq!(
+            intent.notices[5].message,
+            "and 7934 more annotations that begin with loadbalancer.openstack.org/ are not known"
+        );
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The certificate with which a load balancer ends TLS: a reference into a store. Whether it is there is not asked here.
 
+use std::sync::Arc;
+
 use openstack_client::{ContainerId, SecretId};
 
 use super::Surroundings;
-use crate::loadbalancer::annotations::{self, Reader};
+use crate::loadbalancer::annotations::{self, Reader, clipped, is_short};
 
 /// A reference to a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,25 +29,25 @@ pub enum Stored {
 const BARBICAN: &str = "barbican";
 
 /// The certificate of a Service. An annotation that is empty says: none.
-pub(super) fn reference(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<TlsReference> {
+///
+/// All ports of a Service share it: there may be a thousand.
+pub(super) fn reference(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Option<Arc<TlsReference>> {
     let row = &annotations::TLS_CONTAINER_REF;
     let annotated = reader.raw(row);
     let text = annotated.unwrap_or(&around.config.default_tls_container_ref);
     if text.is_empty() {
         return None;
     }
-    let mut stored = None;
-    if around.config.container_store == BARBICAN {
-        stored = in_barbican(text);
-        if stored.is_none() {
-            match annotated {
-                Some(text) => reader.wrong(row, text),
-                None => reader.wrong_configured("LoadBalancer", row, &format!("{text:?}")),
-            }
-            return None;
+    let is_checked = around.config.container_store == BARBICAN;
+    let stored = Some(text).filter(|text| is_checked && is_short(text)).and_then(in_barbican);
+    if !is_short(text) || (is_checked && stored.is_none()) {
+        match annotated {
+            Some(text) => reader.wrong(row, text),
+            None => reader.wrong_configured("LoadBalancer", row, &format!("{:?}", clipped(text))),
         }
+        return None;
     }
-    Some(TlsReference { text: text.to_owned(), stored })
+    Some(Arc::new(TlsReference { text: text.to_owned(), stored }))
 }
 
 fn in_barbican(text: &str) -> Option<Stored> {

@@ -1,6 +1,7 @@
 //! What each port of a Service speaks on its listener and its pool, and how its members are asked whether they are well.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bowline_cloud::{Protocol as ServiceProtocol, ServicePort, ServiceView};
 use openstack_client::load_balancer::{MonitorType, Protocol};
@@ -52,7 +53,7 @@ pub struct PortIntent {
     /// The headers that the listener adds.
     pub insert_headers: BTreeMap<String, String>,
     /// The certificate of the listener.
-    pub tls: Option<TlsReference>,
+    pub tls: Option<Arc<TlsReference>>,
     /// How members are asked; `HTTP` means a GET of [`bowline_cloud::service::HEALTH_CHECK_PATH`] that is answered with 200.
     pub monitor: Option<MonitorType>,
     /// The port on which members are asked, if it is not the one that gets the traffic.
@@ -64,7 +65,7 @@ pub struct PortIntent {
 pub(super) struct Speech {
     pub(super) proxy: Option<ProxyProtocol>,
     pub(super) x_forwarded_for: bool,
-    pub(super) tls: Option<TlsReference>,
+    pub(super) tls: Option<Arc<TlsReference>>,
     pub(super) monitored: bool,
 }
 
@@ -144,7 +145,7 @@ fn pool_protocol(protocol: ServiceProtocol, speech: &Speech) -> Protocol {
     }
 }
 
-fn monitor_of(protocol: ServiceProtocol) -> MonitorType {
+pub(super) fn monitor_of(protocol: ServiceProtocol) -> MonitorType {
     match protocol {
         ServiceProtocol::Udp => MonitorType::UdpConnect,
         ServiceProtocol::Sctp => MonitorType::Sctp,

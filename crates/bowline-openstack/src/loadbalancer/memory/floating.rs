@@ -1,11 +1,14 @@
 //! What is known of floating IPs: which lead to the port of a load balancer, and whose load balancer they led to.
 
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 use bowline_cloud::Text;
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::FloatingIp;
 use openstack_client::{FloatingIpId, PortId};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 
 use super::{Entry, FRESH, Memory};
@@ -17,6 +20,24 @@ const NEW_PORT: Duration = Duration::from_secs(600);
 /// How long the floating IPs of a port that were read stand for a look at a load balancer that Octavia is at work on: as long as
 /// the members of some thousand load balancers take to be changed.
 const AT_WORK: Duration = Duration::from_secs(300);
+
+/// The floating IPs that are changed at the moment. Each has a lock of its own: a change holds it while it waits for the call budget, and
+/// must not keep back the Services of other namespaces.
+#[derive(Debug, Default)]
+pub(super) struct Turns(std::sync::Mutex<HashMap<FloatingIpId, Weak<Mutex<()>>>>);
+
+impl Turns {
+    fn of(&self, id: &FloatingIpId) -> Arc<Mutex<()>> {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_id, turn| turn.strong_count() > 0);
+        let known = turns.get(id).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let turn = Arc::default();
+            turns.insert(id.clone(), Arc::downgrade(&turn));
+            turn
+        })
+    }
+}
 
 /// What is known of the floating IPs of a port.
 #[derive(Debug)]
@@ -86,6 +107,7 @@ impl Memory {
     pub(in crate::loadbalancer) fn leads(&self, port: &PortId, floating: FloatingIp, now: Instant) {
         let mut inner = self.lock();
         inner.fulfilled.forget_ports(|known, _attached| known == port);
+        inner.made_floating.remove(&floating.id);
         // Others may be there already, unless the port is new or was just seen without.
         let is_alone = match inner.ports.remove(port) {
             Some(Floating::None(_since)) => true,
@@ -118,6 +140,21 @@ impl Memory {
         self.lock().led.get(floating) == Some(service)
     }
 
+    /// Waits until nobody else in this process changes a floating IP. The guard is held during the change.
+    pub(in crate::loadbalancer) async fn floating_turn(&self, id: &FloatingIpId) -> OwnedMutexGuard<()> {
+        self.floating_turns.of(id).lock_owned().await
+    }
+
+    /// This process made a floating IP that leads to no port yet.
+    pub(in crate::loadbalancer) fn made_floating(&self, id: FloatingIpId) {
+        self.lock().made_floating.insert(id);
+    }
+
+    /// Whether this process made a floating IP that it has not led anywhere yet.
+    pub(in crate::loadbalancer) fn has_made_floating(&self, id: &FloatingIpId) -> bool {
+        self.lock().made_floating.contains(id)
+    }
+
     /// Whether any was.
     pub(in crate::loadbalancer) fn has_led_any(&self, service: &Text) -> bool {
         self.lock().led.values().any(|of| of == service)
@@ -136,5 +173,22 @@ impl Memory {
         inner.ports.retain(|_port, floating| !leads(floating));
         let is = |one: &FloatingIp| Some(&one.id) == id;
         inner.fulfilled.forget_ports(|known, attached| Some(known) == port || attached.iter().any(is));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_floating_ip_has_a_lock_of_its_own_that_is_forgotten_after_the_change() {
+        let (turns, id) = (Turns::default(), |text: &str| FloatingIpId::new(text).unwrap());
+        let (first, again) = (turns.of(&id("a")), turns.of(&id("a")));
+        assert!(Arc::ptr_eq(&first, &again));
+        let others: Vec<_> = (0..1000).map(|number| turns.of(&id(&format!("b{number}")))).collect();
+        assert!(others.iter().all(|other| !Arc::ptr_eq(other, &first)));
+        drop((first, again, others));
+        turns.of(&id("c"));
+        assert_eq!(turns.0.lock().unwrap().len(), 1);
     }
 }

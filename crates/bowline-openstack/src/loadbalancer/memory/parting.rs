@@ -149,6 +149,7 @@ impl Memory {
     /// A floating IP that led to the load balancer of a Service was given back.
     pub(in crate::loadbalancer) fn gave_back(&self, id: &FloatingIpId) {
         let mut inner = self.lock();
+        inner.made_floating.remove(id);
         let address = inner.addresses_of(id);
         if let (Some(service), Some(address)) = (inner.led.remove(id), address) {
             inner.parting.accounted.entry(service).or_default().insert(address);

@@ -2,7 +2,7 @@
 //!
 //! A name does not say for sure where the cluster ends: who renames must know by other signs whose object it is.
 
-use super::{LOAD_BALANCER_PREFIX, as_sent, cut};
+use super::{LOAD_BALANCER_PREFIX, MAX_NAME_BYTES, as_sent, cut};
 
 /// What stands before the cluster, the cluster, and what stands behind it.
 struct Parts<'a> {
@@ -22,6 +22,16 @@ pub fn cluster_of(name: &str) -> Option<&str> {
 pub fn in_cluster(name: &str, cluster: &str) -> Option<String> {
     let Parts { before, behind, .. } = parts(name)?;
     Some(as_sent(&cut(format!("{before}{cluster}{behind}").into_bytes())))
+}
+
+/// Namespace and name of the Service of this cluster for which a load balancer of this name was made, or whose tag it is. None if the
+/// name is of another cluster, or may have been truncated: truncated names are ambiguous.
+#[must_use]
+pub fn service_in<'n>(name: &'n str, cluster: &str) -> Option<(&'n str, &'n str)> {
+    let rest = name.strip_prefix(LOAD_BALANCER_PREFIX)?.strip_prefix(cluster)?.strip_prefix('_')?;
+    let (namespace, service) = rest.split_once('_')?;
+    let is_one = name.len() < MAX_NAME_BYTES && !namespace.is_empty() && !service.is_empty();
+    (is_one && !service.contains('_')).then_some((namespace, service))
 }
 
 fn parts(name: &str) -> Option<Parts<'_>> {

@@ -36,6 +36,10 @@ fn descriptions_are_those_that_occm_left_in_a_cloud() {
         "Floating IP for Kubernetes external service default/s01-basic from cluster held"
     );
     assert!(names.floating_ip_description().starts_with(FLOATING_IP_PREFIX));
+    let used = names.used_floating_ip_description();
+    assert_eq!(used, "Floating IP used by Kubernetes external service default/s01-basic from cluster held");
+    // OCCM deletes what begins like this with its load balancer.
+    assert!(!used.starts_with("Floating IP for Kubernetes external service"));
     assert_eq!(
         names.security_group_description(),
         "Security Group for default/s01-basic Service LoadBalancer in cluster held"
@@ -60,6 +64,42 @@ fn get_security_group_name() {
     assert_eq!(names("", "", "", "").security_group(), "lb-sg---");
     let long = names("c", &"n".repeat(300), "svc", "12345").security_group();
     assert_eq!(long, format!("lb-sg-12345-{}", "n".repeat(243)));
+}
+
+#[test]
+fn a_listener_is_known_by_every_name_that_kubernetes_ever_gave_it() {
+    let names = names("held", "default", "web", "11111111-2222-3333-4444-555555555555");
+    for own in [
+        "listener_0_kube_service_held_default_web",
+        "listener_12_kube_service_held_default_web",
+        "listener_kube_service_held_default_web_0",
+        "listener_a1111111122223333444455555555555_1",
+    ] {
+        assert!(names.is_own_listener(own), "{own}");
+    }
+    for other in [
+        "",
+        "web",
+        "listener_0_kube_service_held_default_other",
+        "listener_0_kube_service_other_default_web",
+        "listener_kube_service_held_default_web_",
+        "listener_kube_service_held_default_web_x",
+        "listener_kube_service_held_default_web",
+        "listener_a2222222222223333444455555555555_1",
+        "pool_0_kube_service_held_default_web",
+    ] {
+        assert!(!names.is_own_listener(other), "{other}");
+    }
+}
+
+#[test]
+fn a_description_tells_services_apart_whose_names_are_truncated() {
+    let cluster = "c".repeat(190);
+    let of = |name: &str| names(&cluster, "default", &format!("{}{name}", "n".repeat(50)), "");
+    let (one, other) = (of("-one"), of("-other"));
+    assert!(one.is_cut() && one.load_balancer() == other.load_balancer());
+    assert!(one.describes_own_load_balancer(&one.load_balancer_description()));
+    assert!(!one.describes_own_load_balancer(&other.load_balancer_description()));
 }
 
 #[test]
@@ -134,4 +174,18 @@ fn the_cluster_of_every_name_we_give_can_be_changed() {
     ] {
         assert_eq!(in_cluster(&old, "new"), Some(new));
     }
+}
+
+#[test]
+fn a_floating_ip_that_a_service_only_uses_is_not_its_own_and_names_it_to_others() {
+    let (web, other) = (names("c", "ns", "web", "u"), names("c", "ns", "other", "v"));
+    let used = web.used_floating_ip_description();
+    assert!(web.describes_used_floating_ip(&used) && !web.describes_own_floating_ip(&used));
+    assert_eq!(web.other_owner(&used), None);
+    let owner = FloatingIpOwner { namespace: "ns", name: "web", other_cluster: None };
+    assert_eq!(other.other_owner(&used), Some(owner));
+    let elsewhere = names("d", "ns", "web", "u");
+    assert_eq!(elsewhere.other_owner(&used), Some(FloatingIpOwner { other_cluster: Some("c"), ..owner }));
+    let former = elsewhere.with_former_clusters(&["c".to_owned()]);
+    assert_eq!(former.other_owner(&used), None);
 }

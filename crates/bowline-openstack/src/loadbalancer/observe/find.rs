@@ -54,6 +54,10 @@ pub(super) struct At {
     pub(super) namesakes: Vec<LoadBalancerId>,
     pub(super) twins: Vec<FoundBalancer>,
     pub(super) named_is_gone: bool,
+    /// Whether one with the Service's own name exists besides the one that its annotation names; see [`Found::has_own`].
+    ///
+    /// [`Found::has_own`]: crate::loadbalancer::found::Found::has_own
+    pub(super) has_own: bool,
 }
 
 /// All load balancers of the project, as one list told.
@@ -231,6 +235,40 @@ impl Balancers {
         self.all_balancers.get(read).await
     }
 
+    /// Whether a Service that names a load balancer of its name under another cluster name has one under its own name as well. Then the
+    /// cluster was not renamed: the annotation names a load balancer of another cluster.
+    async fn has_own(
+        &self,
+        look: &Look,
+        named: &LoadBalancer,
+        index: Option<&Index>,
+        project: &ProjectId,
+    ) -> Result<bool, Trouble> {
+        if !look.names.is_of_other_cluster(&named.name) {
+            return Ok(false);
+        }
+        Ok(!self.by_name(&look.names.load_balancer(), look, index, project).await?.is_empty())
+    }
+
+    /// Whether a Service that goes names a load balancer that it does not use, and has one of its own: its annotation was changed. Its own
+    /// one would stay for ever.
+    async fn has_own_beside(
+        &self,
+        look: &Look,
+        named: &LoadBalancer,
+        index: Option<&Index>,
+        project: &ProjectId,
+    ) -> Result<bool, Trouble> {
+        let own = look.names.load_balancer();
+        let is_used = named.name == own
+            || named.name == look.names.legacy_load_balancer()
+            || named.tags.contains(&look.names.tag());
+        if !look.removes || is_used || index.is_some_and(|index| index.has_none(&own)) {
+            return Ok(false);
+        }
+        Ok(!self.by_name(&own, look, index, project).await?.is_empty())
+    }
+
     async fn find_one(
         &self,
         look: &Look,
@@ -254,8 +292,10 @@ impl Balancers {
                         return Err(foreign(&balancer, project));
                     }
                 }
+                Some(balancer) if self.has_own_beside(look, &balancer, index, project).await? => {}
                 Some(balancer) => {
                     at.twins = self.twins(look, &balancer, project, began).await?;
+                    at.has_own = self.has_own(look, &balancer, index, project).await?;
                     at.balancer = found(balancer, FoundBy::Id);
                     return Ok(at);
                 }

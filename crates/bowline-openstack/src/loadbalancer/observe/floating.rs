@@ -1,18 +1,20 @@
 //! The floating IPs that have to do with Services: those that lead to their load balancers, those they ask for, those left over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
-use bowline_cloud::ServiceView;
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::{FloatingIp, FloatingIpQuery};
 use openstack_client::{PortId, ProjectId};
 use tokio::time::Instant;
 
 use super::find::{At, PAGE_SIZE};
-use super::{Run, Sight, Wish, known_address, look_for, together};
+use super::owners::shows;
+use super::{Run, Sight, Wish, hinted_address, known_address, look_for, together};
 use crate::loadbalancer::balancers::Balancers;
-use crate::loadbalancer::found::FoundFloating;
+use crate::loadbalancer::found::{FoundBalancer, FoundFloating};
 use crate::loadbalancer::names::{LOAD_BALANCER_PREFIX, Names, describes_floating_ip_of};
+use crate::loadbalancer::tenancy::rules;
 use crate::loadbalancer::trouble::Trouble;
 
 /// So many ports fit into one question.
@@ -135,10 +137,18 @@ impl Balancers {
         at: &At,
         attached: Vec<FloatingIp>,
     ) -> Result<FoundFloating, Trouble> {
-        let mut floating = FoundFloating { attached, ..FoundFloating::default() };
         let service = &run.request.service;
-        for one in &floating.attached {
-            self.memory.led_to(&service.uid, &one.id);
+        let of_others = self.of_others(run, at, &attached).await?;
+        let port_user = self.port_user(run, at).await?;
+        let mut floating = FoundFloating { attached, of_others, port_user, ..FoundFloating::default() };
+        // What leads to a load balancer of another cluster's Service of the same name was made for that one.
+        let ownership = self.ownership(service);
+        let is_ours = |at: &FoundBalancer| {
+            let tags = &at.balancer.tags;
+            ownership.is_of_service(tags) || ownership.foreign_cluster(tags).is_none()
+        };
+        if at.balancer.as_ref().is_some_and(is_ours) {
+            floating.attached.iter().for_each(|one| self.memory.led_to(&service.uid, &one.id));
         }
         if let (Wish::Remove(_), Some(own)) =
             (&run.wish, at.balancer.as_ref().and_then(|at| at.balancer.vip_address))
@@ -150,13 +160,15 @@ impl Balancers {
             Wish::Ensure(intent) => {
                 let wish = intent.floating.as_ref();
                 let asked = wish.and_then(|wish| wish.address);
-                let unattached = |address: &std::net::IpAddr| {
+                let unattached = |address: &IpAddr| {
                     !floating.attached.iter().any(|one| one.floating_ip_address == *address)
                 };
                 // Also before there is a load balancer: none is made for an address that leads elsewhere.
                 if let Some(address) = asked.filter(unattached) {
                     let query = FloatingIpQuery::by_address(address);
                     floating.asked = self.floating_by(query).await?.into_iter().next();
+                    floating.asked_owner =
+                        floating.asked.as_ref().and_then(|asked| self.owner(run, &intent.names, asked));
                 }
                 let bare = at.balancer.is_some() && floating.attached.is_empty();
                 (&intent.names, bare && had_one && wish.is_some())
@@ -171,34 +183,53 @@ impl Balancers {
                 one.name.starts_with(LOAD_BALANCER_PREFIX) && one.name != names.load_balancer()
             };
             let shared = at.balancer.as_ref().map(|at| &at.balancer).filter(of_another);
-            floating.left = self.left_of(service, names, shared).await?;
+            floating.left = self.left_of(run, names, shared).await?;
         }
+        let is_proven = |one: &&FloatingIp| {
+            shows(service, one.floating_ip_address)
+                || self.memory.has_led(&service.uid, &one.id)
+                || self.memory.has_made_floating(&one.id)
+        };
+        let unattached = floating.asked.iter().chain(&floating.left);
+        floating.proven = unattached.filter(is_proven).map(|one| one.id.clone()).collect();
         Ok(floating)
     }
 
     /// The floating IPs that were made for a Service, or for the owner of the load balancer that it shares, led to it, and lead nowhere.
     async fn left_of(
         &self,
-        service: &ServiceView,
+        run: &Run<'_>,
         names: &Names,
         shared: Option<&LoadBalancer>,
     ) -> Result<Vec<FloatingIp>, Trouble> {
-        let (description, known) = (names.floating_ip_description(), known_address(service));
-        let query = match (shared, known) {
-            (Some(_shared), Some(address)) => FloatingIpQuery::by_address(address),
-            _ => FloatingIpQuery { description: Some(description.clone()), ..FloatingIpQuery::default() },
+        let service = &run.request.service;
+        let description = names.floating_ip_description();
+        let known = known_address(service).or_else(|| self.hinted_floating(run));
+        let has_led_other = self.memory.has_led_any(&service.uid);
+        let query = match known {
+            Some(address) => FloatingIpQuery::by_address(address),
+            None => FloatingIpQuery { description: Some(description.clone()), ..FloatingIpQuery::default() },
+        };
+        let is_own = |one: &FloatingIp| {
+            one.description == description || names.describes_used_floating_ip(&one.description)
         };
         let ours = |one: &FloatingIp| {
             let was_ours =
                 Some(one.floating_ip_address) == known || self.memory.has_led(&service.uid, &one.id);
             let of_owner = |shared: &LoadBalancer| describes_floating_ip_of(&shared.name, &one.description);
-            was_ours && (one.description == description || shared.is_some_and(of_owner))
+            was_ours && (is_own(one) || shared.is_some_and(of_owner))
         };
+        let mut found: Vec<FloatingIp> = self.floating_by(query).await?.into_iter().filter(ours).collect();
+        if found.is_empty() && known.is_some() && has_led_other && shared.is_none() {
+            let query =
+                FloatingIpQuery { description: Some(description.clone()), ..FloatingIpQuery::default() };
+            found.extend(self.floating_by(query).await?.into_iter().filter(ours));
+        }
         let mut left = Vec::new();
-        for one in self.floating_by(query).await?.into_iter().filter(ours) {
+        for one in found {
             let is_left = match &one.port_id {
                 None => true,
-                Some(port) if one.description == description => self.is_idle(port).await?,
+                Some(port) if is_own(&one) => self.is_idle(port).await?,
                 Some(_port) => false,
             };
             if is_left {
@@ -221,7 +252,21 @@ impl Balancers {
         Ok(!balancers.iter().any(|balancer| balancer.vip_port_id.as_ref() == Some(port)))
     }
 
-    async fn floating_by(&self, query: FloatingIpQuery) -> Result<Vec<FloatingIp>, Trouble> {
+    /// The address that is noted on a Service whose status shows host names only. Users can write it, so it counts only where a rule
+    /// allows them to choose it, and what is found by it is not proven to be theirs.
+    fn hinted_floating(&self, run: &Run<'_>) -> Option<IpAddr> {
+        let service = &run.request.service;
+        let address = hinted_address(service).filter(|_address| matches!(run.wish, Wish::Ensure(_)))?;
+        let allowed = rules::allows_address_of(
+            &self.tenancy,
+            &service.namespace,
+            |section| &section.floating_ip,
+            address,
+        );
+        allowed.then_some(address)
+    }
+
+    pub(super) async fn floating_by(&self, query: FloatingIpQuery) -> Result<Vec<FloatingIp>, Trouble> {
         let project_id: Option<ProjectId> = Some(self.project().await?);
         let query = FloatingIpQuery { project_id, ..query };
         Ok(self.client.network().floating_ips(&query).all().await?)

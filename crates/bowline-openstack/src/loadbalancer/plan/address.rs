@@ -15,6 +15,7 @@ use super::order::by_id;
 use crate::loadbalancer::found::Found;
 use crate::loadbalancer::names::LOAD_BALANCER_PREFIX;
 use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::tenancy::sharing;
 use crate::loadbalancer::wanted::{FloatingPlace, Wanted, WantedAddress};
 
 const ASKED: &str = "the Service asks for this floating IP";
@@ -45,7 +46,8 @@ pub(super) fn reached(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> Reac
         // There are no floating IPs for IPv6.
         _ if own.is_some_and(|address| address.is_ipv6()) => Reached { address: own, ..Reached::default() },
         WantedAddress::Own { keep_floating_ip } => {
-            let attached = by_id(&found.floating.attached, |one| &one.id);
+            let is_free = |one: &&FloatingIp| !found.floating.is_of_other(&one.id);
+            let attached = by_id(found.floating.attached.iter().filter(is_free), |one| &one.id);
             let internal = "the Service is internal now";
             let steps = attached.into_iter().map(|one| give_back(wanted, one, *keep_floating_ip, internal));
             Reached { address: own, steps: steps.collect(), problem: None }
@@ -67,11 +69,40 @@ fn give_back(wanted: &Wanted, floating: &FloatingIp, keep: bool, why: &str) -> P
     Planned::new(CloudStep::new(Action::DeleteFloatingIp(floating.id.clone())), why)
 }
 
-/// Why a load balancer is not even made: the address that the Service asks for leads elsewhere.
-pub(super) fn asked_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
+/// Why a load balancer is not even made: its port has a floating IP of another Service, or the address that the Service asks for leads
+/// elsewhere.
+pub(super) fn is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
+    port_is_taken(wanted, found).or_else(|| asked_is_taken(wanted, found))
+}
+
+/// A load balancer on that port would be reached at the address of another Service, which could not have the port any more.
+fn port_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
+    let port = wanted.balancer.vip.port.as_ref()?;
+    if let Some(user) = found.floating.port_user.as_ref().filter(|_user| found.balancer.is_none()) {
+        return Some(format!("port {port} is used by load balancer {user}; use another port"));
+    }
+    let taken = found.floating.of_others.first()?;
+    let (address, id, why) = (taken.floating.floating_ip_address, &taken.floating.id, &taken.why);
+    Some(format!("port {port} has floating IP {address} ({id}), which {why}; use another port"))
+}
+
+fn asked_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
     let WantedAddress::Floating { asked: Some(asked), .. } = &wanted.address else { return None };
     let floating = found.floating.asked.as_ref().filter(|floating| floating.floating_ip_address == *asked)?;
-    floating.port_id.as_ref().map(|port| taken(floating, port))
+    // On the port of an earlier load balancer it is where the new one needs it.
+    let is_there = floating.port_id.is_some() && floating.port_id == wanted.balancer.vip.port;
+    if is_there { None } else { not_free(floating, found) }
+}
+
+/// Why a floating IP that the Service asks for cannot be had: it is attached elsewhere, or belongs to another Service.
+fn not_free(floating: &FloatingIp, found: &Found) -> Option<String> {
+    let owner = || found.floating.asked_owner.as_deref().map(|why| reserved(floating, why));
+    floating.port_id.as_ref().map(|port| taken(floating, port)).or_else(owner)
+}
+
+fn reserved(floating: &FloatingIp, why: &str) -> String {
+    let (address, id) = (floating.floating_ip_address, &floating.id);
+    format!("floating IP {address} ({id}) {why}")
 }
 
 fn taken(floating: &FloatingIp, port: &PortId) -> String {
@@ -83,13 +114,7 @@ fn taken(floating: &FloatingIp, port: &PortId) -> String {
 
 fn detach(floating: &FloatingIp, reason: &str) -> Planned<CloudStep> {
     let nowhere = FloatingIpUpdate { port_id: None, description: None };
-    let step = CloudStep::new(Action::UpdateFloatingIp(floating.id.clone(), nowhere));
-    Planned::new(step, format!("{reason} ({})", floating.floating_ip_address))
-}
-
-fn attach(floating: &FloatingIp, port: &PortId, reason: &str) -> Planned<CloudStep> {
-    let there = FloatingIpUpdate { port_id: Some(port.clone()), description: None };
-    let step = CloudStep::new(Action::UpdateFloatingIp(floating.id.clone(), there));
+    let step = CloudStep::new(Action::update_floating_ip(floating, nowhere));
     Planned::new(step, format!("{reason} ({})", floating.floating_ip_address))
 }
 
@@ -103,6 +128,18 @@ impl Wish<'_> {
             Some(asked) if insist && asked != address => self.exchange(asked, address),
             _ => Reached { address: Some(address), ..Reached::default() },
         }
+    }
+
+    /// A description is no proof: a Service of this name in another cluster, or an earlier one, may have kept the floating IP. It is
+    /// described anew then, so that it is not deleted with this Service.
+    fn attach(&self, floating: &FloatingIp, port: &PortId, reason: &str) -> Planned<CloudStep> {
+        let names = &self.wanted.names;
+        let is_unproven = names.describes_own_floating_ip(&floating.description)
+            && !self.found.floating.proven.contains(&floating.id);
+        let description = is_unproven.then(|| names.used_floating_ip_description());
+        let there = FloatingIpUpdate { port_id: Some(port.clone()), description };
+        let step = CloudStep::new(Action::update_floating_ip(floating, there));
+        Planned::new(step, format!("{reason} ({})", floating.floating_ip_address))
     }
 
     /// The one that is asked for if it leads here; else always the same one.
@@ -145,15 +182,19 @@ impl Wish<'_> {
         let here = |floating: &&FloatingIp| {
             floating.fixed_ip_address.is_none() || floating.fixed_ip_address == balancer.vip_address
         };
-        let old =
-            by_id(self.found.floating.attached.iter().filter(here), |floating| &floating.id).into_iter();
+        let old = by_id(self.found.floating.attached.iter().filter(here), |floating| &floating.id);
+        if old.iter().any(|floating| self.found.floating.is_of_other(&floating.id)) {
+            return still(format!(
+                "floating IP {asked} is asked for, and {current} is there, which belongs to another Service; use another load balancer"
+            ));
+        }
         let reason = format!("floating IP {asked} is asked for in its place");
-        let old = old.map(|floating| give_back(self.wanted, floating, self.keep, &reason));
+        let old = old.into_iter().map(|floating| give_back(self.wanted, floating, self.keep, &reason));
         let there = self.found.floating.asked.as_ref().filter(|one| one.floating_ip_address == asked);
         let steps = match (there, self.place) {
-            (Some(floating), _) => match &floating.port_id {
-                Some(elsewhere) => return still(taken(floating, elsewhere)),
-                None => old.chain([attach(floating, port, ASKED)]).collect(),
+            (Some(floating), _) => match not_free(floating, self.found) {
+                Some(problem) => return still(problem),
+                None => old.chain([self.attach(floating, port, ASKED)]).collect(),
             },
             (None, Some(place)) => {
                 std::iter::once(self.create(place, Some(asked), None)).chain(old).collect()
@@ -171,9 +212,9 @@ impl Wish<'_> {
         let floating = self.found.floating.asked.as_ref();
         match floating.filter(|floating| floating.floating_ip_address == asked) {
             None => Ok(self.place.map(|place| self.create(place, Some(asked), Some(port)))),
-            Some(floating) => match &floating.port_id {
-                None => Ok(Some(attach(floating, port, ASKED))),
-                Some(elsewhere) => Err(taken(floating, elsewhere)),
+            Some(floating) => match not_free(floating, self.found) {
+                None => Ok(Some(self.attach(floating, port, ASKED))),
+                Some(problem) => Err(problem),
             },
         }
     }
@@ -186,7 +227,7 @@ impl Wish<'_> {
         match known.or_else(|| left.first()) {
             Some(floating) => {
                 let whose = if self.claim.owner { "the Service" } else { "a Service on this load balancer" };
-                Some(attach(floating, port, &format!("this floating IP was made for {whose} before")))
+                Some(self.attach(floating, port, &format!("this floating IP was made for {whose} before")))
             }
             None => self.place.map(|place| self.create(place, None, Some(port))),
         }
@@ -228,6 +269,9 @@ impl Wish<'_> {
 
     fn owner_says(&self) -> String {
         let (name, port) = (&self.claim.there.balancer.name, &self.claim.there.balancer.vip_port_id);
+        if let Some(gone) = sharing::owner_is_gone(self.wanted, &self.claim.there.balancer) {
+            return gone;
+        }
         let sees_to_it = |heir: &&str| self.claim.joined() && !self.claim.is_own(heir);
         if let Some(heir) = self.claim.heir().filter(sees_to_it) {
             return format!("the Service that owned it is gone, and {heir} sees to that");

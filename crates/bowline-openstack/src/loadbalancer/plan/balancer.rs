@@ -2,17 +2,19 @@
 
 use std::net::IpAddr;
 
-use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
+use bowline_cloud::{LoadBalancerStatus, Plan, Planned, Traffic};
 use openstack_client::load_balancer::{LoadBalancer, LoadBalancerUpdate, ProvisioningStatus};
 
 use super::claim::Claim;
 use super::order::by_id;
-use super::{LoadBalancerPlan, address, refuse};
+use super::{LoadBalancerPlan, address, refuse, removal, tags};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, RECREATE_ON_ERROR};
-use crate::loadbalancer::found::{Found, FoundBalancer};
+use crate::loadbalancer::broken::traffic;
+use crate::loadbalancer::found::{Children, Found, FoundBalancer};
 use crate::loadbalancer::intent::Publication;
 use crate::loadbalancer::ownership::is_of_a_service;
 use crate::loadbalancer::step::{Action, CloudStep, Seen};
+use crate::loadbalancer::tenancy::rules;
 use crate::loadbalancer::wanted::Wanted;
 
 /// There is none.
@@ -25,21 +27,29 @@ pub(super) fn create(wanted: &Wanted, found: &Found) -> LoadBalancerPlan {
     if let Some(named) = named.as_ref().filter(|_named| !found.recover) {
         return refuse(vec![format!("{named}, which is not there; correct or remove it")]);
     }
-    if let Some(problem) = address::asked_is_taken(wanted, found) {
+    if let Some(problem) = address::is_taken(wanted, found) {
         return refuse(vec![problem]);
     }
     let reason = match named {
         Some(named) => format!("{named}, which is gone; it is made anew"),
         None => "the Service has no load balancer".to_owned(),
     };
+    let reason = match wanted.balancer.earlier_address {
+        Some(address) => format!("{reason}; its earlier address {address} is requested again"),
+        None => reason,
+    };
     let step = CloudStep::new(Action::CreateBalancer(Box::new(wanted.new_balancer())));
     Plan::Act(vec![Planned::new(step, reason)])
 }
 
-/// Octavia gave it up, and takes no order any more but its deletion. Its floating IP stays and leads to the new one afterwards.
-pub(super) fn broken(wanted: &Wanted, claim: &Claim<'_>) -> LoadBalancerPlan {
-    let (id, name) = (&claim.there.balancer.id, &claim.there.balancer.name);
-    let failed = format!("Octavia could not make or change load balancer {id} (ERROR)");
+/// Octavia accepts no change of a load balancer in ERROR but its deletion or failover. It is deleted only if it serves nobody
+/// (safety rail SR-19): a new one follows, behind the same floating IP. The framework holds the step until that was seen twice.
+pub(super) fn broken(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadBalancerPlan {
+    let balancer = &claim.there.balancer;
+    let id = &balancer.id;
+    let operating = Some(balancer.operating_status.as_str()).filter(|status| !status.is_empty());
+    let operating = operating.unwrap_or("unknown");
+    let failed = format!("Octavia reports load balancer {id} in ERROR (operating status {operating})");
     let failover =
         format!("let an administrator see why, then repair it with `openstack loadbalancer failover {id}`");
     let others: Vec<&str> = claim.sharers().into_iter().collect();
@@ -51,10 +61,38 @@ pub(super) fn broken(wanted: &Wanted, claim: &Claim<'_>) -> LoadBalancerPlan {
     }
     if !wanted.recreate_on_error {
         let key = RECREATE_ON_ERROR.key;
-        return refuse(vec![format!("{failed}, and annotation {key} forbids to make it anew; {failover}")]);
+        return refuse(vec![format!("{failed}, and annotation {key} forbids to replace it; {failover}")]);
     }
-    let delete = Action::DeleteBalancer { name: name.clone(), cascade: true };
-    Plan::Act(vec![claim.step(delete, format!("{failed}; it is made anew"))])
+    if let Some(forbidden) = rules::keeps_from_recreation(wanted) {
+        return refuse(vec![format!("{failed}; {forbidden}; {failover}")]);
+    }
+    let why = match traffic(claim.there, found) {
+        Traffic::Possible => {
+            let why = if balancer.admin_state_up { "may still carry traffic" } else { "is disabled" };
+            return refuse(vec![format!(
+                "{failed}. It {why}, so it is kept, and its members do not follow the nodes; {failover}. If it serves nobody, delete it \
+                 (`openstack loadbalancer delete --cascade`), and it is created again"
+            )]);
+        }
+        Traffic::None => "it serves nobody, and is replaced",
+        Traffic::Never => "it never served, and is replaced",
+    };
+    if has_strangers(wanted, claim) {
+        return refuse(vec![format!(
+            "{failed}, and it is not replaced: it has listeners or pools that were not made for this Service; {failover}, or delete it by \
+             hand when nobody needs them (`openstack loadbalancer delete --cascade {id}`), and it is created again"
+        )]);
+    }
+    let delete = Action::DeleteBalancer { name: balancer.name.clone(), cascade: true };
+    Plan::Act(vec![claim.step(delete, format!("{failed}; {why}"))])
+}
+
+/// Whether parts of a load balancer are of unknown origin. A deletion would take them too (safety rail SR-8).
+fn has_strangers(wanted: &Wanted, claim: &Claim<'_>) -> bool {
+    match &claim.there.children {
+        Children::Known(tree) => !removal::is_all_ours(&wanted.names, claim, tree),
+        Children::AsWanted | Children::Busy => true,
+    }
 }
 
 /// Those that were made besides the Service's own, as soon as Octavia lets them go. It does not wait for them: one that hangs would
@@ -78,16 +116,26 @@ pub(super) fn join(wanted: &Wanted, claim: &Claim<'_>) -> Option<Planned<CloudSt
     let there = &claim.there.balancer.tags;
     // Of a name that was cut nobody knows whose it is.
     let inherits = claim.owner && !wanted.names.is_cut() && wanted.ownership.is_of_others(there);
-    if !wanted.balancer.tagged || (claim.is_tagged() && !inherits) {
+    // What a Service asks for is not put on the load balancer of another one.
+    let asked: &[String] = if claim.owner { &wanted.extra_tags.balancer } else { &[] };
+    let asked = tags::missing(asked, there);
+    let is_complete = claim.is_tagged() && !inherits && !claim.rests_on_status;
+    if !wanted.balancer.tagged || (is_complete && asked.is_empty()) {
         return None;
     }
-    let is_stale = |tag: &String| inherits && claim.sharers().is_empty() && is_of_a_service(tag);
+    // A Service of another cluster with the same name has the same tag, so only its UID shows that it is there.
+    let may_be_stale = inherits && claim.foreign.is_none() && claim.sharers().is_empty();
+    let is_stale = |tag: &String| may_be_stale && is_of_a_service(tag);
     let kept = there.iter().filter(|tag| !tag.is_empty() && !is_stale(tag));
     let missing = wanted.tags().into_iter().filter(|tag| !there.contains(tag));
-    let tags = kept.cloned().chain(missing).collect();
+    let tags = kept.cloned().chain(missing).chain(asked.into_iter().cloned()).collect();
     let change = LoadBalancerUpdate { tags: Some(tags), ..LoadBalancerUpdate::default() };
     let reason = match (inherits, claim.owner) {
+        _ if claim.is_tagged() && claim.rests_on_status => {
+            "other Services have the same name, so its UID tells them apart"
+        }
         (true, _) => "it was made for an earlier Service of this name",
+        (false, true) if claim.is_tagged() => "the Service asks for tags that are missing",
         (false, true) => "the Service's tag is missing",
         (false, false) => "the Service joins a shared load balancer",
     };

@@ -14,6 +14,7 @@ use super::{Draft, Steps, conflict, listener, pool};
 use crate::loadbalancer::found::{FoundPool, Tree};
 use crate::loadbalancer::names::Names;
 use crate::loadbalancer::step::Action;
+use crate::loadbalancer::tenancy::sharing;
 use crate::loadbalancer::wanted::{ListenerKey, Wanted};
 
 pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
@@ -41,8 +42,16 @@ pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
             draft.problems.push(problem);
             continue;
         }
+        let new_port = claim.joined() && !claim.owner && at.same.is_none() && at.first_goes.is_empty();
+        let forbidden = new_port
+            .then(|| sharing::no_new_port(wanted, &claim.there.balancer, &conflict::port(&wish.key)))
+            .flatten();
+        if let Some(problem) = forbidden {
+            draft.problems.push(problem);
+            continue;
+        }
         for (found, reason) in &at.first_goes {
-            draft.steps.extend(delete(claim, tree, found, reason));
+            draft.steps.extend(delete(&wanted.names, claim, tree, found, reason));
         }
         wishes.extend(match at.same {
             None => vec![listener::create(wanted, claim, wish)],
@@ -57,7 +66,7 @@ pub(super) fn draft(wanted: &Wanted, claim: &Claim<'_>, tree: &Tree) -> Draft {
     let ours = |found: &&Listener| claim.holder(found) == Holder::Us && !spoken_for.contains(&found.id);
     for found in by_id(tree.listeners.iter().filter(ours), |listener| &listener.id) {
         let reason = format!("{} is not wanted any more", conflict::port(&key_of(found)));
-        draft.steps.extend(delete(claim, tree, found, &reason));
+        draft.steps.extend(delete(&wanted.names, claim, tree, found, &reason));
     }
     draft.steps.extend(left_pools(&wanted.names, claim, tree));
     draft
@@ -68,16 +77,25 @@ fn key_of(listener: &Listener) -> ListenerKey {
 }
 
 /// The steps that take a listener away: its pool goes before it, and what is in the pool goes with it.
-pub(super) fn delete(claim: &Claim<'_>, tree: &Tree, listener: &Listener, reason: &str) -> Steps {
+pub(super) fn delete(
+    names: &Names,
+    claim: &Claim<'_>,
+    tree: &Tree,
+    listener: &Listener,
+    reason: &str,
+) -> Steps {
     let alone = |found: &&FoundPool| {
         let id = &found.pool.id;
         let elsewhere = tree.listeners.iter().filter(|other| other.id != listener.id);
         found.pool.listeners.iter().all(|user| *user == listener.id)
             && !elsewhere.into_iter().any(|other| other.default_pool_id.as_ref() == Some(id))
     };
-    // A pool that is not its default is somebody's who routes by paths: it stays.
-    let default =
-        |found: &&FoundPool| listener.default_pool_id.as_ref().is_none_or(|id| *id == found.pool.id);
+    // A pool that is not its default is somebody's who routes by paths: it stays. So does one of a listener without a default pool, unless
+    // it has our name.
+    let default = |found: &&FoundPool| match &listener.default_pool_id {
+        Some(id) => *id == found.pool.id,
+        None => names.is_own_pool(&found.pool.name),
+    };
     let pools = by_id(tree.pools_of(listener).filter(default).filter(alone), |found| &found.pool.id);
     let mut steps: Steps = pools
         .into_iter()

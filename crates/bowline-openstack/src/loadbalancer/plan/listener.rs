@@ -9,6 +9,7 @@ use openstack_client::load_balancer::{Listener, ListenerUpdate};
 
 use super::claim::Claim;
 use super::conflict::port;
+use super::tags;
 use super::text::{Differences, few};
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::{Wanted, WantedListener};
@@ -43,20 +44,33 @@ pub(super) fn update(
     Some(claim.step(Action::UpdateListener(found.id.clone(), Box::new(change)), reason))
 }
 
-/// Our tag is added; the others stay.
+/// Adds the tags that the Service asks for and that are missing.
+pub(super) fn add_asked(tags: &mut Vec<String>, asked: &[String], differs: &mut Differences) {
+    let missing: Vec<String> = tags::missing(asked, tags).into_iter().cloned().collect();
+    if !missing.is_empty() {
+        differs.tell("tags", "missing", few(&missing));
+        tags.extend(missing);
+    }
+}
+
+/// Our tag is added, and those that the Service asks for; the others stay.
 fn tags(
     wanted: &Wanted,
     claim: &Claim<'_>,
     found: &Listener,
     differs: &mut Differences,
 ) -> Option<Vec<String>> {
-    if !wanted.balancer.tagged || found.tags.iter().any(|tag| claim.is_own(tag)) {
+    if !wanted.balancer.tagged {
         return None;
     }
     let mut tags: Vec<String> = found.tags.iter().filter(|tag| !tag.is_empty()).cloned().collect();
-    differs.tell("the tag of the Service", "missing", wanted.names.tag());
-    tags.push(wanted.names.tag());
-    Some(tags)
+    let before = tags.len();
+    if !found.tags.iter().any(|tag| claim.is_own(tag)) {
+        differs.tell("the tag of the Service", "missing", wanted.names.tag());
+        tags.push(wanted.names.tag());
+    }
+    add_asked(&mut tags, &wanted.extra_tags.listener, differs);
+    (tags.len() > before).then_some(tags)
 }
 
 fn cidrs(wish: &WantedListener, found: &Listener, differs: &mut Differences) -> Change<Vec<String>> {
@@ -68,7 +82,7 @@ fn cidrs(wish: &WantedListener, found: &Listener, differs: &mut Differences) -> 
     }
     let list = |cidrs: &[String]| format!("[{}]", few(cidrs));
     let found: BTreeSet<String> = found.allowed_cidrs.iter().cloned().collect();
-    let (found, wanted) = (Vec::from_iter(found), Vec::from_iter(wanted.clone()));
+    let (found, wanted) = (Vec::from_iter(found), Vec::from_iter(wanted.iter().cloned()));
     differs.tell("who may connect", list(&found), list(&wanted));
     Change::Set(wanted)
 }

@@ -12,7 +12,7 @@ use super::claim::{Claim, Holder};
 use super::conflict::port;
 use super::order::by_id;
 use super::text::Differences;
-use super::{Steps, members, monitor};
+use super::{Steps, listener, members, monitor};
 use crate::loadbalancer::found::{FoundPool, Tree};
 use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::{Wanted, WantedListener};
@@ -25,8 +25,9 @@ pub(super) fn steps(
     listener: &Listener,
 ) -> Steps {
     let at = port(&wish.key);
-    let create =
-        |reason: String| claim.step(Action::CreatePool(Box::new(wish.pool.new_pool(&listener.id))), reason);
+    let create = |reason: String| {
+        claim.step(Action::CreatePool(Box::new(wanted.new_pool(&wish.pool, &listener.id))), reason)
+    };
     let Some(found) = of_listener(tree, listener) else {
         return vec![create(format!("{at} has no pool; its members and monitor follow"))];
     };
@@ -34,7 +35,7 @@ pub(super) fn steps(
         let delete = claim.step(Action::DeletePool(found.pool.id.clone()), format!("{at}: {reason}"));
         return vec![delete, create(format!("{at}: the pool is made anew; its members and monitor follow"))];
     }
-    let mut steps: Steps = update(claim, wish, found).into_iter().collect();
+    let mut steps: Steps = update(wanted, claim, wish, found).into_iter().collect();
     steps.extend(members::steps(wanted, claim, wish, found));
     steps.extend(monitor::steps(claim, wish, found));
     steps
@@ -85,20 +86,36 @@ fn spoilt(wish: &WantedListener, found: &FoundPool) -> Option<String> {
     (is != wanted).then(|| format!("pool {id} speaks {is} to members, {wanted} is wanted"))
 }
 
-fn update(claim: &Claim<'_>, wish: &WantedListener, found: &FoundPool) -> Option<Planned<CloudStep>> {
+fn update(
+    wanted: &Wanted,
+    claim: &Claim<'_>,
+    wish: &WantedListener,
+    found: &FoundPool,
+) -> Option<Planned<CloudStep>> {
     let mut differs = Differences::default();
-    let (is, wanted) = (&found.pool, &wish.pool);
+    let (is, pool) = (&found.pool, &wish.pool);
     let change = PoolUpdate {
-        lb_algorithm: differs.of("algorithm", &is.lb_algorithm, &wanted.algorithm),
+        lb_algorithm: differs.of("algorithm", &is.lb_algorithm, &pool.algorithm),
         session_persistence: persistence(
             is.session_persistence.as_ref(),
-            wanted.session_persistence.as_ref(),
+            pool.session_persistence.as_ref(),
             &mut differs,
         ),
+        tags: tags(wanted, is, &mut differs),
         ..unchanged(is)
     };
     let reason = differs.reason(&port(&wish.key))?;
     Some(claim.step(Action::UpdatePool(is.id.clone(), Box::new(change)), reason))
+}
+
+/// Those that the Service asks for are added; the others stay.
+fn tags(wanted: &Wanted, is: &Pool, differs: &mut Differences) -> Option<Vec<String>> {
+    let mut tags: Vec<String> = is.tags.iter().filter(|tag| !tag.is_empty()).cloned().collect();
+    let before = tags.len();
+    if wanted.balancer.tagged {
+        listener::add_asked(&mut tags, &wanted.extra_tags.pool, differs);
+    }
+    (tags.len() > before).then_some(tags)
 }
 
 /// A change that leaves a pool as it is. It says whether the pool is on: the OVN provider gives up a pool that is not told.

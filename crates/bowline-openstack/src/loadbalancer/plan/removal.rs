@@ -1,19 +1,24 @@
 //! What is done so that nothing of a Service is left.
 //!
-//! A load balancer goes if it was made for a Service and no other Service is on it. From others only what bears the tag of this
-//! Service goes. A load balancer that a user made is never deleted.
+//! A load balancer is deleted whole only if its name is this Service's, or that of a Service of this cluster that no longer wants it, no other Service
+//! uses it, and every listener and pool on it is known to be this Service's. From all others only this Service's own parts are removed.
+//! A load balancer that a user made is never deleted. A floating IP is deleted only if its description names this Service (SR-9).
+//! It is deleted also if the load balancer stays and has no listener any more.
 
 use bowline_cloud::{LoadBalancerStatus, Plan, Planned};
 use openstack_client::load_balancer::{Listener, LoadBalancerUpdate, ProvisioningStatus};
+use openstack_client::network::{FloatingIp, FloatingIpUpdate};
 
-use super::claim::Claim;
+use super::claim::{Claim, Holder};
 use super::order::by_id;
 use super::{LoadBalancerPlan, Steps, children, claim, in_one_go, refuse, there, wait};
-use crate::loadbalancer::found::{Children, Found, Tree};
+use crate::loadbalancer::found::{Children, Found, FoundPool, Tree};
 use crate::loadbalancer::group;
 use crate::loadbalancer::intent::Removal;
-use crate::loadbalancer::names::{LOAD_BALANCER_PREFIX, describes_floating_ip_of};
+use crate::loadbalancer::names::{LOAD_BALANCER_PREFIX, Names, floating_ip_description, service_in};
+use crate::loadbalancer::ownership::{is_of_a_cluster, is_of_a_service};
 use crate::loadbalancer::step::{Action, CloudStep};
+use crate::loadbalancer::tenancy::sharing;
 
 const GONE: &str = "the Service wants no load balancer any more";
 
@@ -27,8 +32,9 @@ pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
         return act(left_floating(removal, found).into_iter().chain(group_steps(found)).collect());
     };
     let claim = Claim::of(&removal.names, &removal.ownership, found, there);
-    if claim.owner && claim.other_cluster.is_some() {
-        // It has our name and is another cluster's; so may be the floating IPs. The security group has the Service's UID.
+    let is_namesake = claim.contested.is_some() && there.balancer.name == removal.names.load_balancer();
+    if is_namesake || (claim.owner && claim.other_cluster.is_some()) {
+        // It has our name and is another cluster's, or another Service's; so may be the floating IPs. The security group has the Service's UID.
         return act(group_steps(found));
     }
     let status = &there.balancer.provisioning_status;
@@ -36,7 +42,11 @@ pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
     if claim.joined() && !ready {
         return wait(&there.balancer);
     }
-    let octavia = if goes_whole(&claim) { delete(removal, found, &claim) } else { leave(removal, &claim) };
+    let octavia = match is_deleted_whole(removal, found, &claim) {
+        Ok(true) => delete(removal, found, &claim),
+        Ok(false) => leave(removal, found, &claim),
+        Err(otherwise) => return otherwise,
+    };
     match octavia {
         Ok(steps) => {
             let rest = left_floating(removal, found).into_iter().chain(group_steps(found));
@@ -50,35 +60,134 @@ fn act(steps: Steps) -> LoadBalancerPlan {
     if steps.is_empty() { Plan::Settled(LoadBalancerStatus::default()) } else { Plan::Act(in_one_go(steps)) }
 }
 
-/// Whether the load balancer goes as well. What bears no sign of this Service was never its own, whatever it is called.
-fn goes_whole(claim: &Claim<'_>) -> bool {
-    let made_for_a_service = claim.owner || claim.there.balancer.name.starts_with(LOAD_BALANCER_PREFIX);
-    made_for_a_service && claim.joined() && claim.other_cluster.is_none() && claim.sharers().is_empty()
+/// Whether the load balancer is deleted as well.
+///
+/// # Errors
+///
+/// The plan to wait, if what is on it could not be read.
+fn is_deleted_whole(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<bool, LoadBalancerPlan> {
+    if !is_for_a_service(removal, found, claim) || !claim.others().is_empty() {
+        return Ok(false);
+    }
+    let tree = known(claim)?;
+    Ok(claim.sharers().is_empty() && unknown_part(removal, claim, tree).is_none())
 }
 
-/// The floating IPs that lead to a load balancer that goes, if they were made for it: for this Service, or for one that owned
-/// it before. Not if somebody joined it since: whoever is on it then is reached by them.
-fn attached_floating(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Steps {
-    let (names, balancer) = (&removal.names, claim.there.balancer.name.as_str());
-    let made = |text: &str| {
-        names.describes_own_floating_ip(text)
-            || names.describes_floating_ip_of_cluster(text)
-            || describes_floating_ip_of(balancer, text)
+/// Whether the load balancer was made for this Service, or for a Service of this cluster that no longer wants it, and this Service uses it.
+fn is_for_a_service(removal: &Removal, found: &Found, claim: &Claim<'_>) -> bool {
+    let of_cluster = || service_in(&claim.there.balancer.name, removal.names.cluster()).is_some();
+    let is_left = || of_cluster() && claim.foreign.is_none() && !found.owner_may_want_it;
+    claim.joined() && claim.other_cluster.is_none() && (claim.owner || is_left())
+}
+
+/// Why the load balancer stays although the last Service on it goes: parts of it are of unknown origin.
+#[must_use]
+pub fn strangers(removal: &Removal, found: &Found) -> Option<String> {
+    let there = there(found)?;
+    let claim = Claim::of(&removal.names, &removal.ownership, found, there);
+    let Children::Known(tree) = &there.children else { return None };
+    if !is_for_a_service(removal, found, &claim) || !claim.sharers().is_empty() {
+        return None;
+    }
+    let (id, part) = (&there.balancer.id, unknown_part(removal, &claim, tree)?);
+    Some(format!(
+        "load balancer {id} is not deleted: it has {part}. Delete it by hand when nobody needs it: openstack loadbalancer delete \
+         --cascade {id}"
+    ))
+}
+
+/// The part of unknown origin that keeps a load balancer from being deleted with the last Service on it, in words.
+fn unknown_part(removal: &Removal, claim: &Claim<'_>, tree: &Tree) -> Option<&'static str> {
+    if !is_all_ours(&removal.names, claim, tree) {
+        return Some("listeners or pools that were not made for this Service");
+    }
+    let tags = &claim.there.balancer.tags;
+    let is_of_cluster = removal.ownership.cluster_tag().is_some_and(|tag| tags.contains(&tag));
+    // The owner of the load balancer may have asked for tags of its own. Unknown tags count only while no tag of this cluster proves that
+    // a Service of this cluster owned it.
+    let is_unknown = !claim.owner && !is_of_cluster && has_unknown_tags(tags);
+    is_unknown.then_some("tags of unknown origin, and no tag of this cluster")
+}
+
+/// Whether a load balancer that was made for another Service has a tag that neither Kubernetes nor Bowline gives.
+fn has_unknown_tags(tags: &[String]) -> bool {
+    let known = |tag: &String| {
+        tag.is_empty()
+            || tag.starts_with(LOAD_BALANCER_PREFIX)
+            || is_of_a_service(tag)
+            || is_of_a_cluster(tag)
     };
-    let ours = found.floating.attached.iter().filter(|floating| made(&floating.description));
-    let step = |floating: &openstack_client::network::FloatingIp| {
+    !tags.iter().all(known)
+}
+
+/// Whether every listener and pool is this Service's: by its tag, by the name that we give, or as the default pool of a listener. A pool that
+/// only an L7 policy of a listener uses is somebody else's: we make no policies.
+pub(super) fn is_all_ours(names: &Names, claim: &Claim<'_>, tree: &Tree) -> bool {
+    let listener = |listener: &Listener| {
+        claim.holder(listener) == Holder::Us || (claim.owner && names.is_own_listener(&listener.name))
+    };
+    let pool = |found: &FoundPool| {
+        let is_default =
+            tree.listeners.iter().any(|one| one.default_pool_id.as_ref() == Some(&found.pool.id));
+        is_default || names.is_own_pool(&found.pool.name)
+    };
+    tree.listeners.iter().all(listener) && tree.pools.iter().all(pool)
+}
+
+/// The floating IPs that lead to a load balancer that is deleted, if they were made for this Service. All others stay: Neutron detaches
+/// them when the load balancer's port is deleted.
+fn attached_floating(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Steps {
+    let step = |floating: &FloatingIp| {
         let step = CloudStep::while_as(claim.seen(), Action::DeleteFloatingIp(floating.id.clone()));
         Planned::new(step, format!("{GONE} ({})", floating.floating_ip_address))
     };
-    let ours = by_id(ours, |floating| &floating.id).into_iter();
-    ours.filter(|_floating| !removal.keep_floating_ip).map(step).collect()
+    own_floating(removal, found).into_iter().filter(|_floating| !removal.keep_floating_ip).map(step).collect()
+}
+
+fn own_floating<'f>(removal: &Removal, found: &'f Found) -> Vec<&'f FloatingIp> {
+    let ours = |floating: &&FloatingIp| removal.names.describes_own_floating_ip(&floating.description);
+    by_id(found.floating.attached.iter().filter(ours), |floating| &floating.id)
+}
+
+/// A Service leaves a load balancer that other Services stay on. A floating IP that was made for it becomes that of the Service which sees
+/// to the address from now on, so that it is released with that one; if none of them may keep the address, or all of them are about to
+/// leave as well, it is released now. So it is if no Service and no listener stays. If it is kept, it keeps the description of the Service that
+/// leaves.
+fn hand_over_floating(removal: &Removal, found: &Found, claim: &Claim<'_>, tree: &Tree) -> Steps {
+    let cluster = removal.names.cluster();
+    let tenants = claim.sharers();
+    let goes = |listener: &Listener| claim.holder(listener) == Holder::Us;
+    if tenants.is_empty() && is_for_a_service(removal, found, claim) && tree.listeners.iter().all(goes) {
+        return attached_floating(removal, found, claim);
+    }
+    if !tenants.is_empty() && !tenants.iter().any(|tag| claim.may_keep(tag)) {
+        return match claim.owner {
+            true => sharing::release(removal, found, &claim.seen()),
+            false => attached_floating(removal, found, claim),
+        };
+    }
+    let next = tenants.into_iter().filter(|tag| claim.may_keep(tag)).find_map(|tag| service_in(tag, cluster));
+    let Some((namespace, name)) = next.filter(|_next| !removal.keep_floating_ip) else {
+        return Steps::new();
+    };
+    let service = format!("{namespace}/{name}");
+    let description = floating_ip_description(&service, cluster);
+    let step = |floating: &FloatingIp| {
+        let change =
+            FloatingIpUpdate { port_id: floating.port_id.clone(), description: Some(description.clone()) };
+        let action = Action::update_floating_ip(floating, change);
+        let reason =
+            format!("Service {service} uses the load balancer on ({})", floating.floating_ip_address);
+        Planned::new(CloudStep::while_as(claim.seen(), action), reason)
+    };
+    own_floating(removal, found).into_iter().map(step).collect()
 }
 
 /// The floating IPs that were made for this Service and lead nowhere.
 fn left_floating(removal: &Removal, found: &Found) -> Steps {
     let description = removal.names.floating_ip_description();
     let ours = found.floating.left.iter().filter(|floating| floating.description == description);
-    let step = |floating: &openstack_client::network::FloatingIp| {
+    let step = |floating: &FloatingIp| {
         let step = CloudStep::new(Action::DeleteFloatingIp(floating.id.clone()));
         Planned::new(
             step,
@@ -116,8 +225,8 @@ fn delete(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, 
     Ok(steps)
 }
 
-/// The load balancer stays: what bears the Service's tag goes, its tags at last.
-fn leave(removal: &Removal, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan> {
+/// The load balancer stays: what is known to be the Service's goes, its tags at last.
+fn leave(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan> {
     let id = &claim.there.balancer.id;
     if !claim.joined() {
         return Ok(Steps::new());
@@ -129,12 +238,13 @@ fn leave(removal: &Removal, claim: &Claim<'_>) -> Result<Steps, LoadBalancerPlan
         )]));
     }
     let tree = known(claim)?;
-    let ours = |listener: &&Listener| listener.tags.iter().any(|tag| claim.is_own(tag));
+    let ours = |listener: &&Listener| claim.holder(listener) == Holder::Us;
     let listeners = by_id(tree.listeners.iter().filter(ours), |listener| &listener.id);
-    let mut steps: Steps =
-        listeners.into_iter().flat_map(|listener| children::delete(claim, tree, listener, GONE)).collect();
+    let mut steps = hand_over_floating(removal, found, claim, tree);
+    let delete = |listener| children::delete(&removal.names, claim, tree, listener, GONE);
+    steps.extend(listeners.into_iter().flat_map(delete));
     steps.extend(children::left_pools(&removal.names, claim, tree));
-    steps.extend(untag(removal, claim));
+    steps.extend(untag(removal, found, claim));
     Ok(steps)
 }
 
@@ -145,13 +255,18 @@ fn known<'a>(claim: &Claim<'a>) -> Result<&'a Tree, LoadBalancerPlan> {
     }
 }
 
-/// The tags of the Service. The cluster's stays, for others of the cluster may be on it.
-fn untag(removal: &Removal, claim: &Claim<'_>) -> Option<Planned<CloudStep>> {
+/// Removes the Service's tags. The tag of the cluster stays while another Service of the cluster uses the load balancer, and on a load
+/// balancer that was made for this Service; one that the last Service had only joined is left as it was before.
+fn untag(removal: &Removal, found: &Found, claim: &Claim<'_>) -> Option<Planned<CloudStep>> {
     let (old, service) = (&claim.there.balancer.tags, removal.ownership.service_tag());
-    let goes = |tag: &String| claim.is_own(tag) || *tag == service;
-    if !removal.tagged || !old.iter().any(goes) {
+    let is_own = |tag: &String| claim.is_own(tag) || *tag == service;
+    if !removal.tagged || !old.iter().any(is_own) {
         return None;
     }
+    let of_another = |tag: &String| is_of_a_service(tag) && !is_own(tag);
+    let is_used = found.owner_may_want_it || !claim.sharers().is_empty() || old.iter().any(of_another);
+    let cluster = removal.ownership.cluster_tag().filter(|_tag| !claim.owner && !is_used);
+    let goes = |tag: &String| is_own(tag) || Some(tag) == cluster.as_ref();
     let tags = old.iter().filter(|tag| !goes(tag) && !tag.is_empty()).cloned().collect();
     let change = LoadBalancerUpdate { tags: Some(tags), ..LoadBalancerUpdate::default() };
     Some(claim.step(Action::UpdateBalancer(change), "the Service leaves the shared load balancer"))

@@ -2,16 +2,19 @@
 //!
 //! Who calls has made sure that the load balancer is this Service's own. What other clusters have on it keeps its name.
 
+use bowline_cloud::Planned;
 use openstack_client::load_balancer::{
     HealthMonitorUpdate, Listener, ListenerUpdate, LoadBalancerUpdate, PoolUpdate,
 };
 
+use openstack_client::network::FloatingIpUpdate;
+
 use super::claim::Claim;
 use super::order::by_id;
 use super::{Steps, pool};
-use crate::loadbalancer::found::{FoundPool, Tree};
+use crate::loadbalancer::found::{Found, FoundPool, Tree};
 use crate::loadbalancer::names::{cluster_of, in_cluster};
-use crate::loadbalancer::step::Action;
+use crate::loadbalancer::step::{Action, CloudStep};
 use crate::loadbalancer::wanted::Wanted;
 
 /// From one name of the cluster to the other.
@@ -33,7 +36,13 @@ impl Renaming<'_> {
     }
 }
 
-pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, tree: Option<&Tree>, former: &str) -> Steps {
+pub(super) fn steps(
+    wanted: &Wanted,
+    found: &Found,
+    claim: &Claim<'_>,
+    tree: Option<&Tree>,
+    former: &str,
+) -> Steps {
     let renaming = Renaming { from: cluster_of(former).unwrap_or_default(), to: wanted.names.cluster() };
     let reason = format!("the cluster is called {} now, no longer {}", renaming.to, renaming.from);
     let pools = by_id(tree.iter().flat_map(|tree| &tree.pools), |found| &found.pool.id);
@@ -41,7 +50,25 @@ pub(super) fn steps(wanted: &Wanted, claim: &Claim<'_>, tree: Option<&Tree>, for
     let listeners = by_id(tree.iter().flat_map(|tree| &tree.listeners), |found| &found.id);
     let listeners = listeners.into_iter().filter_map(|found| listener(&renaming, found));
     let actions = pools.chain(listeners).chain(std::iter::once(balancer(wanted, claim, &renaming)));
-    actions.map(|action| claim.step(action, reason.clone())).collect()
+    let named = actions.map(|action| claim.step(action, reason.clone()));
+    described(wanted, found, &renaming, &reason).chain(named).collect()
+}
+
+/// The floating IPs of the Service get its description in this cluster, by which they are known to be its own from then on. They come
+/// first: once the load balancer has its new name, nothing says that they were made for this Service.
+fn described<'a>(
+    wanted: &'a Wanted,
+    found: &'a Found,
+    renaming: &Renaming<'_>,
+    reason: &'a str,
+) -> impl Iterator<Item = Planned<CloudStep>> + 'a {
+    let before = wanted.names.floating_ip_description_in(renaming.from);
+    let ours = found.floating.attached.iter().filter(move |floating| floating.description == before);
+    by_id(ours, |floating| &floating.id).into_iter().map(move |floating| {
+        let description = Some(wanted.names.floating_ip_description());
+        let change = FloatingIpUpdate { port_id: floating.port_id.clone(), description };
+        Planned::new(CloudStep::new(Action::update_floating_ip(floating, change)), reason)
+    })
 }
 
 fn in_pool(renaming: &Renaming<'_>, found: &FoundPool) -> impl Iterator<Item = Action> {

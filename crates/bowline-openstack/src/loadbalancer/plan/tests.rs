@@ -7,6 +7,7 @@ mod golden;
 mod recorded;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bowline_cloud::{IpMode, ServiceView};
 use openstack_client::load_balancer::{Algorithm, BatchMember, MonitorType, Protocol, SessionPersistence};
@@ -16,7 +17,7 @@ use super::*;
 use crate::config;
 use crate::fuzzing::world::{self, World, line};
 use crate::loadbalancer::found::FoundBy;
-use crate::loadbalancer::intent::{MonitorValues, Publication, Removal, Timeouts};
+use crate::loadbalancer::intent::{ExtraTags, MonitorValues, Publication, Removal, Timeouts};
 use crate::loadbalancer::names::Names;
 use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::wanted::{
@@ -38,7 +39,7 @@ fn service() -> ServiceView {
 }
 
 fn ownership() -> Ownership {
-    Ownership { cluster: Some("c1".into()), service: "s1".into() }
+    Ownership { cluster: Some("c1".into()), service: "s1".into(), ..Ownership::default() }
 }
 
 fn floating(asked: Option<&str>, insist: bool) -> WantedAddress {
@@ -61,6 +62,7 @@ fn wanted() -> Wanted {
             provider: "amphora".to_owned(),
             vip: Vip::default(),
             address: None,
+            earlier_address: None,
             additional_vips: Vec::new(),
             flavor: None,
             zone: None,
@@ -72,9 +74,14 @@ fn wanted() -> Wanted {
         publication: Publication::Address(IpMode::Vip),
         dual_stack: false,
         notices: Vec::new(),
+        creation: Vec::new(),
+        forbidden: Vec::new(),
+        withheld: Vec::new(),
+        unreadable: Vec::new(),
         serial: false,
         most_sharers: 2,
         recreate_on_error: true,
+        extra_tags: ExtraTags::default(),
     }
 }
 
@@ -97,7 +104,7 @@ fn listener(place: usize, protocol: Protocol, port: u16) -> WantedListener {
             member_data: 50000,
             tcp_inspect: 0,
         }),
-        allowed_cidrs: Some(BTreeSet::from(["0.0.0.0/0".to_owned()])),
+        allowed_cidrs: Some(Arc::new(BTreeSet::from(["0.0.0.0/0".to_owned()]))),
         insert_headers: BTreeMap::new(),
         certificate: None,
         pool: WantedPool {

@@ -3,6 +3,7 @@
 use openstack_client::{Error, ErrorClass};
 
 use super::{Resolver, kind_of};
+use crate::loadbalancer::annotations::clipped;
 use crate::loadbalancer::found::{Children, Found};
 use crate::loadbalancer::intent::{Intent, Stored, TlsReference};
 use crate::loadbalancer::trouble::Trouble;
@@ -34,7 +35,7 @@ impl Resolver {
             None => Err(Trouble::refused(format!(
                 "the certificate {:?} names a {} that Barbican does not have, or does not show to us; correct \
                  default-tls-container-ref",
-                reference.text,
+                clipped(&reference.text),
                 kind_of(stored)
             ))),
         }
@@ -52,7 +53,7 @@ impl Resolver {
 fn no_store(reference: &TlsReference) -> Trouble {
     Trouble::refused(format!(
         "the certificate {:?} cannot be used: this cloud has no key manager; remove default-tls-container-ref",
-        reference.text
+        clipped(&reference.text)
     ))
 }
 

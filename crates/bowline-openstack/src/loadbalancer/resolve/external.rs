@@ -30,6 +30,8 @@ impl Resolver {
         let subnets = match &wish.subnet {
             FloatingSubnet::Any => Vec::new(),
             FloatingSubnet::Id(id) => vec![self.subnet_of_network(id, &network).await?],
+            // An address is in one subnet, whatever the pattern says.
+            FloatingSubnet::Matching { .. } if wish.address.is_some() => Vec::new(),
             FloatingSubnet::Matching { name, tags } => {
                 let all = self.choice(&network, tags.clone().unwrap_or_default()).await?;
                 let fits = |subnet: &&Subnet| name.as_ref().is_none_or(|name| name.fits(&subnet.name));

@@ -1,7 +1,6 @@
 //! The second address of a Service of two IP families: a subnet of the other family in the network of the first.
 
 use bowline_cloud::{IpFamily, IpFamilyPolicy, Refusal, ServiceView};
-use openstack_client::network::{Subnet, SubnetQuery};
 use openstack_client::{NetworkId, SubnetId};
 
 use super::{Question, Resolver};
@@ -65,13 +64,8 @@ impl Resolver {
         network: &NetworkId,
         family: IpFamily,
     ) -> Result<Option<SubnetId>, Trouble> {
-        let query = SubnetQuery { network_id: Some(network.clone()), ..SubnetQuery::default() };
         let version = if family == IpFamily::V6 { 6 } else { 4 };
-        let read = || async {
-            let subnets: Vec<Subnet> = self.client.network().subnets(&query).all().await?;
-            Ok(Some(subnets))
-        };
-        let subnets = self.choices.get(format!("{network} all"), read).await?.unwrap_or_default();
+        let subnets = self.subnets_of(network).await?;
         Ok(subnets.into_iter().find(|subnet| subnet.ip_version == version).map(|subnet| subnet.id))
     }
 }

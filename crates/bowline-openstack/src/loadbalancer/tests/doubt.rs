@@ -78,7 +78,7 @@ async fn a_load_balancer_that_is_made_anew_keeps_its_floating_ip_through_a_new_c
     let name = stage.simulation.sim.with(|cloud| {
         cloud.state().load_balancer.load_balancers.iter().map(|one| one.name.clone()).collect::<String>()
     });
-    stage.edit_balancer(&name, |balancer| balancer.provisioning_status = "ERROR".to_owned());
+    stage.fail_balancer(&name, "OFFLINE");
     let deletes = stage.first_step(&web, Purpose::Ensure).await;
     stage.balancers.execute(&deletes, &Unfenced).await.unwrap();
     stage.reconfigure(|_conf| {});

@@ -293,36 +293,50 @@ async fn a_load_balancer_that_is_gone_leaves_neither_floating_ip_nor_group_when_
     assert!(!left["floating ips"].to_string().contains("Kubernetes"), "{left:#}");
 }
 
+/// Octavia reports the load balancer of a Service in provisioning status ERROR, and it and its pools in this operating status.
+fn fail(living: &Living, operating: &str) {
+    living.estate.stage.fail_balancer("kube_service_kubernetes_default_web", operating);
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_load_balancer_in_error_is_made_anew_with_its_floating_ip_unless_that_is_forbidden() {
-    let give_up = |living: &Living| {
-        living.estate.stage.edit_balancer("kube_service_kubernetes_default_web", |one| {
-            one.provisioning_status = "ERROR".to_owned();
-        });
-    };
+async fn a_load_balancer_in_error_that_serves_nobody_is_replaced_with_its_floating_ip_unless_that_is_forbidden()
+ {
     for setting in [all(), Setting::none(), Setting::conf("ovn", "[LoadBalancer]\nlb-provider = ovn")] {
         let mut living = Living::born(&setting).await;
         let (fresh, status) = (living.picture(), living.service.status.clone());
-        give_up(&living);
+        fail(&living, "ERROR");
         living.drive(Purpose::Ensure).await.settled();
         assert_eq!(differences(&living.picture(), &fresh), Vec::<String>::new(), "{}", setting.name);
         assert_eq!(living.service.status, status, "{}: the same address", setting.name);
         assert_eq!(living.restless().await, Vec::<String>::new());
     }
     let forbidden = Setting::annotation(annotations::RECREATE_ON_ERROR.key, "false");
-    let mut living = Living::born(&forbidden).await;
-    give_up(&living);
+    let text = is_kept(&forbidden, "ERROR").await;
+    assert!(text.contains("failover") && text.contains("recreate-on-error"), "{text}");
+}
+
+/// Seen on a real cloud: five load balancers in ERROR whose operating status was ONLINE were deleted, all of which served.
+#[tokio::test(start_paused = true)]
+async fn a_load_balancer_in_error_that_may_serve_is_kept_and_the_service_says_what_to_do() {
+    for setting in [all(), Setting::none(), Setting::conf("ovn", "[LoadBalancer]\nlb-provider = ovn")] {
+        for operating in ["ONLINE", "DEGRADED", "NO_MONITOR", "DRAINING", "", "BOOTING"] {
+            let text = is_kept(&setting, operating).await;
+            assert!(text.contains(operating) && text.contains("openstack loadbalancer failover"), "{text}");
+        }
+    }
+}
+
+/// Nothing is changed, and the text of the refusal. It goes with its Service all the same.
+async fn is_kept(setting: &Setting, operating: &str) -> String {
+    let mut living = Living::born(setting).await;
+    let status = living.service.status.clone();
+    fail(&living, operating);
     living.estate.stage.clear();
     let End::Refused(refusal) = living.drive(Purpose::Ensure).await else { panic!("it is left alone") };
-    let text = refusal.to_string();
-    assert!(
-        text.contains("ERROR") && text.contains("failover") && text.contains("recreate-on-error"),
-        "{text}"
-    );
-    assert_eq!(living.estate.stage.mutating(), 0);
-    // It goes all the same.
+    assert_eq!((living.estate.stage.mutating(), &living.service.status), (0, &status));
     living.drive(Purpose::Remove).await.settled();
     assert_eq!(living.picture()["load balancers"].to_string(), "[]");
+    refusal.to_string()
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,10 +12,10 @@ async fn the_load_balancer_is_noted_when_it_is_there() {
     let mut stage = Stage::new();
     let mut web = service("web", 1);
     let (wanted, found) = stage.ensured(&web).await;
-    assert!(notes(&wanted, &found).is_empty(), "there is nothing yet");
+    assert!(notes(&wanted, &found, false).is_empty(), "there is nothing yet");
     let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
     let (wanted, found) = stage.ensured(&web).await;
-    let notes_now = notes(&wanted, &found);
+    let notes_now = notes(&wanted, &found, false);
     let keys: Vec<_> = notes_now.iter().map(|(key, _)| key).collect();
     assert_eq!(keys, [LOAD_BALANCER_ADDRESS.key, LOAD_BALANCER_ID.key]);
     let address = status.ingress[0].ip.unwrap().to_string();

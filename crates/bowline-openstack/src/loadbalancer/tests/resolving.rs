@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bowline_cloud::{AddressKind, Evidence, IpFamily, IpFamilyPolicy, NodeAddress, Purpose, ServiceView};
+use openstack_client::network::FloatingIpCreate;
 use sim_openstack::compute::{NewServer, boot};
 use sim_openstack::key_manager::Secret;
 use sim_openstack::network::{NewSubnet, add_network, add_subnet};
@@ -155,6 +156,26 @@ async fn a_floating_subnet_is_one_of_the_external_network_by_id_or_by_name() {
     stage.drive(&mut web, Purpose::Ensure).await;
     let wrong = annotated(&web, annotations::FLOATING_SUBNET_ID.key, &estate.subnet);
     assert_eq!(place(&stage.ensured(&wrong).await.0), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_is_asked_for_needs_no_subnet_that_fits_a_pattern() {
+    let mut stage = Stage::new();
+    let odd = annotated(&service("web", 1), annotations::FLOATING_SUBNET.key, "nothing-*");
+    assert!(stage.refused(&odd).await.contains("no subnet of external network"));
+
+    let new = FloatingIpCreate {
+        floating_network_id: stage.simulation.estate.external_network.parse().unwrap(),
+        subnet_id: None,
+        floating_ip_address: None,
+        port_id: None,
+        description: "users".to_owned(),
+    };
+    let made = stage.simulation.client.network().create_floating_ip(&new).await.unwrap();
+    let mut asking = odd;
+    Arc::make_mut(&mut asking).load_balancer_ip = Some(made.floating_ip_address.to_string().into());
+    let status = stage.drive(&mut asking, Purpose::Ensure).await.settled();
+    assert_eq!(status.ingress[0].ip, Some(made.floating_ip_address));
 }
 
 fn with_certificate(kind: &str, id: &str) -> Arc<ServiceView> {

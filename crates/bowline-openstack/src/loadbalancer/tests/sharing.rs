@@ -10,31 +10,32 @@ use sim_openstack::load_balancer::LoadBalancer;
 use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::stage::{End, Stage, annotated, service};
+use crate::config::TenancySection;
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ADDRESS, LOAD_BALANCER_ID};
 use crate::loadbalancer::step::Action;
 
 /// A Service with one port.
-fn at_port(name: &str, port: u16) -> Arc<ServiceView> {
+pub(super) fn at_port(name: &str, port: u16) -> Arc<ServiceView> {
     let mut view = (*service(name, 1)).clone();
     (view.ports[0].port, view.ports[0].node_port) = (port, Some(30000 + port));
     Arc::new(view)
 }
 
-fn id_of(service: &ServiceView) -> String {
+pub(super) fn id_of(service: &ServiceView) -> String {
     service.annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned()
 }
 
 /// A Service with one port that names a load balancer.
-fn joining(name: &str, port: u16, id: &str) -> Arc<ServiceView> {
+pub(super) fn joining(name: &str, port: u16, id: &str) -> Arc<ServiceView> {
     annotated(&at_port(name, port), LOAD_BALANCER_ID.key, id)
 }
 
-fn balancer(stage: &Stage, id: &str) -> Option<LoadBalancer> {
+pub(super) fn balancer(stage: &Stage, id: &str) -> Option<LoadBalancer> {
     stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.get(id).cloned())
 }
 
 /// The Services that are on a load balancer by its tags, and the ports of its listeners.
-fn on(stage: &Stage, id: &str) -> (Vec<String>, Vec<u16>) {
+pub(super) fn on(stage: &Stage, id: &str) -> (Vec<String>, Vec<u16>) {
     let tags = balancer(stage, id).unwrap().tags;
     let name = |tag: &String| Some(tag.strip_prefix("kube_service_kubernetes_default_")?.to_owned());
     let mut names: Vec<String> = tags.iter().filter_map(name).collect();
@@ -51,14 +52,14 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn refused(end: End) -> String {
+pub(super) fn refused(end: End) -> String {
     match end {
         End::Refused(refusal) => refusal.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
-fn pools_and_floating(stage: &Stage) -> (usize, usize) {
+pub(super) fn pools_and_floating(stage: &Stage) -> (usize, usize) {
     stage.simulation.sim.with(|cloud| {
         let state = cloud.state();
         (state.load_balancer.pools.len(), state.network.floating_ips.len())
@@ -124,6 +125,75 @@ async fn services_come_to_a_shared_load_balancer_and_leave_it_as_upstream_tries_
     assert_eq!(stage.drive(&mut three, Purpose::Ensure).await.settled(), status);
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
     stage.drive(&mut three, Purpose::Remove).await.settled();
+    assert!(balancer(&stage, &id).is_none());
+    assert_eq!(pools_and_floating(&stage), (0, 0));
+}
+
+/// Found by the simulation (seed 4573): the owner still had its finalizer, and the last Service on the load balancer left it and its
+/// floating IP behind.
+#[tokio::test(start_paused = true)]
+async fn an_owner_and_a_tenant_that_are_deleted_together_leave_nothing() {
+    for restarted in [false, true] {
+        let mut stage = Stage::new();
+        let mut one = at_port("one", 80);
+        stage.drive(&mut one, Purpose::Ensure).await.settled();
+        let id = id_of(&one);
+        let mut two = joining("two", 8080, &id);
+        stage.drive(&mut two, Purpose::Ensure).await.settled();
+        stage.drive(&mut one, Purpose::Remove).await.settled();
+        stage.still_exists(&one);
+        if restarted {
+            stage.restart("sim");
+        }
+        stage.drive(&mut two, Purpose::Remove).await.settled();
+        assert!(balancer(&stage, &id).is_none(), "restarted: {restarted}");
+        assert_eq!(pools_and_floating(&stage), (0, 0), "restarted: {restarted}");
+    }
+}
+
+/// Found by the runs there and back with OCCM: the owner handed its floating IP over to a tenant that left before it, and nobody deleted it.
+#[tokio::test(start_paused = true)]
+async fn an_owner_hands_its_floating_ip_over_to_no_service_that_is_about_to_leave() {
+    for owner_first in [true, false] {
+        let mut stage = Stage::new();
+        let mut one = at_port("one", 80);
+        stage.drive(&mut one, Purpose::Ensure).await.settled();
+        let id = id_of(&one);
+        let mut two = joining("two", 8080, &id);
+        stage.drive(&mut two, Purpose::Ensure).await.settled();
+        // Both are deleted at once.
+        stage.still_exists(&one);
+        stage.still_exists(&two);
+        let (first, last) = if owner_first { (&mut one, &mut two) } else { (&mut two, &mut one) };
+        stage.drive(first, Purpose::Remove).await.settled();
+        stage.still_exists(first);
+        stage.drive(last, Purpose::Remove).await.settled();
+        assert!(balancer(&stage, &id).is_none(), "owner first: {owner_first}");
+        assert_eq!(pools_and_floating(&stage), (0, 0), "owner first: {owner_first}");
+    }
+}
+
+/// The tenant is deleted, too, after the floating IP was handed over to it, and leaves before the owner has left.
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_leaves_takes_the_floating_ip_that_was_handed_over_to_it() {
+    let mut stage = Stage::new();
+    let mut one = at_port("one", 80);
+    stage.drive(&mut one, Purpose::Ensure).await.settled();
+    let id = id_of(&one);
+    let mut two = joining("two", 8080, &id);
+    stage.drive(&mut two, Purpose::Ensure).await.settled();
+    stage.simulation.edit(|state| {
+        let id = state.network.floating_ips.iter().next().unwrap().id.clone();
+        let handed_over = |one: &mut sim_openstack::network::FloatingIp| {
+            one.description = one.description.replace("/one ", "/two ");
+        };
+        state.network.floating_ips.update(&id, handed_over).unwrap();
+    });
+    stage.restart("sim");
+    stage.still_exists(&one);
+    stage.drive(&mut two, Purpose::Remove).await.settled();
+    stage.still_exists(&two);
+    stage.drive(&mut one, Purpose::Remove).await.settled();
     assert!(balancer(&stage, &id).is_none());
     assert_eq!(pools_and_floating(&stage), (0, 0));
 }
@@ -202,7 +272,7 @@ async fn of_a_load_balancer_that_a_service_may_not_use_nothing_is_noted() {
 }
 
 /// A load balancer that a user made, with a listener for HTTP on port 80 and a floating IP.
-async fn users_own(stage: &Stage) -> String {
+pub(super) async fn users_own(stage: &Stage) -> String {
     let (octavia, estate) = (stage.simulation.client.load_balancer(), &stage.simulation.estate);
     let lb_algorithm = Algorithm::RoundRobin;
     let pool = PoolCreate { protocol: Protocol::Http, lb_algorithm, ..PoolCreate::default() };
@@ -268,8 +338,12 @@ async fn two_clusters_of_one_name_in_one_project_leave_each_others_load_balancer
     stage.drive(&mut namesake, Purpose::Remove).await.settled();
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
     assert_eq!((balancer(&stage, &id), pools_and_floating(&stage)), (before, (1, 1)));
-    // On purpose it can be shared between them.
+    // It can be shared between them if an administrator allows it.
     let mut other = joining("other", 8080, &id);
+    let refusal = refused(stage.drive(&mut other, Purpose::Ensure).await);
+    assert!(refusal.contains("join-other-clusters"), "{refusal}");
+    let rule = TenancySection { join_other_clusters: Some(true), ..TenancySection::default() };
+    stage.reconfigure(|conf| drop(conf.tenancy.0.insert("default".to_owned(), rule)));
     stage.drive(&mut other, Purpose::Ensure).await.settled();
     assert_eq!(on(&stage, &id), (names(&["other", "web"]), vec![80, 8080]));
     stage.drive(&mut other, Purpose::Remove).await.settled();

@@ -1,13 +1,14 @@
 //! A simulated project, the Services of a cluster in it, and a small controller that brings them where they want to be.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline_cloud::{
     About, AddressKind, Doubt, ErrorClass, EventKind, EventSink, Evidence, Ingress, IpFamily,
     LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView, Plan, Protocol,
-    Purpose, Refusal, ServicePort, ServiceType, ServiceView, Text, Unfenced,
+    Purpose, Refusal, ServiceDirectory, ServiceLookup, ServicePort, ServiceType, ServiceView, Text, Unfenced,
 };
 use jiff::Timestamp;
 use openstack_client::clouds_yaml::Documents;
@@ -51,9 +52,50 @@ impl End {
 #[derive(Debug, Default)]
 pub(super) struct Events(Mutex<Vec<(String, String)>>);
 
+impl Events {
+    /// The message of the only event with this reason.
+    pub(super) fn text(&self, reason: &str) -> String {
+        let events = self.0.lock().unwrap();
+        let mut texts =
+            events.iter().filter(|(known, _)| known == reason).map(|(_, message)| message.clone());
+        let text = texts.next().unwrap();
+        assert_eq!(texts.next(), None, "{reason} was told more than once");
+        text
+    }
+}
+
 impl EventSink for Events {
     fn emit(&self, _about: About<'_>, _kind: EventKind, reason: &str, message: &str) {
         self.0.lock().unwrap().push((reason.to_owned(), message.to_owned()));
+    }
+}
+
+/// Whether a Service wants a load balancer, and the Service as it was last seen.
+type Known = (bool, Arc<ServiceView>);
+
+/// The Services that exist, by namespace and name.
+#[derive(Debug, Default)]
+struct Existing(Mutex<BTreeMap<(String, String), Known>>);
+
+impl ServiceLookup for Existing {
+    fn has(&self, namespace: &str, name: &str) -> bool {
+        self.0.lock().unwrap().contains_key(&(namespace.to_owned(), name.to_owned()))
+    }
+
+    fn wants_load_balancer(&self, namespace: &str, name: &str) -> bool {
+        self.0
+            .lock()
+            .unwrap()
+            .get(&(namespace.to_owned(), name.to_owned()))
+            .is_some_and(|(wants, _service)| *wants)
+    }
+
+    fn find(&self, fits: &dyn Fn(&ServiceView) -> bool) -> Option<Arc<ServiceView>> {
+        let services = self.0.lock().unwrap();
+        services
+            .values()
+            .find(|(wants, service)| *wants && fits(service))
+            .map(|(_wants, service)| service.clone())
     }
 }
 
@@ -70,6 +112,7 @@ pub(super) struct Stage {
     pub(super) cluster_uid: &'static str,
     /// What the framework keeps for the next leader.
     fingerprints: Mutex<BTreeMap<Text, Text>>,
+    services: Arc<Existing>,
     /// Calls that polls made.
     pub(super) polls: u64,
 }
@@ -104,6 +147,7 @@ impl Stage {
             cluster: "kubernetes",
             cluster_uid,
             fingerprints: Mutex::default(),
+            services: Arc::default(),
             polls: 0,
         };
         stage.nodes = NodeSet { epoch: 1, nodes: Arc::new(stage.node_views(servers)), ..NodeSet::default() };
@@ -173,6 +217,23 @@ impl Stage {
         self.events.0.lock().unwrap().iter().map(|(reason, _message)| reason.clone()).collect()
     }
 
+    /// The Services of the cluster: those for which a load balancer was last asked for, and not its removal.
+    fn directory(&self, service: &Arc<ServiceView>, purpose: Purpose) -> ServiceDirectory {
+        let key = (service.namespace.to_string(), service.name.to_string());
+        let mut services = self.services.0.lock().unwrap();
+        match purpose {
+            Purpose::Ensure => services.insert(key, (true, Arc::clone(service))),
+            Purpose::Remove => services.remove(&key),
+        };
+        ServiceDirectory::new(self.services.clone())
+    }
+
+    /// A Service that has left its load balancer still exists: its deletion is not over, or it is of another type now.
+    pub(super) fn still_exists(&self, service: &ServiceView) {
+        let key = (service.namespace.to_string(), service.name.to_string());
+        self.services.0.lock().unwrap().insert(key, (false, Arc::new(service.clone())));
+    }
+
     pub(super) fn request(&self, service: &Arc<ServiceView>, purpose: Purpose) -> LoadBalancerRequest {
         LoadBalancerRequest {
             cluster: self.cluster.into(),
@@ -181,6 +242,7 @@ impl Stage {
             purpose,
             fingerprints: self.fingerprints.lock().unwrap().get(&service.uid).cloned().into_iter().collect(),
             urgency: bowline_cloud::Urgency::User,
+            services: self.directory(service, purpose),
         }
     }
 
@@ -297,6 +359,7 @@ impl Stage {
                     self.fingerprints.lock().unwrap().insert(service.uid.clone(), word);
                 }
                 Arc::make_mut(service).status = status.clone();
+                self.directory(service, request.purpose);
                 Some(Some(End::Settled(status)))
             }
             Plan::Act(steps) => {
@@ -343,6 +406,14 @@ impl Stage {
 
     pub(super) fn counts(&self) -> Vec<String> {
         self.simulation.counts()
+    }
+
+    /// Octavia reports the load balancer of this name in ERROR, and this operating status of it and its pools.
+    pub(super) fn fail_balancer(&self, name: &str, operating: &str) {
+        self.simulation.edit(|state| {
+            let ids = state.load_balancer.load_balancers.find_ids("name", name);
+            sim_openstack::load_balancer::set_failed(&mut state.load_balancer, &ids[0], operating);
+        });
     }
 
     /// Changes the load balancer of this name behind everybody's back.
@@ -401,4 +472,17 @@ pub(super) fn reached(service: &Arc<ServiceView>) -> Arc<ServiceView> {
 
 pub(super) fn id_of(found: &Found) -> String {
     found.balancer.as_ref().unwrap().balancer.id.to_string()
+}
+
+/// Why a Service was refused.
+pub(super) fn refused(end: End) -> String {
+    match end {
+        End::Refused(refusal) => refusal.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The address that a Service shows.
+pub(super) fn address_of(service: &ServiceView) -> IpAddr {
+    service.status.ingress[0].ip.unwrap()
 }

@@ -1,5 +1,7 @@
 //! The requests that make things, from what is wanted. One load balancer with all that hangs on it is one request.
 
+use std::net::IpAddr;
+
 use openstack_client::load_balancer::{
     HealthMonitorCreate, ListenerCreate, LoadBalancerCreate, MonitorType, PoolCreate,
 };
@@ -16,6 +18,8 @@ pub struct NewBalancer {
     pub frame: LoadBalancerCreate,
     /// The members of each listener's pool, in the order of the listeners.
     pub members: Vec<Members>,
+    /// The address of an earlier load balancer of the Service. It is requested first, and given up if it cannot be had.
+    pub earlier_address: Option<IpAddr>,
 }
 
 impl NewBalancer {
@@ -42,11 +46,20 @@ impl Wanted {
         std::iter::once(self.names.tag()).chain(self.ownership.tags()).collect()
     }
 
+    /// Tags and those that the Service asks for, if there can be tags.
+    fn with_extra(&self, mut tags: Vec<String>, extra: &[String]) -> Vec<String> {
+        if self.balancer.tagged {
+            tags.extend(extra.iter().cloned());
+        }
+        tags
+    }
+
     /// A new load balancer, with all that hangs on it unless the provider takes one thing at a time.
     #[must_use]
     pub fn new_balancer(&self) -> NewBalancer {
         let members = self.made_at_once().iter().map(|listener| listener.pool.members.clone());
-        NewBalancer { frame: self.frame(), members: members.collect() }
+        let earlier_address = self.balancer.earlier_address;
+        NewBalancer { frame: self.frame(), members: members.collect(), earlier_address }
     }
 
     /// What hangs on it from the first moment.
@@ -68,7 +81,7 @@ impl Wanted {
             additional_vips: wanted.additional_vips.clone(),
             flavor_id: wanted.flavor.clone(),
             availability_zone: wanted.zone.clone(),
-            tags: self.tags(),
+            tags: self.with_extra(self.tags(), &self.extra_tags.balancer),
             listeners: self.made_at_once().iter().map(|listener| self.listener_with_pool(listener)).collect(),
             pools: Vec::new(),
         }
@@ -78,7 +91,7 @@ impl Wanted {
         let pool = &listener.pool;
         let default_pool = PoolCreate {
             healthmonitor: pool.monitor.as_ref().map(|monitor| monitor.create(None)),
-            ..pool.create()
+            ..self.pool(pool)
         };
         ListenerCreate { default_pool: Some(default_pool), ..self.listener(listener) }
     }
@@ -90,16 +103,29 @@ impl Wanted {
             protocol: listener.key.protocol.clone(),
             protocol_port: listener.key.port,
             connection_limit: Some(listener.connection_limit),
-            allowed_cidrs: listener.allowed_cidrs.as_ref().map(|cidrs| cidrs.iter().cloned().collect()),
+            allowed_cidrs: listener.allowed_cidrs.clone(),
             insert_headers: listener.insert_headers.clone(),
             default_tls_container_ref: listener.certificate.clone(),
             timeout_client_data: timeouts.map(|timeouts| timeouts.client_data),
             timeout_member_connect: timeouts.map(|timeouts| timeouts.member_connect),
             timeout_member_data: timeouts.map(|timeouts| timeouts.member_data),
             timeout_tcp_inspect: timeouts.map(|timeouts| timeouts.tcp_inspect),
-            tags: Some(self.names.tag()).filter(|_tag| self.balancer.tagged).into_iter().collect(),
+            tags: {
+                let own = Some(self.names.tag()).filter(|_tag| self.balancer.tagged);
+                self.with_extra(own.into_iter().collect(), &self.extra_tags.listener)
+            },
             ..ListenerCreate::default()
         }
+    }
+
+    fn pool(&self, pool: &WantedPool) -> PoolCreate {
+        PoolCreate { tags: self.with_extra(Vec::new(), &self.extra_tags.pool), ..pool.create() }
+    }
+
+    /// A new pool of a listener that is there; members and monitor come after it.
+    #[must_use]
+    pub fn new_pool(&self, pool: &WantedPool, of: &ListenerId) -> PoolCreate {
+        PoolCreate { listener_id: Some(of.clone()), ..self.pool(pool) }
     }
 
     /// A new listener of a load balancer that is there; its pool comes after it.
@@ -118,12 +144,6 @@ impl WantedPool {
             session_persistence: self.session_persistence.clone(),
             ..PoolCreate::default()
         }
-    }
-
-    /// A new pool of a listener that is there; members and monitor come after it.
-    #[must_use]
-    pub fn new_pool(&self, of: &ListenerId) -> PoolCreate {
-        PoolCreate { listener_id: Some(of.clone()), ..self.create() }
     }
 }
 

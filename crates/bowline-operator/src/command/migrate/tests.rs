@@ -69,6 +69,32 @@ fn a_blocked_migration_says_why_and_where() {
 }
 
 #[test]
+fn names_messages_and_conditions_of_the_cluster_command_no_terminal_and_add_no_lines() {
+    let attack = "\u{1b}[2J\u{9b}H\u{202e}\u{7}\nopenstack: 100% Steady";
+    let said = json!({
+        "platform": attack,
+        "message": attack,
+        "conditions": [
+            { "type": attack, "status": "False", "reason": attack, "message": attack, "lastTransitionTime": "2030-01-01T00:00:00Z" },
+        ],
+        "migration": {
+            "phase": "Blocked", "percent": 0, "blocked": attack, "since": "2030-01-01T00:59:30Z",
+            "steps": [{ "on": attack, "what": attack, "commands": [attack], "done": false }],
+        },
+    });
+    let unseen = text(&json!({ "platform": attack }));
+    for told in [text(&said), unseen] {
+        assert!(told.contains("\\u{1b}[2J\\u{9b}H\\u{202e}\\u{7}\\nopenstack"), "{told}");
+        assert!(
+            told.chars().all(|one| one == '\n' || !one.is_control()) && !told.contains('\u{202e}'),
+            "{told}"
+        );
+        assert!(!told.lines().any(|line| line.starts_with("openstack: 100%")), "{told}");
+    }
+    assert_eq!(report(&object(&said)).message.as_deref(), Some(attack), "json and yaml stay exact");
+}
+
+#[test]
 fn an_object_that_nobody_has_looked_at_and_no_object_at_all_are_told_of() {
     assert!(text(&json!({})).contains("the operator has not looked at it yet"));
     assert_eq!(to_text(&[], now()), "There is no CloudControllerManager in this cluster.\n");

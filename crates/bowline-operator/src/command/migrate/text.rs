@@ -1,5 +1,6 @@
 //! From objects to what is printed. Pure: the time is handed in.
 
+use bowline_kube::terminal::line_of;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -107,7 +108,7 @@ fn one(report: &Report, now: Timestamp) -> String {
 fn headline(report: &Report, now: Timestamp) -> String {
     let Report { name, platform, percent, .. } = report;
     let Some(phase) = report.phase else {
-        return format!("{name} ({platform}): the operator has not looked at it yet; does it run?\n");
+        return line_of(format!("{name} ({platform}): the operator has not looked at it yet; does it run?"));
     };
     let from = report.kind.map(|kind| format!(", from {kind:?}")).unwrap_or_default();
     let place = match (&report.blocked, report.came_from) {
@@ -116,12 +117,11 @@ fn headline(report: &Report, now: Timestamp) -> String {
         (None, _) => phase.to_string(),
     };
     let since = report.since.map(|since| format!(", for {}", age(since, now))).unwrap_or_default();
-    format!("{name} ({platform}{from}): {percent}% {place}{since}\n")
+    line_of(format!("{name} ({platform}{from}): {percent}% {place}{since}"))
 }
 
 fn line(text: &mut String, line: &str) {
-    text.push_str(line);
-    text.push('\n');
+    text.push_str(&line_of(line));
 }
 
 /// The age in its largest unit, as kubectl has it.

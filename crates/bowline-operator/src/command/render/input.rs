@@ -9,7 +9,7 @@ use super::Arguments;
 use crate::api::{CloudConfig, CloudControllerManagerSpec, KeyOfObject, PlatformName};
 use crate::config::{ConfigError, validate_openstack};
 use crate::platform::Platform;
-use crate::render::{ClusterFacts, RenderedConfig};
+use crate::render::{ClusterFacts, Naming, RenderedConfig};
 
 /// The name where nobody names anything.
 const DEFAULT_NAME: &str = "cloud-controller-manager";
@@ -87,6 +87,8 @@ pub(super) fn read(arguments: &Arguments) -> Result<Input, InputError> {
         has_service_monitor: arguments.service_monitor,
         server_minor: arguments.kubernetes_version.map(|version| version.minor),
         config,
+        // A person chooses the names, and applies the files with rights of their own.
+        naming: Naming::Bare,
         ..ClusterFacts::default()
     };
     let name = arguments.name.clone().or(name).unwrap_or_else(|| DEFAULT_NAME.to_owned());

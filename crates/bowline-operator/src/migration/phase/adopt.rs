@@ -53,7 +53,8 @@ fn missing(view: &View<'_>) -> Result<Option<String>, Outcome> {
     let wrong: Vec<_> = not_accepted(view.case, report)
         .into_iter()
         .filter(|finding| {
-            !is_asked_for(view, finding) && !matches!(finding.would, WouldDo::Wait | WouldDo::Unknown)
+            !is_asked_for(view, finding)
+                && !matches!(finding.would, WouldDo::Wait | WouldDo::Unknown | WouldDo::Block)
         })
         .collect();
     if !wrong.is_empty() {
@@ -102,7 +103,17 @@ fn unsettled(view: &View<'_>, report: &ShadowFacts) -> Option<String> {
             || once.as_ref().is_some_and(|once| !once.contains(&finding.service))
     });
     let open = report.services.saturating_sub(report.settled + may_stay.count());
-    (open > 0).then(|| format!("{open} of {} Services are not settled yet", report.services))
+    let text = format!("{open} of {} Services are not settled yet", report.services);
+    let blocked: Vec<&ShadowFinding> = not_accepted(view.case, report)
+        .into_iter()
+        .filter(|finding| finding.would == WouldDo::Block)
+        .filter(|finding| once.as_ref().is_none_or(|once| once.contains(&finding.service)))
+        .collect();
+    let text = match blocked.as_slice() {
+        [] => text,
+        some => format!("{text}. {}. Correct it, or accept it by migration.accept", list(some)),
+    };
+    (open > 0).then_some(text)
 }
 
 /// Services with an address whose load balancer nobody has written down.

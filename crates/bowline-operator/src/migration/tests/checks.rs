@@ -145,7 +145,15 @@ fn the_previous_manager_must_use_the_lease_that_ours_takes() {
 
 #[test]
 fn a_plan_that_makes_removes_or_moves_something_is_the_gate_unless_it_is_accepted_by_name() {
-    for would in [WouldDo::Create, WouldDo::Delete, WouldDo::Readdress, WouldDo::Wait, WouldDo::Unknown] {
+    let blocking = [
+        WouldDo::Create,
+        WouldDo::Delete,
+        WouldDo::Readdress,
+        WouldDo::Wait,
+        WouldDo::Block,
+        WouldDo::Unknown,
+    ];
+    for would in blocking {
         let mut scene = scene();
         scene.report().findings = vec![finding("default/web", would)];
         scene.report().blocking = 1;

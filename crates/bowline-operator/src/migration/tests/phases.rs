@@ -129,6 +129,14 @@ fn adoption_is_over_when_the_leader_reports_every_service_settled() {
         ..ShadowFinding::default()
     }];
     assert_eq!(scene.next().0, Phase::Nodes, "what is refused is refused before and after");
+    scene.report().findings[0].would = WouldDo::Block;
+    scene.report().findings[0].message = "annotation x is \"ten\"".to_owned();
+    let (phase, message) = scene.next();
+    assert_eq!(phase, Phase::ServiceOnly, "a Service that is served with another value is not settled");
+    assert!(message.contains("default/web would not get what it asks for: annotation x is"), "{message}");
+    scene.spec.migration.accept = vec!["default/web".to_owned()];
+    assert_eq!(scene.next().0, Phase::Nodes);
+    scene.spec.migration.accept.clear();
     scene.report().mode = Some(ManagerMode::Shadow);
     assert_eq!(scene.next().0, Phase::ServiceOnly, "what the shadow said does not count");
     scene.observed.ours.as_mut().unwrap().rollout = Rollout::Progressing;

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::super::fixture::{PLATFORMS, facts, of_kind, pods, spec, yaml};
-use super::super::{RenderedConfig, StaticPod, static_pod};
+use super::super::{Naming, PREFIX, RenderedConfig, StaticPod, static_pod};
 use super::*;
 use crate::api::OWNER_LABEL;
 
@@ -32,6 +32,11 @@ fn environment(objects: &[Object]) -> Vec<(String, String)> {
     let env = pod["containers"][0]["env"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     env.iter().map(|one| (text(&one["name"]), text(&one["value"]))).collect()
+}
+
+/// Secrets with a configuration; the account that scrapes has one, too.
+fn config_secrets(objects: &[Object]) -> Vec<&Object> {
+    of_kind(objects, "Secret").into_iter().filter(|object| object.body["type"] == "Opaque").collect()
 }
 
 fn names(objects: &[Object]) -> Vec<String> {
@@ -81,6 +86,43 @@ fn all_objects_are_labelled_and_named_once() {
             }
         }
     }
+}
+
+#[test]
+fn no_name_of_a_resource_names_anything_but_objects_of_its_own() {
+    for name in ["clusterrole-aggregation-controller", "cloud-controller-manager", "operator", "default"] {
+        for (platform, manager) in PLATFORMS {
+            for form in ["Deployment", "DaemonSet", "StaticPod"] {
+                for mode in ManagerMode::ALL {
+                    let spec = spec(platform, manager, &json!({ "form": form }));
+                    let objects = plain(&spec, name, mode, &facts()).unwrap_or_default();
+                    let has_prefix = |name: &str| name.starts_with(PREFIX) || name.starts_with("bowline:");
+                    for object in &objects {
+                        assert!(has_prefix(&object.name), "{platform} {form} {mode:?}: {object}");
+                        let subjects = object.body["subjects"].as_array().into_iter().flatten();
+                        for subject in subjects.filter(|subject| subject["kind"] == "ServiceAccount") {
+                            assert!(has_prefix(subject["name"].as_str().unwrap()), "{platform}: {object}");
+                        }
+                    }
+                    for (object, pod) in pods(&objects) {
+                        let account = pod["serviceAccountName"].as_str().unwrap();
+                        assert!(
+                            has_prefix(account),
+                            "{platform} {form} {mode:?}: {object} runs as {account}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn manifests_for_people_have_the_names_that_they_chose() {
+    let facts = ClusterFacts { naming: Naming::Bare, ..facts() };
+    let objects = rendered(&spec("OpenStack", "Bowline", &json!({})), ManagerMode::Full, &facts);
+    assert_eq!(of_kind(&objects, "Deployment")[0].name, NAME);
+    assert_eq!(of_kind(&objects, "ServiceAccount")[0].name, NAME);
 }
 
 #[test]
@@ -179,12 +221,12 @@ fn the_mode_is_in_the_flags() {
     let of = |mode| flags(&rendered(&spec, mode, &facts()));
     let has = |mode, flag: &str| of(mode).iter().any(|known| known == flag);
     assert!(has(ManagerMode::Shadow, "--shadow") && has(ManagerMode::Shadow, "--leader-elect=false"));
-    assert!(has(ManagerMode::Shadow, "--shadow-report=n/cloud-shadow-report"));
+    assert!(has(ManagerMode::Shadow, "--shadow-report=n/bowline-ccm-cloud-shadow-report"));
     assert!(has(ManagerMode::Shadow, "--secure-port=10278"), "beside the manager that runs");
     assert!(has(ManagerMode::Paused, "--paused") && has(ManagerMode::Paused, "--leader-elect=true"));
     assert!(has(ManagerMode::ServiceOnly, "--controllers=service-lb-controller"));
     assert!(has(ManagerMode::ServiceOnly, "--adopt-only"));
-    assert!(has(ManagerMode::ServiceOnly, "--shadow-report=n/cloud-shadow-report"));
+    assert!(has(ManagerMode::ServiceOnly, "--shadow-report=n/bowline-ccm-cloud-shadow-report"));
     assert!(has(
         ManagerMode::WithoutNodes,
         "--controllers=*,-cloud-node-controller,-cloud-node-lifecycle-controller"
@@ -219,7 +261,10 @@ fn the_shadow_is_beside_the_manager_and_can_write_nothing_but_its_report() {
     let shadow = rendered(&spec, ManagerMode::Shadow, &facts());
     let manager = rendered(&spec, ManagerMode::Full, &facts());
     let workload = of_kind(&shadow, "Deployment")[0];
-    assert_eq!((workload.name.as_str(), &workload.body["spec"]["replicas"]), ("cloud-shadow", &json!(1)));
+    assert_eq!(
+        (workload.name.as_str(), &workload.body["spec"]["replicas"]),
+        ("bowline-ccm-cloud-shadow", &json!(1))
+    );
     for object in &shadow {
         let same = manager.iter().find(|other| other.to_string() == object.to_string());
         assert!(same.is_none_or(|same| same == object), "{object} would take the manager's place");
@@ -282,7 +327,7 @@ fn another_configuration_is_another_object_and_another_pod() {
         (of_kind(&objects, "Secret")[0].name.clone(), template)
     };
     let (name, template) = of("a", None);
-    assert_eq!(name, "cloud-config-ca978112ca", "the SHA-256 of the letter a");
+    assert_eq!(name, "bowline-ccm-cloud-config-ca978112ca", "the SHA-256 of the letter a");
     assert_eq!(of("a", None), (name.clone(), template.clone()));
     let (other_name, other) = of("b", None);
     assert!(other_name != name && other != template);
@@ -298,9 +343,9 @@ fn a_text_from_a_secret_stays_secret_and_no_debug_output_has_it() {
     assert!(!format!("{objects:?} {facts:?}").contains("very-secret"));
     assert!(of_kind(&objects, "ConfigMap").is_empty());
     let inline = full(&json!({ "cloudConfig": { "inline": "x" } }));
-    assert_eq!((of_kind(&inline, "ConfigMap").len(), of_kind(&inline, "Secret").len()), (1, 0));
+    assert_eq!((of_kind(&inline, "ConfigMap").len(), config_secrets(&inline).len()), (1, 0));
     let from_map = full(&json!({ "cloudConfig": { "configMap": { "name": "x" } } }));
-    assert_eq!((of_kind(&from_map, "ConfigMap").len(), of_kind(&from_map, "Secret").len()), (0, 1));
+    assert_eq!((of_kind(&from_map, "ConfigMap").len(), config_secrets(&from_map).len()), (0, 1));
 }
 
 #[test]
@@ -382,7 +427,7 @@ fn a_static_pod_refers_to_nothing_in_the_api() {
         assert!(text.contains("--kubeconfig=/etc/kubernetes/cloud-controller-manager.conf"));
         assert!(files.iter().any(|(path, text)| path.ends_with("cloud.conf") && text.is_some()));
         let objects = rendered(&spec, ManagerMode::Full, &facts());
-        assert!(pods(&objects).is_empty() && of_kind(&objects, "Secret").is_empty(), "{platform}");
+        assert!(pods(&objects).is_empty() && config_secrets(&objects).is_empty(), "{platform}");
         let binding = of_kind(&objects, "ClusterRoleBinding")[0];
         assert_eq!(binding.body["subjects"][0]["name"], "system:cloud-controller-manager");
     }
@@ -403,6 +448,23 @@ fn a_service_monitor_is_made_only_where_its_api_exists() {
     let service = of_kind(&objects, "Service")[0];
     assert_eq!(monitor.body["spec"]["selector"]["matchLabels"], service.body["spec"]["selector"]);
     assert_eq!(service.body["spec"]["clusterIP"], "None");
+    let endpoint = &monitor.body["spec"]["endpoints"][0];
+    assert!(endpoint["bearerTokenFile"].is_null(), "the token of Prometheus goes to nobody");
+    let token = &endpoint["authorization"]["credentials"]["name"];
+    let secrets = of_kind(&objects, "Secret");
+    let secret = secrets.iter().find(|secret| secret.name == *token).unwrap();
+    let account = &secret.body["metadata"]["annotations"]["kubernetes.io/service-account.name"];
+    let account = account.as_str().unwrap();
+    assert!(of_kind(&objects, "ServiceAccount").iter().any(|object| object.name == account));
+    let bindings = objects.iter().filter(|object| {
+        let subjects = object.body["subjects"].as_array();
+        subjects.is_some_and(|subjects| subjects.iter().any(|subject| subject["name"] == account))
+    });
+    let roles: Vec<_> = bindings.map(|binding| binding.body["roleRef"]["name"].clone()).collect();
+    assert_eq!(roles, ["bowline:cloud:scraper"]);
+    let role =
+        objects.iter().find(|object| object.kind == "ClusterRole" && object.name == "bowline:cloud:scraper");
+    assert_eq!(role.unwrap().body["rules"], json!([{ "nonResourceURLs": ["/metrics"], "verbs": ["get"] }]));
 }
 
 #[test]

@@ -31,7 +31,7 @@ async fn lost_and_found(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()
     site.reconfigure(&with_password(stage, &person, "second secret"))?;
     works(site).await.context("the new password is written")?;
     estate.is_whole(site).await?;
-    manager.end().await?;
+    manager.terminate().await?;
 
     site.reconfigure(&with_password(stage, &person, "wrong from the start"))?;
     let mut manager = site.run(&FLAGS)?;
@@ -42,7 +42,7 @@ async fn lost_and_found(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()
     site.reconfigure(&with_password(stage, &person, "second secret"))?;
     works(site).await.context("the right password at last")?;
     site.until_gone("web").await?;
-    manager.still_runs()?;
+    manager.ensure_running()?;
     site.nothing_left().await
 }
 

@@ -40,7 +40,7 @@ async fn turns(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
     of_another_project(stage, site, &estate).await.context("credentials of another project")?;
     site.reconfigure(&with_credential(stage, &third))?;
     goes_on(site, &estate).await.context("its own credential is back")?;
-    manager.still_runs()?;
+    manager.ensure_running()?;
     site.delete_all().await?;
     site.nothing_left().await
 }

@@ -48,7 +48,7 @@ async fn held_by_a_secret(site: &Site<'_>) -> anyhow::Result<()> {
     write(site, &json!({"clouds.conf": format!("[Global]\n{}", credential_lines(&third))})).await?;
     site.withdraw(&person, &second).await?;
     works(site).await.context("the Secret is back, with others")?;
-    manager.still_runs()
+    manager.ensure_running()
 }
 
 async fn write(site: &Site<'_>, held: &Value) -> anyhow::Result<()> {

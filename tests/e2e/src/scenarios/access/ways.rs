@@ -25,7 +25,7 @@ async fn each_of_them(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> 
         site.reconfigure_as(&text)?;
         let manager = site.run(&[])?;
         works(site).await.with_context(|| format!("with {what}"))?;
-        manager.end().await?;
+        manager.terminate().await?;
         stage.note(format!("{what}: {:.1} s", begun.elapsed().as_secs_f64()));
     }
     untrusted(site).await.context("without the authority of the cloud's certificates")
@@ -134,7 +134,7 @@ async fn untrusted(site: &Site<'_>) -> anyhow::Result<()> {
     site.register(&server.name, &server.id).await?;
     let mut manager = site.run(&[])?;
     site.until_it_says("invalid peer certificate").await?;
-    manager.still_runs()?;
+    manager.ensure_running()?;
     let waiting = site.nodes.get(&server.name).await?;
     anyhow::ensure!(!is_initialised(&waiting), "{waiting:#?}");
     site.reconfigure(&whole)?;

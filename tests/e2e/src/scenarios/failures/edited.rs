@@ -11,7 +11,8 @@ use crate::scenario::{Provider, Stage};
 use crate::site::{Site, Whole, address, balancer_id, port, ports_of, service};
 
 /// By default load balancers are compared twice a day.
-pub(super) const REPAIRS: [&str; 2] = ["--load-balancer-repair-period=5s", "--create-limit=100"];
+pub(super) const REPAIRS: [&str; 3] =
+    ["--load-balancer-repair-period=5s", "--create-limit=100", "--load-balancer-replacement-delay=3s"];
 
 /// Changes something in Octavia by hand, as soon as it can be changed.
 pub(super) async fn by_hand(

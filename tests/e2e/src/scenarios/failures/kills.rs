@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use bowline_testkit::manager::Manager;
+use bowline_testkit::process::Process;
 use k8s_openapi::api::core::v1::Node;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
@@ -183,8 +183,8 @@ fn seed() -> anyhow::Result<u64> {
 
 /// Who leads, and perhaps who waits to.
 struct Managers {
-    leader: Manager,
-    standby: Option<Manager>,
+    leader: Process,
+    standby: Option<Process>,
 }
 
 impl Managers {
@@ -194,8 +194,8 @@ impl Managers {
     }
 
     /// The leader dies; the standby takes over and a new one waits, or another one starts.
-    fn crash(self, site: &Site<'_>) -> anyhow::Result<Self> {
-        self.leader.crash()?;
+    fn crash(mut self, site: &Site<'_>) -> anyhow::Result<Self> {
+        self.leader.kill()?;
         match self.standby {
             Some(standby) => Ok(Self { leader: standby, standby: Some(second(site)?) }),
             None => Self::start(site, false),
@@ -204,7 +204,7 @@ impl Managers {
 }
 
 /// A manager beside another one, which has the port.
-fn second(site: &Site<'_>) -> anyhow::Result<Manager> {
+fn second(site: &Site<'_>) -> anyhow::Result<Process> {
     let mut flags = QUICK.to_vec();
     flags.push("--secure-port=0");
     site.run(&flags)

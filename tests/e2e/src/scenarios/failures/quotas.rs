@@ -104,14 +104,14 @@ pub(super) async fn floating_ips(stage: &Stage<'_>) -> anyhow::Result<()> {
 
 async fn no_floating_ip(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<()> {
     let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
-    let manager = site.run(&[])?;
+    let mut manager = site.run(&[])?;
     site.join_all().await?;
     let used = used(stage.world, "floatingips", "floatingips").await?;
     quota.limit("floatingip", used).await?;
     site.create(&service("web", &[], &json!({}))).await?;
     site.until_warned("web", "floatingip").await?;
     let before = site.balancer_of("web").await?.context("no load balancer")?;
-    manager.crash()?;
+    manager.kill()?;
     let _next = site.run(&[])?;
     touch(&site, "web").await?;
     holds("the next manager makes no second load balancer", Duration::from_secs(10), async || {

@@ -92,12 +92,12 @@ pub(super) async fn lost(stage: &Stage<'_>) -> anyhow::Result<()> {
 
 pub(super) async fn manager_lost(stage: &Stage<'_>) -> anyhow::Result<()> {
     let site = Site::start(stage, &impatient(stage)).await?;
-    let first = site.run(&[])?;
+    let mut first = site.run(&[])?;
     site.join_all().await?;
     let lock = creations_blocked(&site).await?;
     site.create(&service("web", &[], &json!({}))).await?;
     until_blocked(&site, 1).await?;
-    first.crash()?;
+    first.kill()?;
     let _second = site.run(&[])?;
     // It knows nothing of the first creation, and cannot see it.
     until_blocked(&site, 2).await.context("the second manager asks as well")?;

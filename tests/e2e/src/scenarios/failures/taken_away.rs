@@ -1,5 +1,7 @@
 //! Somebody takes away, or breaks, what a Service is reached by: it is made anew, with the address that it had wherever that can be.
 
+use std::time::Duration;
+
 use anyhow::{Context, ensure};
 use http::Method;
 use serde_json::{Value, json};
@@ -7,9 +9,12 @@ use serde_json::{Value, json};
 use super::edited::{REPAIRS, by_hand};
 use crate::conf::Conf;
 use crate::openstack::Api::{LoadBalancer, Network};
-use crate::patience::until;
+use crate::patience::{holds, until};
 use crate::scenario::Stage;
 use crate::site::{Site, address, balancer_id, service};
+
+/// Longer than the time between two messages of an amphora.
+const HEARTBEATS: Duration = Duration::from_secs(3);
 
 /// The Service as it is served: its load balancer, its floating IP, its address.
 struct Served {
@@ -61,7 +66,7 @@ async fn served_anew(
 
 async fn site_with_web<'w>(
     stage: &Stage<'w>,
-) -> anyhow::Result<(Site<'w>, bowline_testkit::manager::Manager)> {
+) -> anyhow::Result<(Site<'w>, bowline_testkit::process::Process)> {
     let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
     let manager = site.run(&REPAIRS)?;
     site.join_all().await?;
@@ -78,10 +83,8 @@ pub(super) async fn balancer(stage: &Stage<'_>) -> anyhow::Result<()> {
     let second = second.context("the load balancer was deleted")?;
     ensure!(second.address == first.address, "deleted: {} became {}", first.address, second.address);
 
-    let give_up = format!(
-        "update load_balancer set provisioning_status = 'ERROR' where id = '{}' and provisioning_status = 'ACTIVE'",
-        second.balancer
-    );
+    let give_up = set_to_error(&second.balancer);
+    serves_nobody(&site, &second.balancer).await?;
     site.world.cloud.sql("octavia", &give_up)?;
     let third = served_anew(&site, &second, |now| now.balancer != second.balancer).await;
     let third = third.context("the load balancer was set to ERROR")?;
@@ -93,6 +96,89 @@ pub(super) async fn balancer(stage: &Stage<'_>) -> anyhow::Result<()> {
     site.ask_to_delete("web").await?;
     site.world.cloud.sql("octavia", &give_up)?;
     site.until_gone("web").await?;
+    site.nothing_left().await
+}
+
+/// The load balancer serves nobody any more: its amphora is dead, if it has one, and no pool has a member that works.
+async fn serves_nobody(site: &Site<'_>, balancer: &str) -> anyhow::Result<()> {
+    let dead = [
+        format!("update amphora set status = 'ERROR' where load_balancer_id = '{balancer}'"),
+        format!("update pool set operating_status = 'ERROR' where load_balancer_id = '{balancer}'"),
+        format!("update load_balancer set operating_status = 'OFFLINE' where id = '{balancer}'"),
+    ];
+    until("Octavia reports that the load balancer serves nobody", async || {
+        for statement in &dead {
+            site.world.cloud.sql("octavia", statement)?;
+        }
+        // The last message of the amphora may still be on its way to Octavia.
+        let seen = holds("it is OFFLINE", HEARTBEATS, async || {
+            Ok(site.whole(balancer).await?.balancer["operating_status"] == "OFFLINE")
+        });
+        Ok(seen.await.ok())
+    })
+    .await
+}
+
+/// What the operator of a cloud sees after a change that failed: Octavia reports ERROR.
+fn set_to_error(balancer: &str) -> String {
+    format!(
+        "update load_balancer set provisioning_status = 'ERROR' where id = '{balancer}' and provisioning_status = 'ACTIVE'"
+    )
+}
+
+/// Octavia's control plane fails: it reports many load balancers in ERROR that go on to serve (safety rail SR-19).
+pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
+    const NAMES: [&str; 5] = ["one", "two", "three", "four", "five"];
+    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let _manager = site.run(&REPAIRS)?;
+    site.join_all().await?;
+    for name in NAMES {
+        site.create(&service(name, &[], &json!({}))).await?;
+    }
+    let mut before = Vec::new();
+    for name in NAMES {
+        site.served_once(name).await?;
+        let shown = site.until_ready(name).await?;
+        before.push((balancer_id(&shown)?.to_owned(), address(&shown).map(str::to_owned)));
+    }
+    for (id, _address) in &before {
+        let online = format!("update load_balancer set operating_status = 'ONLINE' where id = '{id}'");
+        site.world.cloud.sql("octavia", &online)?;
+        site.world.cloud.sql("octavia", &set_to_error(id))?;
+    }
+    site.remove_node("node-3").await?;
+    for name in NAMES {
+        site.until_warned(name, "may still carry traffic").await?;
+    }
+    // Longer than several observations of each.
+    holds(
+        "no load balancer is deleted, and each Service keeps its address",
+        Duration::from_secs(20),
+        async || {
+            for (name, (id, shown)) in NAMES.iter().zip(&before) {
+                let service = serde_json::to_value(site.services.get(name).await?)?;
+                ensure!(address(&service) == shown.as_deref(), "{service:#}");
+                ensure!(
+                    site.world.member.find(LoadBalancer, &format!("loadbalancers/{id}")).await?.is_some()
+                );
+            }
+            Ok(true)
+        },
+    )
+    .await
+    .with_context(|| site.tail())?;
+    ensure!(site.nothing_doubled().await? == NAMES.len());
+
+    // The operator of the cloud repairs them: the members follow the Nodes again.
+    for (id, _address) in &before {
+        let repaired = format!("update load_balancer set provisioning_status = 'ACTIVE' where id = '{id}'");
+        site.world.cloud.sql("octavia", &repaired)?;
+    }
+    for (name, (id, shown)) in NAMES.iter().zip(&before) {
+        let (service, _whole) = site.until_served(name, "it follows the Nodes", &site.servers()[..2]).await?;
+        ensure!(balancer_id(&service)? == id && address(&service) == shown.as_deref(), "{service:#}");
+    }
+    site.delete_all().await?;
     site.nothing_left().await
 }
 

@@ -102,7 +102,7 @@ async fn without_credential(stage: &Stage<'_>, credential: &Value, path: &str) -
     site.until_service("web", "is said not to be ready", unknown)
         .await
         .context("the credential was deleted")?;
-    manager.still_runs()?;
+    manager.ensure_running()?;
     let nodes = site.nodes.list(&ListParams::default()).await?.items.len();
     ensure!(nodes == site.world.about().estate.servers.len(), "{nodes} Nodes are left");
 

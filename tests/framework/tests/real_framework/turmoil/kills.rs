@@ -1,6 +1,8 @@
 //! Kills the manager at random points and starts it again: after a random time, or at a change in the cloud that is never
 //! answered. Some starts are under a lease, some without, which is the harder restart: nothing lies between two lives.
 
+use bowline_testkit::eventually;
+use bowline_testkit::process::Process;
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::site::{Process, Site, until};
+use crate::site::Site;
 
 /// Rails are on, with limits under which what the test wants can happen in a minute.
 const FLAGS: [&str; 14] = [
@@ -69,8 +71,8 @@ impl<'a> Reaper<'a> {
         })
     }
 
-    pub(crate) fn last_words(&self) -> String {
-        self.process.last_words()
+    pub(crate) fn tail(&self) -> String {
+        self.process.tail()
     }
 
     /// Kills as often, and if all is over before, not more often than at least; then keeps it alive until all is over.
@@ -92,7 +94,7 @@ impl<'a> Reaper<'a> {
             }
             self.kill()?;
         }
-        until("all over", async || {
+        eventually("all over", async || {
             self.keep_alive()?;
             Ok(over.borrow().then_some(()))
         })
@@ -101,7 +103,7 @@ impl<'a> Reaper<'a> {
 
     /// The cloud hears from the process, so that it works.
     async fn hears_from_it(&mut self) -> anyhow::Result<()> {
-        until("a call of the manager", async || {
+        eventually("a call of the manager", async || {
             self.keep_alive()?;
             let pid = self.process.pid();
             Ok(self.site.cloud.with(|cloud| cloud.record.callers.contains(&pid)).then_some(()))
@@ -134,8 +136,8 @@ impl<'a> Reaper<'a> {
 
     /// A manager that loses its lease, on a machine that is too busy to renew it, ends by itself: then it is started again.
     pub(crate) fn keep_alive(&mut self) -> anyhow::Result<()> {
-        if let Some(status) = self.process.ended()? {
-            println!("it ended by itself: {status}\n{}", self.process.last_words());
+        if let Some(status) = self.process.exit_status()? {
+            println!("it ended by itself: {status}\n{}", self.process.tail());
             self.ended_alone += 1;
             self.restart()?;
         }

@@ -1,5 +1,6 @@
 //! The lives of nodes: each joins, and then its machine changes, naps, sleeps, vanishes or comes back.
 
+use bowline_testkit::eventually;
 use std::time::Duration;
 
 use framework_tests::protocol::Machine;
@@ -12,7 +13,6 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::kubelet::{SHUTDOWN, UNINITIALIZED, has_taint, join, machine, registration, says_ready};
-use crate::site::until;
 use crate::world::World;
 
 pub(super) const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -84,7 +84,7 @@ pub(super) async fn live(world: &World, n: usize, mut rng: StdRng) -> anyhow::Re
         8 => drop(world.cloud.with(|cloud| cloud.machines.remove(&machine.id))),
         _ => {
             vanishes(world, &machine, &node).await?;
-            until(format!("the end of {name}"), async || Ok(world.node(&name).is_none().then_some(())))
+            eventually(format!("the end of {name}"), async || Ok(world.node(&name).is_none().then_some(())))
                 .await?;
             machine.id = format!("m-{n}-again");
             machine.addresses[0].address = ip(n, 2).into();
@@ -104,7 +104,7 @@ async fn joins(world: &World, machine: &Machine, knows_its_id: bool) -> anyhow::
     let id = knows_its_id.then(|| machine.provider_id());
     let node = join(&world.client, &registration(&machine.name, id)).await?;
     let initialised = || world.node(&machine.name).filter(|now| !has_taint(now, UNINITIALIZED));
-    until(format!("{} initialised", machine.name), async || {
+    eventually(format!("{} initialised", machine.name), async || {
         Ok(initialised().filter(|now| now.metadata.uid == node.metadata.uid))
     })
     .await
@@ -115,7 +115,7 @@ async fn naps(world: &World, machine: &Machine, long: Duration) -> anyhow::Resul
     let is_tainted = || world.node(name).is_some_and(|node| has_taint(&node, SHUTDOWN));
     put(world, &Machine { off: true, ..machine.clone() });
     says_ready(&world.client, name, false).await?;
-    until(format!("{name} tainted"), async || Ok(is_tainted().then_some(()))).await?;
+    eventually(format!("{name} tainted"), async || Ok(is_tainted().then_some(()))).await?;
     sleep(long).await;
     put(world, machine);
     says_ready(&world.client, name, true).await

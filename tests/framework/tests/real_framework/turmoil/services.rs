@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bowline_cloud::PAUSED;
+use bowline_testkit::eventually;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use kube::Api;
@@ -15,7 +16,6 @@ use rand::{RngExt, SeedableRng};
 use tokio::time::sleep;
 
 use super::edits::{EDITS, Edit, Tally, spec};
-use crate::site::until;
 use crate::world::World;
 
 pub(super) const NAMESPACE: &str = "default";
@@ -127,7 +127,7 @@ impl Life<'_> {
         if !self.patient {
             return Ok(());
         }
-        until(format!("{} served", self.name), async || Ok(shows_an_address().map(drop))).await
+        eventually(format!("{} served", self.name), async || Ok(shows_an_address().map(drop))).await
     }
 
     async fn edit(&mut self, (what, edit): (&'static str, Edit)) -> anyhow::Result<()> {
@@ -202,7 +202,7 @@ impl Life<'_> {
         self.tally.made("made anew");
         self.api.delete(&self.name, &DeleteParams::default()).await?;
         let api = self.api.clone();
-        until(format!("the end of {}", self.name), async || {
+        eventually(format!("the end of {}", self.name), async || {
             Ok(api.get_opt(&self.name).await?.is_none().then_some(()))
         })
         .await?;

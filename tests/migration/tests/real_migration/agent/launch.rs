@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Context;
+use bowline_testkit::process::Process;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodSpec, Secret};
 use kube::{Api, Client};
 use migration_tests::request::{Side, Writer};
 
-use crate::process::Process;
 use crate::stage::{SYSTEM, Stage};
 
 /// Times of the Lease that fit a test.
@@ -104,6 +104,6 @@ impl Launcher {
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).arg(format!("--user-agent={}", writer.agent()));
         let side = if writer.side == Side::Old { "old" } else { "new" };
-        Process::start(command, &self.folder.join(format!("{}-{side}-{}.log", self.run, writer.process)))
+        Process::start(command, self.folder.join(format!("{}-{side}-{}.log", self.run, writer.process)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bowline_testkit::process::Process;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
@@ -13,7 +14,6 @@ use tokio::time::Instant;
 
 use super::launch::{Launch, Launcher};
 use super::{OLD, age};
-use crate::process::Process;
 
 /// A process is ready so long after it began.
 const READY_AFTER: Duration = Duration::from_millis(300);
@@ -106,17 +106,17 @@ impl AgentPod {
 
     /// Whether its process runs.
     pub(super) fn runs(&mut self) -> bool {
-        self.process.as_mut().is_some_and(Process::runs)
+        self.process.as_mut().is_some_and(Process::is_running)
     }
 
     /// Ends its process behind its back.
     pub(super) fn end_process(&mut self, hard: bool) -> anyhow::Result<()> {
-        match (&mut self.process, hard) {
-            (Some(process), true) => process.kill(),
-            (Some(process), false) => process.ask_to_end()?,
-            (None, _) => {}
+        let Some(process) = &mut self.process else { return Ok(()) };
+        match (hard, process.is_running()) {
+            (true, _) => process.kill(),
+            (false, true) => process.signal("TERM"),
+            (false, false) => Ok(()),
         }
-        Ok(())
     }
 
     fn start(&mut self, launcher: &Launcher) -> anyhow::Result<()> {
@@ -146,7 +146,7 @@ impl AgentPod {
             }
             return self.become_ready(launcher, false).await;
         }
-        let since = self.process.as_ref().map(|process| process.since);
+        let since = self.process.as_ref().map(Process::started);
         let is_ready = since.is_some_and(|since| age(since) >= READY_AFTER);
         self.become_ready(launcher, is_ready).await
     }

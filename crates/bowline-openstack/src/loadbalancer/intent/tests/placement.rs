@@ -90,7 +90,14 @@ fn a_class_without_a_name_counts_for_load_balancers_of_services_without_a_class(
     let unnamed = || LoadBalancerClass { subnet_id: "unnamed".into(), ..Default::default() };
     let intent = Case::new().class("", unnamed()).intent();
     assert_eq!((intent.vip, intent.member_subnet), (in_subnet("unnamed"), MemberSubnet::OfNodes));
-    assert_eq!(Case::new().class("", unnamed()).internal().intent().vip, VipPlace::OfNodes);
+    let internal = || Case::new().class("", unnamed()).internal();
+    assert_eq!(internal().intent().vip, in_subnet("unnamed"));
+    assert_eq!(internal().intent().member_subnet, MemberSubnet::OfNodes);
+    assert_eq!(internal().with("subnet-id", "own").intent().vip, in_subnet("unnamed"));
+    let named = LoadBalancerClass { subnet_id: "gold".into(), ..Default::default() };
+    let named = || internal().class("gold", named.clone()).with("class", "gold");
+    assert_eq!(named().intent().vip, in_subnet("unnamed"), "as OCCM does it");
+    assert_eq!(named().intent().member_subnet, MemberSubnet::Given(subnet("gold")));
 }
 
 #[test]

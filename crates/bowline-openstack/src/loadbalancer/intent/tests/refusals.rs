@@ -1,14 +1,17 @@
 //! What is refused, and that all of it is told at once.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::loadbalancer::annotations::{ANNOTATIONS, Annotation, Kind};
 
 /// Values that a kind does not accept.
-fn wrong_values(row: &Annotation) -> &'static [&'static str] {
+pub(in crate::loadbalancer) fn wrong_values(row: &Annotation) -> &'static [&'static str] {
     match row.kind {
-        Kind::Text => &[],
+        // A text that is too long is not quoted whole: see below.
+        Kind::Text | Kind::ShortText => &[],
         Kind::Id => &["a b", "a/b", "a?b", "ä"],
         Kind::Flag => &["yes", "True", "1", " true"],
         Kind::Number { .. } => &["ten", "1.5", "1s", "-2", "99999999999999999999", " 1"],
@@ -16,6 +19,9 @@ fn wrong_values(row: &Annotation) -> &'static [&'static str] {
         Kind::Class => &["no-such-class"],
         Kind::NamePattern => &["~(", "public-["],
         Kind::Tags => &["!", "&"],
+        Kind::ExtraTags => {
+            &["kube_service_x_y_z", "env=prod, Bowline-Cluster:c1", "bowline-service:s1", "a\u{1b}[0m"]
+        }
         Kind::Selector => &["=v", "a=b,=c"],
         Kind::Certificate => &["nonsense", "https://kms/v1/orders/o-1", "https://kms/v1/secrets/"],
         Kind::Networks => &["10.0.0.1", "10.0.0.0/33", "10.0.0.0/8,x"],
@@ -207,4 +213,91 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn values_that_are_longer_than_any_use_are_refused_in_a_short_message() {
+    let long = |part: &str| part.repeat(256 << 10);
+    for (key, value) in [
+        ("node-selector", long("k,")),
+        ("floating-subnet", long("a")),
+        ("floating-subnet", "~(a{1000}){1000}".to_owned()),
+        ("floating-subnet-tags", long("t,")),
+        ("timeout-client-data", long("9")),
+        ("timeout-client-data", long("\u{1f600}")),
+        ("connection-limit", format!("-{}", long("9"))),
+        ("lb-method", long("\u{1f600}")),
+        ("load-balancer-id", long("i")),
+        ("class", long("c")),
+        ("hostname", long("h")),
+        ("availability-zone", long("z")),
+        ("default-tls-container-ref", format!("https://{}/containers/c-1", long("k"))),
+        ("loadbalancer.bowline.dev/drain", long("1h")),
+        ("loadbalancer.bowline.dev/floating-ip", long("1.")),
+    ] {
+        let problems = Case::new().with(key, &value).problems();
+        let [problem] = &*problems else { panic!("{} problems of {key}", problems.len()) };
+        assert!(problem.contains(key) && problem.len() < 640, "{problem}");
+    }
+}
+
+#[test]
+fn ports_and_source_ranges_have_limits() {
+    let ports = |count: u16| {
+        move |service: &mut ServiceView| {
+            service.ports = (1..=count).map(|number| port(ServiceProtocol::Tcp, number)).collect();
+        }
+    };
+    let ranges = |count: u32| {
+        move |service: &mut ServiceView| {
+            let range = |number: u32| std::net::Ipv4Addr::from(number).to_string() + "/32";
+            service.source_ranges = (0..count).map(|number| range(number).into()).collect();
+        }
+    };
+    Case::new().service(ports(1_000)).service(ranges(20)).intent();
+    Case::new().service(ports(2)).service(ranges(10_000)).intent();
+    Case::new().service(ranges(20_000)).intent();
+    let problems = Case::new().service(ports(1_001)).problems();
+    assert_eq!(problems, ["spec.ports has 1001 ports; accepted: at most 1000"]);
+    let problems = Case::new().service(ports(1_000)).service(ranges(21)).problems();
+    assert!(problems[0].starts_with("1000 ports and 21 source ranges need"), "{problems:?}");
+}
+
+/// One Service of a thousand ports with a reference of 250 KB took 250 MB of memory, several times.
+#[test]
+fn a_thousand_ports_share_one_certificate_reference_of_limited_length() {
+    let reference = |length: usize| {
+        let around = "https:///containers/c-1".len();
+        format!("https://{}/containers/c-1", "k".repeat(length - around))
+    };
+    for store in ["barbican", "external"] {
+        let with = |length: usize| {
+            Case::new()
+                .conf(|conf| conf.container_store = store.to_owned())
+                .with("default-tls-container-ref", &reference(length))
+                .service(|service| {
+                    service.ports = (1..=1_000).map(|number| port(ServiceProtocol::Tcp, number)).collect();
+                })
+        };
+        for length in [256, 250 << 10] {
+            let problems = with(length).problems();
+            let [problem] = &*problems else { panic!("{} problems", problems.len()) };
+            assert!(
+                problem.contains("a reference of up to 255 characters") && problem.len() < 512,
+                "{problem}"
+            );
+        }
+        let intent = with(255).intent();
+        let references: Vec<_> = intent.ports.iter().filter_map(|port| port.tls.as_ref()).collect();
+        assert!(references.len() == 1_000 && references.iter().all(|one| Arc::ptr_eq(one, references[0])));
+    }
+    let configured = Case::new().conf(|conf| conf.default_tls_container_ref = reference(256)).problems();
+    assert!(configured[0].contains("in cloud.conf") && configured[0].len() < 512, "{configured:?}");
+}
+
+#[test]
+fn a_value_that_ovn_does_not_speak_is_not_quoted_whole() {
+    let reference = format!("https://{}/containers/c-1", "k".repeat(200));
+    let problems = Case::new().ovn().with("default-tls-container-ref", &reference).problems();
+    assert!(problems[0].contains("provider ovn") && !problems[0].contains(&reference), "{problems:?}");
 }

@@ -1,5 +1,7 @@
 //! Protocols and monitors of ports.
 
+use std::sync::Arc;
+
 use bowline_cloud::TrafficPolicy;
 use openstack_client::load_balancer::{MonitorType, Protocol};
 
@@ -74,15 +76,18 @@ fn build_listener_create_opt() {
 fn a_certificate_is_a_container_or_a_secret_and_in_another_store_anything() {
     let stored =
         |text: &str| Case::new().with("default-tls-container-ref", text).intent().ports[0].tls.clone();
-    let container = stored(REFERENCE).unwrap().stored;
+    let container = stored(REFERENCE).unwrap().stored.clone();
     assert!(matches!(container, Some(Stored::Container(id)) if id.as_str() == "c-1"));
-    let secret = stored("http://kms/v1/secrets/s-1").unwrap().stored;
+    let secret = stored("http://kms/v1/secrets/s-1").unwrap().stored.clone();
     assert!(matches!(secret, Some(Stored::Secret(id)) if id.as_str() == "s-1"));
     let elsewhere = Case::new()
         .conf(|conf| conf.container_store = "vault".to_owned())
         .with("default-tls-container-ref", "anything")
         .intent();
-    assert_eq!(elsewhere.ports[0].tls, Some(TlsReference { text: "anything".to_owned(), stored: None }));
+    assert_eq!(
+        elsewhere.ports[0].tls,
+        Some(Arc::new(TlsReference { text: "anything".to_owned(), stored: None }))
+    );
 }
 
 #[test]
@@ -183,6 +188,48 @@ fn ovn_asks_members_by_what_it_has() {
         service.health_check_node_port = Some(32_000);
     });
     assert_eq!(monitors(local), (vec![Some(MonitorType::Tcp)], vec!["LoadBalancerHealthMonitorChanged"]));
+}
+
+#[test]
+fn local_traffic_without_a_health_monitor_is_told_with_what_to_do_and_only_then() {
+    const REASON: &str = "LoadBalancerLocalTrafficUnmonitored";
+    let told = |case: Case| -> Vec<String> {
+        let notices = case.intent().notices.into_iter();
+        notices.filter(|notice| notice.reason == REASON).map(|notice| notice.message).collect()
+    };
+    let local = |protocol: ServiceProtocol| {
+        Case::new().service(|service| {
+            service.ports = vec![port(protocol, 80)];
+            service.external_traffic_policy = Some(TrafficPolicy::Local);
+            service.health_check_node_port = Some(32_000);
+        })
+    };
+    let monitored = |case: Case| case.conf(|conf| conf.create_monitor = true);
+    let tcp = || local(ServiceProtocol::Tcp);
+    for (case, parts) in [
+        (tcp(), ["create-monitor in cloud.conf is false", "enable-health-monitor to \"true\""]),
+        (
+            monitored(tcp()).with("enable-health-monitor", "false"),
+            ["enable-health-monitor is \"false\"", "spec.externalTrafficPolicy to Cluster"],
+        ),
+        (
+            monitored(local(ServiceProtocol::Sctp)).ovn(),
+            ["provider ovn have no health monitor for SCTP", "another lb-provider"],
+        ),
+    ] {
+        let told = told(case);
+        let [message] = told.as_slice() else { panic!("{told:?}") };
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
+    for quiet in [
+        monitored(tcp()),
+        monitored(tcp()).ovn(),
+        monitored(local(ServiceProtocol::Sctp)),
+        tcp().with("enable-health-monitor", "true"),
+        Case::new(),
+    ] {
+        assert_eq!(told(quiet), [""; 0]);
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@ pub(super) use self::address::address;
 pub(super) use self::ownership::ownership;
 pub(super) use self::remove::remove;
 
+use openstack_client::load_balancer::OperatingStatus;
+
 use super::*;
 use crate::loadbalancer::members::{FoundMembers, Members};
 
@@ -90,18 +92,56 @@ pub(super) fn ensure() -> Vec<Case> {
         case("it is being changed", status("PENDING_UPDATE")),
         case("it is being deleted", status("PENDING_DELETE")),
         case("it is in a state that nobody knows", status("BOOTING")),
-        case("Octavia gave it up", status("ERROR")),
-        case("Octavia gave it up, and it must not be made anew", |wanted, world| {
-            wanted.recreate_on_error = false;
-            world.lb().provisioning_status = ProvisioningStatus::Error;
+        case("it is in ERROR and serves nobody", |_, world| world.fails("ERROR")),
+        case("it is in ERROR and was never heard of", |_, world| world.fails("OFFLINE")),
+        case("it is in ERROR and never served", |_, world| {
+            world.fails("OFFLINE");
+            world.published = false;
         }),
-        case("Octavia gave it up, and others are on it", |_, world| {
-            world.lb().provisioning_status = ProvisioningStatus::Error;
+        case("it is in ERROR and serves", |_, world| world.fails("ONLINE")),
+        case("it is in ERROR and serves, and was never shown", |_, world| {
+            world.fails("ONLINE");
+            world.published = false;
+        }),
+        case("it is in ERROR and part of it serves", |_, world| world.fails("DEGRADED")),
+        case("it is in ERROR and nobody looks at its members", |_, world| world.fails("NO_MONITOR")),
+        case("it is in ERROR and its operating status is not told", |_, world| world.fails("")),
+        case("it is in ERROR and one of its pools serves", |_, world| {
+            world.fails("ERROR");
+            world.pool(0).pool.operating_status = OperatingStatus::Degraded;
+        }),
+        case("it is in ERROR and not all of its pools were read", |_, world| {
+            world.fails("ERROR");
+            world.lb().pools.push("pool-9".parse().unwrap());
+        }),
+        case("it is in ERROR and disabled", |_, world| {
+            world.fails("OFFLINE");
+            world.lb().admin_state_up = false;
+        }),
+        case("it is in ERROR and serves nobody, and it must not be replaced", |wanted, world| {
+            wanted.recreate_on_error = false;
+            world.fails("ERROR");
+        }),
+        case("it is in ERROR and serves nobody, and others are on it", |_, world| {
+            world.fails("ERROR");
             world.lb().tags.push(OTHER_TAG.to_owned());
         }),
-        case("Octavia gave it up, and another Service has a listener on it", |_, world| {
-            world.lb().provisioning_status = ProvisioningStatus::Error;
+        case("it is in ERROR and serves nobody, and another Service has a listener on it", |_, world| {
+            world.fails("ERROR");
             world.foreign_listener("TCP", 8080, &[OTHER_TAG]);
+        }),
+        case("it is in ERROR and serves nobody, and somebody put a listener on it", |_, world| {
+            world.fails("ERROR");
+            world.foreign_listener("TCP", 8080, &["team-a"]);
+        }),
+        case("it is in ERROR and serves nobody, and a pool of its listener is somebody's", |_, world| {
+            world.l7_pool("mine");
+            world.fails("ERROR");
+        }),
+        case("it is in ERROR and serves nobody, and OCCM made it", |_, world| {
+            world.fails("ERROR");
+            world.lb().tags.truncate(1);
+            world.listener(80).tags.clear();
         }),
         case("a host name is shown", |wanted, _| {
             wanted.publication = Publication::Hostname("web.example".to_owned());
@@ -114,6 +154,7 @@ pub(super) fn ensure() -> Vec<Case> {
     ];
     cases.extend(listeners());
     cases.extend(pools());
+    cases.extend(tags());
     cases.extend(members());
     cases
 }
@@ -137,7 +178,9 @@ fn listeners() -> Vec<Case> {
         changed("a connection limit", |wish| wish.connection_limit = 100),
         changed("one timeout", |wish| wish.timeouts.as_mut().unwrap().client_data = 60000),
         changed("timeouts that the cloud does not have", |wish| wish.timeouts = None),
-        changed("source ranges", |wish| wish.allowed_cidrs = Some(["192.0.2.0/24".to_owned()].into())),
+        changed("source ranges", |wish| {
+            wish.allowed_cidrs = Some(Arc::new(["192.0.2.0/24".to_owned()].into()));
+        }),
         changed("source ranges that the cloud cannot tell", |wish| wish.allowed_cidrs = None),
         drifted("the same source range, written otherwise", |world| {
             world.listener(80).allowed_cidrs = vec!["0.0.0.0/0".to_owned(), "0.0.0.1/0".to_owned()];
@@ -258,6 +301,53 @@ fn pools() -> Vec<Case> {
             *world = World::of(wanted);
             let monitor = world.pool(0).monitor.as_mut().unwrap();
             (monitor.url_path, monitor.expected_codes) = (Some("/".to_owned()), Some("200-299".to_owned()));
+        }),
+    ]
+}
+
+/// With tags that the Service asks for on everything.
+fn tagged(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
+    case(name, |wanted, world| {
+        let tags = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect();
+        let (balancer, listener) = (tags(&["env=prod", "team=a"]), tags(&["env=prod"]));
+        wanted.extra_tags = ExtraTags { balancer, listener, pool: tags(&["env=prod"]) };
+        change(wanted, world);
+    })
+}
+
+fn tags() -> Vec<Case> {
+    vec![
+        tagged("tags are asked for, and there is nothing", |_, world| *world = World::empty()),
+        tagged("tags are asked for that are missing", |_, world| {
+            world.lb().tags.push("by-hand".to_owned());
+            world.listener(80).tags.push("by-hand".to_owned());
+            world.pool(0).pool.tags.push("by-hand".to_owned());
+        }),
+        tagged("tags are asked for, and one of them is there", |_, world| {
+            world.lb().tags.push("team=a".to_owned());
+        }),
+        tagged("tags are asked for and are there, and so are others", |wanted, world| {
+            *world = World::of(wanted);
+            world.lb().tags.push("by-hand".to_owned());
+            world.listener(80).tags.insert(0, "by-hand".to_owned());
+            world.pool(0).pool.tags.push("by-hand".to_owned());
+        }),
+        tagged("tags were asked for, and are not any more", |wanted, world| {
+            *world = World::of(wanted);
+            wanted.extra_tags = ExtraTags::default();
+        }),
+        tagged("tags are asked for, and there would be too many", |_, world| {
+            world.lb().tags.extend((0..98).map(|tag| format!("by-hand-{tag}")));
+            world.listener(80).tags.extend((0..100).map(|tag| format!("by-hand-{tag}")));
+            world.pool(0).pool.tags.extend((0..100).map(|tag| format!("by-hand-{tag}")));
+        }),
+        tagged("tags are asked for, of an Octavia without tags", |wanted, _| wanted.balancer.tagged = false),
+        tagged("tags are asked for, and a port comes to the load balancer", |wanted, _| {
+            wanted.listeners.push(listener(1, Protocol::Udp, 53));
+        }),
+        tagged("tags are asked for, and the pool is in error", |wanted, world| {
+            *world = World::of(wanted);
+            world.pool(0).pool.provisioning_status = ProvisioningStatus::Error;
         }),
     ]
 }

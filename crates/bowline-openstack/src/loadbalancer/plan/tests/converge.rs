@@ -89,7 +89,8 @@ impl Options {
         wish.connection_limit = self.limit;
         wish.timeouts.as_mut().unwrap().member_data = self.timeout;
         if self.narrow {
-            wish.allowed_cidrs = Some(["192.0.2.0/24".to_owned(), "198.51.100.0/24".to_owned()].into());
+            let ranges = ["192.0.2.0/24".to_owned(), "198.51.100.0/24".to_owned()];
+            wish.allowed_cidrs = Some(Arc::new(ranges.into()));
         }
         if self.forwarded && matches!(protocol, Protocol::Http | Protocol::TerminatedHttps) {
             wish.insert_headers = [("X-Forwarded-For".to_owned(), "true".to_owned())].into();
@@ -139,7 +140,7 @@ fn drift(world: &mut World, what: u8) {
             .iter_mut()
             .take(1)
             .for_each(|one| one.pool.provisioning_status = ProvisioningStatus::Error),
-        5 => world.lb().provisioning_status = ProvisioningStatus::Error,
+        5 => world.fails("ERROR"),
         6 => world.lb().tags.clear(),
         7 => world.floating.retain(|one| one.port_id.is_none()),
         8 => {
@@ -198,11 +199,11 @@ fn attached(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_load_balancer_that_octavia_gave_up_is_made_anew_behind_the_same_floating_ip() {
+fn a_load_balancer_in_error_that_serves_nobody_is_replaced_behind_the_same_floating_ip() {
     let wanted = wanted();
     let mut world = World::of(&wanted);
     let before = shape(&world);
-    world.lb().provisioning_status = ProvisioningStatus::Error;
+    world.fails("ERROR");
     assert!(matches!(world.settle(&wanted), Plan::Settled(_)));
     assert_eq!(world.lb().id.as_str(), "lb-2");
     assert_eq!((shape(&world), attached(&world)), (before, vec!["192.0.2.1".to_owned()]));
@@ -222,8 +223,9 @@ fn after_the_cluster_was_renamed_all_is_as_if_it_had_always_been_called_so() {
     for before in ["before", "kube", "service", "a_b"] {
         let (old, new) = (named(before), named("held"));
         let mut world = World::of(&old);
-        (world.by, world.recover) = (FoundBy::Id, true);
+        (world.by, world.known_address) = (FoundBy::Id, "192.0.2.1".parse().ok());
         assert!(matches!(world.settle(&new), Plan::Settled(_)), "{before}");
+        assert_eq!(world.floating[0].description, new.names.floating_ip_description(), "{before}");
         assert_eq!(shape(&world), shape(&World::of(&new)), "{before}");
         let names = |world: &mut World| (world.listener(80).name.clone(), world.pool(0).pool.name.clone());
         assert_eq!(names(&mut world), names(&mut World::of(&new)), "{before}");

@@ -73,6 +73,13 @@ fn trial_of(row: &Annotation) -> Option<Trial> {
         key if key == rows_::LOAD_BALANCER_ID.key => return None,
         // It counts for Nodes that leave: see `draining`.
         key if key == rows_::DRAIN.key => return None,
+        // Tags are only added: see `tags`.
+        key if [&rows_::LOAD_BALANCER_TAGS, &rows_::LISTENER_TAGS, &rows_::POOL_TAGS]
+            .iter()
+            .any(|row| row.key == key) =>
+        {
+            return None;
+        }
         // To take it away gives the address not back: see `pairs`.
         key if key == rows_::FLOATING_IP.key => return None,
         key if key == rows_::INTERNAL.key => trial(AtOnce, &["true", "false"]),

@@ -6,6 +6,9 @@ const OURS: &str = "Floating IP for Kubernetes external service default/web from
 const BEFORE: &str = "Floating IP for Kubernetes external service default/web from cluster before";
 const OTHERS: &str = "Floating IP for Kubernetes external service default/webshop from cluster held";
 
+const RESERVED: &str = "was allocated for Service default/webshop, which still exists; request another address, or let an administrator \
+                        change the description of the floating IP if it is free to use";
+
 /// Without floating IPs.
 fn bare(name: &'static str, change: impl FnOnce(&mut Wanted, &mut World)) -> Case {
     case(name, |wanted, world| {
@@ -49,10 +52,29 @@ pub(in super::super) fn address() -> Vec<Case> {
             wanted.address = floating(Some("192.0.2.7"), false);
         }),
         internal("internal: ours goes", false, OURS),
-        internal("internal: ours of an earlier name of the cluster goes", false, BEFORE),
+        internal("internal: that of the same Service in another cluster is not ours", false, BEFORE),
+        bare("internal: ours of a name that an administrator says the cluster had goes", |wanted, world| {
+            wanted.names = wanted.names.clone().with_former_clusters(&["before".to_owned()]);
+            world.float("192.0.2.1", Some("vip-port"), BEFORE);
+            wanted.address = WantedAddress::Own { keep_floating_ip: false };
+        }),
         internal("internal: ours is kept", true, OURS),
         internal("internal: that of a Service of a similar name is not ours", false, OTHERS),
         internal("internal: a user's is not ours", false, "by hand"),
+        bare("internal: that of another Service on its port stays", |wanted, world| {
+            world.float("192.0.2.1", Some("vip-port"), OTHERS);
+            world.of_others = world.floating.iter().map(|one| one.id.clone()).collect();
+            wanted.address = WantedAddress::Own { keep_floating_ip: false };
+        }),
+        bare(
+            "its port has the floating IP of another Service, and there is no load balancer yet",
+            |wanted, world| {
+                *world = World::empty();
+                world.float("192.0.2.1", Some("vip-port"), "terraform");
+                world.of_others = world.floating.iter().map(|one| one.id.clone()).collect();
+                wanted.balancer.vip = Vip { port: Some("vip-port".parse().unwrap()), ..Vip::default() };
+            },
+        ),
         bare("internal: none", |wanted, _| wanted.address = WantedAddress::Own { keep_floating_ip: false }),
         bare("one is left from before", |_, world| {
             world.float("192.0.2.5", None, OURS);
@@ -106,10 +128,38 @@ fn asked() -> Vec<Case> {
             world.lb().provisioning_status = ProvisioningStatus::PendingUpdate;
             ask(wanted);
         }),
+        bare("the one asked for was made for another Service that exists", move |wanted, world| {
+            world.float("192.0.2.7", None, OTHERS);
+            world.asked_owner = Some(RESERVED.to_owned());
+            ask(wanted);
+        }),
+        bare("the same, and there is no load balancer yet", move |wanted, world| {
+            *world = World::empty();
+            world.float("192.0.2.7", None, OTHERS);
+            world.asked_owner = Some(RESERVED.to_owned());
+            ask(wanted);
+        }),
+        case("insists on one that was made for another Service that exists", move |wanted, world| {
+            world.float("192.0.2.7", None, OTHERS);
+            world.asked_owner = Some(RESERVED.to_owned());
+            insist(wanted);
+        }),
         bare("the one asked for is not there", move |wanted, _| ask(wanted)),
         case("insists on one that is free", move |wanted, world| {
             world.float("192.0.2.7", None, "by hand");
             insist(wanted);
+        }),
+        bare(
+            "the one asked for may be that of a Service of this name in another cluster",
+            move |wanted, world| {
+                world.float("192.0.2.7", None, OURS);
+                world.unproven = world.floating.iter().map(|one| one.id.clone()).collect();
+                ask(wanted);
+            },
+        ),
+        bare("the one asked for was made for the Service", move |wanted, world| {
+            world.float("192.0.2.7", None, OURS);
+            ask(wanted);
         }),
         case("insists on one that is not there", move |wanted, _| insist(wanted)),
         case("insists on one that leads elsewhere: the old one stays", move |wanted, world| {
@@ -121,6 +171,14 @@ fn asked() -> Vec<Case> {
             wanted.address =
                 WantedAddress::Floating { place: None, asked, insist: true, keep_floating_ip: false };
         }),
+        case(
+            "insists on one that is free, and that of another Service is on its port",
+            move |wanted, world| {
+                world.of_others = world.floating.iter().map(|one| one.id.clone()).collect();
+                world.float("192.0.2.7", None, "by hand");
+                insist(wanted);
+            },
+        ),
         case("insists on the one that leads here beside another", move |wanted, world| {
             world.float("192.0.2.7", Some("vip-port"), "by hand");
             insist(wanted);

@@ -1,11 +1,11 @@
-//! Ends what a cluster's processes leave behind, also when this test is killed: those whose command line names its folder.
+//! Kills the processes of a folder when their owner is gone, also when the owner was killed.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
 
-/// Waits until its owner is gone, and then ends every process that was told a kubeconfig in the folder `$1`.
+/// Waits for the end of its input, which is when its owner is gone, and kills every process with a kubeconfig in the folder `$1`.
 const SCRIPT: &str = r#"
 cat >/dev/null
 for process in /proc/[0-9]*; do
@@ -15,12 +15,15 @@ for process in /proc/[0-9]*; do
 done
 "#;
 
-/// A watchdog; it bites when this is dropped.
-pub(crate) struct Watchdog(Child);
+/// A shell that waits. It kills when this is dropped, or when this program ends in any other way.
+pub struct Watchdog(Child);
 
 impl Watchdog {
-    /// One for the processes of a cluster.
-    pub(crate) fn of(folder: &Path) -> anyhow::Result<Self> {
+    /// Watches over the processes whose kubeconfig is in this folder.
+    ///
+    /// # Errors
+    /// When there is no shell.
+    pub fn of(folder: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new("sh");
         command.args(["-c", SCRIPT, "watchdog"]).arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

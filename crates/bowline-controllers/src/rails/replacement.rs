@@ -1,0 +1,293 @@
+//! Safety rail SR-19, broken is not useless: a load balancer that the control plane of the cloud calls broken may still carry traffic.
+//!
+//! It is replaced only if its address was never published, or if two observations, some time apart, show that it serves nobody. When many
+//! are broken at once none is replaced: the control plane has a problem, not the load balancers. The second observation is
+//! [`SecondLook`](super::second_look::SecondLook), one for each Service; this file has the fleet breaker.
+//!
+//! A pure value: time is handed in, and the caller tells people.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use bowline_cloud::{Broken, StepFacts, Traffic, Verb};
+use tokio::time::Instant;
+
+/// The line of `/readyz?verbose` that tells whether the breaker is open.
+pub const BREAKER_CHECK: &str = "load-balancer-breaker";
+
+/// The annotation of a Service that releases the breaker for one load balancer: its value is the id of that load balancer. It does not
+/// release a load balancer that may carry traffic.
+pub const ALLOW_REPLACEMENT: &str = "bowline.dev/allow-load-balancer-replacement";
+
+/// So many may be broken at once however few there are: in a small cluster a few failures are no sign of an outage.
+const ALWAYS_ALLOWED: usize = 3;
+
+/// When broken load balancers are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplacementLimits {
+    /// The least time between the two observations that show that a load balancer serves nobody.
+    pub apart: Duration,
+    /// The breaker opens when more than this part of the load balancers, and more than three, are broken within the window.
+    pub breaker_percent: u8,
+    /// For so long a load balancer still counts after it was last seen broken.
+    pub window: Duration,
+}
+
+impl Default for ReplacementLimits {
+    fn default() -> Self {
+        Self { apart: Duration::from_secs(60), breaker_percent: 10, window: Duration::from_secs(600) }
+    }
+}
+
+/// The breaker turned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Too many are broken: none is replaced from now on.
+    Opened,
+    /// Few are broken.
+    Closed,
+}
+
+/// Why a broken load balancer is not replaced now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// It may carry traffic.
+    MayServe {
+        /// Its id.
+        id: String,
+    },
+    /// The breaker is open.
+    BreakerOpen {
+        /// Its id.
+        id: String,
+        /// How many load balancers are broken, or were within the window.
+        broken: usize,
+        /// Of how many.
+        known: usize,
+    },
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MayServe { id } => write!(
+                f,
+                "the cloud reports load balancer {id} as broken, but it may still carry traffic, so it is not deleted; repair it in the \
+                 cloud"
+            ),
+            Self::BreakerOpen { id, broken, known } => write!(
+                f,
+                "{broken} of {known} load balancers are reported as broken at once, so none is deleted; check the control plane of the \
+                 cloud. To replace load balancer {id} all the same, set annotation {ALLOW_REPLACEMENT} of the Service to its id"
+            ),
+        }
+    }
+}
+
+/// Which load balancers are broken, and whether those are too many. `K` names a Service, so the state is bounded by their number.
+#[derive(Debug, Clone)]
+pub struct FleetBreaker<K> {
+    limits: ReplacementLimits,
+    entries: BTreeMap<K, Entry>,
+    is_open: bool,
+    swept: Option<Instant>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    id: String,
+    /// When it was last seen broken.
+    at: Instant,
+    is_broken: bool,
+}
+
+impl<K: Ord + Clone> FleetBreaker<K> {
+    /// Closed, with nothing broken.
+    #[must_use]
+    pub fn new(limits: ReplacementLimits) -> Self {
+        Self { limits, entries: BTreeMap::new(), is_open: false, swept: None }
+    }
+
+    /// Its limits.
+    #[must_use]
+    pub const fn limits(&self) -> &ReplacementLimits {
+        &self.limits
+    }
+
+    /// Takes in an observation of one Service; `broken` is `None` if its load balancer is well or gone, `known` counts the Services that
+    /// have one. A load balancer that never served does not count: failed creations say nothing about those that work.
+    pub fn look(&mut self, key: &K, broken: Option<&Broken>, known: usize, now: Instant) -> Option<Turn> {
+        match broken.filter(|broken| broken.traffic != Traffic::Never) {
+            Some(broken) => {
+                let entry = Entry { id: broken.id.clone(), at: now, is_broken: true };
+                self.entries.insert(key.clone(), entry);
+            }
+            None => {
+                if let Some(entry) = self.entries.get_mut(key) {
+                    entry.is_broken = false;
+                }
+            }
+        }
+        let window = self.limits.window;
+        self.entries.retain(|_key, entry| entry.is_broken || now.duration_since(entry.at) < window);
+        let open = self.count() > self.limit(known);
+        let turned = open != std::mem::replace(&mut self.is_open, open);
+        turned.then_some(if open { Turn::Opened } else { Turn::Closed })
+    }
+
+    /// Whether a broken load balancer may be replaced, as far as the fleet is concerned. `allowed` is the value of
+    /// [`ALLOW_REPLACEMENT`].
+    ///
+    /// # Errors
+    ///
+    /// Why it is [`Held`].
+    pub fn judge(&self, broken: &Broken, known: usize, allowed: Option<&str>) -> Result<(), Held> {
+        let id = broken.id.clone();
+        match broken.traffic {
+            Traffic::Possible => Err(Held::MayServe { id }),
+            Traffic::Never => Ok(()),
+            Traffic::None if !self.is_open || allowed == Some(id.as_str()) => Ok(()),
+            Traffic::None => {
+                Err(Held::BreakerOpen { id, broken: self.count(), known: known.max(self.count()) })
+            }
+        }
+    }
+
+    /// Whether all Services have to be observed now, because one is broken and the others were not looked at for it yet. `true` once
+    /// within the time between two observations: the second observation of the first one then knows of all.
+    pub fn begin_sweep(&mut self, now: Instant) -> bool {
+        let is_due = self.swept.is_none_or(|at| now.duration_since(at) >= self.limits.apart);
+        if is_due {
+            self.swept = Some(now);
+        }
+        is_due
+    }
+
+    /// Whether too many are broken.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// How many load balancers are broken now, each counted once however many Services share it.
+    #[must_use]
+    pub fn broken_now(&self) -> usize {
+        self.ids(|entry| entry.is_broken)
+    }
+
+    /// How many are broken, or were within the window.
+    fn count(&self) -> usize {
+        self.ids(|_entry| true)
+    }
+
+    fn ids(&self, which: impl Fn(&Entry) -> bool) -> usize {
+        let entries = self.entries.values().filter(|entry| which(entry));
+        entries.map(|entry| entry.id.as_str()).collect::<BTreeSet<_>>().len()
+    }
+
+    fn limit(&self, known: usize) -> usize {
+        (known.saturating_mul(self.limits.breaker_percent.into()) / 100).max(ALWAYS_ALLOWED)
+    }
+}
+
+/// Whether a plan deletes the load balancer that is broken.
+pub fn replaces<'a>(broken: &Broken, steps: impl IntoIterator<Item = &'a StepFacts>) -> bool {
+    steps.into_iter().any(|facts| facts.verb == Verb::Delete && facts.target == broken.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(id: &str, traffic: Traffic) -> Broken {
+        Broken { id: id.to_owned(), traffic }
+    }
+
+    /// A fleet in which so many load balancers serve nobody.
+    fn fleet(count: usize, known: usize, now: Instant) -> FleetBreaker<usize> {
+        let mut fleet = FleetBreaker::new(ReplacementLimits::default());
+        for key in 0..count {
+            fleet.look(&key, Some(&broken(&format!("lb-{key}"), Traffic::None)), known, now);
+        }
+        fleet
+    }
+
+    #[test]
+    fn one_that_may_serve_is_never_replaced_and_one_that_never_served_always() {
+        let now = Instant::now();
+        for fleet in [fleet(1, 10, now), fleet(9, 10, now)] {
+            let possible = broken("lb-0", Traffic::Possible);
+            assert_eq!(fleet.judge(&possible, 10, None), Err(Held::MayServe { id: "lb-0".to_owned() }));
+            assert!(fleet.judge(&possible, 10, Some("lb-0")).is_err(), "an annotation does not release it");
+            assert_eq!(fleet.judge(&broken("lb-0", Traffic::Never), 10, None), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_breaker_opens_when_more_than_three_and_more_than_a_tenth_are_broken() {
+        let now = Instant::now();
+        let none = broken("lb-0", Traffic::None);
+        for (count, known, holds) in
+            [(3, 4, false), (4, 4, true), (4, 39, true), (4, 40, false), (5, 49, true)]
+        {
+            let fleet = fleet(count, known, now);
+            assert_eq!(fleet.judge(&none, known, None).is_err(), holds, "{count} of {known}");
+            assert_eq!(fleet.is_open(), holds);
+        }
+        let open = fleet(4, 4, now);
+        assert_eq!(open.judge(&none, 4, Some("lb-0")), Ok(()), "a person allows this one");
+        assert!(open.judge(&none, 4, Some("lb-1")).is_err() && open.judge(&none, 4, Some("true")).is_err());
+    }
+
+    #[test]
+    fn those_that_may_serve_count_and_those_that_never_served_do_not() {
+        let (mut fleet, now) = (fleet(2, 10, Instant::now()), Instant::now());
+        for key in 2..9 {
+            assert_eq!(fleet.look(&key, Some(&broken(&key.to_string(), Traffic::Never)), 10, now), None);
+        }
+        assert_eq!(fleet.look(&2, Some(&broken("lb-2", Traffic::Possible)), 10, now), None);
+        assert_eq!(fleet.look(&3, Some(&broken("lb-3", Traffic::Possible)), 10, now), Some(Turn::Opened));
+    }
+
+    #[test]
+    fn services_that_share_a_load_balancer_count_as_one() {
+        let (mut fleet, now) = (fleet(0, 10, Instant::now()), Instant::now());
+        for key in 0..9 {
+            assert_eq!(fleet.look(&key, Some(&broken("shared", Traffic::Possible)), 10, now), None);
+        }
+        assert_eq!((fleet.broken_now(), fleet.is_open()), (1, false));
+    }
+
+    #[test]
+    fn one_after_the_other_is_as_many_as_at_once_and_after_the_window_the_breaker_closes() {
+        let (mut fleet, now) = (fleet(3, 10, Instant::now()), Instant::now());
+        for key in 0..3 {
+            assert_eq!(fleet.look(&key, None, 10, now), None, "replaced");
+        }
+        let fourth = broken("lb-3", Traffic::None);
+        assert_eq!(fleet.look(&3, Some(&fourth), 10, now), Some(Turn::Opened));
+        let later = now + ReplacementLimits::default().window;
+        assert_eq!(fleet.look(&3, Some(&fourth), 10, later), Some(Turn::Closed));
+        assert_eq!((fleet.judge(&fourth, 10, None), fleet.broken_now()), (Ok(()), 1));
+    }
+
+    #[test]
+    fn all_are_observed_once_between_two_observations_of_the_first() {
+        let (mut fleet, now) = (fleet(1, 10, Instant::now()), Instant::now());
+        let apart = ReplacementLimits::default().apart;
+        assert_eq!(
+            [0, 1, 59].map(|at| fleet.begin_sweep(now + Duration::from_secs(at))),
+            [true, false, false]
+        );
+        assert!(fleet.begin_sweep(now + apart));
+    }
+
+    #[test]
+    fn a_plan_replaces_what_it_deletes_by_id() {
+        let none = broken("lb-0", Traffic::None);
+        let facts = |verb, target: &str| StepFacts::new(verb, "load balancer", target);
+        assert!(replaces(&none, [&facts(Verb::Delete, "lb-0")]));
+        assert!(!replaces(&none, [&facts(Verb::Delete, "lb-1"), &facts(Verb::Update, "lb-0")]));
+    }
+}

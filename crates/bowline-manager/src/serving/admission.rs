@@ -1,0 +1,322 @@
+//! Which connections the server keeps when there are too many: separate places for callers on this host, for authenticated
+//! callers and for all others, and few for one source address. A connection of the source that holds the most goes first.
+//!
+//! [`Table`] decides and does no I/O. [`Admission`] shares it between connections, and a [`Place`] is one connection's part in it.
+//! No connection waits for a place and none is refused one: `/livez` must answer while strangers hold as many connections as they can.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
+
+use super::metrics::ServingMetrics;
+
+/// How many connections the server keeps. Each costs a file descriptor and up to about 200 KiB of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Connections from loopback, which is where the probes of the shipped manifests come from.
+    pub local: usize,
+    /// Connections of authenticated callers.
+    pub authenticated: usize,
+    /// The same of one source address; several scrapers may be behind one address.
+    pub authenticated_per_source: usize,
+    /// Connections of callers that have not authenticated.
+    pub anonymous: usize,
+    /// The same of one source address.
+    pub anonymous_per_source: usize,
+    /// Requests under way on connections from loopback. Each request holds its head in memory and may wait for a review by the
+    /// API server; requests that need no review do not count.
+    pub local_requests: usize,
+    /// The same on connections of authenticated callers: the connection says nothing about the credentials of its next request.
+    pub authenticated_requests: usize,
+    /// The same on connections of callers that have not authenticated.
+    pub anonymous_requests: usize,
+    /// The same of one source address on all its connections. A source without a request under way is never refused one.
+    pub requests_per_source: usize,
+    /// Which addresses count as loopback. `None`: those of the loopback interface.
+    pub local_addresses: Option<Vec<IpAddr>>,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            local: 64,
+            authenticated: 128,
+            authenticated_per_source: 32,
+            anonymous: 128,
+            anonymous_per_source: 16,
+            local_requests: 64,
+            authenticated_requests: 128,
+            anonymous_requests: 128,
+            requests_per_source: 32,
+            local_addresses: None,
+        }
+    }
+}
+
+impl ConnectionLimits {
+    /// All connections together.
+    #[must_use]
+    pub const fn total(&self) -> usize {
+        self.local + self.authenticated + self.anonymous
+    }
+
+    /// An address that connects to itself is not local: traffic to a Service or a node port can come from the node's own address.
+    fn is_local(&self, peer: IpAddr) -> bool {
+        match &self.local_addresses {
+            Some(addresses) => addresses.contains(&peer),
+            None => peer.is_loopback(),
+        }
+    }
+
+    /// The most connections of a class, and of one source address in it.
+    const fn of(&self, class: Class) -> (usize, usize) {
+        match class {
+            Class::Local => (self.local, self.local),
+            Class::Authenticated => (self.authenticated, self.authenticated_per_source),
+            Class::Anonymous => (self.anonymous, self.anonymous_per_source),
+        }
+    }
+
+    /// The most requests under way of a class, and of one source address in all classes.
+    const fn requests_of(&self, class: Class) -> (usize, usize) {
+        match class {
+            Class::Local => (self.local_requests, self.local_requests),
+            Class::Authenticated => (self.authenticated_requests, self.requests_per_source),
+            Class::Anonymous => (self.anonymous_requests, self.requests_per_source),
+        }
+    }
+}
+
+/// Whose connections share places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// From loopback, authenticated or not.
+    Local,
+    /// A request on it was authenticated, and permitted by a review.
+    Authenticated,
+    /// All others.
+    Anonymous,
+}
+
+impl Class {
+    /// The value of the metric's label.
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Authenticated => "authenticated",
+            Self::Anonymous => "anonymous",
+        }
+    }
+}
+
+/// Where a connection comes from: an IPv4 address, or the /64 network of an IPv6 address, which one machine can have to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Source(IpAddr);
+
+impl Source {
+    fn of(peer: IpAddr) -> Self {
+        match peer {
+            IpAddr::V4(_) => Self(peer),
+            IpAddr::V6(address) => {
+                let network = Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64));
+                Self(IpAddr::V6(network))
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    source: Source,
+    class: Class,
+    /// Requests under way.
+    running: usize,
+    /// Those of them that count towards the limits.
+    counted: usize,
+    /// Grows with everything that happens in the table: the smallest is idle for longest.
+    last_active: u64,
+    closed: CancellationToken,
+}
+
+/// All connections of a server.
+#[derive(Debug)]
+struct Table {
+    limits: ConnectionLimits,
+    entries: BTreeMap<u64, Entry>,
+    sequence: u64,
+}
+
+impl Table {
+    const fn new(limits: ConnectionLimits) -> Self {
+        Self { limits, entries: BTreeMap::new(), sequence: 0 }
+    }
+
+    /// Takes a connection in. What has to go for it is returned by class; its token is cancelled already.
+    fn admit(&mut self, peer: IpAddr) -> (u64, CancellationToken, Vec<Class>) {
+        // A socket that serves both families shows IPv4 addresses as IPv6 ones.
+        let peer = peer.to_canonical();
+        let class = if self.limits.is_local(peer) { Class::Local } else { Class::Anonymous };
+        let source = Source::of(peer);
+        let mut closed = Vec::new();
+        while let Some((id, _)) = self.in_the_way(class, source) {
+            self.close(id);
+            closed.push(class);
+        }
+        let (id, token) = (self.tick(), CancellationToken::new());
+        let entry = Entry { source, class, running: 0, counted: 0, last_active: id, closed: token.clone() };
+        self.entries.insert(id, entry);
+        (id, token, closed)
+    }
+
+    /// The connection that has to go before another of `class` and `source` can be taken in, and whether a request runs on it.
+    /// `None` if there is room.
+    fn in_the_way(&self, class: Class, source: Source) -> Option<(u64, bool)> {
+        let (most, most_of_source) = self.limits.of(class);
+        let of_class = || self.entries.iter().filter(move |(_, entry)| entry.class == class);
+        let of_source = || of_class().filter(move |(_, entry)| entry.source == source);
+        let victim = if of_source().count() >= most_of_source {
+            // A source that has its share makes room for itself, and costs no other anything.
+            of_source().min_by_key(|(_, entry)| (entry.running > 0, entry.last_active))
+        } else if of_class().count() >= most {
+            let mut held = BTreeMap::<Source, usize>::new();
+            of_class().for_each(|(_, entry)| *held.entry(entry.source).or_default() += 1);
+            // Busy or idle: otherwise sources that keep all their connections busy would have each newcomer closed for the next.
+            of_class().min_by_key(|(_, entry)| {
+                (Reverse(held.get(&entry.source)), entry.running > 0, entry.last_active)
+            })
+        } else {
+            None
+        };
+        victim.map(|(id, entry)| (*id, entry.running > 0))
+    }
+
+    /// A request begins. `false` if too many run already; then it has not begun. A request that is not `counted` always begins.
+    fn begin_request(&mut self, id: u64, counted: bool) -> bool {
+        let sequence = self.tick();
+        let Some(Entry { source, class, .. }) = self.entries.get(&id) else { return true };
+        if counted && self.is_full(*class, *source) {
+            return false;
+        }
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.running += 1;
+            entry.counted += usize::from(counted);
+            entry.last_active = sequence;
+        }
+        true
+    }
+
+    /// Whether a source may begin no further request on a connection of `class`.
+    fn is_full(&self, class: Class, source: Source) -> bool {
+        let (most, most_of_source) = self.limits.requests_of(class);
+        let counted = |matches: &dyn Fn(&Entry) -> bool| -> usize {
+            self.entries.values().filter(|entry| matches(entry)).map(|entry| entry.counted).sum()
+        };
+        match counted(&|entry| entry.source == source) {
+            0 => false,
+            of_source => of_source >= most_of_source || counted(&|entry| entry.class == class) >= most,
+        }
+    }
+
+    fn end_request(&mut self, id: u64, counted: bool) {
+        let sequence = self.tick();
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.running = entry.running.saturating_sub(1);
+            entry.counted = entry.counted.saturating_sub(usize::from(counted));
+            entry.last_active = sequence;
+        }
+    }
+
+    /// The caller is known now. Its connection moves to the places of authenticated callers, unless requests run on all of those.
+    fn authenticate(&mut self, id: u64) -> Option<Class> {
+        let Entry { source, class: Class::Anonymous, .. } = self.entries.get(&id)? else { return None };
+        let in_the_way = self.in_the_way(Class::Authenticated, *source);
+        if in_the_way.is_some_and(|(_, is_busy)| is_busy) {
+            return None;
+        }
+        if let Some((other, _)) = in_the_way {
+            self.close(other);
+        }
+        self.entries.get_mut(&id)?.class = Class::Authenticated;
+        in_the_way.map(|_| Class::Authenticated)
+    }
+
+    fn close(&mut self, id: u64) {
+        if let Some(entry) = self.entries.remove(&id) {
+            entry.closed.cancel();
+        }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+}
+
+/// The table, shared by a server's connections.
+#[derive(Debug)]
+pub(super) struct Admission {
+    table: Mutex<Table>,
+    metrics: ServingMetrics,
+}
+
+impl Admission {
+    pub(super) fn new(limits: ConnectionLimits, metrics: ServingMetrics) -> Self {
+        Self { table: Mutex::new(Table::new(limits)), metrics }
+    }
+
+    /// A place for a connection from `peer`. Other connections may be closed for it.
+    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Place {
+        let (id, closed, others) = self.with(|table| table.admit(peer));
+        others.into_iter().for_each(|class| self.metrics.connection_dropped(class.label()));
+        Place { admission: Arc::clone(self), id, closed }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
+        work(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The place of one connection; free again when it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    admission: Arc<Admission>,
+    id: u64,
+    closed: CancellationToken,
+}
+
+impl Place {
+    /// Completes when the connection has to be closed because another one took its place.
+    pub(super) fn taken(&self) -> WaitForCancellationFuture<'_> {
+        self.closed.cancelled()
+    }
+
+    /// A request begins on the connection, and counts towards the limits if it may need a review. `false` if too many run;
+    /// otherwise [`Self::end_request`] has to follow.
+    pub(super) fn begin_request(&self, counted: bool) -> bool {
+        self.admission.with(|table| table.begin_request(self.id, counted))
+    }
+
+    /// A request has ended that had begun as `counted` or not.
+    pub(super) fn end_request(&self, counted: bool) {
+        self.admission.with(|table| table.end_request(self.id, counted));
+    }
+
+    /// The caller was authenticated, and a review permitted what it asked for.
+    pub(super) fn authenticate(&self) {
+        if let Some(class) = self.admission.with(|table| table.authenticate(self.id)) {
+            self.admission.metrics.connection_dropped(class.label());
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.admission.with(|table| table.close(self.id));
+    }
+}
+
+#[cfg(test)]
+mod tests;

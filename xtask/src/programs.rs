@@ -1,0 +1,210 @@
+//! Programs of tests: builds them with cargo's own progress, and runs several at once.
+//!
+//! Cargo itself runs one after the other, and most of them wait for clocks, servers and processes.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::run::{elapsed, line};
+use crate::workspace::workspace;
+
+/// How many run at once: each runs several tests at once itself, with deadlines that an overloaded machine would miss.
+const AT_ONCE: usize = 2;
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// A program of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The cargo target.
+    pub(crate) name: String,
+    pub(crate) file: PathBuf,
+    /// Where cargo would run it.
+    pub(crate) folder: PathBuf,
+    /// Whether nothing else may run beside it.
+    pub(crate) is_alone: bool,
+}
+
+impl Program {
+    /// Runs it to its end, behind a prefix such as `nice`; whether its tests passed. Its output is in `log`.
+    pub(crate) fn passes(&self, prefix: &[&str], log: &Path) -> anyhow::Result<bool> {
+        Ok(self.spawn(prefix, log)?.wait()?.success())
+    }
+
+    fn spawn(&self, prefix: &[&str], log: &Path) -> anyhow::Result<Child> {
+        let output = File::create(log).with_context(|| format!("write {}", log.display()))?;
+        let mut command = match prefix.split_first() {
+            Some((program, arguments)) => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(&self.file);
+                command
+            }
+            None => Command::new(&self.file),
+        };
+        command
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .with_context(|| format!("start {}", self.name))
+    }
+}
+
+struct Running {
+    program: Program,
+    child: Child,
+    log: PathBuf,
+    since: Instant,
+}
+
+/// Builds the test programs that these arguments of `cargo test` choose.
+pub(crate) fn build(arguments: &[&str]) -> anyhow::Result<Vec<Program>> {
+    let format = ["--no-run", "--message-format", "json-render-diagnostics"];
+    let mut command = workspace("test", &[arguments, &format].concat());
+    println!("      $ {}", line(&command));
+    let output = command.stderr(Stdio::inherit()).output().context("run cargo")?;
+    if !output.status.success() {
+        bail!("the tests do not build; what cargo said is above");
+    }
+    String::from_utf8(output.stdout)?.lines().filter_map(|line| program(line).transpose()).collect()
+}
+
+/// Runs programs in this order, and fails with the output of all that failed.
+pub(crate) fn run_all(programs: Vec<Program>) -> anyhow::Result<()> {
+    let mut waiting = VecDeque::from(programs);
+    let (mut running, mut failed, mut passed_tests) = (Vec::new(), Vec::new(), 0);
+    let mut heartbeat = Instant::now();
+    while !(waiting.is_empty() && running.is_empty()) {
+        while waiting.front().is_some_and(|next| running.len() < at_once(next, &running))
+            && let Some(program) = waiting.pop_front()
+        {
+            running.push(start(program)?);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+        let mut still = Vec::new();
+        for mut one in running {
+            match one.child.try_wait()? {
+                Some(status) if status.success() => passed_tests += report_success(&one)?,
+                Some(_failure) => failed.push(report_failure(&one)?),
+                None => still.push(one),
+            }
+        }
+        running = still;
+        if heartbeat.elapsed() >= HEARTBEAT {
+            heartbeat = Instant::now();
+            let names: Vec<&str> = running.iter().map(|one| one.program.name.as_str()).collect();
+            println!("      running: {}; {} more to come", names.join(", "), waiting.len());
+        }
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}; their output is above", failed.join(", "));
+    }
+    println!("{passed_tests} passed, 0 failed");
+    Ok(())
+}
+
+/// How many may run with `next` among them.
+fn at_once(next: &Program, running: &[Running]) -> usize {
+    let mut programs = running.iter().map(|one| &one.program).chain([next]);
+    if programs.any(|program| program.is_alone) { 1 } else { AT_ONCE }
+}
+
+/// The program of tests that a message of cargo is about, if it is.
+fn program(message: &str) -> anyhow::Result<Option<Program>> {
+    let message: Value = serde_json::from_str(message).context("a message of cargo")?;
+    let is_test = message.pointer("/profile/test") == Some(&Value::Bool(true));
+    let text = |place: &str| message.pointer(place).and_then(Value::as_str);
+    let Some(file) = text("/executable").filter(|_file| is_test) else { return Ok(None) };
+    let manifest = Path::new(text("/manifest_path").context("a target without a manifest")?);
+    Ok(Some(Program {
+        name: text("/target/name").context("a target without a name")?.to_owned(),
+        file: file.into(),
+        folder: manifest.parent().context("a manifest in no folder")?.to_owned(),
+        is_alone: false,
+    }))
+}
+
+fn start(program: Program) -> anyhow::Result<Running> {
+    let log = program.file.with_extension("log");
+    let child = program.spawn(&[], &log)?;
+    Ok(Running { program, child, log, since: Instant::now() })
+}
+
+/// Prints a line for a program whose tests passed; returns how many there were.
+fn report_success(one: &Running) -> anyhow::Result<usize> {
+    let passed = passed(&output(one)?);
+    println!("      {}: {passed} passed in {}", one.program.name, elapsed(one.since.elapsed()));
+    Ok(passed)
+}
+
+/// Prints the whole output of a program that failed; returns its name.
+fn report_failure(one: &Running) -> anyhow::Result<String> {
+    let name = &one.program.name;
+    println!("{}\n      {name}: FAILED after {}", output(one)?, elapsed(one.since.elapsed()));
+    Ok(name.clone())
+}
+
+fn output(one: &Running) -> anyhow::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(&one.log)?).into_owned())
+}
+
+/// The number of passed tests in the last result line.
+fn passed(output: &str) -> usize {
+    let last = output.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "));
+    let count = last.and_then(|counts| counts.split(" passed").next());
+    count.and_then(|count| count.parse().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(is_test: bool, executable: &str) -> String {
+        format!(
+            r#"{{"reason":"compiler-artifact","manifest_path":"/w/a/Cargo.toml","target":{{"kind":["test"],"name":"real_a"}},
+            "profile":{{"test":{is_test}}},"executable":{executable}}}"#
+        )
+        .replace('\n', "")
+    }
+
+    #[test]
+    fn programs_are_the_executables_that_cargo_built_as_tests() {
+        let found = program(&message(true, r#""/t/real_a-1""#)).unwrap();
+        let wanted = Program {
+            name: "real_a".into(),
+            file: "/t/real_a-1".into(),
+            folder: "/w/a".into(),
+            is_alone: false,
+        };
+        assert_eq!(found, Some(wanted));
+        assert_eq!(program(&message(false, r#""/t/bowline""#)).unwrap(), None);
+        assert_eq!(program(&message(true, "null")).unwrap(), None);
+        assert_eq!(program(r#"{"reason":"build-finished","success":true}"#).unwrap(), None);
+    }
+
+    #[test]
+    fn nothing_runs_beside_a_program_that_must_be_alone() {
+        let program = |is_alone| Program {
+            name: String::new(),
+            file: PathBuf::new(),
+            folder: PathBuf::new(),
+            is_alone,
+        };
+        assert_eq!((at_once(&program(true), &[]), at_once(&program(false), &[])), (1, AT_ONCE));
+    }
+
+    #[test]
+    fn the_last_result_line_says_how_many_tests_passed() {
+        let output =
+            "running 2 tests\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; finished in 1.00s\n\n";
+        assert_eq!((passed(output), passed("killed")), (2, 0));
+    }
+}
