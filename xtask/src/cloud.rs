@@ -1,4 +1,4 @@
-//! Hands its arguments on to the program that manages the real OpenStack: `tests/cloud`.
+//! Hands its arguments on to the program that manages the real OpenStack: `tests/real-openstack/cloud`.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

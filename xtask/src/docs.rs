@@ -1,7 +1,7 @@
 //! The documentation: `docs --check` says what is wrong with it, `docs` makes a site of it in `target/docs`.
 //!
 //! The check reads files and nothing else, so that it can be run after every sentence. Commands in the pages are run by
-//! the tests in `tests/docs`.
+//! the tests in `tests/packaging/docs`.
 
 mod known;
 mod links;

@@ -28,3 +28,8 @@ pub(crate) fn dst(arguments: &[OsString]) -> anyhow::Result<()> {
 pub(crate) fn always() -> anyhow::Result<()> {
     dst(&ALWAYS.map(Into::into))
 }
+
+/// All of it, with 20,000 seeds of the swarm.
+pub(crate) fn long() -> anyhow::Result<()> {
+    dst(&[])
+}

@@ -29,7 +29,7 @@ const MANAGER: &str = "reference";
 const OPENSTACK: &str = "openstack-reference";
 /// The example of bowline-operator.
 const OPERATOR: &str = "operator-reference";
-/// The example of tests/packaging.
+/// The example of tests/packaging/deploy.
 const PACKAGING: &str = "packaging-reference";
 
 /// All generated files; add a line for a new one.

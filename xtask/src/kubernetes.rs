@@ -1,5 +1,5 @@
 //! Makes sure that kube-apiserver and etcd are there for the tests: built once, with Go, from the modules that
-//! tests/kubernetes pins.
+//! tests/real-kubernetes/pins and tests/peers/occm/pins pin.
 //!
 //! The binaries appear in the cache folder only when they are complete (built aside, then renamed). Go's build cache,
 //! 3 GB that nothing needs afterwards, is kept apart and removed after success; after a failure it stays, so that the
@@ -24,34 +24,52 @@ struct Program {
     package: &'static str,
     /// How long it takes.
     usually: &'static str,
+    /// Whether the tests need it that every change must pass.
+    is_needed_always: bool,
 }
 
+/// The module that pins Kubernetes itself.
+const KUBERNETES: &str = "tests/real-kubernetes/pins";
+
 const fn of_kubernetes(name: &'static str, package: &'static str, usually: &'static str) -> Program {
-    Program { name, module: "tests/kubernetes", package, usually }
+    Program { name, module: KUBERNETES, package, usually, is_needed_always: true }
 }
 
 const PROGRAMS: [Program; 6] = [
     of_kubernetes("etcd", "./etcd", "about a minute with the download"),
     of_kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores"),
     of_kubernetes("lease-candidate", "./lease-candidate", "a few seconds after the API server"),
-    of_kubernetes("upstream-ccm", "./upstream-ccm", "half a minute after the API server"),
+    Program {
+        is_needed_always: false,
+        ..of_kubernetes("upstream-ccm", "./upstream-ccm", "half a minute after the API server")
+    },
     of_kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl", "about a minute after the API server"),
     Program {
         name: "openstack-cloud-controller-manager",
-        module: "tests/occm",
+        module: "tests/peers/occm/pins",
         package: "k8s.io/cloud-provider-openstack/cmd/openstack-cloud-controller-manager",
         usually: "about two minutes after the API server",
+        is_needed_always: false,
     },
 ];
 
 /// The tags of Kubernetes' own releases.
 const TAGS: &str = "selinux,notest,grpcnotrace";
 
-/// Finds the binaries, or builds them; says where they are.
+/// Finds the binaries, or builds them; prints where they are.
 pub(crate) fn ensure() -> anyhow::Result<()> {
+    ensure_those(|_program| true)
+}
+
+/// The same for those that the tests need which every change must pass.
+pub(crate) fn ensure_servers() -> anyhow::Result<()> {
+    ensure_those(|program| program.is_needed_always)
+}
+
+fn ensure_those(is_wanted: impl Fn(&Program) -> bool) -> anyhow::Result<()> {
     let given = std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|folder| !folder.is_empty());
     if !given {
-        build()?;
+        build(is_wanted)?;
     }
     let found = Binaries::locate()?;
     println!("      {}\n      {}", found.kube_apiserver.display(), found.etcd.display());
@@ -71,10 +89,10 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
 }
 
 /// Builds what is not there yet.
-fn build() -> anyhow::Result<()> {
+fn build(is_wanted: impl Fn(&Program) -> bool) -> anyhow::Result<()> {
     let folder = cached_binaries_folder();
-    let missing: Vec<_> =
-        PROGRAMS.into_iter().filter(|program| !folder.join(program.name).is_file()).collect();
+    let is_missing = |program: &Program| is_wanted(program) && !folder.join(program.name).is_file();
+    let missing: Vec<_> = PROGRAMS.into_iter().filter(is_missing).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -131,9 +149,9 @@ fn linker_flags(version: &str) -> String {
 
 /// Go must be there and as new as go.mod demands. A Go that may fetch its own toolchain does so here.
 fn require_go() -> anyhow::Result<()> {
-    let go_mod = fs::read_to_string(workspace_root().join("tests/kubernetes/go.mod"))?;
-    let needed = required_go(&go_mod).context("tests/kubernetes/go.mod names no Go version")?;
-    let output = match go("tests/kubernetes").args(["env", "GOVERSION"]).stderr(Stdio::piped()).output() {
+    let go_mod = fs::read_to_string(workspace_root().join(KUBERNETES).join("go.mod"))?;
+    let needed = required_go(&go_mod).with_context(|| format!("{KUBERNETES}/go.mod names no Go version"))?;
+    let output = match go(KUBERNETES).args(["env", "GOVERSION"]).stderr(Stdio::piped()).output() {
         Ok(output) => output,
         Err(error) => return Err(ways_out(needed, &format!("`go` cannot be run: {error}"))),
     };

@@ -43,7 +43,7 @@ mod binaries;
 mod client_location;
 
 // And for helm and promtool.
-#[path = "../../tests/packaging/tests/tools/location.rs"]
+#[path = "../../tests/packaging/deploy/tests/tools/location.rs"]
 mod tools_location;
 
 use std::ffi::OsString;
@@ -62,11 +62,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Everything that has to pass, with all set-up: lint, generated files, dependencies, tests on a real API server
+    /// What every change must pass, with all set-up: lint, generated files, quick tests, suites on a real API server, simulation
     Test {
         /// Only what needs no external binary and no network beyond crates: lint, generated files, quick tests
-        #[arg(long)]
+        #[arg(long, conflicts_with = "full")]
         quick: bool,
+        /// The long suites, the scenarios on a real OpenStack and the long simulation as well; with names, only these parts
+        #[arg(long, num_args = 0.., value_name = "PART")]
+        full: Option<Vec<String>>,
     },
     /// Format check and clippy, for all crates, targets and features
     Lint,
@@ -84,10 +87,12 @@ enum Task {
     },
     /// Check the dependencies: bans, licences, sources and, where its database is reachable, advisories
     Deny,
-    /// Make sure that kube-apiserver and etcd are there for the tests, building them with Go if need be
-    Kubernetes,
-    /// Build and run the tests on a real API server and with real clients, several at once
-    Real,
+    /// Make sure that kube-apiserver, etcd and what is compared with are there for the tests, building them with Go if need be
+    Kubernetes {
+        /// Only what the tests need that every change must pass
+        #[arg(long)]
+        servers: bool,
+    },
     /// Run suites again and again under load and once at idle priority, and report which fail now and then
     Flakes {
         /// How often each suite runs under load
@@ -170,9 +175,6 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Install what the real OpenStack consists of, as far as that is possible here
-    #[command(hide = true)]
-    CloudPackages,
     /// Run the sample cloud's manager on a real API server and show what it does
     Sample {
         /// End by itself when everything was seen
@@ -193,16 +195,18 @@ fn main() -> ExitCode {
 
 fn perform(task: &Task) -> anyhow::Result<()> {
     match task {
-        Task::Test { quick: true } => test::quick(),
-        Task::Test { quick: false } => test::everything(),
+        Task::Test { quick: true, .. } => test::quick(),
+        Task::Test { full: None, .. } => test::always(),
+        Task::Test { full: Some(parts), .. } if parts.is_empty() => test::full(),
+        Task::Test { full: Some(parts), .. } => test::parts(parts),
         Task::Lint => lint::lint(),
         Task::Gen { check: true } => generated::check(),
         Task::Gen { check: false } => generated::write(),
         Task::Docs { check: true } => docs::check(),
         Task::Docs { check: false } => docs::build(),
         Task::Deny => deny::deny(),
-        Task::Kubernetes => kubernetes::ensure(),
-        Task::Real => real_tests::run(),
+        Task::Kubernetes { servers: true } => kubernetes::ensure_servers(),
+        Task::Kubernetes { servers: false } => kubernetes::ensure(),
         Task::Flakes { runs, suites } => flakes::flakes(*runs, suites),
         Task::OpenstackClient => openstack_client::ensure(),
         Task::PackagingTools => packaging_tools::ensure(),
@@ -217,7 +221,6 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Soak { arguments } => soak::soak(arguments),
         Task::Bench { arguments } => bench::bench(arguments),
         Task::Cloud { arguments } => cloud::cloud(arguments),
-        Task::CloudPackages => cloud::packages(),
         Task::Sample { once } => sample::sample(*once),
     }
 }

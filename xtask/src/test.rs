@@ -1,20 +1,24 @@
 //! What has to pass, in order: the cheap and the likely to fail first.
 //!
-//! One after the other. What is fetched or built beforehand, and the simulation, which needs nothing but cores, are done in the background
-//! with the time that is left: compilers wait for each other, and tests for servers.
+//! One step after the other. What is downloaded or built beforehand, and the simulation, which needs nothing but cores, run in the
+//! background with the time that is left: compilers wait for each other, and tests for servers.
 
 use crate::ahead::ourselves;
 use crate::steps::{Step, run_all, step};
 use crate::{
-    cloud, deny, docs, dst, e2e, generated, kubernetes, lint, quick_tests, real_tests, sample, shipped, tools,
+    deny, docs, dst, e2e, generated, kubernetes, lint, packaging_tools, quick_tests, real_tests, sample,
+    shipped, tools,
 };
 
 const LINT: &str = "lint";
-const KUBERNETES: &str = "Kubernetes binaries";
-const REAL: &str = "tests on the real thing";
+const SUITES: &str = "suites on a real API server";
 
-/// Everything, with all set-up.
-pub(crate) fn everything() -> anyhow::Result<()> {
+/// The parts of `--full` that are not suites of tests.
+pub(crate) const SCENARIOS: &str = "scenarios";
+pub(crate) const SIMULATION: &str = "simulation";
+
+/// What every change must pass, with all set-up. CI runs this.
+pub(crate) fn always() -> anyhow::Result<()> {
     let [documentation, lint, generated, quick] = quick_steps();
     run_all(&[
         documentation,
@@ -23,22 +27,51 @@ pub(crate) fn everything() -> anyhow::Result<()> {
         quick,
         step("what is shipped", shipped::check),
         step("dependencies", deny::deny).begun_with(LINT, || ourselves(&["deny"])),
-        step("tools for the tests", tools::ensure).begun_with(LINT, || ourselves(&["tools"])),
-        step(KUBERNETES, kubernetes::ensure).begun_with(LINT, || ourselves(&["kubernetes"])),
-        step("packages of a real OpenStack", cloud::packages)
-            .begun_with(KUBERNETES, || ourselves(&["cloud-packages"])),
-        step("tests on the real thing that must be alone", real_tests::run_alone),
-        step(REAL, real_tests::run_together),
+        step("helm and promtool", packaging_tools::ensure)
+            .begun_with(LINT, || ourselves(&["packaging-tools"])),
+        step("Kubernetes servers", kubernetes::ensure_servers)
+            .begun_with(LINT, || ourselves(&["kubernetes", "--servers"])),
+        step(SUITES, real_tests::run_always),
         step("the sample", || sample::sample(true)),
-        step("scenarios on a real OpenStack", e2e::always),
-        step("whole systems in simulated worlds", dst::always)
-            .begun_with(REAL, || ourselves(&[&["dst"], dst::ALWAYS.as_slice()].concat())),
+        step("simulation of whole systems", dst::always)
+            .begun_with(SUITES, || ourselves(&[&["dst"], dst::ALWAYS.as_slice()].concat())),
     ])
 }
 
 /// What needs no external binary and no network beyond crates.
 pub(crate) fn quick() -> anyhow::Result<()> {
     run_all(&quick_steps())
+}
+
+/// Everything, for a release: what every change must pass, and the parts that take longer.
+pub(crate) fn full() -> anyhow::Result<()> {
+    always()?;
+    run_all(&[
+        step("tools for the tests", tools::ensure),
+        step("Kubernetes and other managers", kubernetes::ensure),
+        step("long suites on the real thing", real_tests::run_long),
+        step("scenarios on a real OpenStack", e2e::all),
+        step("long simulation of whole systems", dst::long),
+    ])
+}
+
+/// Only the parts with these names: suites on the real thing, scenarios, simulation.
+pub(crate) fn parts(names: &[String]) -> anyhow::Result<()> {
+    let (others, suites): (Vec<&str>, Vec<&str>) =
+        names.iter().map(String::as_str).partition(|name| [SCENARIOS, SIMULATION].contains(name));
+    if !suites.is_empty() {
+        let programs = real_tests::build_named(&suites)?;
+        tools::ensure()?;
+        kubernetes::ensure()?;
+        real_tests::run(programs)?;
+    }
+    if others.contains(&SCENARIOS) {
+        e2e::all()?;
+    }
+    if others.contains(&SIMULATION) {
+        dst::long()?;
+    }
+    Ok(())
 }
 
 fn quick_steps() -> [Step; 4] {

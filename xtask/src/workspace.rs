@@ -8,10 +8,10 @@ use crate::run::cargo;
 
 /// The features behind which the tests on the real thing are. They gate test targets and nothing else.
 const FEATURES: &str = "bowline-testkit/real-apiserver,bowline-bench/real-apiserver,bowline-controllers/real-apiserver,\
-    bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline/real-apiserver,\
-    bowline-operator/real-apiserver,sample-cloud/real-apiserver,framework-tests/real-apiserver,docs-tests/real-apiserver,\
-    migration-tests/real-apiserver,perturbed-tests/real-apiserver,upstream-differential/real-apiserver,sim-kube/real-apiserver,\
-    sim-openstack/real-openstack-cli,packaging/real-apiserver,browser-tests/real-browser";
+    bowline-manager/real-apiserver,bowline-openstack/real-apiserver,bowline-operator/real-apiserver,\
+    sim-kube/real-apiserver,sim-openstack/real-openstack-cli,chaos-tests/real-apiserver,browser-tests/real-browser,\
+    packaging/real-apiserver,docs-tests/real-apiserver,occm-differential/real-apiserver,\
+    upstream-differential/real-apiserver,real-kubernetes-tests/real-apiserver";
 
 /// A cargo command over the whole workspace.
 pub(crate) fn workspace(command: &str, arguments: &[&str]) -> Command {

@@ -12,7 +12,7 @@ mod cache;
 pub use cache::cache_folder;
 
 /// The Go module that pins what is tested against: the one place where the version is written.
-const GO_MOD: &str = include_str!("../../../../tests/kubernetes/go.mod");
+const GO_MOD: &str = include_str!("../../../../tests/real-kubernetes/pins/go.mod");
 
 /// The two servers a test cluster consists of, and what some tests need besides: those are beside the servers or in the cache
 /// folder, and there only if they were built.

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use bowline_testkit::process::program;
 
 /// Longer than anything takes on a busy machine; a test that gets here has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
@@ -30,7 +31,7 @@ impl Drop for Playground {
 impl Playground {
     /// Starts it on free ports.
     pub(crate) fn start(arguments: &[&str]) -> anyhow::Result<Self> {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
+        let mut child = Command::new(program("bowline")?)
             .args(["playground", "--listen", "127.0.0.1:0"])
             .args(arguments)
             .stdin(Stdio::null())

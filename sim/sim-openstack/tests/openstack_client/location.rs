@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 /// The packages with their versions and checksums: the one place where they are written.
-pub(crate) const LOCK: &str = include_str!("../../../../tests/openstack-client/requirements.txt");
+pub(crate) const LOCK: &str = include_str!("../../../../tests/real-openstack/client/requirements.txt");
 
 /// The name of the copy of the lock file that says what a folder holds. It is written last.
 pub(crate) const LOCK_COPY: &str = "installed-requirements.txt";
