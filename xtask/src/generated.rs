@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 use crate::commands_page;
+use crate::compatibility_page;
 use crate::run::{run, workspace_root};
 use crate::workspace::workspace;
 
@@ -22,6 +23,8 @@ struct Generated {
 
 /// Not an example: the binary itself, whose help is the page.
 const HELP: &str = "bowline";
+/// Not an example either: one table of the page.
+const RELEASES: &str = "releases";
 
 /// The example of bowline-manager.
 const MANAGER: &str = "reference";
@@ -36,6 +39,7 @@ const PACKAGING: &str = "packaging-reference";
 const GENERATED: &[Generated] = &[
     Generated { path: "docs/reference/flags.md", example: MANAGER, word: "flags" },
     Generated { path: "docs/reference/commands.md", example: HELP, word: "" },
+    Generated { path: "docs/reference/compatibility.md", example: RELEASES, word: "" },
     Generated { path: "docs/reference/cloud-conf.md", example: OPENSTACK, word: "cloud-conf" },
     Generated { path: "docs/reference/annotations.md", example: OPENSTACK, word: "annotations" },
     Generated { path: "docs/reference/metrics.md", example: OPERATOR, word: "metrics" },
@@ -153,6 +157,9 @@ fn print(file: &Generated) -> anyhow::Result<Vec<u8>> {
     let folder = here.parent().context("the folder of this program")?;
     if file.example == HELP {
         return commands_page::page(&folder.join(HELP));
+    }
+    if file.example == RELEASES {
+        return compatibility_page::page(&workspace_root().join(file.path));
     }
     let program = folder.join("examples").join(file.example);
     let output = Command::new(&program).arg(file.word).stderr(Stdio::inherit()).output()?;

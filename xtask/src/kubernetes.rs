@@ -6,12 +6,12 @@
 //! next try goes on from there. Downloaded modules stay in Go's own module cache.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow, bail};
 
-use crate::binaries::{Binaries, cache_folder, cached_binaries_folder, kubernetes_version};
+use crate::binaries::{Binaries, cache_folder, cached_binaries_folder, kubernetes_version, pinned_version};
 use crate::run::{run_slowly, workspace_root};
 
 /// What is built.
@@ -29,15 +29,18 @@ struct Program {
 }
 
 /// The module that pins Kubernetes itself.
-const KUBERNETES: &str = "tests/real-kubernetes/pins";
+pub(crate) const KUBERNETES: &str = "tests/real-kubernetes/pins";
 
 const fn of_kubernetes(name: &'static str, package: &'static str, usually: &'static str) -> Program {
     Program { name, module: KUBERNETES, package, usually, is_needed_always: true }
 }
 
+const KUBE_APISERVER: Program =
+    of_kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores");
+
 const PROGRAMS: [Program; 6] = [
     of_kubernetes("etcd", "./etcd", "about a minute with the download"),
-    of_kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "about six minutes on two cores"),
+    KUBE_APISERVER,
     of_kubernetes("lease-candidate", "./lease-candidate", "a few seconds after the API server"),
     Program {
         is_needed_always: false,
@@ -69,7 +72,8 @@ pub(crate) fn ensure_servers() -> anyhow::Result<()> {
 fn ensure_those(is_wanted: impl Fn(&Program) -> bool) -> anyhow::Result<()> {
     let given = std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|folder| !folder.is_empty());
     if !given {
-        build(is_wanted)?;
+        let wanted: Vec<Program> = PROGRAMS.into_iter().filter(is_wanted).collect();
+        build(&cached_binaries_folder(), kubernetes_version(), &wanted)?;
     }
     let found = Binaries::locate()?;
     println!("      {}\n      {}", found.kube_apiserver.display(), found.etcd.display());
@@ -88,11 +92,9 @@ fn ensure_those(is_wanted: impl Fn(&Program) -> bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds what is not there yet.
-fn build(is_wanted: impl Fn(&Program) -> bool) -> anyhow::Result<()> {
-    let folder = cached_binaries_folder();
-    let is_missing = |program: &Program| is_wanted(program) && !folder.join(program.name).is_file();
-    let missing: Vec<_> = PROGRAMS.into_iter().filter(is_missing).collect();
+/// Builds what is not in this folder yet.
+fn build(folder: &Path, version: &str, programs: &[Program]) -> anyhow::Result<()> {
+    let missing: Vec<_> = programs.iter().filter(|program| !folder.join(program.name).is_file()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -102,8 +104,8 @@ fn build(is_wanted: impl Fn(&Program) -> bool) -> anyhow::Result<()> {
     fs::create_dir_all(&aside).with_context(|| format!("create {}", aside.display()))?;
     for program in missing {
         let name = program.name;
-        let what = format!("building {name} for Kubernetes {}", kubernetes_version());
-        run_slowly(&mut go_build(&program, &aside.join(name), &go_cache), &what, program.usually)?;
+        let what = format!("building {name} for Kubernetes {version}");
+        run_slowly(&mut go_build(program, version, &aside.join(name), &go_cache), &what, program.usually)?;
         fs::rename(aside.join(name), folder.join(name))?;
     }
     fs::remove_dir_all(&aside)?;
@@ -111,19 +113,41 @@ fn build(is_wanted: impl Fn(&Program) -> bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn go_build(program: &Program, output: &Path, go_cache: &Path) -> Command {
+fn go_build(program: &Program, version: &str, output: &Path, go_cache: &Path) -> Command {
     let mut command = go(program.module);
-    command.args([
-        "build",
-        "-trimpath",
-        "-tags",
-        TAGS,
-        "-ldflags",
-        &linker_flags(kubernetes_version()),
-        "-o",
-    ]);
+    command.args(["build", "-trimpath", "-tags", TAGS, "-ldflags", &linker_flags(version), "-o"]);
     command.arg(output).arg(program.package).env("CGO_ENABLED", "0").env("GOCACHE", go_cache);
     command
+}
+
+/// An older release that is supported, and the module that pins its API server.
+#[derive(Clone, Copy)]
+pub(crate) struct OlderRelease {
+    pub(crate) minor: &'static str,
+    pub(crate) module: &'static str,
+}
+
+pub(crate) const OLDER_RELEASES: [OlderRelease; 3] = [
+    OlderRelease { minor: "1.34", module: "tests/real-kubernetes/pins/older/1.34" },
+    OlderRelease { minor: "1.35", module: "tests/real-kubernetes/pins/older/1.35" },
+    OlderRelease { minor: "1.36", module: "tests/real-kubernetes/pins/older/1.36" },
+];
+
+impl OlderRelease {
+    /// Finds its API server, or builds it. Returns the folder with it and etcd, which is that of the tested release.
+    pub(crate) fn ensure(self) -> anyhow::Result<PathBuf> {
+        let go_mod = fs::read_to_string(workspace_root().join(self.module).join("go.mod"))?;
+        let version = pinned_version(&go_mod, "k8s.io/kubernetes")
+            .with_context(|| format!("{}/go.mod names no Kubernetes version", self.module))?;
+        let folder = cache_folder().join(format!("kubernetes-{version}"));
+        build(&folder, version, &[Program { module: self.module, ..KUBE_APISERVER }])?;
+        let etcd = folder.join("etcd");
+        if !etcd.is_file() {
+            fs::copy(Binaries::locate()?.etcd, &etcd)
+                .with_context(|| format!("copy to {}", etcd.display()))?;
+        }
+        Ok(folder)
+    }
 }
 
 fn go(module: &str) -> Command {

@@ -4,9 +4,11 @@
 
 mod ahead;
 mod bench;
+mod cargo_tool;
 mod chromium;
 mod cloud;
 mod commands_page;
+mod compatibility_page;
 mod deny;
 mod docs;
 mod dst;
@@ -16,6 +18,7 @@ mod generated;
 mod image;
 mod kubernetes;
 mod lint;
+mod mutants;
 mod openstack_client;
 mod packaging_tools;
 mod programs;
@@ -100,6 +103,14 @@ enum Task {
         runs: usize,
         /// The suites; all of them without a name
         suites: Vec<String>,
+    },
+    /// Change the pure parts of the code one place at a time, and list the changes that no quick test notices, with cargo-mutants
+    Mutants {
+        /// Only the pure parts of this crate
+        krate: Option<String>,
+        /// Only every Nth change: an estimate in an Nth of the time
+        #[arg(long, default_value_t = 1, value_name = "N")]
+        every: usize,
     },
     /// Make sure that the openstack command-line client is there for the tests, installing it from PyPI if need be
     OpenstackClient,
@@ -208,6 +219,7 @@ fn perform(task: &Task) -> anyhow::Result<()> {
         Task::Kubernetes { servers: true } => kubernetes::ensure_servers(),
         Task::Kubernetes { servers: false } => kubernetes::ensure(),
         Task::Flakes { runs, suites } => flakes::flakes(*runs, suites),
+        Task::Mutants { krate, every } => mutants::mutants(krate.as_deref(), *every),
         Task::OpenstackClient => openstack_client::ensure(),
         Task::PackagingTools => packaging_tools::ensure(),
         Task::Tools => tools::ensure(),

@@ -30,6 +30,8 @@ pub(crate) struct Program {
     pub(crate) folder: PathBuf,
     /// Whether nothing else may run beside it.
     pub(crate) is_alone: bool,
+    /// The folder of the kube-apiserver and etcd it uses, if not those of the tested release.
+    pub(crate) servers: Option<PathBuf>,
 }
 
 impl Program {
@@ -51,6 +53,7 @@ impl Program {
         command
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
+            .envs(self.servers.iter().map(|folder| ("KUBEBUILDER_ASSETS", folder)))
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
@@ -153,6 +156,7 @@ fn program(message: &str) -> anyhow::Result<Option<Program>> {
         file: file.into(),
         folder: manifest.parent().context("a manifest in no folder")?.to_owned(),
         is_alone: false,
+        servers: None,
     }))
 }
 
@@ -220,6 +224,7 @@ mod tests {
             file: "/t/real_a-1".into(),
             folder: "/w/a".into(),
             is_alone: false,
+            servers: None,
         };
         assert_eq!(found, Some(wanted));
         assert_eq!(program(&message(false, r#""/t/bowline""#)).unwrap(), None);
@@ -234,6 +239,7 @@ mod tests {
             file: PathBuf::new(),
             folder: PathBuf::new(),
             is_alone,
+            servers: None,
         };
         assert_eq!((at_once(&program(true), &[]), at_once(&program(false), &[])), (1, AT_ONCE));
     }

@@ -3,14 +3,18 @@
 use anyhow::ensure;
 
 use crate::chromium;
+use crate::kubernetes::OLDER_RELEASES;
 use crate::programs::{self, Program, test_targets};
-use crate::test::{SCENARIOS, SIMULATION};
+use crate::test::OTHER_PARTS;
 
 /// How targets on the real thing are named.
 pub(crate) const PREFIX: &str = "real_";
 
 /// The one that needs a browser.
 const BROWSER: &str = "real_browser";
+
+/// The one that runs on each supported release of Kubernetes: whole managers, with the rights that are shipped.
+pub(crate) const ON_EACH_RELEASE: &str = "real_bowline";
 
 /// The binaries that suites of other packages start (`bowline_testkit::process::program`). Cargo builds only those of a suite's own package
 /// together with it.
@@ -44,6 +48,20 @@ pub(crate) fn run_long() -> anyhow::Result<()> {
     run(build(is_long)?)
 }
 
+/// Builds the suite that runs on each supported release of Kubernetes, and runs it on the older ones.
+pub(crate) fn run_on_older_releases() -> anyhow::Result<()> {
+    let suite = build(|name| name == ON_EACH_RELEASE)?;
+    for release in OLDER_RELEASES {
+        let servers = release.ensure()?;
+        println!("      on Kubernetes {}:", release.minor);
+        run(suite
+            .iter()
+            .map(|program| Program { servers: Some(servers.clone()), ..program.clone() })
+            .collect())?;
+    }
+    Ok(())
+}
+
 /// Runs suites.
 pub(crate) fn run(programs: Vec<Program>) -> anyhow::Result<()> {
     programs::run_all(programs)
@@ -58,7 +76,8 @@ pub(crate) fn build_named(names: &[&str]) -> anyhow::Result<Vec<Program>> {
     for name in names {
         ensure!(
             suites.iter().any(|suite| is_named(suite, name)),
-            "no part is called {name:?}; there are {SCENARIOS}, {SIMULATION}, {}",
+            "no part is called {name:?}; there are {}, {}",
+            OTHER_PARTS.map(|part| part.name).join(", "),
             suites.join(", ")
         );
     }

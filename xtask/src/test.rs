@@ -13,9 +13,22 @@ use crate::{
 const LINT: &str = "lint";
 const SUITES: &str = "suites on a real API server";
 
-/// The parts of `--full` that are not suites of tests.
-pub(crate) const SCENARIOS: &str = "scenarios";
-pub(crate) const SIMULATION: &str = "simulation";
+/// A part of `--full` that is not a suite of tests.
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    what: &'static str,
+    action: fn() -> anyhow::Result<()>,
+}
+
+pub(crate) const OTHER_PARTS: [Part; 3] = [
+    Part {
+        name: "releases",
+        what: "older releases of Kubernetes",
+        action: real_tests::run_on_older_releases,
+    },
+    Part { name: "scenarios", what: "scenarios on a real OpenStack", action: e2e::all },
+    Part { name: "simulation", what: "long simulation of whole systems", action: dst::long },
+];
 
 /// What every change must pass, with all set-up. CI runs this.
 pub(crate) fn always() -> anyhow::Result<()> {
@@ -46,32 +59,26 @@ pub(crate) fn quick() -> anyhow::Result<()> {
 /// Everything, for a release: what every change must pass, and the parts that take longer.
 pub(crate) fn full() -> anyhow::Result<()> {
     always()?;
-    run_all(&[
+    let suites = [
         step("tools for the tests", tools::ensure),
         step("Kubernetes and other managers", kubernetes::ensure),
         step("long suites on the real thing", real_tests::run_long),
-        step("scenarios on a real OpenStack", e2e::all),
-        step("long simulation of whole systems", dst::long),
-    ])
+    ];
+    let others = OTHER_PARTS.map(|part| step(part.what, part.action));
+    run_all(&suites.into_iter().chain(others).collect::<Vec<_>>())
 }
 
-/// Only the parts with these names: suites on the real thing, scenarios, simulation.
+/// Only the parts with these names: suites on the real thing, and others.
 pub(crate) fn parts(names: &[String]) -> anyhow::Result<()> {
-    let (others, suites): (Vec<&str>, Vec<&str>) =
-        names.iter().map(String::as_str).partition(|name| [SCENARIOS, SIMULATION].contains(name));
+    let is_other = |name: &&str| OTHER_PARTS.iter().any(|part| part.name == *name);
+    let (others, suites): (Vec<&str>, Vec<&str>) = names.iter().map(String::as_str).partition(is_other);
     if !suites.is_empty() {
         let programs = real_tests::build_named(&suites)?;
         tools::ensure()?;
         kubernetes::ensure()?;
         real_tests::run(programs)?;
     }
-    if others.contains(&SCENARIOS) {
-        e2e::all()?;
-    }
-    if others.contains(&SIMULATION) {
-        dst::long()?;
-    }
-    Ok(())
+    OTHER_PARTS.iter().filter(|part| others.contains(&part.name)).try_for_each(|part| (part.action)())
 }
 
 fn quick_steps() -> [Step; 4] {

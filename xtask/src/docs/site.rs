@@ -4,19 +4,24 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::Context;
 
 use super::links::resolve;
-use crate::binaries::cache_folder;
-use crate::run::{cargo, run, run_slowly, workspace_root};
+use crate::cargo_tool::CargoTool;
+use crate::run::{run, workspace_root};
 
-const VERSION: &str = "0.5.4";
+const MDBOOK: CargoTool = CargoTool {
+    name: "mdbook",
+    version: "0.5.4",
+    features: Some("search"),
+    usually: "about two minutes on two cores",
+};
 
 /// Builds the site of these files, given by their path from the root of the workspace; answers where it is.
 pub(crate) fn build(files: &[PathBuf]) -> anyhow::Result<PathBuf> {
-    let program = ensure_installed()?;
+    let program = MDBOOK.ensure()?;
     let source = workspace_root().join("target/docs-source");
     if source.exists() {
         fs::remove_dir_all(&source).with_context(|| format!("remove {}", source.display()))?;
@@ -73,29 +78,6 @@ fn kept(page: &Path, words: &str, target: &str) -> String {
     }
     let place = place.display().to_string();
     if words.contains(&place) { words.to_owned() } else { format!("{words} (`{place}`)") }
-}
-
-/// The one in our cache, or one the developer has; otherwise it is built into the cache.
-fn ensure_installed() -> anyhow::Result<PathBuf> {
-    let folder = cache_folder().join(format!("tools/mdbook-{VERSION}"));
-    let cached = folder.join("bin/mdbook");
-    if let Some(program) = [cached.clone(), PathBuf::from("mdbook")].into_iter().find(|path| works(path)) {
-        return Ok(program);
-    }
-    let target = folder.join("target");
-    let mut command = cargo(&["install", "mdbook", "--version", VERSION, "--locked", "--quiet"]);
-    command.args(["--debug", "--no-default-features", "--features", "search"]);
-    command.arg("--root").arg(&folder).arg("--target-dir").arg(&target);
-    command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
-    let what = format!("installing mdbook {VERSION} into {}", folder.display());
-    run_slowly(&mut command, &what, "about two minutes on two cores")?;
-    fs::remove_dir_all(&target)?;
-    Ok(cached)
-}
-
-fn works(program: &Path) -> bool {
-    let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    version.is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

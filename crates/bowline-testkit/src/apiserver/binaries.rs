@@ -91,7 +91,7 @@ impl fmt::Display for MissingBinaries {
 
 impl std::error::Error for MissingBinaries {}
 
-/// The Kubernetes version the tests are written for, such as `1.36.3`.
+/// The Kubernetes version the tests are written for, such as `1.37.1`.
 #[must_use]
 pub fn kubernetes_version() -> &'static str {
     pinned_version(GO_MOD, "k8s.io/kubernetes").unwrap_or("unknown")
@@ -104,7 +104,8 @@ pub fn cached_binaries_folder() -> PathBuf {
 }
 
 /// The version a go.mod requires of `module`, without its `v`.
-fn pinned_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
+#[must_use]
+pub fn pinned_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
     go_mod.lines().find_map(|line| {
         let line = line.trim();
         let mut words = line.strip_prefix("require ").unwrap_or(line).split_whitespace();
