@@ -59,13 +59,13 @@ pub async fn run(arguments: Arguments, make: fn() -> CloudControllerManager) -> 
         return ExitCode::SUCCESS;
     }
     let played = play(&arguments, make, &terminal).await;
-    terminal.status("");
     match played {
         Ok(last_words) => {
-            terminal.write(&last_words);
+            terminal.end(Some(&last_words));
             ExitCode::SUCCESS
         }
         Err(error) => {
+            terminal.end(None);
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }

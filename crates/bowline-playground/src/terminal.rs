@@ -42,6 +42,7 @@ struct Inside {
     has_colour: bool,
     began: Instant,
     status: String,
+    has_ended: bool,
 }
 
 /// Where things are told. Clones are the same.
@@ -59,7 +60,14 @@ impl Terminal {
 
     /// One that writes to `out`.
     pub(crate) fn new(out: Box<dyn Write + Send>, is_live: bool, has_colour: bool) -> Self {
-        let inside = Inside { out, is_live, has_colour, began: Instant::now(), status: String::new() };
+        let inside = Inside {
+            out,
+            is_live,
+            has_colour,
+            began: Instant::now(),
+            status: String::new(),
+            has_ended: false,
+        };
         Self(Arc::new(Mutex::new(inside)))
     }
 
@@ -94,6 +102,16 @@ impl Terminal {
         });
     }
 
+    /// Writes the last words, if there are any, in place of the status line. Whatever is told afterwards, by whoever still runs, is not
+    /// written.
+    pub(crate) fn end(&self, last_words: Option<&str>) {
+        self.with(|inside| {
+            inside.status.clear();
+            inside.draw(&last_words.map(|words| format!("{words}\n")).unwrap_or_default());
+            inside.has_ended = true;
+        });
+    }
+
     /// Replaces the status line, where there is one.
     pub(crate) fn status(&self, text: &str) {
         self.with(|inside| {
@@ -117,6 +135,9 @@ impl Inside {
 
     /// Nobody may listen any more: that is no reason to end.
     fn draw(&mut self, text: &str) {
+        if self.has_ended {
+            return;
+        }
         let clear = if self.is_live { CLEAR } else { "" };
         let status = match (self.is_live && !self.status.is_empty(), self.has_colour) {
             (false, _) => String::new(),
@@ -183,6 +204,18 @@ mod tests {
             terminal.write("hello");
         });
         assert_eq!(said, format!("{CLEAR}3 nodes{CLEAR}hello\n3 nodes"));
+    }
+
+    #[test]
+    fn nothing_is_written_after_the_last_words() {
+        let said = said(true, false, |terminal| {
+            terminal.status("3 nodes");
+            terminal.end(Some("Ended."));
+            terminal.tell(Tone::Good, "node", "node-1 is Ready");
+            terminal.write("hello");
+            terminal.status("4 nodes");
+        });
+        assert_eq!(said, format!("{CLEAR}3 nodes{CLEAR}Ended.\n"));
     }
 
     #[test]
