@@ -1,4 +1,6 @@
-//! What is begun before its step has its turn: another command of ours in the background, which gets only the time that others leave.
+//! A step that starts before its turn: another command of ours in the background, which gets little more than the time that others leave.
+//!
+//! In its turn it gets the priority of everything else: nothing may wait for a step that other work on a busy machine keeps from running.
 //!
 //! It cannot outlive us: the end of a pipe, which comes even if we are killed, ends it and all that it started.
 
@@ -15,6 +17,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What a line has that only says that something goes on.
 const HEARTBEAT: &str = " so far";
+
+/// The lowest priority that can be raised again for a whole process group (`chrt --idle` cannot).
+const LOW_PRIORITY: [&str; 3] = ["nice", "-n", "19"];
 
 /// Runs a command and ends it, with all of its process group, when the owner of our standard input is gone.
 const SUPERVISOR: &str = r#"
@@ -46,7 +51,7 @@ impl Ahead {
         let output = File::create(&log).with_context(|| format!("write {}", log.display()))?;
         let supervisor = Command::new("sh")
             .args(["-c", SUPERVISOR, "supervise"])
-            .args(yielding())
+            .args(LOW_PRIORITY)
             .arg(command.get_program())
             .args(command.get_args())
             .stdin(Stdio::piped())
@@ -72,6 +77,7 @@ impl Ahead {
     pub(crate) fn join(mut self) -> anyhow::Result<()> {
         let mut log = File::open(&self.log).with_context(|| format!("read {}", self.log.display()))?;
         print!("{}", without_heartbeats(&news(&mut log)?));
+        self.raise_priority();
         loop {
             let end = self.supervisor.try_wait()?;
             print!("{}", news(&mut log)?);
@@ -81,6 +87,16 @@ impl Ahead {
                 None => std::thread::sleep(POLL_INTERVAL),
             }
         }
+    }
+}
+
+impl Ahead {
+    /// Only root may raise a priority; for anybody else the step stays slow on a busy machine.
+    fn raise_priority(&self) {
+        let group = self.supervisor.id().to_string();
+        let mut renice = Command::new("renice");
+        renice.args(["-n", "0", "-g", &group]).stdout(Stdio::null()).stderr(Stdio::null());
+        renice.status().ok();
     }
 }
 
@@ -109,19 +125,6 @@ pub(crate) fn log_of(step: &str) -> anyhow::Result<PathBuf> {
 fn folder() -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe()?;
     Ok(here.parent().context("the folder of this program")?.to_owned())
-}
-
-/// What a command is put behind so that it runs only while nobody else wants to.
-pub(crate) fn yielding() -> &'static [&'static str] {
-    let idle: &[&str] = &["chrt", "--idle", "0"];
-    if works(idle) { idle } else { &["nice", "-n", "19"] }
-}
-
-fn works(prefix: &[&str]) -> bool {
-    let Some((program, arguments)) = prefix.split_first() else { return false };
-    let mut command = Command::new(program);
-    command.args(arguments).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// What is new in a log.
@@ -169,6 +172,28 @@ mod tests {
             without_heartbeats(said),
             "building etcd, a minute\nbuilding etcd: done in 20s\nhalf a li"
         );
+    }
+
+    #[test]
+    fn the_priority_is_low_before_its_turn_and_normal_in_it() {
+        let (place, trigger) = (log("priority"), log("trigger"));
+        let script = format!("nice; while ! test -e {}; do sleep 0.1; done; nice", trigger.display());
+        let ahead = Ahead::begin(&shell(&script), place.clone()).unwrap();
+        while fs::read_to_string(&place).unwrap() != "19\n" {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        ahead.raise_priority();
+        fs::write(&trigger, "").unwrap();
+        ahead.join().unwrap();
+        let raised = if is_root() { "0" } else { "19" };
+        assert_eq!(fs::read_to_string(&place).unwrap(), format!("19\n{raised}\n"));
+        fs::remove_file(place).unwrap();
+        fs::remove_file(trigger).unwrap();
+    }
+
+    fn is_root() -> bool {
+        let output = Command::new("id").arg("-u").output().unwrap();
+        output.stdout == b"0\n"
     }
 
     #[test]

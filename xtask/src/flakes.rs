@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
-use crate::ahead::yielding;
 use crate::programs::Program;
 use crate::run::{elapsed, workspace_root};
 use crate::{quick_tests, real_tests};
@@ -69,6 +68,19 @@ fn repeat(program: &Program, runs: usize, folder: &Path) -> anyhow::Result<Runs>
         }
     }
     Ok(done)
+}
+
+/// What a command is put behind so that it runs only while nobody else wants to.
+fn yielding() -> &'static [&'static str] {
+    let idle: &[&str] = &["chrt", "--idle", "0"];
+    if works(idle) { idle } else { &["nice", "-n", "19"] }
+}
+
+fn works(prefix: &[&str]) -> bool {
+    let Some((program, arguments)) = prefix.split_first() else { return false };
+    let mut command = Command::new(program);
+    command.args(arguments).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// A process that keeps a core busy until it is dropped.

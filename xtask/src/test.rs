@@ -6,8 +6,8 @@
 use crate::ahead::ourselves;
 use crate::steps::{Step, run_all, step};
 use crate::{
-    deny, docs, dst, e2e, generated, kubernetes, lint, packaging_tools, quick_tests, real_tests, sample,
-    shipped, tools,
+    deny, docs, dst, e2e, generated, kubernetes, lint, openstack_client, packaging_tools, quick_tests,
+    real_tests, sample, shipped, tools,
 };
 
 const LINT: &str = "lint";
@@ -42,6 +42,8 @@ pub(crate) fn always() -> anyhow::Result<()> {
         step("dependencies", deny::deny).begun_with(LINT, || ourselves(&["deny"])),
         step("helm and promtool", packaging_tools::ensure)
             .begun_with(LINT, || ourselves(&["packaging-tools"])),
+        step("openstack client", openstack_client::ensure)
+            .begun_with(LINT, || ourselves(&["openstack-client"])),
         step("Kubernetes servers", kubernetes::ensure_servers)
             .begun_with(LINT, || ourselves(&["kubernetes", "--servers"])),
         step(SUITES, real_tests::run_always),

@@ -188,7 +188,7 @@ fn node(name: &str, few_take_traffic: bool) -> Value {
         "addresses": [{"type": "Hostname", "address": name}],
         "capacity": {"cpu": "1", "memory": "512Mi", "pods": "110"},
         "allocatable": {"cpu": "1", "memory": "512Mi", "pods": "110"},
-        "nodeInfo": {"kubeletVersion": "v1.36.3", "osImage": "playground", "kernelVersion": "none",
+        "nodeInfo": {"kubeletVersion": "v1.37.1", "osImage": "playground", "kernelVersion": "none",
             "containerRuntimeVersion": "none://0", "architecture": "amd64", "operatingSystem": "linux",
             "bootID": "", "machineID": "", "systemUUID": "", "kubeProxyVersion": ""},
     }})

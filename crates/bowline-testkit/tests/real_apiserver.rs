@@ -67,7 +67,8 @@ async fn the_shared_server_has_the_pinned_version() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let version = cluster.client(&Identity::Admin).await?.apiserver_version().await?;
     assert_eq!(version.git_version, format!("v{}", kubernetes_version()));
-    assert_eq!((version.major.as_str(), version.minor.as_str()), ("1", "36"));
+    let mut pinned = kubernetes_version().split('.');
+    assert_eq!([Some(version.major.as_str()), Some(version.minor.as_str())], [pinned.next(), pinned.next()]);
     Ok(())
 }
 

@@ -17,7 +17,7 @@ const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 /// The version whose behaviour is shown.
 pub(crate) fn version() -> Value {
     json!({
-        "major": "1", "minor": "36", "gitVersion": "v1.36.3+sim", "gitCommit": "", "gitTreeState": "clean",
+        "major": "1", "minor": "37", "gitVersion": "v1.37.1+sim", "gitCommit": "", "gitTreeState": "clean",
         "buildDate": "2026-01-01T00:00:00Z", "goVersion": "", "compiler": "", "platform": "sim/memory",
         "emulationMajor": "1", "emulationMinor": "36", "minCompatibilityMajor": "1", "minCompatibilityMinor": "35",
     })

@@ -14,7 +14,7 @@ pub(crate) fn v2(request: &ApiRequest) -> Outcome {
     if request.accept.contains("proto-openapi") {
         return Outcome::Empty { code: 200, content_type: PROTOBUF };
     }
-    let info = json!({"title": "sim-kube", "version": "v1.36.3"});
+    let info = json!({"title": "sim-kube", "version": "v1.37.1"});
     Outcome::json(200, json!({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}))
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn v3(registry: &Registry, group: &str, version: &str) -> Outcome {
     Outcome::json(
         200,
         json!({
-            "openapi": "3.0.0", "info": {"title": "sim-kube", "version": "v1.36.3"},
+            "openapi": "3.0.0", "info": {"title": "sim-kube", "version": "v1.37.1"},
             "paths": paths, "components": {"schemas": schemas},
         }),
     )

@@ -140,11 +140,11 @@ pub(super) fn validate_change(old: &Value, new: &Value) -> Vec<FieldError> {
         let why = "node updates may not change podCIDR except from \"\" to valid";
         errors.extend((0..changes).map(|_| FieldError::forbidden("spec.podCIDRs", why)));
     }
-    if !text(old, &["spec", "providerID"]).is_empty()
-        && text(old, &["spec", "providerID"]) != text(new, &["spec", "providerID"])
-    {
-        let why = "node updates may not change providerID except from \"\" to valid";
-        errors.push(FieldError::forbidden("spec.providerID", why));
+    let (before, after) = (text(old, &["spec", "providerID"]), text(new, &["spec", "providerID"]));
+    if !before.is_empty() && before != after {
+        let how = if after.is_empty() { "cleared" } else { "modified" };
+        let why = format!("field cannot be {how} once set");
+        errors.push(FieldError::invalid("spec.providerID", Value::Null, why));
     }
     errors
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::core::Call;
 use crate::object;
+use crate::patch::PatchKind;
 use crate::protobuf::{self, ProtobufError};
 use crate::resource::Resource;
 use crate::status::{ApiError, FieldError};
@@ -75,12 +76,25 @@ fn unrecognized(resource: &Resource, body: &[u8], why: &str) -> ApiError {
 ///
 /// # Errors
 /// Why it is neither, in Go's words.
-pub(crate) fn json_or_yaml(body: &[u8]) -> Result<Value, String> {
+fn json_or_yaml(body: &[u8]) -> Result<Value, String> {
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     match first {
         Some(b'{' | b'[' | b'"') => serde_json::from_slice(body).map_err(|error| in_go(&error)),
         _ => yaml(body).map_err(|error| error.message),
     }
+}
+
+/// The body of a patch.
+///
+/// # Errors
+/// If it is neither JSON nor YAML. The real server does not say why an RFC 6902 patch is not JSON.
+pub(crate) fn patch(kind: PatchKind, body: &[u8]) -> Result<Value, ApiError> {
+    json_or_yaml(body).map_err(|why| {
+        ApiError::bad_request(match kind {
+            PatchKind::Json => "invalid JSON patch".to_owned(),
+            _ => format!("error decoding patch: {why}"),
+        })
+    })
 }
 
 /// A YAML (or JSON) document as a value.

@@ -92,17 +92,13 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<FieldError> {
 fn owner_faults(object: &Value) -> Vec<FieldError> {
     let owners = object::list(object, &["metadata", "ownerReferences"]);
     let mut errors = Vec::new();
-    for owner in owners {
-        for (key, why) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
-            if object::text(owner, &[key]).is_empty() {
-                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{key}"), "", why));
-            }
-        }
+    for (index, owner) in owners.iter().enumerate() {
+        let empty = ["apiVersion", "kind", "name", "uid"]
+            .into_iter()
+            .filter(|key| object::text(owner, &[key]).is_empty());
+        errors.extend(empty.map(|key| {
+            FieldError::required(format!("metadata.ownerReferences[{index}].{key}"), "must not be empty")
+        }));
     }
     let mut controllers = owners.iter().filter(|owner| owner.get("controller") == Some(&json!(true)));
     if let (Some(first), Some(second)) = (controllers.next(), controllers.next()) {
@@ -136,8 +132,7 @@ pub(crate) fn validate_change(old: &Value, new: &Value) -> Vec<FieldError> {
         "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
         added.join(", ")
     );
-    let error = FieldError::forbidden("metadata.finalizers", why);
-    vec![error.clone(), error] // the real server looks twice
+    vec![FieldError::forbidden("metadata.finalizers", why)]
 }
 
 fn pairs(object: &Value, place: &str) -> Vec<(String, String)> {

@@ -40,8 +40,7 @@ impl Core {
     }
 
     fn patch_existing(&mut self, call: &Call<'_>, kind: PatchKind) -> Result<Outcome, ApiError> {
-        let patch = decode::json_or_yaml(&call.request.body)
-            .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
+        let patch = decode::patch(kind, &call.request.body)?;
         let old = self.stored(call)?;
         let current = presented(&call.resource, &old);
         let result = patched(kind, &call.merge_schema(), &current, &patch)

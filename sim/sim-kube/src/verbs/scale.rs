@@ -21,8 +21,7 @@ impl Core {
                     error.details = Some(json!({}));
                     error
                 })?;
-                let patch = decode::json_or_yaml(&call.request.body)
-                    .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
+                let patch = decode::patch(kind, &call.request.body)?;
                 patched(kind, &MergeSchema::custom(true), &scale_of(&old), &patch)
                     .map_err(|error| ApiError::of_status(&error.status()))?
             }

@@ -129,7 +129,7 @@ fn check_preconditions(call: &Call<'_>, old: &Value, new: &Value) -> Result<(), 
     if !wants.is_empty() && has != wants {
         if call.request.method == Method::PATCH {
             let error = FieldError::invalid("metadata.uid", wants, "field is immutable");
-            return Err(ApiError::invalid_object(resource, name, &[error.clone(), error])); // it looks twice
+            return Err(ApiError::invalid_object(resource, name, &[error]));
         }
         check_uid(call, has, wants)?;
     }

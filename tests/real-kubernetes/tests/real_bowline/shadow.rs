@@ -30,7 +30,8 @@ async fn a_shadow_with_the_rights_that_are_shipped_reports_and_writes_nothing_el
     let ours = |lease: &&Lease| lease.metadata.name.as_deref() == Some("cloud-controller-manager");
     ensure!(!leases.iter().any(|lease| ours(&lease)), "it competes for nothing");
     ensure!(site.service().await?.metadata.resource_version == before.metadata.resource_version);
-    ensure!(Api::<Event>::all(site.admin.clone()).list(&Default::default()).await?.items.is_empty());
+    let events = Api::<Event>::all(site.admin.clone()).list(&Default::default()).await?.items;
+    ensure!(events.is_empty(), "{events:#?}");
     ensure!(site.cloud.changes().is_empty(), "{:?}", site.cloud.changes());
     manager.terminate().await.map(drop)
 }

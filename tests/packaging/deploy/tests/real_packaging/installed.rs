@@ -46,7 +46,7 @@ async fn register(stage: &Stage, name: &str, id: &str) -> anyhow::Result<()> {
     stage.admin.apply(&json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"taints": [taint]}})).await?;
     let status = json!({"status": {"nodeInfo": {
         "systemUUID": id, "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "", "kubeProxyVersion": "",
-        "kubeletVersion": "v1.36.3", "machineID": "", "operatingSystem": "linux", "osImage": "",
+        "kubeletVersion": "v1.37.1", "machineID": "", "operatingSystem": "linux", "osImage": "",
     }, "conditions": [{"type": "Ready", "status": "True"}]}});
     let patch = ["patch", "node", name, "--subresource=status", "--type=merge", "-p", &status.to_string()];
     stage.admin.run(&patch).await.map(drop)

@@ -162,8 +162,9 @@ fn path(folder: &Path) -> anyhow::Result<String> {
         let kubectl = Binaries::locate()?.kubectl.context("no kubectl; run `cargo xtask kubernetes`")?;
         symlink(kubectl, programs.join("kubectl"))?;
         symlink(program("bowline")?, programs.join("bowline"))?;
-        let openstack = client_location::locate(&cache_folder()).map_err(anyhow::Error::msg)?;
-        symlink(openstack, programs.join("openstack"))?;
+        if let Ok(openstack) = client_location::locate(&cache_folder()) {
+            symlink(openstack, programs.join("openstack"))?;
+        }
         if let Ok(helm) = helm() {
             symlink(helm, programs.join("helm"))?;
         }
