@@ -13,6 +13,9 @@ use kube::api::DeleteParams;
 
 use crate::shadow::site::{MANAGER, SHADOW, Site};
 
+/// The API server repairs its allocation of cluster IPs in the background, and reports a Service that was created while it did.
+const API_SERVER: &str = "ipallocator-repair-controller";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shadow_with_the_rights_that_are_shipped_reports_and_writes_nothing_else() -> anyhow::Result<()> {
     let site = Site::start().await?;
@@ -30,7 +33,8 @@ async fn a_shadow_with_the_rights_that_are_shipped_reports_and_writes_nothing_el
     let ours = |lease: &&Lease| lease.metadata.name.as_deref() == Some("cloud-controller-manager");
     ensure!(!leases.iter().any(|lease| ours(&lease)), "it competes for nothing");
     ensure!(site.service().await?.metadata.resource_version == before.metadata.resource_version);
-    let events = Api::<Event>::all(site.admin.clone()).list(&Default::default()).await?.items;
+    let mut events = Api::<Event>::all(site.admin.clone()).list(&Default::default()).await?.items;
+    events.retain(|event| event.reporting_component.as_deref() != Some(API_SERVER));
     ensure!(events.is_empty(), "{events:#?}");
     ensure!(site.cloud.changes().is_empty(), "{:?}", site.cloud.changes());
     manager.terminate().await.map(drop)
