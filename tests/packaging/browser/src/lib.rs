@@ -22,7 +22,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use sim_kube::SimKube;
-use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, Rule, SimService, seed};
+use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, Rule, SimService, cloud_conf, seed};
 use tokio::task::JoinHandle;
 
 /// The taint of Nodes that no cloud-controller-manager has seen yet.
@@ -195,11 +195,7 @@ async fn provider(cloud: &SimService, estate: &Estate) -> Result<Arc<dyn Cloud>>
         version: "test".to_owned(),
         user_agent: Vec::new(),
     };
-    let text = format!(
-        "[Global]\nauth-url=http://openstack.sim/identity/v3\nusername={}\npassword={}\ntenant-name={}\n\
-         domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={}\nfloating-network-id={}\ncreate-monitor=true\n",
-        MEMBER.user, MEMBER.password, MEMBER.project, estate.subnet, estate.external_network
-    );
+    let text = cloud_conf(&Config::default(), MEMBER, estate) + "create-monitor = true\n";
     let config = CloudConfig::new(Some(text));
     Ok(Arc::new(OpenStackCloud::from_config(&config, around).await?))
 }

@@ -1,11 +1,10 @@
 //! What Nodes cost the cloud by themselves, without Services: when they join, alone and in a burst, when some are not ready, and when
 //! one leaves. Calls grow with the pages of a project at most, and not with its Nodes.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
-use sim_openstack::compute::{NewServer, boot};
+use sim_openstack::compute::boot;
 use sim_openstack::{Config, Service};
 use tokio::time::sleep;
 
@@ -32,16 +31,7 @@ async fn settled(nodes: usize) -> (World, Stack) {
 
 /// A server is made, and its kubelet registers at once.
 fn join(world: &World, number: usize) {
-    let estate = &world.estate;
-    let new = NewServer {
-        name: format!("node-{number}"),
-        project_id: estate.project.clone(),
-        user_id: estate.user.clone(),
-        flavor_id: estate.flavor.clone(),
-        networks: vec![estate.network.clone()],
-        metadata: BTreeMap::new(),
-        ..NewServer::default()
-    };
+    let new = world.estate.new_server(&format!("node-{number}"));
     world.cloud.with(|cloud| boot(cloud.world(), new));
     world.register([number]);
 }

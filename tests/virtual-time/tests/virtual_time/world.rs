@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Service};
 use serde_json::{Value, json};
 use sim_kube::SimKube;
-use sim_openstack::{Config, Estate, EstateSize, MEMBER, Rule, SimService, State, seed};
+use sim_openstack::{Config, Estate, EstateSize, MEMBER, Rule, SimService, State, cloud_conf, seed};
 use tokio::time::{Instant, sleep};
 
 /// When everything begins.
@@ -45,16 +45,7 @@ impl World {
 
     /// The configuration of a cluster in this cloud.
     pub(crate) fn cloud_conf(&self) -> String {
-        format!(
-            "[Global]\nauth-url=http://openstack.sim/identity/v3\nusername={}\npassword={}\ntenant-name={}\n\
-             domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={}\nfloating-network-id={}\n{}\n",
-            MEMBER.user,
-            MEMBER.password,
-            MEMBER.project,
-            self.estate.subnet,
-            self.estate.external_network,
-            self.load_balancer
-        )
+        cloud_conf(&Config::default(), MEMBER, &self.estate) + self.load_balancer
     }
 
     /// The kubelets of these servers register their Nodes.
@@ -92,10 +83,7 @@ impl World {
         let name = format!("node-{number}");
         self.edit(|state| {
             let id = state.compute.servers.iter().find(|server| server.name == name).unwrap().id.clone();
-            state.compute.remove_server(&id).unwrap();
-            for port in state.network.ports.find_ids("device_id", &id) {
-                state.network.ports.remove(&port);
-            }
+            state.remove_server(&id).unwrap();
         });
     }
 
