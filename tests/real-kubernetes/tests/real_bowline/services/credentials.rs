@@ -6,8 +6,8 @@ use anyhow::ensure;
 use serde_json::json;
 use sim_openstack::{MEMBER, Service};
 
-use crate::cloud::Cloud;
 use crate::services::site::{Site, Tools, service};
+use bowline_testkit::cloud::Cloud;
 
 const NEW_PASSWORD: &str = "n3w-s3cret";
 
