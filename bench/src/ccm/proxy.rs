@@ -14,8 +14,9 @@ use super::traffic::Traffic;
 
 /// A running proxy.
 pub struct Proxy {
-    /// The near side.
-    pub server: Server,
+    /// Where it listens.
+    pub url: String,
+    _server: Server,
     /// What passed.
     pub traffic: Traffic,
 }
@@ -25,7 +26,7 @@ impl Proxy {
     ///
     /// # Errors
     /// When no port is free, or the configuration has no usable authority.
-    pub fn start(config: &Config, token: &str) -> anyhow::Result<Self> {
+    pub async fn start(config: &Config, token: &str) -> anyhow::Result<Self> {
         let (bound, upstream) = (Bound::new()?, Upstream::new(config)?);
         let traffic = Traffic::over(bound.wire.clone());
         let mut credentials = HeaderValue::from_str(&format!("Bearer {token}"))?;
@@ -41,6 +42,6 @@ impl Proxy {
                 std::io::Result::Ok(answer)
             }
         })?;
-        Ok(Self { server, traffic })
+        Ok(Self { url: server.url.clone(), _server: server, traffic })
     }
 }

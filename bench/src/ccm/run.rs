@@ -87,12 +87,12 @@ impl<'s> Life<'s> {
     async fn new(stage: &'s Stage, wish: &'s Wish, subject: &'s Subject, size: Size) -> anyhow::Result<Self> {
         let cloud = Cloud::start(size.nodes, wish.pace)?;
         let token = stage.token(&subject.name).await?;
-        let proxy = Proxy::start(&stage.config().await?, &token)?;
+        let proxy = Proxy::start(&stage.config().await?, &token).await?;
         let folder = stage.folder().join(stage.unique_name(&subject.name));
         std::fs::create_dir_all(&folder)?;
         let conf = folder.join("cloud.conf");
         std::fs::write(&conf, cloud.conf())?;
-        let kubeconfig = stage.kubeconfig(&proxy.server.url, &token)?;
+        let kubeconfig = stage.kubeconfig(&proxy.url, &token)?;
         let mut flags: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
         flags.extend(wish.flags.iter().cloned());
         flags.push(format!("--cloud-config={}", conf.display()));

@@ -31,8 +31,9 @@ type Reply = Response<UnsyncBoxBody<Bytes, io::Error>>;
 pub struct Proxy {
     /// What is done to the connection.
     pub disturbance: Arc<Disturbance>,
-    /// The near side.
-    pub server: Server,
+    /// Where it listens.
+    pub url: String,
+    _server: Server,
 }
 
 #[derive(Clone)]
@@ -58,7 +59,7 @@ impl Proxy {
         let disturbance = Arc::new(Disturbance::default());
         let between = Between { place, upstream, admin, observer, disturbance: Arc::clone(&disturbance) };
         let server = Bound::new()?.serve(move |request| between.clone().answer(request))?;
-        Ok(Self { disturbance, server })
+        Ok(Self { disturbance, url: server.url.clone(), _server: server })
     }
 }
 

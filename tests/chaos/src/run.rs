@@ -85,7 +85,7 @@ impl Managers {
             let mut arguments: Vec<String> =
                 FLAGS.iter().chain(flags).map(|flag| (*flag).to_owned()).collect();
             arguments.push(format!("--cloud-config={}", conf.display()));
-            arguments.push(format!("--kubeconfig={}", stage.kubeconfig(&proxy.server.url)?.display()));
+            arguments.push(format!("--kubeconfig={}", stage.kubeconfig(&proxy.url)?.display()));
             arguments.push(format!("--user-agent={}", agent(number)));
             let log = stage.folder().join(stage.unique_name("manager.log"));
             let launch = Launch { program: stage.bowline.clone(), arguments, log: log.clone() };
