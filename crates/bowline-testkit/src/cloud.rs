@@ -186,6 +186,19 @@ impl Cloud {
         self.sim.with(|cloud| cloud.edit(change))
     }
 
+    /// Gives the member another password and makes all tokens invalid.
+    ///
+    /// # Errors
+    /// When there is no member any more.
+    pub fn change_password(&self, password: &str) -> anyhow::Result<()> {
+        self.edit(|state| {
+            let member = state.identity.users.get_mut(&self.estate.user).context("no member")?;
+            password.clone_into(&mut member.password);
+            state.identity.tokens.clear();
+            Ok(())
+        })
+    }
+
     /// Changes which requests fail.
     pub fn disturb<R>(&self, change: impl FnOnce(&mut Faults) -> R) -> R {
         self.sim.with(|cloud| change(cloud.faults()))

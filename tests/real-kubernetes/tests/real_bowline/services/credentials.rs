@@ -33,13 +33,7 @@ async fn credentials_that_do_not_work_are_told_and_mended_while_it_runs() -> any
     site.until_ready("web").await?;
     site.until_readyz(&["[+]cloud ok", "[+]cloud-identity ok"]).await?;
 
-    let user = site.cloud.estate.user.clone();
-    site.cloud.world(|world| {
-        if let Some(user) = world.state.identity.users.get_mut(&user) {
-            NEW_PASSWORD.clone_into(&mut user.password);
-        }
-        world.state.identity.tokens.clear();
-    });
+    site.cloud.change_password(NEW_PASSWORD)?;
     site.user.apply(&service("late", &[], &json!({}))).await?;
     site.until_readyz(&["[!]cloud-identity degraded", "nothing is changed until"]).await?;
     site.until("a warning that names the credentials", async || {
