@@ -15,7 +15,7 @@ use bowline_manager::signals::Signals;
 use bowline_manager::status::StatusPage;
 use bowline_openstack::cloud::{OpenStackCloud, Surroundings as CloudSurroundings};
 use bowline_openstack::config::Environment;
-use bowline_testkit::cloud::{self, Options};
+use bowline_testkit::cloud;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Service};
 use openstack_client::{Timeouts, Transport};
@@ -58,7 +58,7 @@ impl Stage {
             ..Latencies::default()
         };
         let config = Config { latencies, ..Config::default() };
-        let cloud = cloud::Cloud::in_process(Options { servers, now: start, config });
+        let cloud = cloud::Cloud::in_process(cloud::Options { servers, now: start, config });
         let mut config = sim_kube::Config::seeded(7);
         config.clock = sim_kube::Clock::virtual_from(start);
         // Two ports each for a thousand Services.
