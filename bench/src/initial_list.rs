@@ -47,10 +47,9 @@ pub fn of(size: ClusterSize) -> anyhow::Result<InitialList> {
 fn counted(size: ClusterSize) -> anyhow::Result<InitialList> {
     let server = ServedCluster::start(size)?;
     let mut listed = None;
-    let counted = measure(|| listed = Some(list(&server.url, size)));
+    let counted = measure(|| listed = Some(list(&server.server.url, size)));
     let kept = listed.context("nothing was listed")??;
     drop(kept);
-    server.stop()?;
     let kept_bytes = u64::try_from(counted.bytes_current).context("less was held than before")?;
     Ok(InitialList { peak_bytes: counted.bytes_max, kept_bytes })
 }

@@ -8,6 +8,7 @@ pub mod kept_servers;
 mod listing;
 #[expect(clippy::indexing_slicing, reason = "of JSON that is made right there")]
 pub mod objects;
+mod own_thread;
 mod served_cloud;
 pub mod served_cluster;
 pub mod server_list;

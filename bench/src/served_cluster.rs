@@ -3,22 +3,16 @@
 
 use std::convert::Infallible;
 use std::future::pending;
-use std::net::SocketAddr;
-use std::thread::JoinHandle;
 
-use anyhow::{Context, anyhow};
+use bowline_testkit::http::{Bound, Server};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
 use crate::listing::{is_watch, page};
 use crate::objects;
+use crate::own_thread::OwnThread;
 
 /// How many objects a cluster has.
 #[derive(Debug, Clone, Copy)]
@@ -29,46 +23,22 @@ pub struct ClusterSize {
     pub services: usize,
 }
 
-/// An API server that is served until it is stopped.
+/// An API server that is served until it is dropped.
 pub(crate) struct ServedCluster {
-    /// Where it is.
-    pub(crate) url: String,
-    stop: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
+    /// The server.
+    pub(crate) server: Server,
+    _thread: OwnThread,
 }
 
 impl ServedCluster {
     /// Serves a cluster of that size.
     pub(crate) fn start(size: ClusterSize) -> anyhow::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = runtime.block_on(TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))));
-        let listener = listener.context("listen on loopback")?;
-        let url = format!("http://{}", listener.local_addr()?);
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || runtime.block_on(serve(listener, size, stopped)));
-        Ok(Self { url, stop, thread })
-    }
-
-    /// Ends the serving.
-    pub(crate) fn stop(self) -> anyhow::Result<()> {
-        drop(self.stop);
-        self.thread.join().map_err(|_panic| anyhow!("the API server panicked"))
-    }
-}
-
-async fn serve(listener: TcpListener, size: ClusterSize, mut stopped: oneshot::Receiver<()>) {
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            _ = &mut stopped => return,
+        let thread = OwnThread::start()?;
+        let server = {
+            let _there = thread.enter();
+            Bound::new()?.serve(move |request| answer(request, size))?
         };
-        let Ok((stream, _)) = accepted else { continue };
-        tokio::spawn(async move {
-            let server = auto::Builder::new(TokioExecutor::new());
-            let service = service_fn(move |request| answer(request, size));
-            // A connection that breaks is seen by the client, whose list fails then.
-            server.serve_connection(TokioIo::new(stream), service).await.ok();
-        });
+        Ok(Self { server, _thread: thread })
     }
 }
 

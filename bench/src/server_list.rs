@@ -39,7 +39,7 @@ pub fn of(servers: usize) -> anyhow::Result<ServerList> {
     let since = Instant::now();
     let counted = measure(|| listed = Some(list(&cloud.clouds_yaml)));
     let took = since.elapsed();
-    let seen = cloud.stop()?;
+    let seen = cloud.seen();
     let (servers, pages) = listed.context("the list was not read")??;
     Ok(ServerList {
         servers,

@@ -1,13 +1,10 @@
 //! What passes between a CCM and one of its two servers: requests by name and class, bytes, and when. Counts only; hands nothing on.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use bowline_testkit::http::Wire;
 use tokio::time::Instant;
-use tokio_util::io::{InspectReader, InspectWriter};
 
 /// What kind of request it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,11 +50,16 @@ impl Ledger {
 #[derive(Clone, Default)]
 pub struct Traffic {
     ledger: Arc<Mutex<Ledger>>,
-    sent: Arc<AtomicU64>,
-    received: Arc<AtomicU64>,
+    wire: Wire,
 }
 
 impl Traffic {
+    /// The traffic of a server with these connections.
+    #[must_use]
+    pub fn over(wire: Wire) -> Self {
+        Self { wire, ..Self::default() }
+    }
+
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,19 +89,9 @@ impl Traffic {
     #[must_use]
     pub fn take(&self) -> Ledger {
         let mut ledger = std::mem::take(&mut *self.ledger());
-        ledger.sent_bytes = self.sent.swap(0, Ordering::Relaxed);
-        ledger.received_bytes = self.received.swap(0, Ordering::Relaxed);
+        // What the server received, the CCM sent.
+        (ledger.sent_bytes, ledger.received_bytes) = self.wire.take();
         ledger
-    }
-
-    /// A connection whose bytes are counted.
-    pub fn counted(&self, stream: TcpStream) -> impl AsyncRead + AsyncWrite + Unpin + Send + 'static {
-        let (sent, received) = (Arc::clone(&self.sent), Arc::clone(&self.received));
-        let count = |counter: &AtomicU64, bytes: &[u8]| {
-            counter.fetch_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
-        };
-        let reader = InspectReader::new(stream, move |bytes| count(&sent, bytes));
-        InspectWriter::new(reader, move |bytes| count(&received, bytes))
     }
 }
 

@@ -5,7 +5,8 @@ mod operator;
 use std::net::SocketAddr;
 
 use sim_openstack::{
-    Asked, Config, Estate, EstateSize, Latencies, MEMBER, SimService, clouds_yaml, seed, serve,
+    Account, Asked, Config, Estate, EstateSize, Latencies, MEMBER, SimService, cloud_conf, clouds_yaml, seed,
+    serve,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -43,13 +44,7 @@ impl Cloud {
 
     /// The configuration of a manager that works for the project.
     pub(crate) fn conf(&self, password: &str) -> String {
-        let Estate { subnet, external_network, .. } = &self.estate;
-        format!(
-            "[Global]\nauth-url=http://{}/identity/v3\nusername={}\npassword={password}\ntenant-name={}\n\
-             domain-name=Default\nregion=RegionOne\n\n[LoadBalancer]\nsubnet-id={subnet}\n\
-             floating-network-id={external_network}\n",
-            self.address, MEMBER.user, MEMBER.project
-        )
+        cloud_conf(&self.config, Account { password, ..MEMBER }, &self.estate)
     }
 
     /// A clouds.yaml with the clouds `sim` and `sim-admin`.

@@ -6,15 +6,11 @@
     reason = "an answer without what is looked for fails the test, as it should"
 )]
 
-#[path = "stage/cloud.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod cloud;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::ensure;
-use cloud::Cloud;
+use bowline_testkit::cloud::Cloud;
 use serde_json::Value;
 
 const OURS: &str = "kube_service_kubernetes_default_web";

@@ -7,7 +7,6 @@
 
 #![expect(
     clippy::expect_used,
-    clippy::panic,
     clippy::indexing_slicing,
     reason = "a simulation that cannot go on is of no use, and must say so at once"
 )]

@@ -15,15 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Method, Request};
+use http::{Method, StatusCode};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Service};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sim_kube::SimKube;
-use sim_openstack::{
-    ADMIN, Cloud, Config, Estate, EstateSize, Latencies, MEMBER, Outcome, SimService, State, seed,
-};
+use sim_openstack::{ADMIN, Cloud, Config, Estate, EstateSize, Latencies, MEMBER, SimService, State, seed};
 
 use crate::action::Action;
 use crate::case::{Provider, Setting};
@@ -185,13 +182,9 @@ impl World {
 
     /// A request of the cloud's operator.
     pub fn operator(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
-        self.cloud.with(|cloud| {
-            cloud.faults().pause(true);
-            let token = operator_token(cloud);
-            let answer = send(cloud, method, path, Some(&token), body);
-            cloud.faults().pause(false);
-            (answer.0, answer.2)
-        })
+        let (status, body) = self.cloud.with(|cloud| cloud.ask(ADMIN, method, path, body));
+        assert_ne!(status, StatusCode::UNAUTHORIZED, "the operator cannot log in: {body}");
+        (status.as_u16(), body)
     }
 
     /// Does what an action says.
@@ -345,38 +338,6 @@ fn give_password(cloud: &mut Cloud, estate: &Estate, password: &str) {
             password.clone_into(&mut user.password);
         }
     });
-}
-
-fn operator_token(cloud: &mut Cloud) -> String {
-    let body = json!({"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": ADMIN.user,
-        "domain": {"name": "Default"}, "password": ADMIN.password}}},
-        "scope": {"project": {"name": ADMIN.project, "domain": {"name": "Default"}}}}});
-    let (code, headers, answer) = send(cloud, Method::POST, "/identity/v3/auth/tokens", None, &body);
-    assert_eq!(code, 201, "the operator cannot log in: {answer}");
-    headers.get("x-subject-token").and_then(|token| token.to_str().ok()).expect("a token").to_owned()
-}
-
-fn send(
-    cloud: &mut Cloud,
-    method: Method,
-    path: &str,
-    token: Option<&str>,
-    body: &Value,
-) -> (u16, http::HeaderMap, Value) {
-    let mut request = Request::builder().method(method).uri(format!("http://openstack.sim{path}"));
-    request = request.header("content-type", "application/json");
-    if let Some(token) = token {
-        request = request.header("x-auth-token", token);
-    }
-    let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-    let now = cloud.now();
-    match cloud.handle(request.body(bytes).expect("a request"), now) {
-        Outcome::Reply(answer) | Outcome::Slow(_, answer) => {
-            let (parts, body) = answer.into_parts();
-            (parts.status.as_u16(), parts.headers, serde_json::from_slice(&body).unwrap_or(Value::Null))
-        }
-        Outcome::Silence | Outcome::Disconnect => panic!("the operator is never cut off"),
-    }
 }
 
 /// The whole name of an annotation.

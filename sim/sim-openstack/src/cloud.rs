@@ -31,6 +31,16 @@ pub struct State {
     pub image: image::ImageState,
 }
 
+impl State {
+    /// Takes a server out with its ports, at once.
+    pub fn remove_server(&mut self, id: &str) -> Option<compute::Server> {
+        for port in self.network.ports.find_ids("device_id", id) {
+            self.network.ports.remove(&port);
+        }
+        self.compute.remove_server(id)
+    }
+}
+
 /// The state with what is needed to change it.
 #[derive(Clone, Debug)]
 pub struct World {

@@ -7,6 +7,7 @@
 //! It moves no packets and has no compatibility code for old releases: it answers as the releases do that the recorded
 //! exchanges of `cloud-differential` come from, which compares it with them and with a running cloud.
 
+mod ask;
 mod clock;
 mod cloud;
 pub mod command;
@@ -35,5 +36,5 @@ pub use http::{ReplyLost, SimBody, SimService, serve};
 pub use ids::IdGenerator;
 pub use log::{Asked, LogEntry, RequestLog};
 pub use schedule::{Effect, Schedule};
-pub use seed::{ADMIN, Account, Estate, EstateSize, MEMBER, clouds_yaml, seed};
+pub use seed::{ADMIN, Account, Estate, EstateSize, MEMBER, add_account, cloud_conf, clouds_yaml, seed};
 pub use table::{OrderKey, Row, Table};

@@ -17,19 +17,19 @@ pub(crate) mod testing;
 
 /// Somebody who can log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct Account<'a> {
     /// The user's name.
-    pub user: &'static str,
+    pub user: &'a str,
     /// Its password.
-    pub password: &'static str,
+    pub password: &'a str,
     /// Its project's name.
-    pub project: &'static str,
+    pub project: &'a str,
 }
 
 /// The administrator.
-pub const ADMIN: Account = Account { user: "admin", password: "admin-secret", project: "admin" };
+pub const ADMIN: Account<'_> = Account { user: "admin", password: "admin-secret", project: "admin" };
 /// The member that a cluster runs as.
-pub const MEMBER: Account = Account { user: "k8s", password: "k8s-secret", project: "k8s" };
+pub const MEMBER: Account<'_> = Account { user: "k8s", password: "k8s-secret", project: "k8s" };
 
 /// How large the estate is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,23 @@ pub struct Estate {
     pub servers: Vec<String>,
 }
 
+impl Estate {
+    /// An ordinary server: of the member, in its network and its security group.
+    #[must_use]
+    pub fn new_server(&self, name: &str) -> NewServer {
+        NewServer {
+            name: name.to_owned(),
+            project_id: self.project.clone(),
+            user_id: self.user.clone(),
+            flavor_id: self.flavor.clone(),
+            image_id: Some(self.image.clone()),
+            networks: vec![self.network.clone()],
+            security_groups: vec![self.security_group.clone()],
+            ..NewServer::default()
+        }
+    }
+}
+
 /// A cloud with an estate.
 #[must_use]
 pub fn seed(config: Config, now: Timestamp, size: &EstateSize) -> (Cloud, Estate) {
@@ -88,15 +105,16 @@ fn people(world: &mut World, estate: &mut Estate) {
         let role = Role { id: world.ids.hex(), name: name.to_owned(), immutable };
         world.state.identity.roles.insert(role.id.clone(), role);
     }
-    (estate.admin_user, estate.admin_project) = account(world, ADMIN, &["admin"]);
-    (estate.user, estate.project) = account(world, MEMBER, &["member", "load-balancer_member", "creator"]);
+    (estate.admin_user, estate.admin_project) = add_account(world, ADMIN, &["admin"]);
+    (estate.user, estate.project) =
+        add_account(world, MEMBER, &["member", "load-balancer_member", "creator"]);
     let unlimited = ComputeQuota { instances: -1, cores: -1, ram: -1 };
     world.state.compute.quotas.insert(estate.project.clone(), unlimited);
     world.state.network.quotas.insert(estate.project.clone(), NetworkQuota::unlimited());
 }
 
-/// A user with a project of its own, as identifiers.
-fn account(world: &mut World, account: Account, roles: &[&str]) -> (String, String) {
+/// Adds a user with a project of its own, in which it has these roles; the identifiers of the user and the project.
+pub fn add_account(world: &mut World, account: Account<'_>, roles: &[&str]) -> (String, String) {
     let project = Project {
         id: world.ids.hex(),
         name: account.project.to_owned(),
@@ -169,15 +187,8 @@ fn networks(world: &mut World, estate: &mut Estate, size: &EstateSize) {
 fn servers(world: &mut World, estate: &mut Estate, count: usize) {
     for number in 1..=count {
         let new = NewServer {
-            name: format!("node-{number}"),
-            project_id: estate.project.clone(),
-            user_id: estate.user.clone(),
-            flavor_id: estate.flavor.clone(),
-            image_id: Some(estate.image.clone()),
-            networks: vec![estate.network.clone()],
-            security_groups: vec![estate.security_group.clone()],
-            zone: None,
             metadata: BTreeMap::from([("role".to_owned(), "worker".to_owned())]),
+            ..estate.new_server(&format!("node-{number}"))
         };
         estate.servers.push(compute::boot(world, new));
     }
@@ -188,7 +199,7 @@ fn servers(world: &mut World, estate: &mut Estate, count: usize) {
 pub fn clouds_yaml(config: &Config) -> String {
     let auth_url = format!("{}/v3", config.base(Service::Identity));
     let region = config.regions.first().map_or("RegionOne", |region| region.name.as_str());
-    let cloud = |name: &str, account: Account| {
+    let cloud = |name: &str, account: Account<'_>| {
         format!(
             "  {name}:\n    region_name: {region}\n    identity_api_version: 3\n    auth:\n      auth_url: {auth_url}\n      \
              username: {}\n      password: {}\n      project_name: {}\n      user_domain_name: Default\n      \
@@ -197,4 +208,18 @@ pub fn clouds_yaml(config: &Config) -> String {
         )
     };
     format!("clouds:\n{}{}", cloud("sim", MEMBER), cloud("sim-admin", ADMIN))
+}
+
+/// A `cloud.conf` for an account of an estate. It ends in `[LoadBalancer]`, so that further lines can follow.
+#[must_use]
+pub fn cloud_conf(config: &Config, account: Account<'_>, estate: &Estate) -> String {
+    let auth_url = format!("{}/v3", config.base(Service::Identity));
+    let region = config.regions.first().map_or("RegionOne", |region| region.name.as_str());
+    let Account { user, password, project } = account;
+    let Estate { subnet, external_network, .. } = estate;
+    format!(
+        "[Global]\nauth-url = {auth_url}\nregion = {region}\nusername = {user}\npassword = {password}\n\
+         tenant-name = {project}\ndomain-id = default\n\n\
+         [LoadBalancer]\nsubnet-id = {subnet}\nfloating-network-id = {external_network}\n"
+    )
 }

@@ -48,22 +48,14 @@ async fn ask(
     Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
 }
 
-fn credentials() -> Value {
-    let user = json!({"name": MEMBER.user, "domain": {"id": "default"}, "password": MEMBER.password});
-    let scope = json!({"project": {"name": MEMBER.project, "domain": {"id": "default"}}});
-    json!({"auth": {"identity": {"methods": ["password"], "password": {"user": user}}, "scope": scope}})
-}
-
-async fn login(service: &SimService) -> String {
-    let login = request(Method::POST, "/identity/v3/auth/tokens", "", &credentials());
-    let response = service.clone().oneshot(login).await.unwrap();
-    response.headers()["x-subject-token"].to_str().unwrap().to_owned()
+fn login(service: &SimService) -> String {
+    service.with(|cloud| cloud.login(MEMBER)).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_minute_of_boot_time_passes_in_virtual_time() {
     let (service, estate) = start();
-    let token = login(&service).await;
+    let token = login(&service);
     let wanted =
         json!({"loadbalancer": {"name": "lb", "vip_subnet_id": estate.subnet, "provider": "amphora"}});
     let path = "/load-balancer/v2/lbaas/loadbalancers";
@@ -86,7 +78,7 @@ async fn a_minute_of_boot_time_passes_in_virtual_time() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_hangs_and_its_effect_is_there() {
     let (service, _) = start();
-    let token = login(&service).await;
+    let token = login(&service);
     service.with(|cloud| cloud.faults().add(Rule::new(Fault::SilenceAfter).method(Method::POST).times(1)));
     let wanted = json!({"network": {"name": "n"}});
     let lost = ask(&service, Method::POST, "/network/v2.0/networks", &token, &wanted);
@@ -103,7 +95,7 @@ async fn a_lost_reply_hangs_and_its_effect_is_there() {
 async fn two_runs_with_one_seed_give_the_same_answers() {
     let run = || async {
         let (service, estate) = start();
-        let token = login(&service).await;
+        let token = login(&service);
         let wanted = json!({"port": {"network_id": estate.network}});
         let (_, port) = ask(&service, Method::POST, "/network/v2.0/ports", &token, &wanted).await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;

@@ -5,23 +5,19 @@
 use std::io;
 use std::sync::Arc;
 
+use bowline_testkit::http::{Bound, Server, whole};
+use bowline_testkit::proxy::Upstream;
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http::header::ACCEPT_ENCODING;
+use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
 use k8s_openapi::api::core::v1::Node;
-use kube::client::Body;
 use kube::{Client, api::Api};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::disturbance::{Disturbance, Kind};
 use crate::observer::{Observer, Verdict};
@@ -37,14 +33,13 @@ pub struct Proxy {
     pub disturbance: Arc<Disturbance>,
     /// Where it listens.
     pub url: String,
-    _stop: DropGuard,
+    _server: Server,
 }
 
 #[derive(Clone)]
 struct Between {
     place: usize,
-    /// Without credentials of its own.
-    server: Client,
+    upstream: Upstream,
     admin: Client,
     observer: Observer,
     disturbance: Arc<Disturbance>,
@@ -55,34 +50,16 @@ impl Proxy {
     ///
     /// # Errors
     /// When no port is free.
-    pub async fn start(
+    pub fn start(
         place: usize,
-        server: Client,
+        upstream: Upstream,
         admin: Client,
         observer: Observer,
     ) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let url = format!("http://{}", listener.local_addr()?);
         let disturbance = Arc::new(Disturbance::default());
-        let between = Between { place, server, admin, observer, disturbance: Arc::clone(&disturbance) };
-        let stop = CancellationToken::new();
-        tokio::spawn(stop.clone().run_until_cancelled_owned(serve(listener, between, stop.clone())));
-        Ok(Self { disturbance, url, _stop: stop.drop_guard() })
-    }
-}
-
-async fn serve(listener: TcpListener, between: Between, stop: CancellationToken) {
-    while let Ok((stream, _)) = listener.accept().await {
-        let between = between.clone();
-        let answer = service_fn(move |request| between.clone().answer(request));
-        let connection = async move {
-            // A connection that breaks is the client's concern, or was wanted.
-            auto::Builder::new(TokioExecutor::new())
-                .serve_connection(TokioIo::new(stream), answer)
-                .await
-                .ok();
-        };
-        tokio::spawn(stop.clone().run_until_cancelled_owned(connection));
+        let between = Between { place, upstream, admin, observer, disturbance: Arc::clone(&disturbance) };
+        let server = Bound::new()?.serve(move |request| between.clone().answer(request))?;
+        Ok(Self { disturbance, url: server.url.clone(), _server: server })
     }
 }
 
@@ -125,9 +102,9 @@ impl Between {
         if self.disturbance.is_down() {
             return Ok(refusal(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "browned out"));
         }
-        let (mut parts, body) = request.into_parts();
-        let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
-        strip(&mut parts.headers);
+        let (mut parts, body) = whole(request).await.map_err(io::Error::other)?.into_parts();
+        // Answers are read here.
+        parts.headers.remove(ACCEPT_ENCODING);
         let sort = sort_of(&parts.method, &parts.uri);
         match sort {
             Sort::Watch(kind) if self.disturbance.is_too_old(kind) => {
@@ -137,20 +114,19 @@ impl Between {
             }
             Sort::Watch(kind) => {
                 let answer = self.forward(parts, body).await?;
-                Ok(if answer.status().is_success() { self.watch(kind, answer) } else { whole(answer) })
+                Ok(if answer.status().is_success() { self.watch(kind, answer) } else { streamed(answer) })
             }
             Sort::List(kind) => {
                 self.look_at_list(kind, &mut parts)?;
-                Ok(whole(self.forward(parts, body).await?))
+                Ok(streamed(self.forward(parts, body).await?))
             }
             Sort::Write => self.write(parts, body).await,
-            Sort::Other => Ok(whole(self.forward(parts, body).await?)),
+            Sort::Other => Ok(streamed(self.forward(parts, body).await?)),
         }
     }
 
-    async fn forward(&self, parts: http::request::Parts, body: Bytes) -> io::Result<Response<Body>> {
-        let request = Request::from_parts(parts, Body::from(body.to_vec()));
-        self.server.send(request).await.map_err(io::Error::other)
+    async fn forward(&self, parts: http::request::Parts, body: Bytes) -> io::Result<Response<Incoming>> {
+        self.upstream.forward(Request::from_parts(parts, Full::new(body))).await
     }
 
     fn look_at_list(&self, kind: Kind, parts: &mut http::request::Parts) -> io::Result<()> {
@@ -194,7 +170,7 @@ impl Between {
     }
 
     /// A watch, line by line: held back, or broken, as is wanted.
-    fn watch(self, kind: Kind, answer: Response<Body>) -> Reply {
+    fn watch(self, kind: Kind, answer: Response<Incoming>) -> Reply {
         let (parts, body) = answer.into_parts();
         let (sender, receiver) = mpsc::channel(WATCH_FRAMES_MAX);
         tokio::spawn(async move {
@@ -226,18 +202,11 @@ impl Between {
     }
 }
 
-/// What belongs to one connection, not to the request.
-fn strip(headers: &mut HeaderMap) {
-    for name in [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, ACCEPT_ENCODING] {
-        headers.remove(name);
-    }
-}
-
 fn full(body: Bytes) -> UnsyncBoxBody<Bytes, io::Error> {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-fn whole(answer: Response<Body>) -> Reply {
+fn streamed(answer: Response<Incoming>) -> Reply {
     answer.map(|body| body.map_err(io::Error::other).boxed_unsync())
 }
 

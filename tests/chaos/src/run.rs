@@ -81,8 +81,7 @@ impl Managers {
         let stop = CancellationToken::new();
         let (mut proxies, mut logs) = (Vec::new(), Vec::new());
         for (number, place) in places.iter().enumerate() {
-            let proxy =
-                Proxy::start(number, stage.nobody.clone(), stage.admin.clone(), observer.clone()).await?;
+            let proxy = Proxy::start(number, stage.upstream.clone(), stage.admin.clone(), observer.clone())?;
             let mut arguments: Vec<String> =
                 FLAGS.iter().chain(flags).map(|flag| (*flag).to_owned()).collect();
             arguments.push(format!("--cloud-config={}", conf.display()));
@@ -180,7 +179,7 @@ async fn scene<'s>(stage: &'s Stage, plan: &Plan) -> anyhow::Result<Scene<'s>> {
     stage.clean().await.context("clean up after the run before")?;
     let cloud = Cloud::start(plan.operation).await?;
     let places: Vec<Arc<Place>> = (0..plan.replicas).map(|_| Arc::default()).collect();
-    let observer = Observer::new(cloud.service.clone(), places.clone(), plan.kills.clone());
+    let observer = Observer::new(cloud.sim.clone(), places.clone(), plan.kills.clone());
     cloud.show_to(observer.clone());
     let flags: &[&str] = if plan.is_elected { &ELECTED } else { &ALONE };
     let managers = Managers::start(stage, &cloud, &observer, places, flags).await?;

@@ -134,7 +134,7 @@ struct Soak<'s> {
 pub async fn soak(stage: &Stage, wish: Wish) -> anyhow::Result<Report> {
     let cloud = Cloud::start(OPERATION).await?;
     let places: Vec<Arc<Place>> = (0..REPLICAS).map(|_| Arc::default()).collect();
-    let observer = Observer::new(cloud.service.clone(), places.clone(), Vec::new());
+    let observer = Observer::new(cloud.sim.clone(), places.clone(), Vec::new());
     cloud.show_to(observer.clone());
     let managers = Managers::start(stage, &cloud, &observer, places, &FLAGS).await?;
     let site = Site::new(stage, cloud, observer).await?;

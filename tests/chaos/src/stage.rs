@@ -6,6 +6,7 @@ use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
 use bowline_testkit::manifest::apply_manifest;
 use bowline_testkit::process::{Watchdog, program};
+use bowline_testkit::proxy::Upstream;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
@@ -26,8 +27,8 @@ pub struct Stage {
     cluster: Cluster,
     /// Who may do everything, and is not disturbed.
     pub admin: Client,
-    /// Nobody: for the proxy, which hands on who asks.
-    pub nobody: Client,
+    /// The API server for the proxies, which forward the credentials of whoever asks.
+    pub upstream: Upstream,
     /// The token of the manager.
     pub token: String,
     /// The shipped binary.
@@ -43,11 +44,11 @@ impl Stage {
         let bowline = program("bowline")?;
         let cluster = Cluster::start().await?;
         let admin = cluster.client(&Identity::Admin).await?;
-        let nobody = cluster.client(&Identity::Anonymous).await?;
+        let upstream = Upstream::new(&cluster.config(&Identity::Anonymous).await?)?;
         apply_manifest(&admin, RBAC).await?;
         let token = cluster.token(SYSTEM, ACCOUNT).await?;
         let watchdog = Watchdog::of(cluster.folder())?;
-        Ok(Self { _watchdog: watchdog, cluster, admin, nobody, token, bowline })
+        Ok(Self { _watchdog: watchdog, cluster, admin, upstream, token, bowline })
     }
 
     /// Where logs and files of processes are.

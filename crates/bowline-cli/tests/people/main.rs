@@ -5,9 +5,6 @@
     reason = "an answer without what is looked for fails the test, as it should"
 )]
 
-#[path = "../../../bowline/tests/stage/cloud.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod cloud;
 mod contracts;
 mod doctoring;
 mod explaining;

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::cloud::Cloud;
+use bowline_testkit::cloud::{Cloud, Options};
 
 /// What the cluster is called in the cloud.
 pub(crate) const CLUSTER: &str = "prod-1";
@@ -92,7 +92,10 @@ impl Stage {
         cluster: SignedDuration,
         cloud: SignedDuration,
     ) -> anyhow::Result<Self> {
-        let cloud = Cloud::start_at(servers, Timestamp::now().checked_add(cloud)?).await?;
+        let cloud = Cloud::start_with(Options {
+            now: Timestamp::now().checked_add(cloud)?,
+            ..Options::new(servers)
+        })?;
         let folder = tempfile::tempdir()?;
         let conf = cloud.write_conf(folder.path(), "")?;
         let clock =

@@ -1,25 +1,30 @@
 //! A simulated project with servers, and the instances on it.
 
-use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use bowline_cloud::{ErrorClass, Evidence, Instance, NodeView};
+use bowline_testkit::cloud::{Cloud, Options};
 use http::{Request, Uri};
-use openstack_client::clouds_yaml::Documents;
-use openstack_client::{Client, Settings, Timeouts, Transport};
-use sim_openstack::compute::{NewServer, boot};
-use sim_openstack::{Config, Estate, EstateSize, Rule, SimService, State, clouds_yaml, seed};
+use openstack_client::{Client, Timeouts, Transport};
+use sim_openstack::{Config, Rule};
 use tower::util::MapRequest;
-use zeroize::Zeroizing;
 
 use crate::config::Networking;
 use crate::instances::Servers;
 use crate::inventory::{AGE_LIMIT, Inventory};
 
 pub(crate) struct Simulation {
-    pub(crate) sim: SimService,
-    pub(crate) estate: Estate,
+    pub(crate) cloud: Cloud,
     pub(crate) client: Client,
+}
+
+impl Deref for Simulation {
+    type Target = Cloud;
+
+    fn deref(&self) -> &Cloud {
+        &self.cloud
+    }
 }
 
 impl Simulation {
@@ -29,22 +34,15 @@ impl Simulation {
 
     /// A simulation whose client asks for something else than it says.
     pub(crate) fn asked(config: Config, servers: usize, instead: fn(Uri) -> Uri) -> Self {
-        let text = clouds_yaml(&config);
-        let start = "2026-11-15T08:00:00Z".parse().unwrap();
-        let (cloud, estate) = seed(config, start, &EstateSize { servers, cidr: None });
-        let sim = SimService::on_tokio_time(cloud);
-        let entry =
-            Documents { clouds: Zeroizing::new(text), ..Documents::default() }.entry(Some("sim")).unwrap();
-        let clock = sim.clone();
-        let settings = Settings::new(entry.auth.resolve().unwrap())
-            .region(entry.region.unwrap())
-            .clock(Arc::new(move || clock.now()));
-        let asked = MapRequest::new(sim.clone(), move |mut request: Request<_>| {
+        let now = "2026-11-15T08:00:00Z".parse().unwrap();
+        let cloud = Cloud::in_process(Options { servers, now, config });
+        let asked = MapRequest::new(cloud.sim.clone(), move |mut request: Request<_>| {
             *request.uri_mut() = instead(request.uri().clone());
             request
         });
+        let settings = cloud.settings("sim").unwrap();
         let client = Client::new(Transport::new(asked, Timeouts::default()), settings);
-        Self { sim, estate, client }
+        Self { cloud, client }
     }
 
     pub(crate) fn servers(&self) -> Servers {
@@ -62,23 +60,14 @@ impl Simulation {
         node(&format!("node-{}", index + 1), Some(&id))
     }
 
-    pub(crate) fn edit(&self, change: impl FnOnce(&mut State)) {
-        self.sim.with(|cloud| cloud.edit(change));
-    }
-
     pub(crate) fn fault(&self, rule: Rule) {
-        self.sim.with(|cloud| cloud.faults().add(rule));
+        self.disturb(|faults| faults.add(rule));
     }
 
     /// Deletes a server behind everybody's back.
     pub(crate) fn remove(&self, index: usize) {
         let id = self.estate.servers[index].clone();
-        self.edit(|state| {
-            state.compute.remove_server(&id).unwrap();
-            for port in state.network.ports.find_ids("device_id", &id) {
-                state.network.ports.remove(&port);
-            }
-        });
+        self.edit(|state| state.remove_server(&id)).unwrap();
     }
 
     /// The same for the server of a name.
@@ -86,39 +75,13 @@ impl Simulation {
         self.edit(|state| {
             let found = state.compute.servers.iter().find(|server| server.name == name);
             let id = found.map(|server| server.id.clone()).unwrap();
-            state.compute.remove_server(&id).unwrap();
-            for port in state.network.ports.find_ids("device_id", &id) {
-                state.network.ports.remove(&port);
-            }
+            state.remove_server(&id).unwrap();
         });
-    }
-
-    /// Makes a server at once.
-    pub(crate) fn boot(&self, name: &str) -> String {
-        let new = NewServer {
-            name: name.to_owned(),
-            project_id: self.estate.project.clone(),
-            user_id: self.estate.user.clone(),
-            flavor_id: self.estate.flavor.clone(),
-            image_id: None,
-            networks: vec![self.estate.network.clone()],
-            security_groups: Vec::new(),
-            zone: None,
-            metadata: BTreeMap::new(),
-        };
-        self.sim.with(|cloud| boot(cloud.world(), new))
     }
 
     /// All requests so far, logins and discovery included.
     pub(crate) fn calls(&self) -> u64 {
-        self.sim.with(|cloud| cloud.log().total())
-    }
-
-    pub(crate) fn counts(&self) -> Vec<String> {
-        self.sim.with(|cloud| {
-            let counts = cloud.log().counts();
-            counts.map(|(_, method, path, count)| format!("{count} {method} {path}")).collect()
-        })
+        self.requests().0
     }
 }
 

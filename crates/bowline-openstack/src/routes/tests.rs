@@ -142,10 +142,7 @@ async fn both_families_have_their_routes_and_one_port_both_ranges() {
             connect(cloud.world(), &estate.router, &subnet).unwrap();
         });
         let server = bench.simulation.boot("node-1");
-        let port = bench
-            .simulation
-            .sim
-            .with(|cloud| cloud.state().network.ports.find("device_id", &server).next().cloned().unwrap());
+        let port = bench.simulation.port(&server).unwrap();
         let addresses: Vec<String> = port.fixed_ips.iter().map(|ip| ip.ip_address.clone()).collect();
         let [six, four] =
             [true, false].map(|six| addresses.iter().find(|ip| ip.contains(':') == six).unwrap());

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-use http::{Method, Request};
-use serde_json::{Value, json};
+use http::Method;
+use serde_json::Value;
 use sim_openstack::compute::{NewServer, Server, Transition, VmState, boot};
 use sim_openstack::identity::Project;
 use sim_openstack::load_balancer::LoadBalancer;
-use sim_openstack::{ADMIN, Effect, Outcome, Rule, State};
+use sim_openstack::{ADMIN, Effect, Rule, State};
 
 use super::Cloud;
 
@@ -73,17 +72,7 @@ impl Cloud {
             "" => BTreeMap::new(),
             _ => BTreeMap::from([(OF_CLUSTER.to_owned(), cluster.to_owned())]),
         };
-        NewServer {
-            name: name.to_owned(),
-            project_id: self.estate.project.clone(),
-            user_id: self.estate.user.clone(),
-            flavor_id: self.estate.flavor.clone(),
-            image_id: Some(self.estate.image.clone()),
-            networks: vec![self.estate.network.clone()],
-            security_groups: vec![self.estate.security_group.clone()],
-            zone: None,
-            metadata,
-        }
+        NewServer { metadata, ..self.estate.new_server(name) }
     }
 
     /// Deletes the servers with a name.
@@ -241,32 +230,8 @@ impl Cloud {
 
     /// A request of the cloud's operator, whom no fault hits.
     fn operate(&self, method: Method, path: &str, body: &Value) -> Option<Value> {
-        self.service.with(|cloud| {
-            cloud.faults().pause(true);
-            let login = json!({"auth": {"identity": {"methods": ["password"], "password": {"user": {
-                "name": ADMIN.user, "domain": {"name": "Default"}, "password": ADMIN.password}}},
-                "scope": {"project": {"name": ADMIN.project, "domain": {"name": "Default"}}}}});
-            let mut send = |method: Method, path: &str, token: &str, body: &Value| {
-                let request = Request::builder()
-                    .method(method)
-                    .uri(format!("http://{}{path}", self.address))
-                    .header("content-type", "application/json")
-                    .header("user-agent", "playground")
-                    .header("x-auth-token", token);
-                let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-                let now = cloud.now();
-                match cloud.handle(request.body(bytes).ok()?, now) {
-                    Outcome::Reply(answer) | Outcome::Slow(_, answer) => Some(answer),
-                    Outcome::Silence | Outcome::Disconnect => None,
-                }
-            };
-            let answer = send(Method::POST, "/identity/v3/auth/tokens", "", &login).and_then(|answer| {
-                let token = answer.headers().get("x-subject-token")?.to_str().ok()?.to_owned();
-                send(method, path, &token, body)
-            });
-            cloud.faults().pause(false);
-            serde_json::from_slice(answer?.body()).ok()
-        })
+        let (status, answer) = self.service.with(|cloud| cloud.ask(ADMIN, method, path, body));
+        status.is_success().then_some(answer)
     }
 }
 

@@ -1,42 +1,14 @@
 //! Every way to log in, at a Keystone that checks it.
 
-use bytes::Bytes;
-use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
+use http::Method;
 use openstack_client::{
     AuthOptions, Client, ErrorClass, Service as ServiceType, Settings, Timeouts, Transport,
 };
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use sim_openstack::{Config, MEMBER, SimService};
-use tower::ServiceExt;
+use sim_openstack::{Config, MEMBER};
 
 use crate::Simulation;
-
-/// Asks Keystone for something that the client has no call for.
-async fn raw(sim: &SimService, path: &str, token: &str, body: &Value) -> (Option<String>, Value) {
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(format!("http://openstack.sim/identity/v3/{path}"))
-        .header("content-type", "application/json")
-        .header("x-auth-token", token)
-        .body(Full::<Bytes>::from(body.to_string()))
-        .unwrap();
-    let response = sim.clone().oneshot(request).await.unwrap();
-    assert_eq!(response.status(), 201, "{path}");
-    let token = response.headers().get("x-subject-token").map(|value| value.to_str().unwrap().to_owned());
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    (token, serde_json::from_slice(&body).unwrap())
-}
-
-/// A token of the member, for the project.
-async fn member_token(simulation: &Simulation) -> String {
-    let body = json!({"auth": {
-        "identity": {"methods": ["password"], "password": {"user": {"id": simulation.estate.user, "password": MEMBER.password}}},
-        "scope": {"project": {"id": simulation.estate.project}},
-    }});
-    raw(&simulation.sim, "auth/tokens", "", &body).await.0.unwrap()
-}
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(ToOwned::to_owned)
@@ -89,10 +61,9 @@ async fn a_password_opens_the_project_by_names_and_by_ids() {
 #[tokio::test(start_paused = true)]
 async fn an_application_credential_opens_its_project_by_id_and_by_name() {
     let simulation = Simulation::new(Config::default(), 1);
-    let token = member_token(&simulation).await;
-    let path = format!("users/{}/application_credentials", simulation.estate.user);
-    let (_, made) =
-        raw(&simulation.sim, &path, &token, &json!({"application_credential": {"name": "ccm"}})).await;
+    let path = format!("/identity/v3/users/{}/application_credentials", simulation.estate.user);
+    let new = json!({"application_credential": {"name": "ccm"}});
+    let made = simulation.ask(MEMBER, Method::POST, &path, &new).unwrap();
     let made = &made["application_credential"];
     let by_id = AuthOptions {
         application_credential_id: text(&made["id"]),
@@ -115,7 +86,7 @@ async fn an_application_credential_opens_its_project_by_id_and_by_name() {
 #[tokio::test(start_paused = true)]
 async fn a_token_and_a_trust_open_the_project() {
     let simulation = Simulation::new(Config::default(), 1);
-    let token = member_token(&simulation).await;
+    let token = simulation.sim.with(|cloud| cloud.login(MEMBER)).unwrap();
     let by_token = AuthOptions {
         token: secret(&token),
         project_id: Some(simulation.estate.project.clone()),
@@ -125,7 +96,7 @@ async fn a_token_and_a_trust_open_the_project() {
     let user = &simulation.estate.user;
     let trust = json!({"trust": {"trustor_user_id": user, "trustee_user_id": user, "impersonation": true,
         "project_id": simulation.estate.project, "roles": [{"name": "member"}, {"name": "load-balancer_member"}]}});
-    let (_, made) = raw(&simulation.sim, "OS-TRUST/trusts", &token, &trust).await;
+    let made = simulation.ask(MEMBER, Method::POST, "/identity/v3/OS-TRUST/trusts", &trust).unwrap();
     let by_trust = AuthOptions {
         trust_id: text(&made["trust"]["id"]),
         trustee_id: Some(user.clone()),

@@ -5,14 +5,14 @@
 
 mod logins;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, ops::Deref, time::Duration};
 
+use bowline_testkit::cloud::{Cloud, Options};
 use http::StatusCode;
 use jiff::Timestamp;
 use openstack_client::{
     Client, Error, ErrorClass, FlavorId, LoadBalancerId, NetworkId, Outcome, PageLimits, PortId, ProjectId,
-    RouterId, SecurityGroupId, ServerId, Settings, SubnetId, Timeouts, Transport,
-    clouds_yaml::Documents,
+    RouterId, SecurityGroupId, ServerId, SubnetId, Timeouts, Transport,
     compute::{Microversion, ServerQuery},
     load_balancer::{
         Algorithm, BatchMember, HealthMonitorCreate, ListenerCreate, ListenerQuery, ListenerUpdate,
@@ -25,14 +25,20 @@ use openstack_client::{
         TagFilter, Tagged,
     },
 };
-use sim_openstack::{Chaos, Config, Estate, EstateSize, Fault, Rule, Service, SimService, clouds_yaml, seed};
+use sim_openstack::{Chaos, Config, Fault, Rule, Service};
 use tokio::time::{Instant, sleep};
-use zeroize::Zeroizing;
 
 struct Simulation {
-    sim: SimService,
-    estate: Estate,
+    cloud: Cloud,
     client: Client,
+}
+
+impl Deref for Simulation {
+    type Target = Cloud;
+
+    fn deref(&self) -> &Cloud {
+        &self.cloud
+    }
 }
 
 fn start() -> Timestamp {
@@ -45,22 +51,14 @@ impl Simulation {
     }
 
     fn with_pages(config: Config, servers: usize, pages: PageLimits) -> Self {
-        let text = clouds_yaml(&config);
-        let (cloud, estate) = seed(config, start(), &EstateSize { servers, cidr: None });
-        let sim = SimService::on_tokio_time(cloud);
-        let entry =
-            Documents { clouds: Zeroizing::new(text), ..Documents::default() }.entry(Some("sim")).unwrap();
-        let clock = sim.clone();
-        let settings = Settings::new(entry.auth.resolve().unwrap())
-            .region(entry.region.unwrap())
-            .clock(Arc::new(move || clock.now()))
-            .pages(pages);
-        let client = Client::new(Transport::new(sim.clone(), Timeouts::default()), settings);
-        Self { sim, estate, client }
+        let cloud = Cloud::in_process(Options { servers, now: start(), config });
+        let settings = cloud.settings("sim").unwrap().pages(pages);
+        let client = Client::new(Transport::new(cloud.sim.clone(), Timeouts::default()), settings);
+        Self { cloud, client }
     }
 
     fn fault(&self, rule: Rule) {
-        self.sim.with(|cloud| cloud.faults().add(rule));
+        self.disturb(|faults| faults.add(rule));
     }
 
     fn subnet(&self) -> SubnetId {

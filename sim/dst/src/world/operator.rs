@@ -1,6 +1,6 @@
 //! What the operator of the cloud does, and others who have the right: servers, quotas, and what belongs to our Services.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -62,17 +62,7 @@ impl World {
     }
 
     pub(super) fn add_server(&self, number: usize) {
-        let new = sim_openstack::compute::NewServer {
-            name: node_name(number),
-            project_id: self.estate.project.clone(),
-            user_id: self.estate.user.clone(),
-            flavor_id: self.estate.flavor.clone(),
-            image_id: Some(self.estate.image.clone()),
-            networks: vec![self.estate.network.clone()],
-            security_groups: vec![self.estate.security_group.clone()],
-            zone: None,
-            metadata: BTreeMap::new(),
-        };
+        let new = self.estate.new_server(&node_name(number));
         self.cloud.with(|cloud| sim_openstack::compute::boot(cloud.world(), new));
     }
 

@@ -194,9 +194,9 @@ impl Faults {
         self.rules.clear();
     }
 
-    /// Nothing goes wrong while this is on: for requests of an operator who looks from outside.
-    pub fn pause(&mut self, paused: bool) {
-        self.paused = paused;
+    /// Nothing goes wrong while this is on: for requests of an operator who looks from outside. Returns whether it was on before.
+    pub fn pause(&mut self, paused: bool) -> bool {
+        std::mem::replace(&mut self.paused, paused)
     }
 
     /// How often a rule has acted; none if it is gone or used up and forgotten.

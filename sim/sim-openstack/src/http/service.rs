@@ -69,13 +69,17 @@ impl SimService {
         self.cloud.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn answer(self, request: Request<Bytes>) -> Result<Response<SimBody>, ReplyLost> {
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// When an injected fault loses the reply.
+    pub async fn answer(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ReplyLost> {
         let outcome = self.lock().handle(request, self.clock.now());
         match outcome {
-            Outcome::Reply(response) => Ok(response.map(Full::new)),
+            Outcome::Reply(response) => Ok(response),
             Outcome::Slow(wait, response) => {
                 tokio::time::sleep(wait).await;
-                Ok(response.map(Full::new))
+                Ok(response)
             }
             Outcome::Silence => {
                 tokio::time::sleep(LOST_REPLY_AFTER).await;
@@ -105,7 +109,10 @@ where
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             match Limited::new(body, BODY_BYTES_MAX).collect().await {
-                Ok(body) => service.answer(Request::from_parts(parts, body.to_bytes())).await,
+                Ok(body) => {
+                    let answer = service.answer(Request::from_parts(parts, body.to_bytes())).await;
+                    answer.map(|answer| answer.map(Full::new))
+                }
                 Err(_) => Ok(too_large()),
             }
         })

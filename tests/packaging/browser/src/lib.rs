@@ -15,6 +15,7 @@ use bowline_manager::signals::Signals;
 use bowline_manager::status::StatusPage;
 use bowline_openstack::cloud::{OpenStackCloud, Surroundings as CloudSurroundings};
 use bowline_openstack::config::Environment;
+use bowline_testkit::cloud;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Service};
 use openstack_client::{Timeouts, Transport};
@@ -22,7 +23,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use sim_kube::SimKube;
-use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, Rule, SimService, seed};
+use sim_openstack::{Config, Faults, Latencies, MEMBER, Rule};
 use tokio::task::JoinHandle;
 
 /// The taint of Nodes that no cloud-controller-manager has seen yet.
@@ -33,7 +34,7 @@ pub struct Stage {
     /// The cluster.
     pub kube: SimKube,
     /// The cloud.
-    pub cloud: SimService,
+    pub cloud: cloud::Cloud,
     /// What people see of the manager.
     pub page: StatusPage,
     registry: Arc<Registry>,
@@ -57,13 +58,13 @@ impl Stage {
             ..Latencies::default()
         };
         let config = Config { latencies, ..Config::default() };
-        let (cloud, estate) = seed(config, start, &EstateSize { servers, cidr: None });
+        let cloud = cloud::Cloud::in_process(cloud::Options { servers, now: start, config });
         let mut config = sim_kube::Config::seeded(7);
         config.clock = sim_kube::Clock::virtual_from(start);
         // Two ports each for a thousand Services.
         config.node_ports = 20_000..=32_767;
         config.log_bodies = false;
-        let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
+        let kube = SimKube::new(config);
         let options = options()?;
         let nowhere = kube::Config::new(http::Uri::from_static("http://kubernetes.sim"));
         let clients =
@@ -72,7 +73,7 @@ impl Stage {
                 .in_memory(kube.clone());
         let replica = Replica::new(Surroundings {
             options,
-            cloud: provider(&cloud, &estate).await?,
+            cloud: provider(&cloud).await?,
             clients,
             clock: Clock::simulated(start),
             identity: "bowline-7d9c8f5b6d-x2x4q".to_owned(),
@@ -164,12 +165,12 @@ impl Stage {
 
     /// Something goes wrong in the cloud from now on.
     pub fn fault(&self, rule: Rule) {
-        self.cloud.with(|cloud| cloud.faults().add(rule));
+        self.cloud.disturb(|faults| faults.add(rule));
     }
 
     /// Nothing goes wrong any more.
     pub fn mend(&self) {
-        self.cloud.with(|cloud| cloud.faults().clear());
+        self.cloud.disturb(Faults::clear);
     }
 
     fn services(&self) -> sim_kube::Objects<Service> {
@@ -186,8 +187,8 @@ fn options() -> Result<Options> {
     Ok(Options::from_parsed(&parse(&FlagTable::common(), flags)?)?)
 }
 
-async fn provider(cloud: &SimService, estate: &Estate) -> Result<Arc<dyn Cloud>> {
-    let (sim, clock) = (cloud.clone(), cloud.clone());
+async fn provider(cloud: &cloud::Cloud) -> Result<Arc<dyn Cloud>> {
+    let (sim, clock) = (cloud.sim.clone(), cloud.sim.clone());
     let around = CloudSurroundings {
         connect: Arc::new(move |_| Ok(Transport::new(sim.clone(), Timeouts::default()))),
         clock: Some(Arc::new(move || clock.now())),
@@ -195,11 +196,6 @@ async fn provider(cloud: &SimService, estate: &Estate) -> Result<Arc<dyn Cloud>>
         version: "test".to_owned(),
         user_agent: Vec::new(),
     };
-    let text = format!(
-        "[Global]\nauth-url=http://openstack.sim/identity/v3\nusername={}\npassword={}\ntenant-name={}\n\
-         domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={}\nfloating-network-id={}\ncreate-monitor=true\n",
-        MEMBER.user, MEMBER.password, MEMBER.project, estate.subnet, estate.external_network
-    );
-    let config = CloudConfig::new(Some(text));
+    let config = CloudConfig::new(Some(cloud.conf(MEMBER, "create-monitor = true")));
     Ok(Arc::new(OpenStackCloud::from_config(&config, around).await?))
 }

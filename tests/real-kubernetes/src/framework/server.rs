@@ -6,14 +6,11 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bowline_testkit::http::{Bound, Server};
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -26,6 +23,7 @@ pub struct Served {
     state: Arc<Mutex<State>>,
     /// Where.
     pub url: String,
+    _server: Arc<Server>,
 }
 
 #[derive(Debug, Default)]
@@ -63,16 +61,15 @@ enum Delivery {
 }
 
 impl Served {
-    /// Serves an empty cloud on a free port, until the runtime ends.
+    /// Serves an empty cloud on a free port, until the last clone is dropped.
     ///
     /// # Errors
     /// When no port is to be had.
     pub async fn start() -> std::io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let url = format!("http://{}/", listener.local_addr()?);
-        let served = Self { state: Arc::default(), url };
-        tokio::spawn(served.clone().accept(listener));
-        Ok(served)
+        let (bound, state) = (Bound::new()?, Arc::<Mutex<State>>::default());
+        let (url, answering) = (format!("{}/", bound.url), Arc::clone(&state));
+        let server = bound.serve(move |request| serve(Arc::clone(&answering), request))?;
+        Ok(Self { state, url, _server: Arc::new(server) })
     }
 
     /// Looks at the cloud, or changes it as only its operators can.
@@ -98,39 +95,36 @@ impl Served {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
 
-    async fn accept(self, listener: TcpListener) {
-        while let Ok((stream, _)) = listener.accept().await {
-            let served = self.clone();
-            let service = service_fn(move |request| served.clone().serve(request));
-            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-            // A connection that breaks is what a killed manager leaves.
-            tokio::spawn(async move { drop(connection.await) });
-        }
-    }
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    async fn serve(self, request: http::Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-        let Ok(body) = request.into_body().collect().await else {
-            return Ok(answer(StatusCode::BAD_REQUEST, Bytes::new()));
-        };
-        let Ok(request) = serde_json::from_slice(&body.to_bytes()) else {
-            return Ok(answer(StatusCode::BAD_REQUEST, Bytes::from_static(b"not a call of this cloud")));
-        };
-        let (reply, delivery) = self.state().take(request);
-        match delivery {
-            Delivery::Now => {}
-            Delivery::Lost => return Ok(answer(StatusCode::BAD_GATEWAY, Bytes::new())),
-            Delivery::Late => sleep(Duration::from_millis(300)).await,
-            // The connection ends with the caller.
-            Delivery::Never => pending().await,
-        }
-        Ok(match serde_json::to_vec(&reply) {
-            Ok(body) => answer(StatusCode::OK, body.into()),
-            Err(error) => answer(StatusCode::INTERNAL_SERVER_ERROR, error.to_string().into()),
-        })
+async fn serve(
+    state: Arc<Mutex<State>>,
+    request: http::Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let Ok(body) = request.into_body().collect().await else {
+        return Ok(answer(StatusCode::BAD_REQUEST, Bytes::new()));
+    };
+    let Ok(request) = serde_json::from_slice(&body.to_bytes()) else {
+        return Ok(answer(StatusCode::BAD_REQUEST, Bytes::from_static(b"not a call of this cloud")));
+    };
+    let (reply, delivery) = lock(&state).take(request);
+    match delivery {
+        Delivery::Now => {}
+        Delivery::Lost => return Ok(answer(StatusCode::BAD_GATEWAY, Bytes::new())),
+        Delivery::Late => sleep(Duration::from_millis(300)).await,
+        // The connection ends with the caller.
+        Delivery::Never => pending().await,
     }
+    Ok(match serde_json::to_vec(&reply) {
+        Ok(body) => answer(StatusCode::OK, body.into()),
+        Err(error) => answer(StatusCode::INTERNAL_SERVER_ERROR, error.to_string().into()),
+    })
 }
 
 impl State {

@@ -12,9 +12,6 @@
 #[path = "../../../../sim/sim-openstack/tests/openstack_client/location.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the file is part of xtask as well")]
 mod client_location;
-#[path = "../../../../crates/bowline/tests/stage/cloud.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod cloud;
 mod kubectl;
 mod nodes;
 mod openstack;

@@ -80,13 +80,7 @@ async fn under_the_name_of_the_openstack_manager_a_password_is_rotated_while_it_
     let ccm = site.start("openstack-cloud-controller-manager", &[])?;
     site.until(&first, "initialised", &ccm, |node| is_initialised(node, &first_id)).await?;
 
-    let user = site.estate.user.clone();
-    site.edit(|state| {
-        if let Some(user) = state.identity.users.get_mut(&user) {
-            NEW_PASSWORD.clone_into(&mut user.password);
-        }
-        state.identity.tokens.clear();
-    });
+    site.cloud.change_password(NEW_PASSWORD)?;
     site.write_conf(NEW_PASSWORD)?;
     ccm.logs("the configuration was replaced").await?;
     let (second, second_id) = site.boot("machine");

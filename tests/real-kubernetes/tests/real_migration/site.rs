@@ -49,18 +49,18 @@ impl Site {
         writer: &str,
     ) -> anyhow::Result<()> {
         let nodes = self.nodes();
-        for (place, machine) in cloud.machines().await?.into_iter().enumerate() {
+        for (place, (_name, id, address)) in cloud.machines().await?.into_iter().enumerate() {
             let name = node_name(first, place);
             let role = json!({ "node-role.kubernetes.io/control-plane": "" });
             let labels = if place < control_plane { role } else { json!({}) };
             let node = json!({
                 "metadata": { "name": name, "labels": labels },
-                "spec": { "providerID": format!("openstack:///{}", machine.id) },
+                "spec": { "providerID": format!("openstack:///{id}") },
             });
             nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?;
             let status = json!({ "status": {
                 "addresses": [
-                    { "type": "InternalIP", "address": machine.address }, { "type": "Hostname", "address": name },
+                    { "type": "InternalIP", "address": address }, { "type": "Hostname", "address": name },
                 ],
                 "conditions": [{ "type": "Ready", "status": "True" }],
             } });
@@ -197,7 +197,7 @@ impl Site {
 
     /// The Services with their load balancers, and what is missing.
     async fn served(&self, cloud: &Cloud) -> anyhow::Result<(BTreeMap<String, Served>, String)> {
-        let balancers = cloud.balancers().await?;
+        let balancers = cloud.balancers();
         let services = self.services().list(&ListParams::default()).await?.items;
         let services: Vec<&Service> = services.iter().filter(|service| wants_balancer(service)).collect();
         let (mut found, mut missing) = (BTreeMap::new(), Vec::new());

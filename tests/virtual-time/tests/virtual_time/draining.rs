@@ -33,7 +33,7 @@ async fn crowd(services: usize) -> (World, Stack) {
 
 /// The autoscaler taints a Node with the present time.
 fn taint(world: &World, number: usize) {
-    let value = Some(world.cloud.now().as_second().to_string());
+    let value = Some(world.cloud.sim.now().as_second().to_string());
     let (key, effect) = ("ToBeDeletedByClusterAutoscaler".to_owned(), "NoSchedule".to_owned());
     let taint = Taint { key, value, effect, ..Taint::default() };
     world.edit_node(number, |node| {

@@ -16,7 +16,7 @@ const BALANCERS: &str = "/lbaas/loadbalancers";
 
 /// The requests to Octavia that are still remembered, by their times.
 fn octavia(world: &World, chosen: impl Fn(&LogEntry) -> bool) -> Vec<jiff::Timestamp> {
-    world.cloud.with(|cloud| {
+    world.cloud.sim.with(|cloud| {
         let entries = cloud.log().entries().filter(|entry| entry.service == Some(Service::LoadBalancer));
         entries.filter(|entry| chosen(entry)).map(|entry| entry.at).collect()
     })
@@ -30,7 +30,7 @@ fn creates(world: &World) -> usize {
 async fn while_octavia_is_down_nodes_join_and_afterwards_every_service_is_served_once() {
     let (world, stack) = settled(Config::default(), 23).await;
     clear(&world);
-    let now = world.cloud.now();
+    let now = world.cloud.sim.now();
     let down = Fault::html(StatusCode::SERVICE_UNAVAILABLE);
     let end = now.checked_add(SignedDuration::from_secs(300)).unwrap();
     world.fault(Rule::new(down).on(Service::LoadBalancer).between(now, end));
@@ -55,7 +55,7 @@ async fn while_octavia_is_down_nodes_join_and_afterwards_every_service_is_served
 #[tokio::test(start_paused = true)]
 async fn an_exhausted_quota_is_named_seldom_asked_for_and_served_when_it_is_raised() {
     let (world, stack) = settled(Config::default(), 3).await;
-    let project = world.estate.project.clone();
+    let project = world.cloud.estate.project.clone();
     let quota = |load_balancer: i64| {
         let (quota, project) =
             (LoadBalancerQuota { load_balancer, ..LoadBalancerQuota::default() }, project.clone());

@@ -24,8 +24,9 @@ async fn groups_of_many_services_cost_fewer_calls_than_occm_makes_and_no_port_is
     until("all served", MINUTES, || world.served() == SERVICES).await;
     seconds(60).await;
     let services = u64::try_from(SERVICES).unwrap();
-    let single =
-        || world.cloud.with(|cloud| cloud.log().count(Service::Network, &Method::GET, "/v2.0/ports/{id}"));
+    let single = || {
+        world.cloud.sim.with(|cloud| cloud.log().count(Service::Network, &Method::GET, "/v2.0/ports/{id}"))
+    };
     let made = cost(&world);
     made.print("12 Services with a security group each, 3 Nodes");
     // The load balancer, its floating IP, the group, its rule, two rules that Neutron gave it, three ports.
@@ -41,7 +42,7 @@ async fn groups_of_many_services_cost_fewer_calls_than_occm_makes_and_no_port_is
     gone.print("12 Services with a security group each go");
     assert_eq!(gone.changes, services * 6, "{}", gone.detail());
     assert!(gone.calls - gone.polls <= services * 13, "{}", gone.detail());
-    let groups = world.cloud.with(|cloud| {
+    let groups = world.cloud.sim.with(|cloud| {
         let all = cloud.state().network.security_groups.iter();
         all.filter(|group| group.name.starts_with("lb-sg-")).count()
     });

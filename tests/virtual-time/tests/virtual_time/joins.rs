@@ -1,11 +1,9 @@
 //! What Nodes cost the cloud by themselves, without Services: when they join, alone and in a burst, when some are not ready, and when
 //! one leaves. Calls grow with the pages of a project at most, and not with its Nodes.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
-use sim_openstack::compute::{NewServer, boot};
 use sim_openstack::{Config, Service};
 use tokio::time::sleep;
 
@@ -20,11 +18,8 @@ async fn settled(nodes: usize) -> (World, Stack) {
     let stack = Stack::start(&world).await;
     until("all Nodes", Duration::from_secs(3600), || world.initialised() == nodes).await;
     // Away from the refresh of all addresses every five minutes.
-    let since_refresh = world.cloud.with(|cloud| cloud.log().total());
-    until("a refresh", Duration::from_secs(330), || {
-        world.cloud.with(|cloud| cloud.log().total()) > since_refresh
-    })
-    .await;
+    let since_refresh = world.cloud.requests().0;
+    until("a refresh", Duration::from_secs(330), || world.cloud.requests().0 > since_refresh).await;
     seconds(60).await;
     clear(&world);
     (world, stack)
@@ -32,17 +27,7 @@ async fn settled(nodes: usize) -> (World, Stack) {
 
 /// A server is made, and its kubelet registers at once.
 fn join(world: &World, number: usize) {
-    let estate = &world.estate;
-    let new = NewServer {
-        name: format!("node-{number}"),
-        project_id: estate.project.clone(),
-        user_id: estate.user.clone(),
-        flavor_id: estate.flavor.clone(),
-        networks: vec![estate.network.clone()],
-        metadata: BTreeMap::new(),
-        ..NewServer::default()
-    };
-    world.cloud.with(|cloud| boot(cloud.world(), new));
+    world.cloud.boot(&format!("node-{number}"));
     world.register([number]);
 }
 
@@ -60,7 +45,7 @@ async fn nodes_are_initialised_with_as_many_calls_as_there_are_pages() {
         until("all Nodes", Duration::from_secs(3600), || world.initialised() == nodes).await;
         let cost = cost(&world);
         cost.print(&format!("{nodes} Nodes initialised"));
-        let logins = world.cloud.with(|cloud| {
+        let logins = world.cloud.sim.with(|cloud| {
             let identity = cloud.log().counts().filter(|(service, ..)| *service == Some(Service::Identity));
             identity.map(|(.., count)| count).sum::<u64>()
         });
@@ -109,7 +94,8 @@ async fn ten_are_not_ready(world: &World, pages: u64) {
     let cost = cost(world);
     cost.print("10 Nodes not ready for a minute");
     assert!(total(&cost) <= 2 * pages, "{}", cost.detail());
-    let ports = world.cloud.with(|cloud| cloud.log().count(Service::Network, &Method::GET, "/v2.0/ports"));
+    let ports =
+        world.cloud.sim.with(|cloud| cloud.log().count(Service::Network, &Method::GET, "/v2.0/ports"));
     assert_eq!(ports, 0, "{}", cost.detail());
 }
 

@@ -20,7 +20,7 @@ const HOUR: u64 = 3600;
 
 /// The command, in the cluster of this world.
 async fn resync(world: &World, service: Option<&str>) -> Resynced {
-    let now = world.cloud.now();
+    let now = world.cloud.sim.now();
     let renewed = format!("{now:.6}");
     let held = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",

@@ -68,7 +68,7 @@ fn report(world: &World) -> Option<ShadowReport> {
 
 /// Waits for a report that was made from now on, of a world that stands still.
 async fn next_report(world: &World) -> ShadowReport {
-    let now = world.cloud.now();
+    let now = world.cloud.sim.now();
     until("a report", MINUTES, || report(world).is_some_and(|report| report.observed_at > now)).await;
     report(world).unwrap()
 }
@@ -111,10 +111,10 @@ async fn what_occm_made_is_adopted_as_it_is_and_the_report_is_clean() {
     println!("{}", serde_json::to_string_pretty(&report).unwrap());
     assert!(report.is_clean() && report.is_accepted(&nobody()), "{report:#?}");
     assert_eq!((report.mode, report.leader, report.holder.as_str()), (Mode::Shadow, false, "host_1"));
-    assert_eq!(report.project.as_deref(), Some(world.estate.project.as_str()));
+    assert_eq!(report.project.as_deref(), Some(world.cloud.estate.project.as_str()));
     assert_eq!((report.services.total, report.services.changes, report.services.settled), (3, 0, 3));
     assert!(report.nodes.all_resolve() && report.nodes.present == 3);
-    assert!(report.is_fresh(world.cloud.now(), Duration::from_secs(60)));
+    assert!(report.is_fresh(world.cloud.sim.now(), Duration::from_secs(60)));
     assert!(report.is_settled(), "nothing has to be written for it");
 }
 
@@ -172,7 +172,7 @@ async fn an_octavia_that_does_not_answer_leaves_everything_unknown() {
     assert!(!report.is_clean() && !report.is_accepted(&nobody()));
     assert_eq!((report.services.unknown, report.services.total), (1, 1), "{report:#?}");
     assert_eq!(finding(&report, "one").verdict, Verdict::Unknown);
-    world.cloud.with(|cloud| cloud.faults().remove(fault));
+    world.cloud.sim.with(|cloud| cloud.faults().remove(fault));
     seconds(120).await;
     assert!(next_report(&world).await.is_clean(), "it answers again");
     shadow.stop().await;
@@ -182,7 +182,7 @@ async fn an_octavia_that_does_not_answer_leaves_everything_unknown() {
 #[tokio::test(start_paused = true)]
 async fn a_cloud_that_does_not_answer_from_the_start_is_told_of() {
     let world = served_by_occm(&["one"]).await;
-    let now = world.cloud.now();
+    let now = world.cloud.sim.now();
     let end = now.checked_add(jiff::SignedDuration::from_secs(120)).unwrap();
     world.fault(Rule::new(Fault::html(StatusCode::SERVICE_UNAVAILABLE)).between(now, end));
     let (shadow, early) = tokio::join!(Stack::shadow(&world, "kubernetes"), next_report(&world));

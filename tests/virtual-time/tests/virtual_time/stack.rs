@@ -70,7 +70,7 @@ impl Stack {
     /// All controllers, from now on.
     pub(crate) async fn start(world: &World) -> Self {
         let factory = client_factory(&defaults());
-        let events = events(world, &factory, "cloud", &Clock::simulated(world.cloud.now()));
+        let events = events(world, &factory, "cloud", &Clock::simulated(world.cloud.sim.now()));
         Self::run(world, controllers(), events).await
     }
 
@@ -89,7 +89,7 @@ impl Stack {
     }
 
     async fn run(world: &World, controllers: Vec<Arc<dyn Controller>>, events: Arc<dyn EventSink>) -> Self {
-        let (options, clock) = (defaults(), Clock::simulated(world.cloud.now()));
+        let (options, clock) = (defaults(), Clock::simulated(world.cloud.sim.now()));
         let factory = client_factory(&options);
         let mut stack = Self { cancel: CancellationToken::new(), tasks: JoinSet::new() };
         let identity = CloudIdentity::default();
@@ -179,7 +179,7 @@ async fn cloud(
     identity: &CloudIdentity,
     events: Arc<dyn EventSink>,
 ) -> (Arc<dyn Cloud>, CloudContext) {
-    let (sim, clock) = (world.cloud.clone(), world.cloud.clone());
+    let (sim, clock) = (world.cloud.sim.clone(), world.cloud.sim.clone());
     let connect: Connect = Arc::new(move |_| Ok(Transport::new(sim.clone(), Timeouts::default())));
     let around = Surroundings {
         connect,

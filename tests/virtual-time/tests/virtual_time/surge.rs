@@ -59,7 +59,7 @@ async fn five_hundred_services_at_once_wait_for_one_boot_and_for_the_call_budget
     clear(&world);
     world.apply_many(SERVICES, 1);
     let took = until("all served", Duration::from_secs(600), || world.served() == SERVICES).await;
-    let busiest = world.cloud.with(|cloud| {
+    let busiest = world.cloud.sim.with(|cloud| {
         let of = |service: Service| {
             cloud.log().counts().filter(|(of, ..)| *of == Some(service)).map(|(.., count)| count).sum::<u64>()
         };

@@ -30,14 +30,14 @@ pub(crate) struct Cost {
 
 /// Forgets what was asked so far.
 pub(crate) fn clear(world: &World) {
-    world.cloud.with(|cloud| cloud.log_mut().clear());
+    world.cloud.forget();
     world.kube.clear_log();
 }
 
 /// What was asked since [`clear`].
 pub(crate) fn cost(world: &World) -> Cost {
     let mut cost = Cost::default();
-    world.cloud.with(|cloud| {
+    world.cloud.sim.with(|cloud| {
         let log = cloud.log();
         (cost.changes, cost.calls) = (log.mutating(), log.total());
         let gets =

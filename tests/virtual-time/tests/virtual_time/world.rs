@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use bowline_testkit::cloud::{Cloud, Options};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Service};
 use serde_json::{Value, json};
 use sim_kube::SimKube;
-use sim_openstack::{Config, Estate, EstateSize, MEMBER, Rule, SimService, State, seed};
+use sim_openstack::{Config, MEMBER, Rule, State};
 use tokio::time::{Instant, sleep};
 
 /// When everything begins.
@@ -23,8 +24,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 pub(crate) struct World {
     pub(crate) kube: SimKube,
-    pub(crate) cloud: SimService,
-    pub(crate) estate: Estate,
+    pub(crate) cloud: Cloud,
     /// More lines of `[LoadBalancer]`.
     pub(crate) load_balancer: &'static str,
 }
@@ -33,28 +33,18 @@ impl World {
     /// A cloud with servers `node-1` and so on, and a cluster without Nodes.
     pub(crate) fn new(config: Config, servers: usize) -> Self {
         let start: Timestamp = START.parse().unwrap();
-        let (cloud, estate) = seed(config, start, &EstateSize { servers, cidr: None });
+        let cloud = Cloud::in_process(Options { servers, now: start, config });
         let mut config = sim_kube::Config::seeded(7);
         config.clock = sim_kube::Clock::virtual_from(start);
         // Two ports each for a thousand Services.
         config.node_ports = 20_000..=32_767;
         config.log_bodies = false;
-        let (kube, cloud) = (SimKube::new(config), SimService::on_tokio_time(cloud));
-        Self { kube, cloud, estate, load_balancer: "" }
+        Self { kube: SimKube::new(config), cloud, load_balancer: "" }
     }
 
     /// The configuration of a cluster in this cloud.
     pub(crate) fn cloud_conf(&self) -> String {
-        format!(
-            "[Global]\nauth-url=http://openstack.sim/identity/v3\nusername={}\npassword={}\ntenant-name={}\n\
-             domain-name=Default\nregion=RegionOne\n[LoadBalancer]\nsubnet-id={}\nfloating-network-id={}\n{}\n",
-            MEMBER.user,
-            MEMBER.password,
-            MEMBER.project,
-            self.estate.subnet,
-            self.estate.external_network,
-            self.load_balancer
-        )
+        self.cloud.conf(MEMBER, self.load_balancer)
     }
 
     /// The kubelets of these servers register their Nodes.
@@ -92,10 +82,7 @@ impl World {
         let name = format!("node-{number}");
         self.edit(|state| {
             let id = state.compute.servers.iter().find(|server| server.name == name).unwrap().id.clone();
-            state.compute.remove_server(&id).unwrap();
-            for port in state.network.ports.find_ids("device_id", &id) {
-                state.network.ports.remove(&port);
-            }
+            state.remove_server(&id).unwrap();
         });
     }
 
@@ -156,9 +143,8 @@ impl World {
 
     /// How many listeners let these connect.
     pub(crate) fn allowing(&self, range: &str) -> usize {
-        self.cloud.with(|cloud| {
-            let ranges =
-                cloud.state().load_balancer.listeners.iter().filter_map(|one| one.allowed_cidrs.as_ref());
+        self.cloud.look(|state| {
+            let ranges = state.load_balancer.listeners.iter().filter_map(|one| one.allowed_cidrs.as_ref());
             ranges.filter(|ranges| ranges.iter().any(|one| one == range)).count()
         })
     }
@@ -206,30 +192,28 @@ impl World {
     }
 
     pub(crate) fn edit(&self, change: impl FnOnce(&mut State)) {
-        self.cloud.with(|cloud| cloud.edit(change));
+        self.cloud.edit(change);
     }
 
     pub(crate) fn fault(&self, rule: Rule) -> sim_openstack::RuleId {
-        self.cloud.with(|cloud| cloud.faults().add(rule))
+        self.cloud.disturb(|faults| faults.add(rule))
     }
 
     pub(crate) fn balancers(&self) -> usize {
-        self.cloud.with(|cloud| cloud.state().load_balancer.load_balancers.len())
+        self.cloud.look(|state| state.load_balancer.load_balancers.len())
     }
 
     pub(crate) fn floating_ips(&self) -> usize {
-        self.cloud.with(|cloud| cloud.state().network.floating_ips.len())
+        self.cloud.look(|state| state.network.floating_ips.len())
     }
 
     pub(crate) fn members(&self) -> usize {
-        self.cloud.with(|cloud| cloud.state().load_balancer.members.len())
+        self.cloud.look(|state| state.load_balancer.members.len())
     }
 
     /// The protocols of all pools.
     pub(crate) fn pool_protocols(&self) -> Vec<String> {
-        self.cloud.with(|cloud| {
-            cloud.state().load_balancer.pools.iter().map(|pool| pool.protocol.clone()).collect()
-        })
+        self.cloud.look(|state| state.load_balancer.pools.iter().map(|pool| pool.protocol.clone()).collect())
     }
 
     /// Somebody changes a Node.
@@ -239,15 +223,14 @@ impl World {
 
     /// How many members have a weight.
     pub(crate) fn weighing(&self, weight: u16) -> usize {
-        self.cloud.with(|cloud| {
-            cloud.state().load_balancer.members.iter().filter(|member| member.weight == weight).count()
-        })
+        self.cloud
+            .look(|state| state.load_balancer.members.iter().filter(|member| member.weight == weight).count())
     }
 
     /// How many load balancers are ACTIVE.
     pub(crate) fn active(&self) -> usize {
-        self.cloud.with(|cloud| {
-            let all = cloud.state().load_balancer.load_balancers.iter();
+        self.cloud.look(|state| {
+            let all = state.load_balancer.load_balancers.iter();
             all.filter(|one| one.provisioning_status == "ACTIVE").count()
         })
     }

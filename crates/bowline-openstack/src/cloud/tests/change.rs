@@ -8,15 +8,6 @@ use sim_openstack::MEMBER;
 use super::{Bench, found, supported, until};
 use crate::instances::simulation::{class, present};
 
-/// The password of the member is another one, and all tokens are gone.
-fn rotate(bench: &Bench, password: &str) {
-    let user = bench.simulation.estate.user.clone();
-    bench.simulation.edit(|state| {
-        state.identity.users.get_mut(&user).unwrap().password = password.to_owned();
-        state.identity.tokens.clear();
-    });
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_password_is_rotated_under_a_controller_that_runs() {
     let bench = Bench::new(1);
@@ -25,7 +16,7 @@ async fn a_password_is_rotated_under_a_controller_that_runs() {
     present(&found(&instances, "node-1").await);
     let project = cloud.identity().await.unwrap();
 
-    rotate(&bench, "new-secret");
+    bench.simulation.change_password("new-secret").unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(class(&found(&instances, "node-1").await), Some(ErrorClass::Unauthenticated));
     // The old token would not have run out yet, but Keystone does not stand by it.

@@ -42,17 +42,7 @@ async fn without_a_word_about_subnets_those_of_the_nodes_count_each_by_its_own()
             pool: None,
         };
         let subnet = add_subnet(world, &estate.project, new).unwrap();
-        let server = NewServer {
-            name: "node-9".to_owned(),
-            project_id: estate.project.clone(),
-            user_id: estate.user.clone(),
-            flavor_id: estate.flavor.clone(),
-            image_id: None,
-            networks: vec![network],
-            security_groups: Vec::new(),
-            zone: None,
-            metadata: BTreeMap::new(),
-        };
+        let server = NewServer { networks: vec![network], ..estate.new_server("node-9") };
         (subnet, boot(world, server))
     });
     stage.change_nodes(|nodes| {
@@ -62,10 +52,7 @@ async fn without_a_word_about_subnets_those_of_the_nodes_count_each_by_its_own()
         node.addresses = vec![NodeAddress::new(AddressKind::InternalIP, "10.20.0.0")];
         nodes.insert(node.name.clone(), Arc::new(node));
     });
-    let address = stage.simulation.sim.with(|cloud| {
-        let ports = &cloud.state().network.ports;
-        ports.find("device_id", &server).next().unwrap().fixed_ips[0].ip_address.clone()
-    });
+    let address = stage.simulation.port(&server).unwrap().fixed_ips[0].ip_address.clone();
     stage.change_nodes(|nodes| {
         let node = Arc::make_mut(nodes.get_mut("node-9").unwrap());
         node.addresses = vec![NodeAddress::new(AddressKind::InternalIP, address)];

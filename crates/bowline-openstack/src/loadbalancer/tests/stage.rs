@@ -11,10 +11,8 @@ use bowline_cloud::{
     Purpose, Refusal, ServiceDirectory, ServiceLookup, ServicePort, ServiceType, ServiceView, Text, Unfenced,
 };
 use jiff::Timestamp;
-use openstack_client::clouds_yaml::Documents;
-use openstack_client::{Client, Settings, Timeouts, Transport};
-use sim_openstack::{Config, LogEntry, Service, clouds_yaml};
-use zeroize::Zeroizing;
+use openstack_client::Client;
+use sim_openstack::{Config, LogEntry, Service};
 
 use crate::config::CloudConf;
 use crate::instances::simulation::Simulation;
@@ -101,7 +99,6 @@ impl ServiceLookup for Existing {
 
 pub(super) struct Stage {
     pub(super) simulation: Simulation,
-    clouds: String,
     pub(super) conf: CloudConf,
     pub(super) balancers: Balancers,
     pub(super) events: Arc<Events>,
@@ -128,7 +125,6 @@ impl Stage {
     }
 
     pub(super) fn of_size(servers: usize, config: Config, change: impl FnOnce(&mut CloudConf)) -> Self {
-        let clouds = clouds_yaml(&config);
         let simulation = Simulation::new(config, servers);
         let mut conf = CloudConf::default();
         conf.load_balancer.subnet_id = simulation.estate.subnet.clone();
@@ -139,7 +135,6 @@ impl Stage {
         let balancers = balancers(simulation.client.clone(), &conf, &events, cluster_uid);
         let mut stage = Self {
             simulation,
-            clouds,
             conf,
             balancers,
             events,
@@ -157,10 +152,7 @@ impl Stage {
     fn node_views(&self, count: usize) -> BTreeMap<Text, Arc<NodeView>> {
         let view = |index: usize| {
             let id = &self.simulation.estate.servers[index];
-            let address = self.simulation.sim.with(|cloud| {
-                let ports = &cloud.state().network.ports;
-                ports.find("device_id", id).next().unwrap().fixed_ips[0].ip_address.clone()
-            });
+            let address = self.simulation.port(id).unwrap().fixed_ips[0].ip_address.clone();
             let node = NodeView {
                 addresses: vec![NodeAddress::new(AddressKind::InternalIP, address)],
                 ..self.simulation.of(index)
@@ -203,14 +195,7 @@ impl Stage {
 
     /// A client that knows nothing yet, by the name of its account in the simulator's clouds.yaml.
     fn new_client(&self, account: &str) -> Client {
-        let clouds = Zeroizing::new(self.clouds.clone());
-        let entry = Documents { clouds, ..Documents::default() }.entry(Some(account)).unwrap();
-        let sim = self.simulation.sim.clone();
-        let clock = sim.clone();
-        let settings = Settings::new(entry.auth.resolve().unwrap())
-            .region(entry.region.unwrap())
-            .clock(Arc::new(move || clock.now()));
-        Client::new(Transport::new(sim, Timeouts::default()), settings)
+        self.simulation.cloud.client(account).unwrap()
     }
 
     pub(super) fn told(&self) -> Vec<String> {

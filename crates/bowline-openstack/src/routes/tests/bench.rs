@@ -47,7 +47,7 @@ impl Bench {
     }
 
     fn forget_calls(self) -> Self {
-        self.simulation.sim.with(|cloud| cloud.log_mut().clear());
+        self.simulation.forget();
         self
     }
 
@@ -71,10 +71,7 @@ impl Bench {
     }
 
     pub(super) fn port(&self, server: usize) -> Port {
-        let id = &self.simulation.estate.servers[server];
-        self.simulation
-            .sim
-            .with(|cloud| cloud.state().network.ports.find("device_id", id).next().cloned().expect("a port"))
+        self.simulation.port(&self.simulation.estate.servers[server]).expect("a port")
     }
 
     pub(super) fn edit_port(&self, server: usize, change: impl FnOnce(&mut Port)) {

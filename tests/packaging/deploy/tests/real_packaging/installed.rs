@@ -15,11 +15,11 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use sim_openstack::MEMBER;
 
-use crate::cloud::Cloud;
 use crate::helm::{CASES, CHART, documents};
 use crate::measured;
 use crate::pod::{self, Started};
 use crate::stage::{DEPLOY, Stage, Tools, path_text};
+use bowline_testkit::cloud::Cloud;
 
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 

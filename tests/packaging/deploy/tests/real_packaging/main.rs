@@ -10,9 +10,6 @@
 
 mod accepted;
 mod chart;
-#[path = "../../../../../crates/bowline/tests/stage/cloud.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod cloud;
 #[path = "../tools/helm.rs"]
 mod helm;
 mod installed;

@@ -8,9 +8,6 @@
     reason = "an answer without what is looked for fails the test, as it should"
 )]
 
-#[path = "../../../../../crates/bowline/tests/stage/cloud.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod cloud;
 mod expected;
 mod legacy;
 mod normal;
@@ -21,10 +18,10 @@ use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Binaries;
 use serde_json::Value;
 
-use crate::cloud::Things;
 use crate::expected::{Expected, Run};
 use crate::shapes::{Providers, Shape, shapes, sharing};
 use crate::stage::Stage;
+use bowline_testkit::cloud::Things;
 use bowline_testkit::process::{Process, program};
 
 const AMPHORA: &str = "lb-provider = amphora\ncreate-monitor = true\nmax-shared-lb = 2";

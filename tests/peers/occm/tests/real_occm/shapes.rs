@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cloud::{EXTERNAL_TAG, Things};
+use bowline_testkit::cloud::{EXTERNAL_TAG, Things};
 
 /// What a Service looks like.
 pub(crate) struct Shape {

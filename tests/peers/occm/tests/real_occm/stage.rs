@@ -12,8 +12,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::cloud::Cloud;
 use crate::shapes::Shape;
+use bowline_testkit::cloud::Cloud;
 use bowline_testkit::process::Process;
 
 /// How long a manager may take until nothing changes any more.

@@ -1,21 +1,19 @@
 //! A cluster, an OpenStack, a cloud.conf between them, and the binary. Waiting is for an object or a line of the log.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::cloud::Cloud;
 use bowline_testkit::eventually;
 use bowline_testkit::process::{self, Process};
 use k8s_openapi::api::core::v1::{Node, NodeSpec, NodeStatus, NodeSystemInfo, Taint};
 use kube::Api;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
-use sim_openstack::compute::{NewServer, boot};
-use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, SimService, State, seed, serve};
+use sim_openstack::{MEMBER, State};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard};
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// What a Node has until a cloud-controller-manager has seen it.
 pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -30,10 +28,7 @@ pub(crate) struct Site {
     kubeconfig: PathBuf,
     folder: TempDir,
     pub(crate) nodes: Api<Node>,
-    sim: SimService,
-    pub(crate) estate: Estate,
-    auth_url: String,
-    _serving: DropGuard,
+    pub(crate) cloud: Cloud,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -43,24 +38,13 @@ impl Site {
         let cluster = Cluster::shared().await?;
         let namespace = cluster.namespace(prefix).await?;
         let nodes = Api::<Node>::all(cluster.client(&Identity::Admin).await?);
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-        let root = format!("http://{}", listener.local_addr()?);
-        let config = Config { latencies: Latencies::none(), ..Config::at(&root) };
-        let (cloud, estate) =
-            seed(config, jiff::Timestamp::now(), &EstateSize { servers: 0, ..EstateSize::default() });
-        let sim = SimService::on_tokio_time(cloud);
-        let stop = CancellationToken::new();
-        tokio::spawn(serve(listener, sim.clone(), stop.clone()));
         let site = Self {
             cluster,
             namespace,
             kubeconfig: cluster.kubeconfig(&Identity::Admin).await?,
             folder: tempfile::tempdir()?,
             nodes,
-            sim,
-            estate,
-            auth_url: format!("{root}/identity/v3"),
-            _serving: stop.drop_guard(),
+            cloud: Cloud::start(0).await?,
             _alone: alone,
         };
         site.write_conf(MEMBER.password)?;
@@ -68,33 +52,17 @@ impl Site {
     }
 
     pub(crate) fn write_conf(&self, password: &str) -> anyhow::Result<()> {
-        let conf = format!(
-            "[Global]\nauth-url={}\nusername={}\npassword={password}\ntenant-name={}\ndomain-name=Default\n\
-             region=RegionOne\n",
-            self.auth_url, MEMBER.user, MEMBER.project
-        );
-        Ok(std::fs::write(self.folder.path().join("cloud.conf"), conf)?)
+        self.cloud.write_conf_with(self.folder.path(), password, "").map(drop)
     }
 
     pub(crate) fn edit<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
-        self.sim.with(|cloud| cloud.edit(change))
+        self.cloud.sim.with(|cloud| cloud.edit(change))
     }
 
     /// A server that nobody else has, by name and id.
     pub(crate) fn boot(&self, prefix: &str) -> (String, String) {
         let name = self.cluster.unique_name(prefix);
-        let new = NewServer {
-            name: name.clone(),
-            project_id: self.estate.project.clone(),
-            user_id: self.estate.user.clone(),
-            flavor_id: self.estate.flavor.clone(),
-            image_id: None,
-            networks: vec![self.estate.network.clone()],
-            security_groups: Vec::new(),
-            zone: None,
-            metadata: BTreeMap::new(),
-        };
-        let id = self.sim.with(|cloud| boot(cloud.world(), new));
+        let id = self.cloud.boot(&name);
         (name, id)
     }
 

@@ -11,9 +11,9 @@ use bowline_testkit::eventually;
 use bowline_testkit::process::{Process, program};
 use serde_json::{Value, json};
 
-use crate::cloud::Cloud;
 use crate::kubectl::Kubectl;
 use crate::people::person::Person;
+use bowline_testkit::cloud::Cloud;
 
 /// What the cluster is called in the cloud.
 pub(crate) const CLUSTER: &str = "prod-1";

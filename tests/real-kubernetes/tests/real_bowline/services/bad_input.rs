@@ -6,8 +6,8 @@ use anyhow::{Context, ensure};
 use bowline_openstack::loadbalancer::annotations::{ANNOTATIONS, Annotation, Kind, SOURCE_RANGES};
 use serde_json::{Value, json};
 
-use crate::cloud::Cloud;
 use crate::services::site::{Site, Tools, address, condition, service};
+use bowline_testkit::cloud::Cloud;
 
 const NOWHERE: &str = "11111111-2222-3333-4444-555555555555";
 

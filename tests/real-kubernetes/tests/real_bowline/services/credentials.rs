@@ -6,8 +6,8 @@ use anyhow::ensure;
 use serde_json::json;
 use sim_openstack::{MEMBER, Service};
 
-use crate::cloud::Cloud;
 use crate::services::site::{Site, Tools, service};
+use bowline_testkit::cloud::Cloud;
 
 const NEW_PASSWORD: &str = "n3w-s3cret";
 
@@ -33,13 +33,7 @@ async fn credentials_that_do_not_work_are_told_and_mended_while_it_runs() -> any
     site.until_ready("web").await?;
     site.until_readyz(&["[+]cloud ok", "[+]cloud-identity ok"]).await?;
 
-    let user = site.cloud.estate.user.clone();
-    site.cloud.world(|world| {
-        if let Some(user) = world.state.identity.users.get_mut(&user) {
-            NEW_PASSWORD.clone_into(&mut user.password);
-        }
-        world.state.identity.tokens.clear();
-    });
+    site.cloud.change_password(NEW_PASSWORD)?;
     site.user.apply(&service("late", &[], &json!({}))).await?;
     site.until_readyz(&["[!]cloud-identity degraded", "nothing is changed until"]).await?;
     site.until("a warning that names the credentials", async || {

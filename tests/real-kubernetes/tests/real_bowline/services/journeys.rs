@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use crate::cloud::Cloud;
 use crate::services::site::{NAMESPACE, Site, Tools, address, balancer_id, condition, service};
+use bowline_testkit::cloud::Cloud;
 
 const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 const KEEP: &str = "loadbalancer.openstack.org/keep-floatingip";

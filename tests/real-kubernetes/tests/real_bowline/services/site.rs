@@ -17,9 +17,9 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::cloud::Cloud;
 use crate::kubectl::Kubectl;
 use crate::openstack::{self, OpenStack};
+use bowline_testkit::cloud::Cloud;
 use bowline_testkit::process::{self, Process, program};
 use bowline_testkit::{deadline, eventually};
 

@@ -15,7 +15,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::cloud::Cloud;
+use bowline_testkit::cloud::Cloud;
 
 const MANIFESTS: [&str; 2] =
     [include_str!("../../../../../deploy/rbac.yaml"), include_str!("../../../../../deploy/rbac-shadow.yaml")];

@@ -122,20 +122,12 @@ impl Player {
         world.state.network.quotas.insert(estate.project.clone(), limits);
         world.state.compute.quotas.remove(&estate.project);
         for (name, id, address, zone) in RECORDED_SERVERS {
-            let server = compute::boot(
-                world,
-                compute::NewServer {
-                    name: name.to_owned(),
-                    project_id: estate.project.clone(),
-                    user_id: estate.user.clone(),
-                    flavor_id: estate.flavor.clone(),
-                    image_id: Some(estate.image.clone()),
-                    networks: vec![estate.network.clone()],
-                    security_groups: vec![estate.security_group.clone()],
-                    zone: Some(zone.to_owned()),
-                    metadata: [("role".to_owned(), "worker".to_owned())].into(),
-                },
-            );
+            let new = compute::NewServer {
+                zone: Some(zone.to_owned()),
+                metadata: [("role".to_owned(), "worker".to_owned())].into(),
+                ..estate.new_server(name)
+            };
+            let server = compute::boot(world, new);
             let port = world.state.network.ports.find("device_id", &server).next().unwrap();
             let own = port.fixed_ips[0].ip_address.clone();
             self.translation.insert(id, &server);

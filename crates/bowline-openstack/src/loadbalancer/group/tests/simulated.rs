@@ -50,11 +50,7 @@ impl World {
 
     /// The port of a server.
     fn port(&self, index: usize) -> SimPort {
-        let server = &self.simulation.estate.servers[index];
-        self.simulation.sim.with(|cloud| {
-            let found = cloud.state().network.ports.find("device_id", server).next();
-            found.unwrap().clone()
-        })
+        self.simulation.port(&self.simulation.estate.servers[index]).unwrap()
     }
 
     /// The Nodes of these servers.
