@@ -15,7 +15,7 @@ mod client_location;
 #[path = "../../../../crates/bowline/tests/stage/cloud.rs"]
 #[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
 mod cloud;
-mod kubectl;
+mod harness;
 mod nodes;
 mod openstack;
 mod people;

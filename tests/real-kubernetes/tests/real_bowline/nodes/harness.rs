@@ -2,34 +2,31 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
-use bowline_testkit::eventually;
+use bowline_testkit::manager::Manager;
+use bowline_testkit::nodes::{Nodes, registered};
 use bowline_testkit::process::{self, Process};
-use k8s_openapi::api::core::v1::{Node, NodeSpec, NodeStatus, NodeSystemInfo, Taint};
-use kube::Api;
-use kube::api::{DeleteParams, ObjectMeta, PostParams};
+use bowline_testkit::{Wait, objects};
+use k8s_openapi::api::core::v1::Node;
+use serde_json::json;
 use sim_openstack::compute::{NewServer, boot};
 use sim_openstack::{Config, Estate, EstateSize, Latencies, MEMBER, SimService, State, seed, serve};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What a Node has until a cloud-controller-manager has seen it.
-pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-
 /// Nodes are cluster-wide, and one cloud takes those of another for its own that are gone: one test at a time.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// A cluster and an OpenStack.
-pub(crate) struct Site {
+pub(crate) struct Harness {
     cluster: &'static Cluster,
     namespace: String,
     kubeconfig: PathBuf,
     folder: TempDir,
-    pub(crate) nodes: Api<Node>,
+    pub(crate) nodes: Nodes,
     sim: SimService,
     pub(crate) estate: Estate,
     auth_url: String,
@@ -37,12 +34,14 @@ pub(crate) struct Site {
     _alone: MutexGuard<'static, ()>,
 }
 
-impl Site {
+impl Harness {
     pub(crate) async fn new(prefix: &str) -> anyhow::Result<Self> {
         let alone = ALONE.lock().await;
         let cluster = Cluster::shared().await?;
         let namespace = cluster.namespace(prefix).await?;
-        let nodes = Api::<Node>::all(cluster.client(&Identity::Admin).await?);
+        let folder = tempfile::tempdir()?;
+        let nodes = Nodes::of(&cluster.client(&Identity::Admin).await?);
+        let nodes = nodes.waiting(Wait::default().with_log(folder.path().join("ccm.log")));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         let root = format!("http://{}", listener.local_addr()?);
         let config = Config { latencies: Latencies::none(), ..Config::at(&root) };
@@ -55,7 +54,7 @@ impl Site {
             cluster,
             namespace,
             kubeconfig: cluster.kubeconfig(&Identity::Admin).await?,
-            folder: tempfile::tempdir()?,
+            folder,
             nodes,
             sim,
             estate,
@@ -105,7 +104,7 @@ impl Site {
 
     /// A Node as a kubelet registers it that leaves the rest to us.
     pub(crate) async fn register(&self, name: &str, system_uuid: &str) -> anyhow::Result<Node> {
-        self.register_with(name, system_uuid, None).await
+        self.nodes.create(registered(name, system_uuid)).await
     }
 
     /// The same for a kubelet that was given a provider ID.
@@ -113,68 +112,32 @@ impl Site {
         &self,
         name: &str,
         system_uuid: &str,
-        provider_id: Option<&str>,
+        provider_id: &str,
     ) -> anyhow::Result<Node> {
-        let taint = Taint {
-            key: UNINITIALIZED.to_owned(),
-            value: Some("true".to_owned()),
-            effect: "NoSchedule".to_owned(),
-            ..Taint::default()
-        };
-        let info = NodeSystemInfo { system_uuid: system_uuid.to_owned(), ..NodeSystemInfo::default() };
-        let node = Node {
-            metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-            spec: Some(NodeSpec {
-                taints: Some(vec![taint]),
-                provider_id: provider_id.map(str::to_owned),
-                ..NodeSpec::default()
-            }),
-            status: Some(NodeStatus { node_info: Some(info), ..NodeStatus::default() }),
-        };
-        Ok(self.nodes.create(&PostParams::default(), &node).await?)
-    }
-
-    /// Waits until a Node is as wanted; one that is not there is `None`.
-    pub(crate) async fn until(
-        &self,
-        name: &str,
-        what: &str,
-        ccm: &Process,
-        wanted: impl Fn(Option<&Node>) -> bool,
-    ) -> anyhow::Result<Option<Node>> {
-        let mut last = None;
-        let seen = eventually(format!("{name} {what}"), async || {
-            last = self.nodes.get_opt(name).await?;
-            Ok(wanted(last.as_ref()).then(|| last.clone()))
-        });
-        let seen = seen.await;
-        seen.with_context(|| format!("{last:#?}\n{}", ccm.tail()))
+        let mut node = registered(name, system_uuid);
+        node["spec"]["providerID"] = json!(provider_id);
+        self.nodes.create(node).await
     }
 
     /// Starts the binary under this name, with these arguments before the usual flags.
     pub(crate) fn start(&self, program: &str, first: &[&str]) -> anyhow::Result<Process> {
         let link = self.folder.path().join(program);
         std::os::unix::fs::symlink(process::program("bowline")?, &link)?;
-        let mut command = Command::new(link);
-        command
-            .args(first)
-            .args(["--cloud-provider=openstack", "--secure-port=0", "--user-agent=real-test/1"])
+        Manager::new(link)
+            .flags(first.iter().copied())
+            .flags(["--cloud-provider=openstack", "--user-agent=real-test/1"])
             // A test has few nodes and no time.
-            .args(["--node-deletion-limit-percent=100", "--node-deletion-breaker-percent=100"])
-            .args(["--new-node-grace-period=1s", "--node-monitor-period=1s"])
-            .arg(format!("--cloud-config={}", self.folder.path().join("cloud.conf").display()))
-            .arg(format!("--kubeconfig={}", self.kubeconfig.display()))
-            .arg(format!("--leader-elect-resource-namespace={}", self.namespace));
-        Process::start(command, self.folder.path().join(format!("{program}.log")))
+            .flags(["--node-deletion-limit-percent=100", "--node-deletion-breaker-percent=100"])
+            .flags(["--new-node-grace-period=1s", "--node-monitor-period=1s"])
+            .flags([format!("--leader-elect-resource-namespace={}", self.namespace)])
+            .cloud_config(&self.folder.path().join("cloud.conf"))
+            .kubeconfig(&self.kubeconfig)
+            .without_port()
+            .start(self.folder.path().join("ccm.log"))
     }
 
     /// Leaves no Node for the next test.
     pub(crate) async fn clean(&self) -> anyhow::Result<()> {
-        for node in self.nodes.list(&Default::default()).await? {
-            if let Some(name) = node.metadata.name {
-                self.nodes.delete(&name, &DeleteParams::default()).await?;
-            }
-        }
-        Ok(())
+        objects::clear(&self.nodes.api, |_name| false).await
     }
 }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use bowline_testkit::apiserver::{Binaries, Cluster, Identity};
+use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::kubectl::Kubectl;
 use serde_json::{Value, json};
 
 use crate::helm::Helm;
-use crate::kubectl::Kubectl;
 
 /// What is shipped.
 pub(crate) const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy");
@@ -22,23 +22,20 @@ impl Tools {
     /// Those of this machine; none, said aloud, if one is missing.
     pub(crate) fn locate() -> anyhow::Result<Option<Self>> {
         let Some(helm) = Helm::locate() else { return Ok(None) };
-        let Some(kubectl) = Binaries::locate()?.kubectl else {
-            println!("not tested: no kubectl beside kube-apiserver; run `cargo xtask kubernetes`");
-            return Ok(None);
-        };
+        let Some(kubectl) = Kubectl::locate()? else { return Ok(None) };
         Ok(Some(Self { helm, kubectl }))
     }
 }
 
 /// A cluster of one's own.
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     pub(crate) cluster: Cluster,
     pub(crate) admin: Kubectl,
     pub(crate) folder: PathBuf,
     kubeconfig: PathBuf,
 }
 
-impl Stage {
+impl Harness {
     pub(crate) async fn start(tools: &Tools) -> anyhow::Result<Self> {
         let cluster = Cluster::start().await?;
         let folder = cluster.folder().to_owned();

@@ -1,38 +1,39 @@
 //! What is in the cluster of a run: nodes, Services, the manager that was there, and our resource. And how it goes again.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::ensure;
 use bowline_operator::api::CloudControllerManager;
+use bowline_testkit::nodes::{self, Nodes};
+use bowline_testkit::objects::clear;
+use bowline_testkit::services::{Services, service};
 use bowline_testkit::within;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use real_kubernetes_tests::migration::balancers::Served;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sim_openstack::MEMBER;
 
 use crate::agent::OLD;
 use crate::cloud::Cloud;
-use crate::stage::SYSTEM;
+use crate::cluster::SYSTEM;
 
 /// The name of the cluster, as the manager that was there has it.
 pub(crate) const CLUSTER: &str = "held";
 
 /// The cluster of a run.
-pub(crate) struct Site {
+pub(crate) struct Harness {
     pub(crate) client: Client,
     pub(crate) resource: String,
 }
 
-impl Site {
-    fn services(&self) -> Api<Service> {
-        Api::namespaced(self.client.clone(), "default")
+impl Harness {
+    fn services(&self) -> Services {
+        Services::of(&self.client, "default")
     }
 
     fn resources(&self) -> Api<CloudControllerManager> {
@@ -48,38 +49,24 @@ impl Site {
         control_plane: usize,
         writer: &str,
     ) -> anyhow::Result<()> {
-        let nodes = self.nodes();
+        let nodes = Nodes::of(&self.client);
         for (place, machine) in cloud.machines().await?.into_iter().enumerate() {
             let name = node_name(first, place);
-            let role = json!({ "node-role.kubernetes.io/control-plane": "" });
-            let labels = if place < control_plane { role } else { json!({}) };
-            let node = json!({
-                "metadata": { "name": name, "labels": labels },
-                "spec": { "providerID": format!("openstack:///{}", machine.id) },
-            });
-            nodes.create(&PostParams::default(), &serde_json::from_value(node)?).await?;
-            let status = json!({ "status": {
-                "addresses": [
-                    { "type": "InternalIP", "address": machine.address }, { "type": "Hostname", "address": name },
-                ],
-                "conditions": [{ "type": "Ready", "status": "True" }],
-            } });
+            let mut node = nodes::initialized(&name, &machine.id, &[&machine.address]);
+            let status = json!({"status": node["status"].take()});
+            let role = json!({"node-role.kubernetes.io/control-plane": ""});
+            node["metadata"]["labels"] = if place < control_plane { role } else { json!({}) };
+            nodes.create(node).await?;
             let by = PatchParams { field_manager: Some(writer.to_owned()), ..PatchParams::default() };
-            nodes.patch_status(&name, &by, &Patch::Merge(status)).await?;
+            nodes.api.patch_status(&name, &by, &Patch::Merge(status)).await?;
         }
         Ok(())
-    }
-
-    fn nodes(&self) -> Api<Node> {
-        Api::all(self.client.clone())
     }
 
     /// A person starts the kubelet of a node with another `--cloud-provider`, and says so.
     pub(crate) async fn declare_kubelet(&self, name: &str, provider: &str) -> anyhow::Result<()> {
         let said = json!({ "bowline.dev/kubelet-cloud-provider": provider });
-        let patch = Patch::Merge(json!({ "metadata": { "annotations": said } }));
-        self.nodes().patch(name, &PatchParams::default(), &patch).await?;
-        Ok(())
+        Nodes::of(&self.client).edit(name, &json!({ "metadata": { "annotations": said } })).await
     }
 
     /// The manager that was there.
@@ -117,34 +104,26 @@ impl Site {
 
     /// A Service that wants a load balancer.
     pub(crate) async fn add_service(&self, name: &str) -> anyhow::Result<()> {
-        let service = json!({
-            "metadata": { "name": name },
-            "spec": { "type": "LoadBalancer", "selector": { "app": name }, "ports": [{ "name": "first", "port": 80 }] },
-        });
-        self.services().create(&PostParams::default(), &serde_json::from_value(service)?).await?;
-        Ok(())
+        let ports = json!({"ports": [{"name": "first", "port": 80}]});
+        self.services().create(&service(name, &[], &ports)).await.map(drop)
     }
 
     /// One more port for a Service.
     pub(crate) async fn edit_service(&self, name: &str, port: u16) -> anyhow::Result<()> {
         let port = json!({ "name": format!("port-{port}"), "port": port, "protocol": "TCP" });
         let patch = Patch::Strategic(json!({ "spec": { "ports": [port] } }));
-        self.services().patch(name, &PatchParams::default(), &patch).await?;
+        self.services().api.patch(name, &PatchParams::default(), &patch).await?;
         Ok(())
     }
 
     /// Another value for something of a Service that is one request to the cloud.
     pub(crate) async fn touch_service(&self, name: &str, seconds: u32) -> anyhow::Result<()> {
-        let timeout =
-            json!({ "loadbalancer.openstack.org/timeout-client-data": (seconds * 1000).to_string() });
-        let patch = Patch::Merge(json!({ "metadata": { "annotations": timeout } }));
-        self.services().patch(name, &PatchParams::default(), &patch).await?;
-        Ok(())
+        let timeout = (seconds * 1000).to_string();
+        self.services().annotate(name, "loadbalancer.openstack.org/timeout-client-data", Some(&timeout)).await
     }
 
     pub(crate) async fn delete_service(&self, name: &str) -> anyhow::Result<()> {
-        self.services().delete(name, &DeleteParams::default()).await?;
-        Ok(())
+        self.services().request_delete(name).await
     }
 
     /// Our resource.
@@ -198,7 +177,7 @@ impl Site {
     /// The Services with their load balancers, and what is missing.
     async fn served(&self, cloud: &Cloud) -> anyhow::Result<(BTreeMap<String, Served>, String)> {
         let balancers = cloud.balancers().await?;
-        let services = self.services().list(&ListParams::default()).await?.items;
+        let services = self.services().list().await?;
         let services: Vec<&Service> = services.iter().filter(|service| wants_balancer(service)).collect();
         let (mut found, mut missing) = (BTreeMap::new(), Vec::new());
         for service in &services {
@@ -226,20 +205,21 @@ impl Site {
 
     /// The Services, by what the provider inside calls their load balancers: no other name tells whose they are.
     pub(crate) async fn by_old_name(&self) -> anyhow::Result<BTreeMap<String, String>> {
-        let services = self.services().list(&ListParams::default()).await?.items;
+        let services = self.services().list().await?;
         Ok(services.iter().map(balancer_names).map(|[new, old]| (old, new)).collect())
     }
 
     /// Removes everything, by force.
     pub(crate) async fn clear(&self) -> anyhow::Result<()> {
-        clear::<CloudControllerManager>(Api::all(self.client.clone())).await?;
-        clear::<Deployment>(Api::namespaced(self.client.clone(), SYSTEM)).await?;
-        clear::<Pod>(Api::namespaced(self.client.clone(), SYSTEM)).await?;
-        clear::<Lease>(Api::namespaced(self.client.clone(), SYSTEM)).await?;
-        clear::<Lease>(Api::namespaced(self.client.clone(), "bowline-system")).await?;
-        clear::<Secret>(Api::namespaced(self.client.clone(), SYSTEM)).await?;
-        clear::<Service>(Api::namespaced(self.client.clone(), "default")).await?;
-        clear::<Node>(Api::all(self.client.clone())).await?;
+        let nothing = |_name: &str| false;
+        clear::<CloudControllerManager>(&Api::all(self.client.clone()), nothing).await?;
+        clear::<Deployment>(&Api::namespaced(self.client.clone(), SYSTEM), nothing).await?;
+        clear::<Pod>(&Api::namespaced(self.client.clone(), SYSTEM), nothing).await?;
+        clear::<Lease>(&Api::namespaced(self.client.clone(), SYSTEM), nothing).await?;
+        clear::<Lease>(&Api::namespaced(self.client.clone(), "bowline-system"), nothing).await?;
+        clear::<Secret>(&Api::namespaced(self.client.clone(), SYSTEM), nothing).await?;
+        clear::<Service>(&Api::namespaced(self.client.clone(), "default"), nothing).await?;
+        clear::<Node>(&Api::all(self.client.clone()), nothing).await?;
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), SYSTEM);
         maps.delete_collection(
             &DeleteParams::default(),
@@ -275,28 +255,4 @@ pub(crate) fn addresses(service: &Service) -> Vec<String> {
     let status = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
     let ingress = status.and_then(|balancer| balancer.ingress.clone()).unwrap_or_default();
     ingress.into_iter().filter_map(|each| each.ip.or(each.hostname)).collect()
-}
-
-/// Deletes all of a kind but the Service of the API server; finalizers do not count.
-async fn clear<K>(api: Api<K>) -> anyhow::Result<()>
-where
-    K: Resource + Clone + DeserializeOwned + Debug,
-{
-    for object in api.list(&ListParams::default()).await?.items {
-        let name = object.name_any();
-        if name == "kubernetes" || name.starts_with("apiserver-") {
-            continue;
-        }
-        let free = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
-        for done in [
-            api.patch(&name, &PatchParams::default(), &free).await.map(drop),
-            api.delete(&name, &DeleteParams::default().grace_period(0)).await.map(drop),
-        ] {
-            match done {
-                Err(kube::Error::Api(status)) if status.is_not_found() => {}
-                other => other?,
-            }
-        }
-    }
-    Ok(())
 }
