@@ -3,23 +3,26 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{address, load_balancer_id};
 use k8s_openapi::api::core::v1::Service;
-use kube::api::ListParams;
 use serde_json::Value;
 
+use super::Harness;
 use super::balancers::Whole;
-use super::{Site, address, balancer_id};
-use crate::patience::until;
+use crate::waiting::until;
 
-impl Site<'_> {
+impl Harness<'_> {
     /// Waits until a Service is ready, and has its load balancer, listeners, members and floating IP exactly once. The answer is the
     /// load balancer.
     pub(crate) async fn served_once(&self, name: &str) -> anyhow::Result<Whole> {
-        let service = self.until_ready(name).await?;
+        let service = self.services.until_ready(name).await?;
         let balancer = self.balancer_of(name).await?.context("no load balancer")?;
-        ensure!(balancer["id"] == balancer_id(&service)?, "another one is noted on {name}: {balancer:#}");
+        ensure!(
+            balancer["id"] == load_balancer_id(&service)?,
+            "another one is noted on {name}: {balancer:#}"
+        );
         let what = format!("{name} has its listeners");
-        let whole = self.until_whole(balancer_id(&service)?, &what, |whole| {
+        let whole = self.until_whole(load_balancer_id(&service)?, &what, |whole| {
             ports_of(&whole.listeners) == ports_of_service(&service)
                 && whole.balancer["provisioning_status"] == "ACTIVE"
         });
@@ -31,7 +34,7 @@ impl Site<'_> {
 
     /// Waits until the cloud has as many load balancers and floating IPs for the cluster as it has Services with a load balancer.
     pub(crate) async fn nothing_doubled(&self) -> anyhow::Result<usize> {
-        let services = self.services.list(&ListParams::default()).await?;
+        let services = self.services.list().await?;
         let wanted = services.iter().filter(|service| wants_balancer(service)).count();
         let mut last = String::new();
         let seen = until("there is one of each for each Service", async || {

@@ -5,10 +5,10 @@ use anyhow::Context;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::Site;
+use super::Harness;
 use crate::openstack::Api::{Compute, Identity, LoadBalancer, Network};
 use crate::openstack::{Api, OpenStack};
-use crate::patience::until;
+use crate::waiting::until;
 
 /// A network with one subnet.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Lan {
     pub(crate) id: String,
 }
 
-impl Site<'_> {
+impl Harness<'_> {
     /// The name of something that goes with this cluster.
     pub(crate) fn called(&self, what: &str) -> String {
         format!("{}-{what}", self.name)

@@ -5,7 +5,7 @@ use anyhow::Context;
 use real_cloud::{Account, ApplicationCredential};
 use serde_json::json;
 
-use super::Site;
+use super::Harness;
 use super::belongings::id_of;
 use crate::openstack::Api::Identity;
 use crate::openstack::OpenStack;
@@ -21,7 +21,7 @@ pub(crate) struct Person {
     pub(crate) project: String,
 }
 
-impl Site<'_> {
+impl Harness<'_> {
     /// A user of the cluster's project.
     pub(crate) async fn colleague(&self, what: &str) -> anyhow::Result<Person> {
         let about = self.world.about();

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context;
+use bowline_testkit::services::load_balancer_id;
 use real_cloud::Server;
 use serde_json::Value;
 
-use super::{Site, Whole, balancer_id};
-use crate::patience::until;
+use super::{Harness, Whole};
+use crate::waiting::until;
 
 impl Whole {
     /// The listener at a port; null if there is none.
@@ -75,7 +76,7 @@ fn member_of(member: &Value) -> (&str, &str, Option<u64>) {
     (text("name"), text("address"), member["protocol_port"].as_u64())
 }
 
-impl Site<'_> {
+impl Harness<'_> {
     /// The servers of the estate.
     pub(crate) fn servers(&self) -> Vec<&Server> {
         self.world.about().estate.servers.iter().collect()
@@ -100,8 +101,8 @@ impl Site<'_> {
     ) -> anyhow::Result<(Value, Whole)> {
         let mut last = String::new();
         let seen = until(what, async || {
-            let service = serde_json::to_value(self.services.get(name).await?)?;
-            let whole = self.whole(balancer_id(&service)?).await?;
+            let service = self.services.get(name).await?;
+            let whole = self.whole(load_balancer_id(&service)?).await?;
             last = format!("{service:#}\n{whole:#?}");
             Ok((whole.rests() && wanted(&service, &whole)).then_some((service, whole)))
         })

@@ -3,9 +3,9 @@
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use super::{NAMESPACE, Site};
+use super::{Harness, NAMESPACE};
 use crate::openstack::Api::{LoadBalancer, Network};
-use crate::patience::until;
+use crate::waiting::until;
 
 /// A load balancer with all that hangs on it, as the API shows it.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Whole {
     pub(crate) members: Vec<Vec<Value>>,
 }
 
-impl Site<'_> {
+impl Harness<'_> {
     /// The load balancers that are named after this cluster.
     pub(crate) async fn balancers(&self) -> anyhow::Result<Vec<Value>> {
         let prefix = format!("kube_service_{}_", self.name);
