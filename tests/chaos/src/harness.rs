@@ -4,28 +4,33 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use bowline_testkit::eventually;
+use anyhow::Context;
+use bowline_testkit::nodes::{self, Nodes};
+use bowline_testkit::objects::if_found;
+use bowline_testkit::services::{Services, port, service};
+use bowline_testkit::{Wait, eventually};
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::cloud::Cloud;
+use crate::cluster::{ChaosCluster, NAMESPACE};
 use crate::observer::Observer;
 use crate::scenario::{SERVERS, Step};
-use crate::snapshot::{BALANCER, INTERNAL, Snapshot, UNINITIALISED, Whole, unsettled};
-use crate::stage::{NAMESPACE, Stage};
+use crate::snapshot::{BALANCER, INTERNAL, Snapshot, Whole, unsettled};
 
 /// Longer than anything takes on a busy machine; who gets here has failed.
 pub const PATIENCE: Duration = Duration::from_secs(90);
-const LOOK: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A cluster on a cloud, for one run.
-pub struct Site<'s> {
+pub struct Harness<'s> {
     /// The cluster.
-    pub stage: &'s Stage,
+    pub cluster: &'s ChaosCluster,
+    services: Services,
+    nodes: Nodes,
     /// The cloud.
     pub cloud: Cloud,
     /// Who sees.
@@ -33,14 +38,15 @@ pub struct Site<'s> {
     names: Mutex<BTreeMap<String, String>>,
 }
 
-impl<'s> Site<'s> {
+impl<'s> Harness<'s> {
     /// One without Nodes and Services.
     ///
     /// # Errors
     /// When the API server does not say who it is.
-    pub async fn new(stage: &'s Stage, cloud: Cloud, observer: Observer) -> anyhow::Result<Self> {
-        let site = Self { stage, cloud, observer, names: Mutex::default() };
-        let system = Api::<Namespace>::all(stage.admin.clone()).get("kube-system").await?;
+    pub async fn new(cluster: &'s ChaosCluster, cloud: Cloud, observer: Observer) -> anyhow::Result<Self> {
+        let (services, nodes) = (Services::of(&cluster.admin, NAMESPACE), Nodes::of(&cluster.admin));
+        let site = Self { cluster, services, nodes, cloud, observer, names: Mutex::default() };
+        let system = Api::<Namespace>::all(cluster.admin.clone()).get("kube-system").await?;
         site.name(&system.uid().context("a namespace without a UID")?, "cluster", false);
         for server in SERVERS {
             site.name(&site.cloud.server(server).context("no server")?, &format!("server {server}"), true);
@@ -69,15 +75,17 @@ impl<'s> Site<'s> {
         match *step {
             Step::Join(node) => self.join(node).await,
             Step::Create(name, ports) => self.create(name, ports, &json!({})).await,
-            Step::Ports(name, ports) => self.edit(name, &json!({"spec": {"ports": rows(ports)}})).await,
+            Step::Ports(name, ports) => {
+                self.services.edit(name, &json!({"spec": {"ports": rows(ports)}})).await
+            }
             Step::Ranges(name, ranges) => {
-                self.edit(name, &json!({"spec": {"loadBalancerSourceRanges": ranges}})).await
+                self.services.edit(name, &json!({"spec": {"loadBalancerSourceRanges": ranges}})).await
             }
             Step::Internal(name, internal) => {
                 let value = internal.then_some("true");
-                self.edit(name, &json!({"metadata": {"annotations": {INTERNAL: value}}})).await
+                self.services.edit(name, &json!({"metadata": {"annotations": {INTERNAL: value}}})).await
             }
-            Step::Type(name, kind) => self.edit(name, &json!({"spec": {"type": kind}})).await,
+            Step::Type(name, kind) => self.services.edit(name, &json!({"spec": {"type": kind}})).await,
             Step::Share { guest, host, ports } => {
                 let id = self.balancer_of(host).await?;
                 self.create(guest, ports, &json!({BALANCER: id})).await
@@ -89,11 +97,11 @@ impl<'s> Site<'s> {
             }
             Step::Replace(name, ports) => {
                 self.delete(name).await?;
-                self.until_gone(name).await?;
+                self.services.until_gone(name).await?;
                 self.create(name, ports, &json!({})).await
             }
             Step::Leave(node) => {
-                self.report(node, "Unknown").await?;
+                self.nodes.report_ready(node, "Unknown").await?;
                 let id = self.cloud.server(node).context("no server")?;
                 self.cloud.delete_server(&id).await
             }
@@ -104,55 +112,29 @@ impl<'s> Site<'s> {
 
     async fn join(&self, name: &str) -> anyhow::Result<()> {
         let server = self.cloud.server(name).with_context(|| format!("no server {name}"))?;
-        let node = json!({
-            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-            "spec": {"taints": [{"key": UNINITIALISED, "value": "true", "effect": "NoSchedule"}]},
-            "status": {"nodeInfo": {
-                "systemUUID": server, "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "",
-                "kernelVersion": "", "kubeProxyVersion": "", "kubeletVersion": "", "machineID": "",
-                "operatingSystem": "linux", "osImage": "",
-            }},
-        });
-        self.stage.nodes().create(&PostParams::default(), &serde_json::from_value(node)?).await?;
-        self.report(name, "True").await
-    }
-
-    async fn report(&self, node: &str, ready: &str) -> anyhow::Result<()> {
-        let patch = json!({"status": {"conditions": [{"type": "Ready", "status": ready, "reason": "Run"}]}});
-        let nodes = self.stage.nodes();
-        nodes.patch_status(node, &PatchParams::default(), &Patch::Strategic(patch)).await?;
-        Ok(())
+        self.nodes.create(nodes::registered(name, &server)).await?;
+        self.nodes.report_ready(name, "True").await
     }
 
     /// As when a machine is rebuilt: its server goes, another one of its name comes, and the new kubelet registers in place of the old.
     async fn exchange(&self, name: &str) -> anyhow::Result<()> {
-        self.report(name, "Unknown").await?;
+        self.nodes.report_ready(name, "Unknown").await?;
         let id = self.cloud.server(name).context("no server")?;
         self.cloud.delete_server(&id).await?;
         let new = self.cloud.boot(name);
         self.name(&new, &format!("server {name}"), true);
-        match self.stage.nodes().delete(name, &DeleteParams::default()).await {
-            Ok(_) => {}
-            // The manager was quicker.
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(error) => return Err(error.into()),
-        }
+        // The manager may have been quicker.
+        if_found(self.nodes.api.delete(name, &DeleteParams::default()).await)?;
         self.join(name).await
     }
 
     async fn create(&self, name: &str, ports: &[u16], annotations: &Value) -> anyhow::Result<()> {
-        let service = json!({
-            "metadata": {"name": name, "annotations": annotations},
-            "spec": {"type": "LoadBalancer", "selector": {"app": name}, "ports": rows(ports)},
-        });
-        let made =
-            self.stage.services().create(&PostParams::default(), &serde_json::from_value(service)?).await?;
+        let mut service = service(name, &[], &json!({"ports": rows(ports)}));
+        if let Some(metadata) = service.pointer_mut("/metadata/annotations") {
+            *metadata = annotations.clone();
+        }
+        let made = self.services.create(&service).await?;
         self.name(&made.uid().context("a Service without a UID")?, &format!("Service {name}"), true);
-        Ok(())
-    }
-
-    async fn edit(&self, name: &str, patch: &Value) -> anyhow::Result<()> {
-        self.stage.services().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
         Ok(())
     }
 
@@ -162,7 +144,7 @@ impl<'s> Site<'s> {
     /// # Errors
     /// When the API server refuses.
     pub async fn delete(&self, name: &str) -> anyhow::Result<()> {
-        let services = self.stage.services();
+        let services = &self.services.api;
         eventually(&format!("Service {name} is deleted as it was seen"), async || {
             let seen = services.get(name).await?;
             let (uid, resource_version) = (seen.uid(), seen.resource_version());
@@ -172,13 +154,6 @@ impl<'s> Site<'s> {
                 Err(kube::Error::Api(status)) if status.is_conflict() => Ok(None),
                 Err(error) => Err(error.into()),
             }
-        })
-        .await
-    }
-
-    async fn until_gone(&self, name: &str) -> anyhow::Result<()> {
-        eventually(&format!("Service {name} is gone"), async || {
-            Ok(self.stage.services().get_opt(name).await?.is_none().then_some(()))
         })
         .await
     }
@@ -197,17 +172,16 @@ impl<'s> Site<'s> {
     /// The load balancer of a Service, once it has one: its user reads it there.
     async fn balancer_of(&self, name: &str) -> anyhow::Result<String> {
         eventually(&format!("Service {name} has a load balancer"), async || {
-            let service = self.stage.services().get(name).await?;
+            let service = self.services.api.get(name).await?;
             Ok(service.annotations().get(BALANCER).cloned())
         })
         .await
     }
 
     async fn objects(&self) -> anyhow::Result<(Vec<Service>, Vec<Node>)> {
-        let all = ListParams::default();
-        let mut services = self.stage.services().list(&all).await?.items;
+        let mut services = self.services.list().await?;
         services.retain(|service| service.name_any() != "kubernetes");
-        Ok((services, self.stage.nodes().list(&all).await?.items))
+        Ok((services, self.nodes.api.list(&ListParams::default()).await?.items))
     }
 
     /// What is there, and why it is not at rest.
@@ -229,15 +203,16 @@ impl<'s> Site<'s> {
     /// # Errors
     /// When that does not come.
     pub async fn rest(&self, quiet: Duration, patience: Duration) -> anyhow::Result<Snapshot> {
-        let deadline = Instant::now() + patience;
-        loop {
-            let (snapshot, open) = self.picture().await?;
-            if open.is_empty() && self.observer.quiet_for() >= quiet {
-                return Ok(snapshot);
-            }
-            ensure!(Instant::now() < deadline, "never at rest: {}", open.join("; "));
-            sleep(LOOK).await;
-        }
+        let mut open = Vec::new();
+        let wait = Wait::within(patience).every(POLL_INTERVAL);
+        let rest = wait.until("everything is at rest", async || {
+            let snapshot;
+            (snapshot, open) = self.picture().await?;
+            let is_quiet = self.observer.quiet_for() >= quiet;
+            Ok((open.is_empty() && is_quiet).then_some(snapshot))
+        });
+        let rest = rest.await;
+        rest.with_context(|| format!("never at rest: {}", open.join("; ")))
     }
 
     /// Waits until everything is as in another run; what differs, if it does not come.
@@ -252,11 +227,11 @@ impl<'s> Site<'s> {
             if (different.is_empty() && self.observer.quiet_for() >= quiet) || Instant::now() > deadline {
                 return Ok(different);
             }
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 }
 
 fn rows(ports: &[u16]) -> Vec<Value> {
-    ports.iter().map(|port| json!({"name": format!("p{port}"), "port": port, "protocol": "TCP"})).collect()
+    ports.iter().map(|number| port(&format!("p{number}"), *number, "TCP")).collect()
 }
