@@ -3,16 +3,19 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, Service};
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use bowline_testkit::nodes::{Nodes, UNINITIALIZED};
+use bowline_testkit::objects::concurrently;
+use bowline_testkit::services::{Services, service};
+use k8s_openapi::api::core::v1::Service;
+use kube::api::PostParams;
 use serde_json::{Value, json};
 use sim_openstack::State;
 use tokio::time::{Instant, sleep_until};
 
 use super::cloud::Cloud;
-use super::observed::{Observed, UNINITIALISED};
+use super::cluster::{BenchCluster, OTHER};
+use super::observed::Observed;
 use super::scenario::Size;
-use super::stage::{OTHER, Stage, at_once};
 use crate::objects;
 
 /// What the edited Service is restricted to.
@@ -21,11 +24,13 @@ const RANGE: &str = "192.0.2.0/24";
 const EDITED: &str = "web-1";
 
 /// A cluster on a cloud, for one life.
-pub struct Site<'s> {
+pub struct Harness<'s> {
     /// The cluster.
-    pub stage: &'s Stage,
+    pub cluster: &'s BenchCluster,
     /// The cloud.
     pub cloud: Cloud,
+    services: Services,
+    nodes: Nodes,
     observed: Observed,
     size: Size,
 }
@@ -41,11 +46,12 @@ pub struct Wanted {
     pub is_edited: bool,
 }
 
-impl<'s> Site<'s> {
+impl<'s> Harness<'s> {
     /// A cluster without Nodes on a cloud.
     #[must_use]
-    pub fn new(stage: &'s Stage, cloud: Cloud, size: Size) -> Self {
-        Self { stage, cloud, observed: Observed::start(stage), size }
+    pub fn new(cluster: &'s BenchCluster, cloud: Cloud, size: Size) -> Self {
+        let (services, nodes) = (Services::of(&cluster.admin, "default"), Nodes::of(&cluster.admin));
+        Self { cluster, cloud, services, nodes, observed: Observed::start(cluster), size }
     }
 
     /// A kubelet registers: with conditions, images and labels, without what the CCM has to say.
@@ -55,9 +61,7 @@ impl<'s> Site<'s> {
     pub async fn join(&self, number: usize) -> anyhow::Result<()> {
         let name = node_name(number);
         let server = self.cloud.server(&name)?;
-        let node: Node = serde_json::from_value(kubelet_node(number, &name, &server))?;
-        self.stage.nodes().create(&PostParams::default(), &node).await?;
-        Ok(())
+        self.nodes.create(kubelet_node(number, &name, &server)).await.map(drop)
     }
 
     /// The kubelets of the first `count` servers register.
@@ -65,7 +69,7 @@ impl<'s> Site<'s> {
     /// # Errors
     /// As [`Self::join`].
     pub async fn join_first(&self, count: usize) -> anyhow::Result<()> {
-        at_once(1..=count, |number| self.join(number)).await
+        concurrently(1..=count, |number| self.join(number)).await
     }
 
     /// Servers from `from` on are booted and their kubelets register, evenly over a time.
@@ -89,7 +93,7 @@ impl<'s> Site<'s> {
     /// When the API server or the cloud refuses.
     pub async fn leave(&self, number: usize) -> anyhow::Result<()> {
         self.cloud.delete_server(&node_name(number)).await?;
-        self.report(number, "Unknown").await
+        self.nodes.report_ready(&node_name(number), "Unknown").await
     }
 
     /// The first `count` Nodes report that they are ready, or not.
@@ -97,15 +101,11 @@ impl<'s> Site<'s> {
     /// # Errors
     /// When the API server refuses.
     pub async fn report_first(&self, count: usize, ready: &str) -> anyhow::Result<()> {
-        at_once(1..=count, |number| self.report(number, ready)).await
-    }
-
-    async fn report(&self, number: usize, ready: &str) -> anyhow::Result<()> {
-        let patch =
-            json!({"status": {"conditions": [{"type": "Ready", "status": ready, "reason": "Bench"}]}});
-        let (nodes, name) = (self.stage.nodes(), node_name(number));
-        nodes.patch_status(&name, &PatchParams::default(), &Patch::Strategic(patch)).await?;
-        Ok(())
+        concurrently(
+            1..=count,
+            |number| async move { self.nodes.report_ready(&node_name(number), ready).await },
+        )
+        .await
     }
 
     /// All Services are made.
@@ -113,17 +113,12 @@ impl<'s> Site<'s> {
     /// # Errors
     /// When the API server refuses.
     pub async fn create_services(&self) -> anyhow::Result<()> {
-        at_once(1..=self.size.services, |number| async move {
+        concurrently(1..=self.size.services, |number| async move {
             let ports: Vec<Value> = (0..self.size.ports)
-                .map(|place| json!({"name": format!("p{place}"), "port": 80 + place, "protocol": "TCP"}))
+                .map(|place| json!({"name": format!("p{place}"), "port": 80 + place}))
                 .collect();
-            let name = format!("web-{number}");
-            let service: Service = serde_json::from_value(json!({
-                "metadata": {"name": name},
-                "spec": {"type": "LoadBalancer", "selector": {"app": name}, "ports": ports},
-            }))?;
-            self.stage.services().create(&PostParams::default(), &service).await?;
-            Ok(())
+            let service = service(&format!("web-{number}"), &[], &json!({"ports": ports}));
+            self.services.create(&service).await.map(drop)
         })
         .await
     }
@@ -133,10 +128,8 @@ impl<'s> Site<'s> {
     /// # Errors
     /// When the API server refuses.
     pub async fn delete_services(&self) -> anyhow::Result<()> {
-        at_once(1..=self.size.services, |number| async move {
-            let params = DeleteParams::default();
-            self.stage.services().delete(&format!("web-{number}"), &params).await?;
-            Ok(())
+        concurrently(1..=self.size.services, |number| async move {
+            self.services.request_delete(&format!("web-{number}")).await
         })
         .await
     }
@@ -146,9 +139,7 @@ impl<'s> Site<'s> {
     /// # Errors
     /// When the API server refuses.
     pub async fn edit(&self) -> anyhow::Result<()> {
-        let patch = Patch::Merge(json!({"spec": {"loadBalancerSourceRanges": [RANGE]}}));
-        self.stage.services().patch(EDITED, &PatchParams::default(), &patch).await?;
-        Ok(())
+        self.services.edit(EDITED, &json!({"spec": {"loadBalancerSourceRanges": [RANGE]}})).await
     }
 
     /// What is not yet as it has to be, in words.
@@ -205,7 +196,7 @@ fn kubelet_node(number: usize, name: &str, (server, address): &(String, String))
         "beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
         "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
     }});
-    node["spec"] = json!({"taints": [{"key": UNINITIALISED, "value": "true", "effect": "NoSchedule"}]});
+    node["spec"] = json!({"taints": [{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]});
     node["status"]["addresses"] =
         json!([{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]);
     node["status"]["nodeInfo"] = json!({
@@ -220,14 +211,14 @@ fn kubelet_node(number: usize, name: &str, (server, address): &(String, String))
 ///
 /// # Errors
 /// When the API server refuses.
-pub async fn create_others(stage: &Stage, count: usize) -> anyhow::Result<()> {
-    at_once(1..=count, |number| async move {
+pub async fn create_others(cluster: &BenchCluster, count: usize) -> anyhow::Result<()> {
+    concurrently(1..=count, |number| async move {
         let name = format!("{OTHER}{number}");
         let service: Service = serde_json::from_value(json!({
             "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "shop", "app.kubernetes.io/managed-by": "Helm"}},
             "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": 80}, {"name": "https", "port": 443}]},
         }))?;
-        match stage.services().create(&PostParams::default(), &service).await {
+        match cluster.services().create(&PostParams::default(), &service).await {
             Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
             other => Ok(other.map(drop)?),
         }
