@@ -12,10 +12,10 @@
 #[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
 mod cloud;
 mod expected;
+mod harness;
 mod legacy;
 mod normal;
 mod shapes;
-mod stage;
 
 use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Binaries;
@@ -23,8 +23,8 @@ use serde_json::Value;
 
 use crate::cloud::Things;
 use crate::expected::{Expected, Run};
+use crate::harness::Harness;
 use crate::shapes::{Providers, Shape, shapes, sharing};
-use crate::stage::Stage;
 use bowline_testkit::process::{Process, program};
 
 const AMPHORA: &str = "lb-provider = amphora\ncreate-monitor = true\nmax-shared-lb = 2";
@@ -81,7 +81,7 @@ async fn there_and_back(run: Run) -> anyhow::Result<()> {
         return Ok(());
     };
     let class = format!("{conf}\n[LoadBalancerClass \"special\"]\n");
-    let stage = Stage::start(&class).await?;
+    let stage = Harness::start(&class).await?;
 
     let their_things = stage.cloud.prepare("theirs").await?;
     stage.cloud.forget();
@@ -134,14 +134,14 @@ async fn there_and_back(run: Run) -> anyhow::Result<()> {
     nothing_left(&stage.cloud.contents().await?)
 }
 
-fn tell(what: &str, services: usize, stage: &Stage) {
+fn tell(what: &str, services: usize, stage: &Harness) {
     let (requests, changes) = stage.cloud.requests();
     println!("{what} {services} Services with {requests} requests, {changes} of them changes");
 }
 
 /// Makes a Service of each shape in a namespace, and one that shares the load balancer of the first.
 async fn make_all(
-    stage: &Stage,
+    stage: &Harness,
     namespace: &str,
     things: &Things,
     fits: fn(&Shape) -> bool,
@@ -175,7 +175,7 @@ fn nothing_left(contents: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn bowline(stage: &Stage) -> anyhow::Result<Process> {
+fn bowline(stage: &Harness) -> anyhow::Result<Process> {
     stage.run(&program("bowline")?, &["ccm"], "bowline", WORKERS)
 }
 
