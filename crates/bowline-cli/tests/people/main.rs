@@ -11,7 +11,7 @@ mod cloud;
 mod contracts;
 mod doctoring;
 mod explaining;
+mod harness;
 mod looking;
 mod page;
-mod stage;
 mod writing;

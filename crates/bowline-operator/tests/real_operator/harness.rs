@@ -13,12 +13,12 @@ use bowline_operator::install::{self, Installation};
 use bowline_operator::migration::Timings;
 use bowline_operator::operate::{Election, Options, run};
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::objects;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A cluster in which an operator can work.
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     pub(crate) cluster: Cluster,
     pub(crate) client: Client,
     _actors: DropGuard,
@@ -76,7 +76,7 @@ impl Drop for Running {
     }
 }
 
-impl Stage {
+impl Harness {
     /// Starts the servers and installs our resource.
     pub(crate) async fn start() -> anyhow::Result<Self> {
         Self::start_on(false).await
@@ -89,13 +89,11 @@ impl Stage {
         }
         let cluster = Cluster::start().await?;
         let client = cluster.client(&Identity::Admin).await?;
-        let metadata = ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() };
-        let namespace = Namespace { metadata, ..Namespace::default() };
-        Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
+        objects::create_namespace(&client, NAMESPACE).await?;
         let cancel = CancellationToken::new();
         tokio::spawn(cancel.clone().run_until_cancelled_owned(play(client.clone())));
         let stage = Self { cluster, client, _actors: cancel.drop_guard() };
-        stage.define(&install::definition()).await?;
+        objects::define(&stage.client, &install::definition()).await?;
         stage.install(openshift).await?;
         Ok(stage)
     }
@@ -103,11 +101,11 @@ impl Stage {
     /// What the operator is installed with, but for its pods: it has the rights that it has in a cluster, and no others.
     async fn install(&self, openshift: bool) -> anyhow::Result<()> {
         let image = Installation::of_image("example.org/bowline:1.0.0");
-        let objects = install::objects(&Installation { allowed: allowed(), openshift, ..image })?;
+        let installed = install::objects(&Installation { allowed: allowed(), openshift, ..image })?;
         let others = ["CustomResourceDefinition", "Deployment", "PodDisruptionBudget"];
-        for object in objects.iter().filter(|object| !others.contains(&object.kind.as_str())) {
+        for object in installed.iter().filter(|object| !others.contains(&object.kind.as_str())) {
             if let Some(namespace) = &object.namespace {
-                self.namespace(namespace).await?;
+                objects::create_namespace(&self.client, namespace).await?;
             }
             let kind = ApiResource::from_gvk(&object.gvk());
             let api: Api<DynamicObject> = match &object.namespace {
@@ -123,33 +121,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Makes a namespace, if it is not there.
-    async fn namespace(&self, name: &str) -> anyhow::Result<()> {
-        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        let namespace = Namespace { metadata, ..Namespace::default() };
-        let api: Api<Namespace> = Api::all(self.client.clone());
-        if api.get_opt(name).await?.is_none() {
-            api.create(&PostParams::default(), &namespace).await?;
-        }
-        Ok(())
-    }
-
-    /// Makes a kind known, and waits until it is.
-    pub(crate) async fn define(&self, definition: &CustomResourceDefinition) -> anyhow::Result<()> {
-        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        api.create(&PostParams::default(), definition).await?;
-        let name = definition.name_any();
-        self.eventually("the kind is known", async || {
-            let found = api.get(&name).await?;
-            let conditions = found.status.and_then(|status| status.conditions).unwrap_or_default();
-            Ok(conditions
-                .iter()
-                .any(|each| each.type_ == "Established" && each.status == "True")
-                .then_some(()))
-        })
-        .await
-    }
-
     /// Starts an operator.
     pub(crate) async fn operator(&self) -> anyhow::Result<Running> {
         self.operator_on("1.0.0", Duration::from_secs(5)).await
@@ -157,10 +128,7 @@ impl Stage {
 
     /// Starts an operator of this version that looks at everything again after this time.
     pub(crate) async fn operator_on(&self, version: &str, resync: Duration) -> anyhow::Result<Running> {
-        let account = Identity::ServiceAccount {
-            namespace: install::NAMESPACE.to_owned(),
-            name: install::NAME.to_owned(),
-        };
+        let account = Identity::service_account(install::NAMESPACE, install::NAME);
         let kubeconfig = self.cluster.kubeconfig(&account).await?;
         operator_with(Options {
             namespace: OPERATOR_NAMESPACE.to_owned(),

@@ -1,56 +1,32 @@
 //! A cluster and a cloud, a manager's traces in the cluster, and a hand that does the manager's work for one Service.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use bowline_cli::session::{Access, Session};
 use bowline_cloud::{Plan, Unfenced};
 use bowline_controllers::shadow::preview;
 use bowline_manager::serving::certs::{LEASE_ANNOTATION, fingerprint};
+use bowline_testkit::Wait;
+pub(crate) use bowline_testkit::command::Finished;
+use bowline_testkit::simulated::SimulatedCluster;
 use clap::{CommandFactory, Parser};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use sim_kube::SimKube;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::cloud::Cloud;
 
 /// What the cluster is called in the cloud.
 pub(crate) const CLUSTER: &str = "prod-1";
 
-/// So long a busy machine may take.
-const DEADLINE: Duration = Duration::from_secs(120);
-
 #[derive(Debug, Parser)]
 #[command(name = "bowline")]
 pub(crate) struct Line {
     #[command(subcommand)]
     pub(crate) command: bowline_cli::Command,
-}
-
-/// What a command answered.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) code: u8,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-impl Answer {
-    pub(crate) fn json(&self) -> anyhow::Result<Value> {
-        serde_json::from_str(&self.out).with_context(|| format!("{self:?}"))
-    }
-
-    pub(crate) fn says(&self, code: u8, words: &[&str]) -> anyhow::Result<()> {
-        ensure!(self.code == code, "wanted {code}: {self:?}");
-        for word in words {
-            ensure!(self.out.contains(word) || self.err.contains(word), "{word:?} is missing: {self:?}");
-        }
-        Ok(())
-    }
 }
 
 /// What the API server answers in place of the simulator, by the ends of paths, with status code and text: the pages of a manager, which
@@ -71,16 +47,23 @@ impl sim_kube::Interceptor for Pages {
     }
 }
 
-pub(crate) struct Stage {
-    pub(crate) kube: SimKube,
+pub(crate) struct Harness {
+    cluster: SimulatedCluster,
     pub(crate) cloud: Cloud,
     pub(crate) folder: TempDir,
     /// The UID of the cluster.
     pub(crate) uid: String,
-    _serving: AbortOnDropHandle<()>,
 }
 
-impl Stage {
+impl Deref for Harness {
+    type Target = SimulatedCluster;
+
+    fn deref(&self) -> &SimulatedCluster {
+        &self.cluster
+    }
+}
+
+impl Harness {
     /// So many ready Nodes with their servers, a manager that leads, and its Secret.
     pub(crate) async fn start(servers: usize) -> anyhow::Result<Self> {
         Self::start_with_clocks(servers, SignedDuration::ZERO, SignedDuration::ZERO).await
@@ -97,14 +80,11 @@ impl Stage {
         let conf = cloud.write_conf(folder.path(), "")?;
         let clock =
             sim_kube::Clock::new(move || Timestamp::now().checked_add(cluster).unwrap_or(Timestamp::MAX));
-        let kube = SimKube::new(sim_kube::Config { clock, ..sim_kube::Config::real() });
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        std::fs::write(folder.path().join("kubeconfig"), sim_kube::http::kubeconfig(listener.local_addr()?))?;
-        let server = kube.clone();
-        let serving = tokio::spawn(async move { drop(sim_kube::http::serve(server, listener).await) });
-        let (_code, system) = kube.request(http::Method::GET, "/api/v1/namespaces/kube-system", &Value::Null);
+        let cluster = SimulatedCluster::start(sim_kube::Config { clock, ..sim_kube::Config::real() }).await?;
+        std::fs::write(folder.path().join("kubeconfig"), cluster.kubeconfig())?;
+        let system = cluster.read("/api/v1/namespaces/kube-system");
         let uid = system["metadata"]["uid"].as_str().context("no kube-system")?.to_owned();
-        let stage = Self { kube, cloud, folder, uid, _serving: AbortOnDropHandle::new(serving) };
+        let stage = Self { cluster, cloud, folder, uid };
         for (name, id, address) in stage.cloud.machines().await? {
             stage.seed(node(&name, Some(&format!("openstack:///{id}")), &address))?;
         }
@@ -118,7 +98,7 @@ impl Stage {
             "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bowline-viewer", "namespace": "kube-system"},
         }))?;
         stage.lead(Timestamp::now())?;
-        stage.kube.intercept(Pages(vec![WELL]));
+        stage.cluster.kube.intercept(Pages(vec![WELL]));
         Ok(stage)
     }
 
@@ -141,16 +121,8 @@ impl Stage {
         )
     }
 
-    pub(crate) fn seed(&self, object: Value) -> anyhow::Result<()> {
-        self.kube.seed(object).map(drop).map_err(|error| anyhow::anyhow!("{error:?}"))
-    }
-
     pub(crate) fn conf(&self) -> PathBuf {
         self.folder.path().join("cloud.conf")
-    }
-
-    pub(crate) fn delete(&self, path: &str) {
-        self.kube.request(http::Method::DELETE, path, &Value::Null);
     }
 
     /// Writes what the manager says of a Service of namespace default.
@@ -192,30 +164,17 @@ impl Stage {
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
             "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "protocol": "TCP"}]},
         });
-        let (code, body) = self.kube.request(http::Method::POST, "/api/v1/namespaces/default/services", &new);
-        ensure!(code == 201, "{code} {body}");
-        Ok(())
-    }
-
-    pub(crate) fn read(&self, path: &str) -> Value {
-        self.kube.request(http::Method::GET, path, &Value::Null).1
-    }
-
-    pub(crate) fn patch(&self, path: &str, patch: &Value) -> anyhow::Result<()> {
-        let merge = "application/merge-patch+json";
-        let (code, body) = self.kube.request_as(http::Method::PATCH, path, merge, patch);
-        ensure!(code == 200, "{path}: {code} {body}");
-        Ok(())
+        self.create("/api/v1/namespaces/default/services", &new)
     }
 
     /// Runs a command with the cluster and the cloud of the stage.
-    pub(crate) async fn run(&self, line: &str) -> anyhow::Result<Answer> {
+    pub(crate) async fn run(&self, line: &str) -> anyhow::Result<Finished> {
         let conf = self.conf();
         self.run_with(line, Some(&conf)).await
     }
 
     /// The same with another cloud.conf, or with none.
-    pub(crate) async fn run_with(&self, line: &str, conf: Option<&Path>) -> anyhow::Result<Answer> {
+    pub(crate) async fn run_with(&self, line: &str, conf: Option<&Path>) -> anyhow::Result<Finished> {
         self.run_by(&self.folder.path().join("kubeconfig"), line, conf).await
     }
 
@@ -225,7 +184,7 @@ impl Stage {
         kubeconfig: &Path,
         line: &str,
         conf: Option<&Path>,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<Finished> {
         let mut words: Vec<String> =
             std::iter::once("bowline").chain(line.split_whitespace()).map(str::to_owned).collect();
         words.push(format!("--kubeconfig={}", kubeconfig.display()));
@@ -234,11 +193,12 @@ impl Stage {
     }
 
     /// Runs a command line as it is.
-    pub(crate) async fn run_words(words: Vec<String>) -> anyhow::Result<Answer> {
+    pub(crate) async fn run_words(words: Vec<String>) -> anyhow::Result<Finished> {
+        let line = words.join(" ");
         let command = Line::try_parse_from(words)?.command;
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let code = bowline_cli::execute(command, Line::command(), &mut out, &mut err).await;
-        Ok(Answer { code, out: String::from_utf8(out)?, err: String::from_utf8(err)? })
+        Ok(Finished { line, code: code.into(), out: String::from_utf8(out)?, err: String::from_utf8(err)? })
     }
 
     fn access(&self) -> Access {
@@ -258,8 +218,8 @@ impl Stage {
         let cloud = session.cloud().await.map_err(failed)?;
         let balancers = cloud.load_balancers().map_err(anyhow::Error::msg)?;
         let nodes = session.cluster.nodes().await.map_err(failed)?;
-        let deadline = tokio::time::Instant::now() + DEADLINE;
-        while tokio::time::Instant::now() < deadline {
+        let wait = Wait::default().every(Duration::from_millis(20));
+        wait.until(format!("{name} settles"), async || {
             let (view, _object) = session.cluster.service("default", name).await.map_err(failed)?;
             let request =
                 preview::request(balancers.as_ref(), &session.cluster_name, &view, &nodes, session.now);
@@ -274,8 +234,9 @@ impl Stage {
                         .execute(&first.step, &Unfenced)
                         .await
                         .map_err(|error| anyhow::anyhow!("{error}"))?;
+                    Ok(None)
                 }
-                Plan::Wait(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                Plan::Wait(_) => Ok(None),
                 Plan::Settled(status) => {
                     let notes = balancers.notes(&request, observed.as_ref());
                     let noted: serde_json::Map<String, Value> =
@@ -287,12 +248,12 @@ impl Stage {
                         &json!({"metadata": {"annotations": noted, "finalizers": finalizers}}),
                     )?;
                     self.patch(&format!("{path}/status"), &json!({"status": {"loadBalancer": status}}))?;
-                    return Ok(());
+                    Ok(Some(()))
                 }
                 other => bail!("{other:?}"),
             }
-        }
-        bail!("{name} does not settle");
+        })
+        .await
     }
 }
 

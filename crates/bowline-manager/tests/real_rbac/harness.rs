@@ -7,6 +7,9 @@ use bowline_cloud::Watches;
 use bowline_manager::rbac::Rights;
 use bowline_testkit::apiserver::{Cluster, Identity};
 use bowline_testkit::manifest::apply_manifest;
+use bowline_testkit::nodes::Nodes;
+use bowline_testkit::objects::{MANAGER, if_found, lease_holder};
+use bowline_testkit::services::Services;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -15,9 +18,8 @@ use serde_json::json;
 
 use crate::audit;
 
-/// The ServiceAccount of the manager, and the default name of its Lease.
+/// The ServiceAccount of the manager.
 pub(crate) const ACCOUNT: &str = "ccm";
-const LEASE: &str = "cloud-controller-manager";
 
 /// In which form the rights are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +39,12 @@ impl Form {
     }
 }
 
-pub(crate) struct Site {
+pub(crate) struct Harness {
     pub(crate) cluster: Cluster,
     pub(crate) admin: Client,
     pub(crate) admin_config: Config,
+    pub(crate) nodes: Nodes,
+    pub(crate) services: Services,
     /// Where the Lease and the Services are.
     pub(crate) namespace: String,
     pub(crate) kubeconfig: PathBuf,
@@ -49,7 +53,7 @@ pub(crate) struct Site {
     pub(crate) manifest: String,
 }
 
-impl Site {
+impl Harness {
     pub(crate) async fn new(form: Form) -> anyhow::Result<Self> {
         let cluster = Cluster::start_audited(&audit::policy()).await?;
         let admin = cluster.client(&Identity::Admin).await?;
@@ -64,7 +68,9 @@ impl Site {
         };
         apply_manifest(&admin, &manifest).await?;
         let kubeconfig = cluster.kubeconfig(&Identity::service_account(&namespace, ACCOUNT)).await?;
-        let site = Self { cluster, admin, admin_config, namespace, kubeconfig, form, manifest };
+        let (nodes, services) = (Nodes::of(&admin), Services::of(&admin, &namespace));
+        let site =
+            Self { cluster, admin, admin_config, nodes, services, namespace, kubeconfig, form, manifest };
         site.withdraw_bootstrapped_rights().await?;
         Ok(site)
     }
@@ -89,23 +95,15 @@ impl Site {
     /// The Lease as a leader leaves it that ends in order. There may be none.
     pub(crate) async fn free_lease(&self) -> anyhow::Result<()> {
         let free = json!({"spec": {"holderIdentity": "", "leaseDurationSeconds": 1}});
-        match self.leases().patch(LEASE, &PatchParams::default(), &Patch::Merge(free)).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            patched => Ok(patched.map(drop)?),
-        }
+        if_found(self.leases().patch(MANAGER, &PatchParams::default(), &Patch::Merge(free)).await).map(drop)
     }
 
     pub(crate) async fn delete_lease(&self) -> anyhow::Result<()> {
-        match self.leases().delete(LEASE, &DeleteParams::default()).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            deleted => Ok(deleted.map(drop)?),
-        }
+        if_found(self.leases().delete(MANAGER, &DeleteParams::default()).await).map(drop)
     }
 
     /// Who holds the Lease.
     pub(crate) async fn holder(&self) -> anyhow::Result<Option<String>> {
-        let lease = self.leases().get_opt(LEASE).await?;
-        let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
-        Ok(holder.filter(|holder| !holder.is_empty()))
+        lease_holder(&self.leases(), MANAGER).await
     }
 }

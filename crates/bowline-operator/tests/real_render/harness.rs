@@ -11,6 +11,7 @@ use bowline_operator::render::{
 };
 use bowline_operator::tls;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::objects;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -66,13 +67,9 @@ pub(crate) async fn apply(client: &Client, object: &Object, is_dry_run: bool) ->
 
 /// A namespace of this name, with a ServiceAccount for pods that name none.
 pub(crate) async fn namespace(client: &Client, name: &str, labels: &Value) -> anyhow::Result<()> {
-    for body in [
-        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels } }),
-        json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default", "namespace": name } }),
-    ] {
-        apply(client, &Object::untyped(body)?, false).await?;
-    }
-    Ok(())
+    let metadata = json!({ "name": name, "labels": labels });
+    objects::apply(client, json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata })).await?;
+    objects::create_service_account(client, name, "default").await
 }
 
 /// A resource with all that can be said.

@@ -1,9 +1,8 @@
 //! A cluster with the policy in force, Services that were there before it, and the verdicts of both sides.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::Context;
 use bowline_cloud::{IpFamily, Protocol, ServicePort, ServiceType, ServiceView};
 use bowline_openstack::config::CloudConf;
 use bowline_openstack::loadbalancer::admission;
@@ -11,15 +10,13 @@ use bowline_openstack::loadbalancer::annotations::PREFIX;
 use bowline_openstack::loadbalancer::features::{ApiVersion, Features};
 use bowline_openstack::loadbalancer::intent::{Intent, Surroundings};
 use bowline_testkit::apiserver::{Cluster, Identity};
-use k8s_openapi::api::admissionregistration::v1::{
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
-};
+use bowline_testkit::eventually;
+use bowline_testkit::manifest::apply_manifest;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::sync::OnceCell;
-use tokio::time::{Instant, sleep};
 
 const MANIFEST: &str = include_str!("../../../../deploy/admission.yaml");
 /// Services that were made before there was a policy are in a namespace of their own.
@@ -69,7 +66,7 @@ impl Verdict {
 }
 
 /// The cluster as one test sees it.
-pub(crate) struct Site {
+pub(crate) struct Harness {
     /// To see what else an answer has.
     pub(crate) client: Client,
     /// Services of this test.
@@ -78,7 +75,7 @@ pub(crate) struct Site {
     pub(crate) old: Api<Service>,
 }
 
-impl Site {
+impl Harness {
     pub(crate) async fn new() -> anyhow::Result<Self> {
         let cluster = Cluster::shared().await?;
         let client = cluster.client(&Identity::Admin).await?;
@@ -109,22 +106,12 @@ async fn prepare(cluster: &Cluster, client: Client) -> anyhow::Result<String> {
         service.metadata.name = Some(name.to_owned());
         services.create(&PostParams::default(), &service).await?;
     }
-    let documents: Vec<&str> = MANIFEST.split("---\n").skip(1).collect();
-    ensure!(documents.len() == 4, "the manifest should be two policies, each with its binding");
-    for pair in documents.chunks(2) {
-        let [policy, binding] = pair else { bail!("a policy without a binding") };
-        let policy: ValidatingAdmissionPolicy = serde_saphyr::from_str(policy)?;
-        let binding: ValidatingAdmissionPolicyBinding = serde_saphyr::from_str(binding)?;
-        Api::all(client.clone()).create(&PostParams::default(), &policy).await?;
-        Api::all(client.clone()).create(&PostParams::default(), &binding).await?;
-    }
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while Verdict::of(try_out(&services, &service("LoadBalancer", &bad())?).await)? == Verdict::Admitted {
-        if Instant::now() > deadline {
-            bail!("the policy was not in force after 30 s");
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
+    apply_manifest(&client, MANIFEST).await?;
+    eventually("the policy is in force", async || {
+        let verdict = Verdict::of(try_out(&services, &service("LoadBalancer", &bad())?).await)?;
+        Ok((verdict != Verdict::Admitted).then_some(()))
+    })
+    .await?;
     Ok(namespace)
 }
 
