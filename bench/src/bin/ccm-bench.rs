@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use bowline_bench::ccm::cloud::Pace;
+use bowline_bench::ccm::cluster::BenchCluster;
 use bowline_bench::ccm::measurement::{Machine, Measurement, Report, SCHEMA, TARGETS};
 use bowline_bench::ccm::run::run;
 use bowline_bench::ccm::scenario::{Scenario, Wish, sizes};
-use bowline_bench::ccm::stage::Stage;
 use bowline_bench::ccm::subject::Subject;
 use bowline_bench::ccm::{plot, table};
 use clap::{Parser, ValueEnum};
@@ -153,8 +153,8 @@ async fn main() -> anyhow::Result<ExitCode> {
         failures: Vec::new(),
     };
     if !wish.subjects.is_empty() {
-        let stage = Stage::start().await?;
-        let failures = run(&stage, &wish, |one| {
+        let cluster = BenchCluster::start().await?;
+        let failures = run(&cluster, &wish, |one| {
             tell(one);
             report.measurements.push(one.clone());
             write(&arguments.out, &report)

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bowline_testkit::nodes;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::runtime::watcher::{self, Event, watcher};
@@ -11,10 +12,7 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::stage::Stage;
-
-/// Says of a Node that no CCM has looked at it yet.
-pub const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+use super::cluster::BenchCluster;
 
 /// What matters of the objects of one kind, by name.
 type Facts = Arc<Mutex<BTreeMap<String, bool>>>;
@@ -33,12 +31,12 @@ fn lock(facts: &Facts) -> MutexGuard<'_, BTreeMap<String, bool>> {
 impl Observed {
     /// Begins to look.
     #[must_use]
-    pub fn start(stage: &Stage) -> Self {
+    pub fn start(cluster: &BenchCluster) -> Self {
         let (nodes, services) = (Facts::default(), Facts::default());
         let stop = CancellationToken::new();
-        let look = follow(stage.nodes(), Arc::clone(&nodes), |node| Some(is_initialised(node)));
+        let look = follow(cluster.nodes(), Arc::clone(&nodes), |node| Some(is_initialised(node)));
         tokio::spawn(stop.clone().run_until_cancelled_owned(look));
-        let look = follow(stage.services(), Arc::clone(&services), is_served);
+        let look = follow(cluster.services(), Arc::clone(&services), is_served);
         tokio::spawn(stop.clone().run_until_cancelled_owned(look));
         Self { nodes, services, _stop: stop.drop_guard() }
     }
@@ -64,10 +62,9 @@ fn count(facts: &Facts) -> (usize, usize) {
 /// What the kubelet and the CCM have agreed on: no taint, a machine, an address.
 fn is_initialised(node: &Node) -> bool {
     let Some(spec) = &node.spec else { return false };
-    let taints = spec.taints.iter().flatten();
     let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
     spec.provider_id.is_some()
-        && taints.into_iter().all(|taint| taint.key != UNINITIALISED)
+        && nodes::is_initialized(node)
         && addresses.into_iter().any(|address| address.type_ == "InternalIP")
 }
 

@@ -4,16 +4,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use bowline_testkit::apiserver::Identity;
+use bowline_testkit::process::Process;
 use tokio::time::{Instant, sleep};
 
 use super::cloud::Cloud;
+use super::cluster::BenchCluster;
+use super::harness::{Harness, Wanted, create_others};
 use super::measurement::{ApiRequests, CloudCalls, Measurement, Ratios, Seconds, first_write};
 use super::minimum::{self, Minimum};
 use super::proxy::Proxy;
 use super::scenario::{Scenario, Size, Wish};
-use super::site::{Site, Wanted, create_others};
-use super::stage::Stage;
-use super::subject::{Process, Subject};
+use super::subject::{self, Subject};
 use super::traffic::Class;
 
 /// A CCM is at rest when it has asked the cloud for nothing and written nothing for so long: longer than it takes any to look again at a
@@ -39,23 +41,23 @@ const FLAGS: [&str; 4] = [
 /// # Errors
 /// When the cluster or the cloud cannot be set up.
 pub async fn run(
-    stage: &Stage,
+    cluster: &BenchCluster,
     wish: &Wish,
     mut tell: impl FnMut(&Measurement) -> anyhow::Result<()>,
 ) -> anyhow::Result<Vec<String>> {
-    create_others(stage, wish.others).await.context("make the Services that are no CCM's business")?;
+    create_others(cluster, wish.others).await.context("make the Services that are no CCM's business")?;
     let mut failures = Vec::new();
     for size in &wish.sizes {
         for subject in &wish.subjects {
-            stage.clean().await.context("clean up after the CCM before")?;
-            let mut life = Life::new(stage, wish, subject, *size).await?;
+            cluster.clean().await.context("clean up after the CCM before")?;
+            let mut life = Life::new(cluster, wish, subject, *size).await?;
             if let Err(error) = life.live(&mut tell).await {
                 let log = life.process.as_ref().map(Process::tail).unwrap_or_default();
                 failures.push(format!("{} with {size:?}: {error:#}\n{log}", subject.name));
             }
         }
     }
-    stage.clean().await?;
+    cluster.clean().await?;
     Ok(failures)
 }
 
@@ -63,7 +65,7 @@ struct Life<'s> {
     wish: &'s Wish,
     subject: &'s Subject,
     size: Size,
-    site: Site<'s>,
+    site: Harness<'s>,
     proxy: Proxy,
     flags: Vec<String>,
     folder: PathBuf,
@@ -84,20 +86,25 @@ struct Window {
 }
 
 impl<'s> Life<'s> {
-    async fn new(stage: &'s Stage, wish: &'s Wish, subject: &'s Subject, size: Size) -> anyhow::Result<Self> {
+    async fn new(
+        cluster: &'s BenchCluster,
+        wish: &'s Wish,
+        subject: &'s Subject,
+        size: Size,
+    ) -> anyhow::Result<Self> {
         let cloud = Cloud::start(size.nodes, wish.pace)?;
-        let token = stage.token(&subject.name).await?;
-        let proxy = Proxy::start(&stage.config().await?, &token).await?;
-        let folder = stage.folder().join(stage.unique_name(&subject.name));
+        let token = cluster.token_of(&subject.name).await?;
+        let proxy = Proxy::start(&cluster.config(&Identity::Anonymous).await?, &token).await?;
+        let folder = cluster.folder().join(cluster.unique_name(&subject.name));
         std::fs::create_dir_all(&folder)?;
         let conf = folder.join("cloud.conf");
         std::fs::write(&conf, cloud.conf())?;
-        let kubeconfig = stage.kubeconfig(&proxy.url, &token)?;
+        let kubeconfig = cluster.kubeconfig_of_proxy(&proxy.url, &token)?;
         let mut flags: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
         flags.extend(wish.flags.iter().cloned());
         flags.push(format!("--cloud-config={}", conf.display()));
         flags.push(format!("--kubeconfig={}", kubeconfig.display()));
-        let site = Site::new(stage, cloud, size);
+        let site = Harness::new(cluster, cloud, size);
         Ok(Self {
             wish,
             subject,
@@ -114,7 +121,7 @@ impl<'s> Life<'s> {
     }
 
     fn start(&self) -> anyhow::Result<Process> {
-        Process::start(self.subject, &self.flags, &self.folder)
+        self.subject.start(&self.flags, &self.folder)
     }
 
     async fn live(
@@ -247,20 +254,20 @@ impl<'s> Life<'s> {
 
     /// The CCM is asked to end, and another process is started when it has.
     async fn restart(&mut self, window: Window) -> anyhow::Result<Window> {
-        let before = self.site.stage.leader().await?;
-        self.process.take().context("no process")?.end().await?;
+        let before = self.site.cluster.leader().await?;
+        self.process.take().context("no process")?.terminate().await?;
         self.process = Some(self.start()?);
         self.led(window, before).await
     }
 
     /// A second process stands by, and the leader is asked to end.
     async fn fail_over(&mut self) -> anyhow::Result<Window> {
-        let before = self.site.stage.leader().await?;
+        let before = self.site.cluster.leader().await?;
         let standby = self.start()?;
         let leader = self.process.replace(standby).context("no process")?;
         self.rest(Instant::now()).await;
         let window = self.begin(Scenario::FailOver)?;
-        leader.end().await?;
+        leader.terminate().await?;
         self.led(window, before).await
     }
 
@@ -268,7 +275,7 @@ impl<'s> Life<'s> {
     async fn led(&mut self, window: Window, before: Option<String>) -> anyhow::Result<Window> {
         let deadline = window.began + self.wish.patience;
         loop {
-            let leader = self.site.stage.leader().await?;
+            let leader = self.site.cluster.leader().await?;
             if leader.is_some() && leader != before {
                 let led = Some(window.began.elapsed().as_secs_f64());
                 return Ok(Window { led, ..window });
@@ -282,15 +289,15 @@ impl<'s> Life<'s> {
     }
 
     fn still_runs(&mut self) -> anyhow::Result<()> {
-        self.process.as_mut().map_or(Ok(()), Process::still_runs)
+        self.process.as_mut().map_or(Ok(()), Process::ensure_running)
     }
 
     /// A scenario begins: what passed before is not part of it.
     fn begin(&mut self, scenario: Scenario) -> anyhow::Result<Window> {
         let mut cpu_seconds = 0.0;
         if let Some(process) = &mut self.process {
-            process.forget_peak()?;
-            cpu_seconds = process.usage()?.cpu_seconds;
+            subject::forget_peak(process)?;
+            cpu_seconds = subject::usage(process)?.cpu_seconds;
         }
         drop(self.site.cloud.traffic.take());
         drop(self.proxy.traffic.take());
@@ -333,7 +340,7 @@ impl<'s> Life<'s> {
         minimum: Minimum,
         missing: Vec<String>,
     ) -> anyhow::Result<Measurement> {
-        let usage = self.process.as_mut().context("no process")?.usage()?;
+        let usage = subject::usage(self.process.as_mut().context("no process")?)?;
         let (cloud, api) = (self.site.cloud.traffic.take(), self.proxy.traffic.take());
         let since = |at: Instant| at.saturating_duration_since(window.began).as_secs_f64();
         let seconds = Seconds {

@@ -1,20 +1,16 @@
 //! A CCM under test: what program it is, and a process of it, read from outside through `/proc`.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::str::FromStr;
-use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
-use tokio::time::{Instant, sleep};
+use anyhow::{Context, ensure};
+use bowline_testkit::process::Process;
 
 /// The name that the program is started by: one that can be several programs takes it for what it is to be.
 const PROGRAM: &str = "openstack-cloud-controller-manager";
 /// How many ticks of `/proc/PID/stat` a second has: `USER_HZ`, which is 100 on every Linux that is in use.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// How long a process may take to end when it is asked to.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program, and what it is told besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,102 +50,49 @@ pub struct Usage {
     pub peak_bytes: u64,
 }
 
-/// A process of a CCM; it is killed when this is dropped.
-pub struct Process {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-impl Process {
-    /// Starts one in a folder of its own; its log is a file there.
+impl Subject {
+    /// Starts a process in a folder of its own; its log is a file there.
     ///
     /// # Errors
     /// When the program is not there or cannot be started.
-    pub fn start(subject: &Subject, flags: &[String], folder: &Path) -> anyhow::Result<Self> {
+    pub fn start(&self, flags: &[String], folder: &Path) -> anyhow::Result<Process> {
         std::fs::create_dir_all(folder)?;
-        let program = std::path::absolute(&subject.program)?;
+        let program = std::path::absolute(&self.program)?;
         ensure!(program.is_file(), "no program at {}", program.display());
         let link = folder.join(PROGRAM);
         if !link.exists() {
             std::os::unix::fs::symlink(&program, &link)?;
         }
-        let log = folder.join("log");
-        let output = File::options().append(true).create(true).open(&log)?;
         let mut command = Command::new(link);
-        command.args(flags).args(&subject.flags);
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-        let child = command.spawn().with_context(|| format!("start {command:?}"))?;
-        Ok(Self { child, log })
+        command.args(flags).args(&self.flags);
+        Process::start(command, folder.join("log"))
     }
+}
 
-    /// What it has used so far.
-    ///
-    /// # Errors
-    /// When it has ended.
-    pub fn usage(&mut self) -> anyhow::Result<Usage> {
-        self.still_runs()?;
-        let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));
-        let cpu_seconds =
-            cpu_seconds(&read("stat")?).context("what /proc/PID/stat says is not understood")?;
-        let status = read("status")?;
-        let bytes = |field| kilobytes(&status, field).map(|kilobytes| kilobytes * 1024);
-        let (resident, peak) = (bytes("VmRSS:"), bytes("VmHWM:"));
-        Ok(Usage {
-            cpu_seconds,
-            resident_bytes: resident.context("no VmRSS in /proc/PID/status")?,
-            peak_bytes: peak.context("no VmHWM in /proc/PID/status")?,
-        })
-    }
+/// What a process has used so far.
+///
+/// # Errors
+/// When it has ended.
+pub fn usage(process: &mut Process) -> anyhow::Result<Usage> {
+    process.ensure_running()?;
+    let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", process.pid()));
+    let cpu_seconds = cpu_seconds(&read("stat")?).context("what /proc/PID/stat says is not understood")?;
+    let status = read("status")?;
+    let bytes = |field| kilobytes(&status, field).map(|kilobytes| kilobytes * 1024);
+    let (resident, peak) = (bytes("VmRSS:"), bytes("VmHWM:"));
+    Ok(Usage {
+        cpu_seconds,
+        resident_bytes: resident.context("no VmRSS in /proc/PID/status")?,
+        peak_bytes: peak.context("no VmHWM in /proc/PID/status")?,
+    })
+}
 
-    /// The peak of memory is counted from here.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub fn forget_peak(&self) -> anyhow::Result<()> {
-        Ok(std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5")?)
-    }
-
-    /// Fails if it has ended.
-    ///
-    /// # Errors
-    /// With how it ended and the last lines of its log.
-    pub fn still_runs(&mut self) -> anyhow::Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => bail!("the CCM ended with {status}\n{}", self.tail()),
-        }
-    }
-
-    /// Asks it to end, and waits for that.
-    ///
-    /// # Errors
-    /// When it does not end.
-    pub async fn end(mut self) -> anyhow::Result<()> {
-        let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
-        ensure!(asked.success(), "it could not be asked to end");
-        let deadline = Instant::now() + PATIENCE;
-        while self.child.try_wait()?.is_none() {
-            ensure!(Instant::now() < deadline, "it does not end\n{}", self.tail());
-            sleep(Duration::from_millis(5)).await;
-        }
-        Ok(())
-    }
-
-    /// The last lines of its log.
-    #[must_use]
-    pub fn tail(&self) -> String {
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<_> = log.lines().rev().take(30).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
-    }
+/// The peak of a process's memory is counted from here.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn forget_peak(process: &Process) -> anyhow::Result<()> {
+    Ok(std::fs::write(format!("/proc/{}/clear_refs", process.pid()), "5")?)
 }
 
 /// User and system time of `/proc/PID/stat`. The name of the program, in brackets, may hold anything.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use bowline_bench::ccm::cloud::Pace;
+use bowline_bench::ccm::cluster::BenchCluster;
 use bowline_bench::ccm::measurement::{Machine, Measurement, Report, SCHEMA, TARGETS};
 use bowline_bench::ccm::run::run;
 use bowline_bench::ccm::scenario::{Scenario, Size, Wish};
-use bowline_bench::ccm::stage::Stage;
 use bowline_bench::ccm::subject::Subject;
 use bowline_bench::ccm::table;
 use clap::ValueEnum;
@@ -108,9 +108,9 @@ fn problems(measurements: &[Measurement]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_scenario_keeps_to_its_budget_of_requests() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let cluster = BenchCluster::start().await?;
     let mut measurements = Vec::new();
-    let failures = run(&stage, &wish()?, |one| {
+    let failures = run(&cluster, &wish()?, |one| {
         measurements.push(one.clone());
         Ok(())
     })

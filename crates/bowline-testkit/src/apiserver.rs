@@ -28,7 +28,9 @@ mod pki;
 mod ports;
 mod process;
 mod ready;
+mod runs;
 
 pub use binaries::{Binaries, cache_folder, kubernetes_version};
 pub use cluster::Cluster;
 pub use identity::Identity;
+pub use runs::RunCluster;

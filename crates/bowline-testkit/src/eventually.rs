@@ -5,11 +5,8 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-use tokio::time::{sleep, timeout};
+use crate::Wait;
 
-/// The pause between two polls.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a condition may take on an idle two-core machine. Far longer than anything takes there: only a failure waits so long.
 const IDLE_DEADLINE: Duration = Duration::from_secs(180);
 /// How many rounds of arithmetic the calibration does, and how long they take on an idle two-core machine (unoptimised, as tests are built).
@@ -38,17 +35,9 @@ pub async fn eventually<T>(
 pub async fn within<T>(
     limit: Duration,
     what: impl Display,
-    mut poll: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+    poll: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
 ) -> anyhow::Result<T> {
-    let found = async {
-        loop {
-            if let Some(found) = poll().await? {
-                return anyhow::Ok(found);
-            }
-            sleep(POLL_INTERVAL).await;
-        }
-    };
-    timeout(limit, found).await.with_context(|| format!("not within {limit:?}: {what}"))?
+    Wait::within(limit).until(what, poll).await
 }
 
 /// How long to wait for a condition on this machine, under the load that it had when this process first waited.

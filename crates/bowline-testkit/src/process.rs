@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use tokio::time::Instant;
 
-use crate::eventually;
+use crate::{Wait, eventually};
 
 mod watchdog;
 
@@ -109,7 +110,8 @@ impl Process {
     /// When it does not end.
     pub async fn exited(&mut self) -> anyhow::Result<ExitStatus> {
         let child = &mut self.child;
-        let exited = eventually("the end of the process", async || Ok(child.try_wait()?)).await;
+        let wait = Wait::default().every(Duration::from_millis(5));
+        let exited = wait.until("the end of the process", async || Ok(child.try_wait()?)).await;
         exited.with_context(|| self.tail())
     }
 
@@ -121,6 +123,12 @@ impl Process {
         self.ensure_running()?;
         self.signal("TERM")?;
         self.exited().await
+    }
+
+    /// The file of its output.
+    #[must_use]
+    pub fn log_file(&self) -> &Path {
+        &self.log
     }
 
     /// Its output so far.

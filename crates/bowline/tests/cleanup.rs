@@ -7,28 +7,25 @@
 )]
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use anyhow::ensure;
 use bowline_testkit::cloud::Cloud;
+use bowline_testkit::command::{Finished, run};
 use serde_json::Value;
 
 const OURS: &str = "kube_service_kubernetes_default_web";
 const NAMESAKE: &str = "kube_service_kubernetes_default_old";
 const OTHER: &str = "kube_service_harbour_default_shop";
 
-async fn cleanup(folder: &Path, flags: &[&str]) -> anyhow::Result<Output> {
+async fn cleanup(folder: &Path, flags: &[&str]) -> anyhow::Result<Finished> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bowline"));
     command.arg("cleanup");
     if !flags.iter().any(|flag| flag.starts_with("--os-cloud")) {
         command.arg(format!("--cloud-config={}", folder.join("cloud.conf").display()));
     }
-    command.env("OS_CLIENT_CONFIG_FILE", folder.join("clouds.yaml")).args(flags).stdin(Stdio::null());
-    Ok(tokio::task::spawn_blocking(move || command.output()).await??)
-}
-
-fn code(output: &Output) -> Option<i32> {
-    output.status.code()
+    command.env("OS_CLIENT_CONFIG_FILE", folder.join("clouds.yaml")).args(flags);
+    run(command).await
 }
 
 async fn balancers(cloud: &Cloud) -> anyhow::Result<Vec<String>> {
@@ -49,40 +46,36 @@ async fn it_lists_asks_and_removes_what_the_tags_prove_and_tells_what_it_left() 
     cloud.forget();
 
     let dry = cleanup(folder.path(), &["--cluster-name=kubernetes", "--dry-run"]).await?;
-    let said = String::from_utf8_lossy(&dry.stdout).into_owned();
-    ensure!(code(&dry) == Some(4), "{dry:?}");
-    ensure!(said.contains(OURS) && said.contains("of default/web"), "{said}");
-    ensure!(said.contains(NAMESAKE) && said.contains("no tag") && !said.contains(OTHER), "{said}");
-    ensure!(said.contains("Nothing was removed."), "{said}");
+    dry.prints(4, &[OURS, "of default/web", NAMESAKE, "no tag", "Nothing was removed."])?;
+    ensure!(!dry.out.contains(OTHER), "{dry:?}");
     cloud.write_clouds_yaml(folder.path())?;
     let by_name = ["--cluster-name=kubernetes", "--dry-run", "--os-cloud=sim"];
     let in_json = cleanup(folder.path(), &[&by_name[..], &["-ojson"]].concat()).await?;
-    let in_json: Value = serde_json::from_slice(&in_json.stdout)?;
+    let in_json: Value = in_json.json()?;
     let in_yaml = cleanup(folder.path(), &[&by_name[..], &["-oyaml"]].concat()).await?;
-    let in_yaml: Value = serde_saphyr::from_slice(&in_yaml.stdout)?;
+    let in_yaml: Value = serde_saphyr::from_str(&in_yaml.out)?;
     ensure!(in_json == in_yaml && in_json["remove"][0]["name"] == OURS, "{in_json:#} {in_yaml:#}");
     let as_text = cleanup(folder.path(), &["--cluster=kubernetes", "--dry-run", "--output=text"]).await?;
-    ensure!(String::from_utf8_lossy(&as_text.stdout) == said, "the names of before");
+    ensure!(as_text.out == dry.out, "the names of before");
     let unasked = cleanup(folder.path(), &["--cluster=kubernetes"]).await?;
-    ensure!(code(&unasked) == Some(1) && String::from_utf8_lossy(&unasked.stderr).contains("--yes"));
+    unasked.complains(1, &["--yes"])?;
     ensure!(cloud.changes().is_empty(), "{:?}", cloud.changes());
 
     let done = cleanup(folder.path(), &["--cluster=kubernetes", "--yes", "--output=json"]).await?;
-    let report: Value = serde_json::from_slice(&done.stdout)?;
-    ensure!(code(&done) == Some(4), "{report:#}");
+    done.says(4, &[])?;
+    let report = done.json()?;
     ensure!(report["removed"].as_array().map(Vec::len) == Some(1) && report["remove"][0]["name"] == OURS);
     ensure!(report["leftAlone"][0]["name"] == NAMESAKE && report["failed"] == serde_json::json!([]));
     ensure!(balancers(&cloud).await? == [OTHER, NAMESAKE]);
 
     let other = cleanup(folder.path(), &["--cluster=harbour", "--yes"]).await?;
-    ensure!(code(&other) == Some(0), "{other:?}");
+    other.says(0, &[])?;
     let nothing = cleanup(folder.path(), &["--cluster=harbour", "--yes"]).await?;
-    ensure!(
-        code(&nothing) == Some(0) && String::from_utf8_lossy(&nothing.stdout).contains("Nothing of cluster")
-    );
+    nothing.prints(0, &["Nothing of cluster"])?;
     ensure!(balancers(&cloud).await? == [NAMESAKE]);
     let by_occm = cleanup(folder.path(), &["--cluster=kubernetes", "--include-occm-tags", "--yes"]).await?;
-    ensure!(code(&by_occm) == Some(0) && balancers(&cloud).await?.is_empty(), "{by_occm:?}");
+    by_occm.says(0, &[])?;
+    ensure!(balancers(&cloud).await?.is_empty(), "{by_occm:?}");
     Ok(())
 }
 
@@ -93,19 +86,15 @@ async fn two_clusters_of_one_name_need_a_uid_and_what_is_missing_is_usage() -> a
     cloud.make_balancer(OURS, &[OURS, "bowline-cluster:c1"]).await?;
     cloud.make_balancer(NAMESAKE, &[NAMESAKE, "bowline-cluster:c2"]).await?;
     let several = cleanup(folder.path(), &["--cluster=kubernetes", "--yes"]).await?;
-    let said = String::from_utf8_lossy(&several.stderr).into_owned();
-    ensure!(code(&several) == Some(2) && said.contains("c1, c2") && said.contains("--cluster-uid"), "{said}");
-    ensure!(code(&cleanup(folder.path(), &["--yes"]).await?) == Some(2), "no --cluster-name");
+    several.complains(2, &["c1, c2", "--cluster-uid"])?;
+    cleanup(folder.path(), &["--yes"]).await?.says(2, &[])?;
     let nowhere = ["--cluster-name=kubernetes", "--kubeconfig=/nowhere", "--context=prod"];
-    let nowhere = cleanup(folder.path(), &nowhere).await?;
-    let said = String::from_utf8_lossy(&nowhere.stderr).into_owned();
-    ensure!(code(&nowhere) == Some(2) && said.contains("the cluster that lives"), "{said}");
-    let help = String::from_utf8_lossy(&cleanup(folder.path(), &["--help"]).await?.stdout).into_owned();
-    ensure!(help.contains("Exit codes:") && help.contains("  4  something"), "{help}");
+    cleanup(folder.path(), &nowhere).await?.complains(2, &["the cluster that lives"])?;
+    cleanup(folder.path(), &["--help"]).await?.prints(0, &["Exit codes:", "  4  something"])?;
     let one = cleanup(folder.path(), &["--cluster=kubernetes", "--cluster-uid=c2", "--yes"]).await?;
-    ensure!(code(&one) == Some(4) && balancers(&cloud).await? == [OURS], "{one:?}");
+    one.says(4, &[])?;
+    ensure!(balancers(&cloud).await? == [OURS], "{one:?}");
     std::fs::remove_file(folder.path().join("cloud.conf"))?;
     let lost = cleanup(folder.path(), &["--cluster=kubernetes"]).await?;
-    ensure!(code(&lost) == Some(2), "{lost:?}");
-    Ok(())
+    lost.says(2, &[])
 }

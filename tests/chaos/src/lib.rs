@@ -13,7 +13,9 @@
 )]
 
 pub mod cloud;
+pub mod cluster;
 pub mod disturbance;
+pub mod harness;
 pub mod invariants;
 pub mod observer;
 pub mod plan;
@@ -21,7 +23,5 @@ pub mod process;
 pub mod proxy;
 pub mod run;
 pub mod scenario;
-pub mod site;
 pub mod snapshot;
 pub mod soak;
-pub mod stage;

@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use chaos_tests::cluster::ChaosCluster;
 use chaos_tests::soak::{Wish, soak};
-use chaos_tests::stage::Stage;
 use clap::Parser;
 
 /// Runs two managers for minutes with kills, changes of the leader and brown-outs, and says what leaked.
@@ -29,9 +29,9 @@ async fn main() -> anyhow::Result<ExitCode> {
     let Arguments { minutes, seed, calm } = Arguments::parse();
     let seed = seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
     println!("{minutes} minutes, --seed {seed}");
-    let stage = Stage::start().await?;
+    let cluster = ChaosCluster::start().await?;
     let wish = Wish { duration: Duration::from_secs(60 * minutes), seed, is_calm: calm };
-    let report = soak(&stage, wish).await?;
+    let report = soak(&cluster, wish).await?;
     println!("{report}");
     Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use bowline_testkit::manager::Manager;
+use bowline_testkit::process::tail;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::cloud::{Cloud, agent};
+use crate::cluster::ChaosCluster;
+use crate::harness::{Harness, PATIENCE};
 use crate::observer::{Observer, Side};
 use crate::plan::{Fault, Pause, Plan, Timed};
 use crate::process::Place;
 use crate::proxy::Proxy;
-use crate::site::{PATIENCE, Site};
 use crate::snapshot::Snapshot;
-use crate::stage::Stage;
 
 /// Nothing is written for so long at the end of a run without a fault: longer than the pause between two looks at load balancers that
 /// are being changed.
@@ -70,25 +71,27 @@ impl Managers {
     /// # Errors
     /// When one does not start.
     pub async fn start(
-        stage: &Stage,
+        cluster: &ChaosCluster,
         cloud: &Cloud,
         observer: &Observer,
         places: Vec<Arc<Place>>,
         flags: &[&str],
     ) -> anyhow::Result<Self> {
-        let conf = stage.folder().join(stage.unique_name("cloud.conf"));
+        let conf = cluster.folder().join(cluster.unique_name("cloud.conf"));
         std::fs::write(&conf, cloud.conf())?;
         let stop = CancellationToken::new();
         let (mut proxies, mut logs) = (Vec::new(), Vec::new());
         for (number, place) in places.iter().enumerate() {
-            let proxy = Proxy::start(number, stage.upstream.clone(), stage.admin.clone(), observer.clone())?;
-            let mut arguments: Vec<String> =
-                FLAGS.iter().chain(flags).map(|flag| (*flag).to_owned()).collect();
-            arguments.push(format!("--cloud-config={}", conf.display()));
-            arguments.push(format!("--kubeconfig={}", stage.kubeconfig(&proxy.url)?.display()));
-            arguments.push(format!("--user-agent={}", agent(number)));
-            let log = stage.folder().join(stage.unique_name("manager.log"));
-            let launch = Launch { program: stage.bowline.clone(), arguments, log: log.clone() };
+            let proxy =
+                Proxy::start(number, cluster.upstream.clone(), cluster.admin.clone(), observer.clone())?;
+            let manager = Manager::new(&cluster.bowline)
+                .flags(FLAGS)
+                .flags(flags.iter().copied())
+                .cloud_config(&conf)
+                .kubeconfig(&cluster.manager_kubeconfig(&proxy.url)?)
+                .flags([format!("--user-agent={}", agent(number))]);
+            let log = cluster.folder().join(cluster.unique_name("manager.log"));
+            let launch = Launch { manager, log: log.clone() };
             launch.start(place)?;
             let care = care(Arc::clone(place), launch, observer.clone(), number);
             tokio::spawn(stop.clone().run_until_cancelled_owned(care));
@@ -100,28 +103,20 @@ impl Managers {
 
     /// The last lines of their logs.
     #[must_use]
-    pub fn tails(&self, count: usize) -> String {
-        let tail = |log: &PathBuf| {
-            let text = std::fs::read_to_string(log).unwrap_or_default();
-            let lines: Vec<&str> = text.lines().rev().take(count).collect();
-            let lines: Vec<&str> = lines.into_iter().rev().collect();
-            format!("--- {}\n{}", log.display(), lines.join("\n"))
-        };
-        self.logs.iter().map(tail).collect::<Vec<_>>().join("\n")
+    pub fn tails(&self) -> String {
+        let tails = self.logs.iter().map(|log| format!("--- {}\n{}", log.display(), tail(log)));
+        tails.collect::<Vec<_>>().join("\n")
     }
 }
 
 struct Launch {
-    program: PathBuf,
-    arguments: Vec<String>,
+    manager: Manager,
     log: PathBuf,
 }
 
 impl Launch {
     fn start(&self, place: &Place) -> anyhow::Result<()> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments);
-        place.start(command, &self.log)
+        place.start(self.manager.command(), &self.log)
     }
 }
 
@@ -171,19 +166,19 @@ pub struct Report {
 }
 
 struct Scene<'s> {
-    site: Site<'s>,
+    site: Harness<'s>,
     managers: Managers,
 }
 
-async fn scene<'s>(stage: &'s Stage, plan: &Plan) -> anyhow::Result<Scene<'s>> {
-    stage.clean().await.context("clean up after the run before")?;
+async fn scene<'s>(cluster: &'s ChaosCluster, plan: &Plan) -> anyhow::Result<Scene<'s>> {
+    cluster.clear(|_name| false).await.context("clean up after the run before")?;
     let cloud = Cloud::start(plan.operation).await?;
     let places: Vec<Arc<Place>> = (0..plan.replicas).map(|_| Arc::default()).collect();
     let observer = Observer::new(cloud.sim.clone(), places.clone(), plan.kills.clone());
     cloud.show_to(observer.clone());
     let flags: &[&str] = if plan.is_elected { &ELECTED } else { &ALONE };
-    let managers = Managers::start(stage, &cloud, &observer, places, flags).await?;
-    let site = Site::new(stage, cloud, observer).await?;
+    let managers = Managers::start(cluster, &cloud, &observer, places, flags).await?;
+    let site = Harness::new(cluster, cloud, observer).await?;
     for node in plan.scenario.nodes {
         site.perform(&crate::scenario::Step::Join(node)).await?;
     }
@@ -194,9 +189,12 @@ async fn scene<'s>(stage: &'s Stage, plan: &Plan) -> anyhow::Result<Scene<'s>> {
 ///
 /// # Errors
 /// When it does not come to rest, or something is wrong even so.
-pub async fn baseline(stage: &Stage, scenario: crate::scenario::Scenario) -> anyhow::Result<Baseline> {
-    let Scene { site, managers } = scene(stage, &Plan::quiet(scenario)).await?;
-    let rest = async || site.rest(REST, PATIENCE).await.with_context(|| managers.tails(40));
+pub async fn baseline(
+    cluster: &ChaosCluster,
+    scenario: crate::scenario::Scenario,
+) -> anyhow::Result<Baseline> {
+    let Scene { site, managers } = scene(cluster, &Plan::quiet(scenario)).await?;
+    let rest = async || site.rest(REST, PATIENCE).await.with_context(|| managers.tails());
     let observer = &site.observer;
     let count = || [Side::Kube, Side::Cloud].map(|side| (side, observer.writes(side))).into();
     let mut snapshots = vec![rest().await?];
@@ -220,16 +218,16 @@ pub async fn baseline(stage: &Stage, scenario: crate::scenario::Scenario) -> any
 ///
 /// # Errors
 /// When the run could not be made; what is wrong with its end is in the report.
-pub async fn run(stage: &Stage, plan: &Plan, wanted: &Baseline) -> anyhow::Result<Report> {
+pub async fn run(cluster: &ChaosCluster, plan: &Plan, wanted: &Baseline) -> anyhow::Result<Report> {
     let began = Instant::now();
-    let Scene { site, managers } = scene(stage, plan).await?;
+    let Scene { site, managers } = scene(cluster, plan).await?;
     let outcome = perform(&site, &managers, plan, wanted).await;
     let observer = &site.observer;
     if let Err(error) = outcome {
         observer.problem(format!("{error:#}"));
     }
     let problems = observer.problems();
-    let logs = if problems.is_empty() { String::new() } else { managers.tails(60) };
+    let logs = if problems.is_empty() { String::new() } else { managers.tails() };
     Ok(Report {
         problems,
         story: observer.story(),
@@ -241,16 +239,21 @@ pub async fn run(stage: &Stage, plan: &Plan, wanted: &Baseline) -> anyhow::Resul
     })
 }
 
-async fn perform(site: &Site<'_>, managers: &Managers, plan: &Plan, wanted: &Baseline) -> anyhow::Result<()> {
+async fn perform(
+    site: &Harness<'_>,
+    managers: &Managers,
+    plan: &Plan,
+    wanted: &Baseline,
+) -> anyhow::Result<()> {
     settle(site, &wanted.snapshots[0]).await?;
-    let mut versions = vec![site.stage.version().await?];
+    let mut versions = vec![site.cluster.version().await?];
     let mut faults = JoinSet::new();
     for (number, step) in plan.scenario.steps.iter().enumerate() {
         site.perform(step).await?;
         for timed in plan.faults.iter().filter(|timed| timed.step == number) {
             faults.spawn(Wrong::new(site, managers, *timed, &versions).happen());
         }
-        versions.push(site.stage.version().await?);
+        versions.push(site.cluster.version().await?);
         match plan.pauses[number] {
             Pause::Settled => settle(site, &wanted.snapshots[number + 1]).await?,
             Pause::For(time) => sleep(time).await,
@@ -271,7 +274,7 @@ async fn perform(site: &Site<'_>, managers: &Managers, plan: &Plan, wanted: &Bas
     Ok(())
 }
 
-async fn settle(site: &Site<'_>, wanted: &Snapshot) -> anyhow::Result<()> {
+async fn settle(site: &Harness<'_>, wanted: &Snapshot) -> anyhow::Result<()> {
     let different = site.equals(wanted, CALM).await?;
     anyhow::ensure!(
         different.is_empty(),
@@ -292,7 +295,7 @@ struct Wrong {
 }
 
 impl Wrong {
-    fn new(site: &Site<'_>, managers: &Managers, timed: Timed, versions: &[String]) -> Self {
+    fn new(site: &Harness<'_>, managers: &Managers, timed: Timed, versions: &[String]) -> Self {
         let disturbances = managers.proxies.iter().map(|proxy| Arc::clone(&proxy.disturbance)).collect();
         Self {
             timed,

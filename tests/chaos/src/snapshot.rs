@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bowline_testkit::nodes::is_initialized;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt;
 use serde_json::{Value, json};
@@ -21,8 +22,6 @@ const CONDITION: &str = "bowline.dev/LoadBalancerReady";
 pub const BALANCER: &str = "loadbalancer.openstack.org/load-balancer-id";
 /// What makes a Service internal.
 pub const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
-/// The taint of a Node that waits for the manager.
-pub const UNINITIALISED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 /// Everything at one moment.
 pub struct Whole<'a> {
@@ -268,7 +267,7 @@ pub fn unsettled(whole: &Whole<'_>) -> Vec<String> {
         let spec = node.spec.clone().unwrap_or_default();
         let id =
             spec.provider_id.as_deref().and_then(|id| id.rsplit('/').next()).unwrap_or_default().to_owned();
-        if spec.taints.iter().flatten().any(|taint| taint.key == UNINITIALISED) {
+        if !is_initialized(node) {
             found.push(format!("Node {} is not initialised", node.name_any()));
         } else if !whole.state.compute.servers.contains(&id) {
             found.push(format!("Node {} has no server {id:?}", node.name_any()));

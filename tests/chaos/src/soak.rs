@@ -17,13 +17,13 @@ use tokio::time::{Instant, sleep};
 
 use self::memory::Memory;
 use crate::cloud::Cloud;
+use crate::cluster::ChaosCluster;
 use crate::disturbance::Kind;
+use crate::harness::Harness;
 use crate::observer::{Observer, Side};
 use crate::process::Place;
 use crate::run::Managers;
 use crate::scenario::{SERVERS, Step};
-use crate::site::Site;
-use crate::stage::Stage;
 
 /// Two, one of which leads.
 const REPLICAS: usize = 2;
@@ -117,7 +117,7 @@ impl fmt::Display for Report {
 }
 
 struct Soak<'s> {
-    site: Site<'s>,
+    site: Harness<'s>,
     managers: Managers,
     random: StdRng,
     memory: Memory,
@@ -131,13 +131,13 @@ struct Soak<'s> {
 ///
 /// # Errors
 /// When it could not be run; what is wrong with what came of it is in the report.
-pub async fn soak(stage: &Stage, wish: Wish) -> anyhow::Result<Report> {
+pub async fn soak(cluster: &ChaosCluster, wish: Wish) -> anyhow::Result<Report> {
     let cloud = Cloud::start(OPERATION).await?;
     let places: Vec<Arc<Place>> = (0..REPLICAS).map(|_| Arc::default()).collect();
     let observer = Observer::new(cloud.sim.clone(), places.clone(), Vec::new());
     cloud.show_to(observer.clone());
-    let managers = Managers::start(stage, &cloud, &observer, places, &FLAGS).await?;
-    let site = Site::new(stage, cloud, observer).await?;
+    let managers = Managers::start(cluster, &cloud, &observer, places, &FLAGS).await?;
+    let site = Harness::new(cluster, cloud, observer).await?;
     let mut soak = Soak {
         site,
         managers,
@@ -151,7 +151,7 @@ pub async fn soak(stage: &Stage, wish: Wish) -> anyhow::Result<Report> {
     for server in SERVERS {
         soak.site.perform(&Step::Join(server)).await?;
     }
-    soak.site.rest(REST, PATIENCE).await.with_context(|| soak.managers.tails(20))?;
+    soak.site.rest(REST, PATIENCE).await.with_context(|| soak.managers.tails())?;
     soak.trouble().await?;
     soak.end().await?;
     Ok(soak.finish())
@@ -215,7 +215,7 @@ impl Soak<'_> {
         let name = NAMES[self.random.random_range(0..NAMES.len())];
         let ports = PORTS[self.random.random_range(0..PORTS.len())];
         let choice = self.random.random_range(0..10);
-        let found = self.site.stage.services().get_opt(name).await?;
+        let found = self.site.cluster.services().get_opt(name).await?;
         let step = match found {
             None => Step::Create(name, ports),
             Some(service) if service.metadata.deletion_timestamp.is_some() => return Ok(()),
@@ -235,7 +235,7 @@ impl Soak<'_> {
     /// A server is rebuilt, unless its node has not come up since the last time.
     async fn exchange(&mut self) -> anyhow::Result<()> {
         let name = SERVERS[self.random.random_range(1..SERVERS.len())];
-        let node = self.site.stage.nodes().get_opt(name).await?;
+        let node = self.site.cluster.nodes().get_opt(name).await?;
         let spec = node.and_then(|node| node.spec).unwrap_or_default();
         if spec.provider_id.is_some() {
             self.site.perform(&Step::Exchange(name)).await?;
@@ -312,11 +312,11 @@ impl Soak<'_> {
         self.site.cloud.recover();
         let began = Instant::now();
         if let Err(error) = self.site.rest(REST, PATIENCE).await {
-            self.site.observer.problem(format!("{error:#}\n{}", self.managers.tails(30)));
+            self.site.observer.problem(format!("{error:#}\n{}", self.managers.tails()));
         }
         self.report.convergence = began.elapsed().saturating_sub(REST);
         for name in NAMES {
-            if self.site.stage.services().get_opt(name).await?.is_some() {
+            if self.site.cluster.services().get_opt(name).await?.is_some() {
                 self.site.delete(name).await.context("delete a Service at the end")?;
             }
         }

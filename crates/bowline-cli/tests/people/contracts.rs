@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::stage::{Answer, CLUSTER, Stage};
+use crate::harness::{CLUSTER, Finished, Harness};
 
 /// So long is a UUID as text.
 const UUID: usize = 36;
@@ -28,8 +28,8 @@ const LINES: [(&str, &str); 11] = [
 ];
 
 /// A cluster of which there is something to say in every report.
-async fn troubled() -> anyhow::Result<(Stage, String)> {
-    let stage = Stage::start(2).await?;
+async fn troubled() -> anyhow::Result<(Harness, String)> {
+    let stage = Harness::start(2).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     stage.say("web", "SyncFailed", "tried again; the last failure: 503 (request id req-7f)")?;
@@ -55,7 +55,7 @@ async fn each_report_has_the_names_that_programs_know_and_yaml_says_what_json_sa
     let (stage, orphan) = troubled().await?;
     let folder = stage.folder.path().display().to_string();
     for (name, line) in LINES {
-        let asked = async |format: &str| -> anyhow::Result<Answer> {
+        let asked = async |format: &str| -> anyhow::Result<Finished> {
             let line = line.replace("ORPHAN", &orphan).replace("FOLDER", &folder).replace("FORMAT", format);
             stage.run(&format!("{line} -o {format}")).await
         };
@@ -65,13 +65,13 @@ async fn each_report_has_the_names_that_programs_know_and_yaml_says_what_json_sa
     std::fs::write(&conf, std::fs::read_to_string(&conf)? + "subnet-idd = x\nmonitor-delay = often\n")?;
     let asked = async |format: &str| {
         let words = ["bowline", "config", "check", &conf.display().to_string(), "-o", format];
-        Stage::run_words(words.map(str::to_owned).to_vec()).await
+        Harness::run_words(words.map(str::to_owned).to_vec()).await
     };
     agreed("config-check", &folder, &asked("json").await?, &asked("yaml").await?)
 }
 
 /// Both say the same, and what the snapshot says.
-fn agreed(name: &str, folder: &str, in_json: &Answer, in_yaml: &Answer) -> anyhow::Result<()> {
+fn agreed(name: &str, folder: &str, in_json: &Finished, in_yaml: &Finished) -> anyhow::Result<()> {
     let yaml: Value = serde_saphyr::from_str(&in_yaml.out).with_context(|| format!("{name}: {in_yaml:?}"))?;
     let (json, yaml) = (steady("", in_json.json()?, folder), steady("", yaml, folder));
     ensure!(json == yaml && in_json.code == in_yaml.code, "{name}: {json:#} is not {yaml:#}");

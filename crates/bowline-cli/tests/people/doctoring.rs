@@ -17,7 +17,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::stage::{Answer, CLUSTER, Pages, Stage, WELL, manager, node};
+use crate::harness::{CLUSTER, Finished, Harness, Pages, WELL, manager, node};
 
 /// What each test below finds, one row for each state of its cluster and cloud.
 const OF_NODES: &[&str] = &[
@@ -69,13 +69,13 @@ fn each_finding_that_doctor_can_make_is_made_in_a_test_here() {
     assert_eq!(made, all, "a check needs a test on the simulators that finds something with it");
 }
 
-fn ids(answer: &Answer) -> anyhow::Result<Vec<String>> {
+fn ids(answer: &Finished) -> anyhow::Result<Vec<String>> {
     let findings = answer.json()?["findings"].as_array().cloned().unwrap_or_default();
     Ok(findings.iter().filter_map(|one| one["id"].as_str()).map(str::to_owned).collect())
 }
 
 /// What doctor finds: all of this, and nothing of a kind that has no row among the checks.
-async fn finds(stage: &Stage, wanted: &[&str]) -> anyhow::Result<Answer> {
+async fn finds(stage: &Harness, wanted: &[&str]) -> anyhow::Result<Finished> {
     let answer = stage.run("doctor -o json").await?;
     let found = ids(&answer)?;
     for id in wanted {
@@ -88,7 +88,7 @@ async fn finds(stage: &Stage, wanted: &[&str]) -> anyhow::Result<Answer> {
 }
 
 /// The same where there is nothing else to find.
-async fn finds_only(stage: &Stage, wanted: &[&str]) -> anyhow::Result<Answer> {
+async fn finds_only(stage: &Harness, wanted: &[&str]) -> anyhow::Result<Finished> {
     let answer = finds(stage, wanted).await?;
     let found = ids(&answer)?;
     ensure!(found.iter().all(|id| wanted.contains(&id.as_str())), "{wanted:?}: {answer:?}");
@@ -97,7 +97,7 @@ async fn finds_only(stage: &Stage, wanted: &[&str]) -> anyhow::Result<Answer> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_in_which_all_is_well_has_no_finding() -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     stage.cloud.forget();
@@ -110,7 +110,7 @@ async fn a_cluster_in_which_all_is_well_has_no_finding() -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_nodes_is_found() -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     let tainted = |name: &str, key: &str, id: Option<&str>| {
         let mut node = node(name, id, "10.9.0.9");
         node["spec"]["taints"] = json!([{"key": key, "effect": "NoSchedule"}]);
@@ -154,7 +154,7 @@ async fn what_is_wrong_with_nodes_is_found() -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_the_manager_is_found() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.seed(manager("occm-1", "openstack-cloud-controller-manager"))?;
     let mut crashing = manager("ccm-2", "bowline");
     crashing["status"]["containerStatuses"][0] =
@@ -188,7 +188,7 @@ async fn what_is_wrong_with_the_manager_is_found() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_manager_says_of_itself_is_found_and_a_manager_that_cannot_be_asked_is_no_good_answer()
 -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.lose_identity(true)?;
     let (page, ..) = WELL;
     let ill = "[+]ping ok\n[!]cloud-identity degraded: reason withheld\n[-]informers failed: reason withheld\nreadyz check failed\n";
@@ -212,7 +212,7 @@ async fn what_the_manager_says_of_itself_is_found_and_a_manager_that_cannot_be_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_the_cloud_is_found() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     let name = format!("kube_service_{CLUSTER}_default_web");
     stage.cloud.make_balancer(&name, &[&name, "bowline-cluster:another"]).await?;
     stage.cloud.make_balancer(&name, &[&name]).await?;
@@ -240,7 +240,7 @@ async fn what_is_wrong_with_the_cloud_is_found() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn clocks_that_are_off_are_found_at_the_api_server_and_at_keystone() -> anyhow::Result<()> {
     let (ahead, behind) = (SignedDuration::from_secs(3600), SignedDuration::from_secs(-1800));
-    let stage = Stage::start_with_clocks(1, ahead, behind).await?;
+    let stage = Harness::start_with_clocks(1, ahead, behind).await?;
     let found = finds_only(&stage, OF_CLOCKS).await?;
     ensure!(ids(&found)?.len() == 2, "{found:?}");
     found.says(1, &["the clock of the API server is 3", "ahead of", "the clock of Keystone is 1", "behind"])
@@ -248,7 +248,7 @@ async fn clocks_that_are_off_are_found_at_the_api_server_and_at_keystone() -> an
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_services_is_found() -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     stage.say("web", "SyncFailed", "503 (request id req-7f)")?;
@@ -300,7 +300,7 @@ async fn tls_front(behind: String) -> anyhow::Result<(u16, AbortOnDropHandle<()>
 #[tokio::test(flavor = "multi_thread")]
 async fn endpoints_without_tls_under_a_keystone_with_tls_are_found_also_where_they_are_allowed()
 -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     let good = std::fs::read_to_string(stage.conf())?;
     let behind =
         good.split("http://").nth(1).and_then(|rest| rest.split('/').next()).context("no address")?;

@@ -10,7 +10,7 @@ use sim_openstack::compute::VmState;
 use sim_openstack::load_balancer::set_member_health;
 use sim_openstack::{Fault, Rule, Service};
 
-use crate::stage::{Answer, CLUSTER, Stage, manager, node};
+use crate::harness::{CLUSTER, Finished, Harness, manager, node};
 
 const WEB: &str = "/api/v1/namespaces/default/services/web";
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -80,25 +80,25 @@ const VERDICTS: &[&str] = &[
 
 /// What was seen so far, to tell at the end what nobody saw.
 struct Seen<'a> {
-    stage: &'a Stage,
+    stage: &'a Harness,
     words: &'static [(&'static str, &'static str)],
     advice: BTreeSet<&'static str>,
     verdicts: BTreeSet<&'static str>,
 }
 
 impl<'a> Seen<'a> {
-    fn on(stage: &'a Stage, words: &'static [(&'static str, &'static str)]) -> Self {
+    fn on(stage: &'a Harness, words: &'static [(&'static str, &'static str)]) -> Self {
         Self { stage, words, advice: BTreeSet::new(), verdicts: BTreeSet::new() }
     }
 
     /// Explains, and finds exactly this advice in this order.
-    async fn advised(&mut self, target: &str, code: u8, kinds: &[&str]) -> anyhow::Result<Answer> {
+    async fn advised(&mut self, target: &str, code: i32, kinds: &[&str]) -> anyhow::Result<Finished> {
         let answer = self.stage.run(&format!("explain {target}")).await?;
         self.found(answer, code, kinds)
     }
 
     /// The same in an answer that is there.
-    fn found(&mut self, answer: Answer, code: u8, kinds: &[&str]) -> anyhow::Result<Answer> {
+    fn found(&mut self, answer: Finished, code: i32, kinds: &[&str]) -> anyhow::Result<Finished> {
         let kind = |line: &str| {
             self.words.iter().find(|(_kind, words)| line.contains(words)).map_or("?", |(kind, _words)| *kind)
         };
@@ -118,7 +118,7 @@ impl<'a> Seen<'a> {
         target: &str,
         verdict: &'static str,
         kinds: &[&str],
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<Finished> {
         let code = match verdict {
             "settled" if kinds.is_empty() => 0,
             "unknown" => 2,
@@ -142,11 +142,11 @@ impl<'a> Seen<'a> {
     }
 }
 
-fn annotate(stage: &Stage, key: &str, value: Option<&str>) -> anyhow::Result<()> {
+fn annotate(stage: &Harness, key: &str, value: Option<&str>) -> anyhow::Result<()> {
     stage.patch(WEB, &json!({"metadata": {"annotations": {key: value}}}))
 }
 
-fn edit_balancers(stage: &Stage, status: &str) {
+fn edit_balancers(stage: &Harness, status: &str) {
     stage.cloud.world(|world| {
         let balancers = &mut world.state.load_balancer.load_balancers;
         let all: Vec<String> = balancers.iter().map(|one| one.id.clone()).collect();
@@ -157,7 +157,7 @@ fn edit_balancers(stage: &Stage, status: &str) {
 }
 
 /// Who gets the traffic of a Service that chooses its Nodes, itself or by cloud.conf.
-async fn chosen_nodes(stage: &Stage, seen: &mut Seen<'_>) -> anyhow::Result<()> {
+async fn chosen_nodes(stage: &Harness, seen: &mut Seen<'_>) -> anyhow::Result<()> {
     let label = |value: Option<&str>| {
         stage.patch("/api/v1/nodes/node-1", &json!({"metadata": {"labels": {"pool": value}}}))
     };
@@ -183,7 +183,7 @@ async fn chosen_nodes(stage: &Stage, seen: &mut Seen<'_>) -> anyhow::Result<()> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_verdict_and_each_piece_of_advice_for_a_service_is_given_when_it_is_due() -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     stage.cloud.write_conf(stage.folder.path(), "create-monitor = true")?;
     stage.service("web")?;
     let mut seen = Seen::on(&stage, FOR_SERVICES);
@@ -285,7 +285,7 @@ async fn each_verdict_and_each_piece_of_advice_for_a_service_is_given_when_it_is
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_wants_nothing_of_this_manager_is_told_apart_and_gets_no_advice() -> anyhow::Result<()>
 {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     for (name, spec) in [
         ("inner", json!({"type": "ClusterIP"})),
         ("theirs", json!({"type": "LoadBalancer", "loadBalancerClass": "example.org/metal"})),
@@ -313,7 +313,7 @@ async fn a_service_that_wants_nothing_of_this_manager_is_told_apart_and_gets_no_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_team_with_rights_to_one_namespace_is_told_what_the_manager_says_and_which_rights_it_lacks()
 -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     stage.say("web", "SyncFailed", "403: Quota has been met for resources: Load Balancer")?;
@@ -349,7 +349,7 @@ async fn a_team_with_rights_to_one_namespace_is_told_what_the_manager_says_and_w
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_is_ended_on_the_lease_that_was_named() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.service("web")?;
     stage.seed(json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -362,7 +362,7 @@ async fn a_pause_is_ended_on_the_lease_that_was_named() -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_piece_of_advice_for_a_node_is_given_when_it_is_due() -> anyhow::Result<()> {
-    let stage = Stage::start(4).await?;
+    let stage = Harness::start(4).await?;
     let mut seen = Seen::on(&stage, FOR_NODES);
     seen.advised("node/node-1", 0, &[]).await?.says(0, &["ready, gets traffic", "running"])?;
     stage.lead("2026-01-01T00:00:00Z".parse()?)?;
@@ -424,7 +424,7 @@ async fn each_piece_of_advice_for_a_node_is_given_when_it_is_due() -> anyhow::Re
 /// What a namespace user asked for that a rule of the administrator forbids: the section and key are named, and what would be allowed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_a_tenancy_rule_refuses_is_told_which_rule() -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     let rules = "[LoadBalancerClass \"gold\"]\nflavor-id = large\n\
         [Tenancy \"default\"]\nflavor-id = small\nclass = none\njoin-unmanaged = no\n\
         [Tenancy \"other\"]\nflavor-id = any\n";
@@ -461,7 +461,7 @@ async fn a_service_that_a_tenancy_rule_refuses_is_told_which_rule() -> anyhow::R
 /// A Node outside of the manager's `--node-filter` is left alone by it, whatever became of its server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_outside_of_the_managers_node_filter_is_not_said_to_be_deleted() -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     let [_, second] = stage.cloud.estate.servers.as_slice() else { anyhow::bail!("not two servers") };
     stage.cloud.world(|world| world.state.compute.servers.remove(second)).context("no server")?;
     stage.run("drift").await?.says(1, &["node-2"])?;

@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::stage::{CLUSTER, Pages, Stage};
+use crate::harness::{CLUSTER, Harness, Pages};
 
 /// A Service whose last failure is told with the id of the cloud's request.
-fn complain(stage: &Stage) -> anyhow::Result<()> {
+fn complain(stage: &Harness) -> anyhow::Result<()> {
     let why = "Tried again with a growing pause; the last failure: 503 (request id req-7f)";
     stage.say("web", "SyncFailed", why)?;
     stage.seed(json!({
@@ -25,7 +25,7 @@ fn complain(stage: &Stage) -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_is_planned_explained_and_shown_before_and_after_it_has_its_load_balancer()
 -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     let nothing = stage.run("plan --all").await?;
     nothing.says(0, &["No Service wants a load balancer"])?;
     stage.service("web")?;
@@ -93,7 +93,7 @@ async fn a_service_is_planned_explained_and_shown_before_and_after_it_has_its_lo
 #[tokio::test(flavor = "multi_thread")]
 async fn what_changed_behind_the_managers_back_what_nobody_uses_and_lost_servers_are_drift()
 -> anyhow::Result<()> {
-    let stage = Stage::start(2).await?;
+    let stage = Harness::start(2).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     stage.service("new")?;
@@ -142,7 +142,7 @@ async fn what_changed_behind_the_managers_back_what_nobody_uses_and_lost_servers
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_looked_at_ends_with_two_and_the_managers_own_secret_is_used_without_a_file()
 -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.service("web")?;
     for line in [
         "explain svc/nobody",
@@ -174,7 +174,7 @@ async fn what_cannot_be_looked_at_ends_with_two_and_the_managers_own_secret_is_u
 
 #[tokio::test(flavor = "multi_thread")]
 async fn breaker_and_budgets_are_what_the_leader_says_of_itself() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     let scrape = "bowline_node_deletion_breaker_open 1\nbowline_node_deletions_held{rail=\"breaker\"} 2\n\
         bowline_cloud_budget_remaining_calls{service=\"compute\"} 17\n";
     stage.kube.intercept(Pages(vec![("/https:ccm-1:10258/proxy/metrics", 200, scrape)]));
@@ -201,7 +201,7 @@ async fn breaker_and_budgets_are_what_the_leader_says_of_itself() -> anyhow::Res
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_read_the_lease_is_told_all_but_who_leads() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     stage.kube.authorize_with(|access| access.resource != "leases" || access.user.name != "system:admin");
@@ -236,7 +236,7 @@ async fn evil() -> anyhow::Result<(u16, Arc<Mutex<Vec<u8>>>, AbortOnDropHandle<(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_of_the_cluster_gets_no_password_of_the_person_whoever_it_names() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     let (port, heard, _listening) = evil().await?;
     let clouds = stage.folder.path().join("clouds.yaml");
     let own = "clouds: {mine: {auth: {auth_url: \"https://mine.example/v3\", username: ann, password: CANARY-of-ann, project_name: p, user_domain_name: d, project_domain_name: d}}}";
@@ -286,7 +286,7 @@ async fn a_secret_of_the_cluster_gets_no_password_of_the_person_whoever_it_names
 #[tokio::test(flavor = "multi_thread")]
 async fn names_events_and_conditions_of_the_cluster_command_no_terminal_and_add_no_lines()
 -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.service("web")?;
     let attack = "\u{1b}[2J\u{9b}H\u{202e}\u{7}\nNow: settled - all is well";
     stage.say("web", "SyncFailed", attack)?;

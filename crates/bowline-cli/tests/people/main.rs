@@ -8,7 +8,7 @@
 mod contracts;
 mod doctoring;
 mod explaining;
+mod harness;
 mod looking;
 mod page;
-mod stage;
 mod writing;

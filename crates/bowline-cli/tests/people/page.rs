@@ -26,7 +26,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::stage::{Line, Stage};
+use crate::harness::{Harness, Line};
 
 /// So long a busy machine may take.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -42,7 +42,7 @@ struct Running {
 }
 
 impl Running {
-    async fn start(stage: &Stage) -> anyhow::Result<Self> {
+    async fn start(stage: &Harness) -> anyhow::Result<Self> {
         // Free now, and for the moment until the manager takes it.
         let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
         let open = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
@@ -91,7 +91,7 @@ impl Running {
 }
 
 /// A kubeconfig of somebody with a token.
-fn kubeconfig_of(stage: &Stage, token: &str) -> anyhow::Result<PathBuf> {
+fn kubeconfig_of(stage: &Harness, token: &str) -> anyhow::Result<PathBuf> {
     let text = std::fs::read_to_string(stage.folder.path().join("kubeconfig"))?;
     let path = stage.folder.path().join(format!("kubeconfig-{token}"));
     std::fs::write(&path, text.replace("user: {}", &format!("user:\n    token: {token}")))?;
@@ -99,7 +99,7 @@ fn kubeconfig_of(stage: &Stage, token: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// A kubectl whose ways all end at this port. The simulated cluster has no kubelets that could make one.
-fn kubectl_to(stage: &Stage, port: u16) -> anyhow::Result<PathBuf> {
+fn kubectl_to(stage: &Harness, port: u16) -> anyhow::Result<PathBuf> {
     let path = stage.folder.path().join("kubectl");
     let told = stage.folder.path().join("kubectl-was-told");
     let text = format!(
@@ -144,7 +144,7 @@ async fn get(address: SocketAddr, path: &str) -> anyhow::Result<String> {
     ask(address, &request, "").await
 }
 
-fn known(stage: &Stage) {
+fn known(stage: &Harness) {
     for name in ["ann", "bob", "carl"] {
         let user = User { name: name.to_owned(), groups: vec!["system:authenticated".to_owned()] };
         stage.kube.add_token(name, user);
@@ -159,7 +159,7 @@ fn known(stage: &Stage) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_sees_the_page_of_the_leader_live_and_nothing_else() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     known(&stage);
     let manager = Running::start(&stage).await?;
     let kubectl = format!("--kubectl={}", kubectl_to(&stage, manager.port)?.display());
@@ -214,7 +214,7 @@ async fn a_browser_sees_the_page_of_the_leader_live_and_nothing_else() -> anyhow
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_look_or_does_not_know_whom_they_talk_to_is_told_what_to_do() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     known(&stage);
     let manager = Running::start(&stage).await?;
     let url = format!("--url=https://127.0.0.1:{}", manager.port);
@@ -285,7 +285,7 @@ async fn who_may_not_look_or_does_not_know_whom_they_talk_to_is_told_what_to_do(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn breaker_and_budgets_are_asked_of_the_leader_with_a_token_of_the_viewer() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     known(&stage);
     let manager = Running::start(&stage).await?;
     let kubectl = format!("--kubectl={}", kubectl_to(&stage, manager.port)?.display());
@@ -375,7 +375,7 @@ impl Impostor {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_answers_in_place_of_the_leader_gets_no_token() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     known(&stage);
     let (impostor, conf) = (Impostor::start().await?, stage.conf());
     let leader = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;

@@ -3,18 +3,18 @@
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use crate::stage::{CLUSTER, Pages, Stage, WELL, manager};
+use crate::harness::{CLUSTER, Harness, Pages, WELL, manager};
 
 const WEB: &str = "/api/v1/namespaces/default/services/web";
 const NAMED: &str = "loadbalancer.openstack.org/load-balancer-id";
 
-fn annotations(stage: &Stage, path: &str) -> Value {
+fn annotations(stage: &Harness, path: &str) -> Value {
     stage.read(path)["metadata"]["annotations"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resync_is_an_edit_of_the_service_and_nothing_else() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     let before = annotations(&stage, WEB);
@@ -33,7 +33,7 @@ async fn a_resync_is_an_edit_of_the_service_and_nothing_else() -> anyhow::Result
 #[tokio::test(flavor = "multi_thread")]
 async fn a_load_balancer_is_adopted_after_it_was_shown_and_never_one_of_another_cluster() -> anyhow::Result<()>
 {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.service("web")?;
     let own = format!("kube_service_{CLUSTER}_default_web");
     stage.cloud.make_balancer(&own, &[]).await?;
@@ -74,7 +74,7 @@ async fn a_load_balancer_is_adopted_after_it_was_shown_and_never_one_of_another_
 #[tokio::test(flavor = "multi_thread")]
 async fn the_breaker_is_reset_for_nodes_whose_servers_are_proven_gone_and_for_no_other() -> anyhow::Result<()>
 {
-    let stage = Stage::start(3).await?;
+    let stage = Harness::start(3).await?;
     stage.run("breaker status").await?.says(0, &["0 of 3 Nodes have no server"])?;
     for server in stage.cloud.estate.servers.iter().skip(1) {
         stage.cloud.world(|world| world.state.compute.servers.remove(server));
@@ -110,7 +110,7 @@ async fn the_breaker_is_reset_for_nodes_whose_servers_are_proven_gone_and_for_no
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_the_api_server_refuses_ends_with_one_and_names_the_right() -> anyhow::Result<()> {
-    let stage = Stage::start(3).await?;
+    let stage = Harness::start(3).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     for (place, server) in stage.cloud.estate.servers.iter().enumerate().skip(1) {
@@ -132,7 +132,7 @@ async fn a_write_that_the_api_server_refuses_ends_with_one_and_names_the_right()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_support_bundle_tells_all_that_helps_and_none_of_the_planted_secrets() -> anyhow::Result<()> {
-    let stage = Stage::start(1).await?;
+    let stage = Harness::start(1).await?;
     stage.service("web")?;
     stage.settle("web").await?;
     stage.patch(WEB, &json!({"metadata": {"annotations": {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::site::Site;
+use crate::harness::Harness;
 
 /// Only requests of ServiceAccounts, which is what managers are.
 pub(crate) fn policy() -> Value {
@@ -21,12 +21,12 @@ pub(crate) fn policy() -> Value {
 pub(crate) struct Since(usize);
 
 impl Since {
-    pub(crate) fn now(site: &Site) -> Self {
+    pub(crate) fn now(site: &Harness) -> Self {
         Self(text(site).len())
     }
 
     /// All requests since then that were refused for lack of a right.
-    pub(crate) fn refusals(&self, site: &Site) -> Vec<Refusal> {
+    pub(crate) fn refusals(&self, site: &Harness) -> Vec<Refusal> {
         let text = text(site);
         let lines = text.get(self.0..).unwrap_or_default().lines();
         // The last line may be half written.
@@ -35,7 +35,7 @@ impl Since {
     }
 }
 
-fn text(site: &Site) -> String {
+fn text(site: &Harness) -> String {
     fs::read_to_string(site.cluster.audit_log()).unwrap_or_default()
 }
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::audit::Refusal;
 use crate::cloud::{BADGE, NOTE};
+use crate::harness::Harness;
 use crate::manager::Manager;
-use crate::objects::UNINITIALIZED;
-use crate::site::Site;
+use bowline_testkit::nodes::UNINITIALIZED;
 
 /// Something that the manager does, and that others can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Effect {
     }
 
     /// Makes the object that should show it, and says its name.
-    pub(crate) async fn provoke(self, site: &Site) -> anyhow::Result<String> {
+    pub(crate) async fn provoke(self, site: &Harness) -> anyhow::Result<String> {
         let name = site.cluster.unique_name(self.kind());
         match self {
             Self::Page => {}
@@ -95,21 +95,21 @@ impl Effect {
     }
 
     /// Gives a reason to try again at once, where the manager would let time pass: its patience is not tested here.
-    pub(crate) async fn nudge(self, site: &Site, name: &str, times: u32) -> anyhow::Result<()> {
+    pub(crate) async fn nudge(self, site: &Harness, name: &str, times: u32) -> anyhow::Result<()> {
         let nudge = json!({"test/nudge": times.to_string()});
         match self {
             Self::Page | Self::Deleted => Ok(()),
             _ if self.is_of_a_service() => {
-                site.edit_service(name, json!({"metadata": {"annotations": nudge}})).await
+                site.services.edit(name, &json!({"metadata": {"annotations": nudge}})).await
             }
-            _ => site.edit_node(name, json!({"metadata": {"labels": nudge}})).await,
+            _ => site.nodes.edit(name, &json!({"metadata": {"labels": nudge}})).await,
         }
     }
 
     /// Whether this refusal is why it is not to be seen.
     pub(crate) async fn is_refused_by(
         self,
-        site: &Site,
+        site: &Harness,
         name: &str,
         refusal: &Refusal,
     ) -> anyhow::Result<bool> {
@@ -141,7 +141,12 @@ impl Effect {
     }
 
     /// Whether it is to be seen.
-    pub(crate) async fn is_there(self, site: &Site, manager: &Manager, name: &str) -> anyhow::Result<bool> {
+    pub(crate) async fn is_there(
+        self,
+        site: &Harness,
+        manager: &Manager,
+        name: &str,
+    ) -> anyhow::Result<bool> {
         Ok(match self {
             Self::Initialised => is_initialised(&site.node_json(name).await?),
             Self::Deleted => site.node_json(name).await?.is_null(),

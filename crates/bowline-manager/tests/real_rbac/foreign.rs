@@ -8,9 +8,9 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::effect::Effect;
+use crate::harness::{Form, Harness};
 use crate::manager::Manager;
 use crate::scenario::seen;
-use crate::site::{Form, Site};
 
 const NAME: &str = "bowline-cloud-controller-manager";
 
@@ -33,7 +33,7 @@ fn of_the_openstack_manager() -> Value {
 }
 
 /// Gives the manager these rights everywhere, and none besides.
-async fn grant_instead(site: &Site, rules: Value) -> anyhow::Result<()> {
+async fn grant_instead(site: &Harness, rules: Value) -> anyhow::Result<()> {
     let (patch, params) = (|rules: Value| Patch::Merge(json!({ "rules": rules })), PatchParams::default());
     Api::<ClusterRole>::all(site.admin.clone()).patch(NAME, &params, &patch(rules)).await?;
     for (namespace, name) in [(site.namespace.as_str(), NAME), ("kube-system", &format!("{NAME}-system"))] {
@@ -44,7 +44,7 @@ async fn grant_instead(site: &Site, rules: Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn works(site: &Site, manager: &Manager, effects: &[Effect]) -> anyhow::Result<()> {
+async fn works(site: &Harness, manager: &Manager, effects: &[Effect]) -> anyhow::Result<()> {
     for effect in effects {
         let name = effect.provoke(site).await?;
         seen(site, manager, *effect, &name).await.with_context(|| manager.log())?;
@@ -55,7 +55,7 @@ async fn works(site: &Site, manager: &Manager, effects: &[Effect]) -> anyhow::Re
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_other_rights_it_says_what_is_missing_and_does_the_rest() -> anyhow::Result<()> {
-    let site = Site::new(Form::OneIdentity).await?;
+    let site = Harness::new(Form::OneIdentity).await?;
     grant_instead(&site, of_the_openstack_manager()).await?;
     let mut manager = Manager::start(&site, &[])?;
     manager.serves().await?;

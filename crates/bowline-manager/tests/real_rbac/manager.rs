@@ -1,21 +1,18 @@
 //! The manager as a process: this program again, told by an environment variable to be the manager.
 
-use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use bowline_manager::CloudControllerManager;
 use bowline_testkit::eventually;
+use bowline_testkit::manager::{self as command, FAST_ELECTION, ServingPort, get};
 use bowline_testkit::process::Process;
-use http::Request;
-use http_body_util::BodyExt;
-use kube::client::Body;
+use kube::Config;
 use kube::config::AuthInfo;
-use kube::{Client, Config};
 
 use crate::cloud::NamedCloud;
-use crate::site::Site;
+use crate::harness::Harness;
 
 const ARGUMENTS: &str = "BOWLINE_REAL_RBAC_MANAGER";
 
@@ -35,7 +32,6 @@ fn manager() {
 const FLAGS: &[&str] = &[
     "--cloud-provider=named",
     "--logging-format=json",
-    "--bind-address=127.0.0.1",
     "--node-monitor-period=300ms",
     "--new-node-grace-period=1ms",
     "--node-status-update-frequency=300ms",
@@ -44,9 +40,6 @@ const FLAGS: &[&str] = &[
     "--allocate-node-cidrs=true",
     "--cluster-cidr=10.244.0.0/16",
     "--route-reconciliation-period=1s",
-    "--leader-elect-lease-duration=3s",
-    "--leader-elect-renew-deadline=2s",
-    "--leader-elect-retry-period=500ms",
     "--kube-api-qps=200",
     "--kube-api-burst=400",
 ];
@@ -54,52 +47,42 @@ const FLAGS: &[&str] = &[
 /// A running manager. Killed when dropped.
 pub(crate) struct Manager {
     process: Process,
-    port: u16,
+    port: ServingPort,
     admin: Config,
 }
 
 impl Manager {
     /// Starts one with the Lease of this site, and these flags besides.
-    pub(crate) fn start(site: &Site, flags: &[&str]) -> anyhow::Result<Self> {
-        // Free now, and for the moment until the manager takes it.
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let kubeconfig = site.kubeconfig.display();
-        let own = [
-            format!("--kubeconfig={kubeconfig}"),
-            format!("--authentication-kubeconfig={kubeconfig}"),
-            format!("--authorization-kubeconfig={kubeconfig}"),
-            format!("--leader-elect-resource-namespace={}", site.namespace),
-            format!("--secure-port={port}"),
-        ];
-        let given = FLAGS.iter().chain(flags).map(|flag| (*flag).to_owned());
-        let arguments: Vec<String> = given.chain(own).collect();
+    pub(crate) fn start(site: &Harness, flags: &[&str]) -> anyhow::Result<Self> {
+        let port = ServingPort::free()?;
+        let manager = command::Manager::new(std::env::current_exe()?)
+            .flags(FLAGS.iter().chain(&FAST_ELECTION).chain(flags).copied())
+            .flags([format!("--leader-elect-resource-namespace={}", site.namespace)])
+            .kubeconfig(&site.kubeconfig)
+            .serving(port, &site.kubeconfig);
         let log = site.cluster.folder().join(site.cluster.unique_name("manager.log"));
         let mut command = Command::new(std::env::current_exe()?);
         command
             .args(["--exact", "manager::manager", "--ignored", "--nocapture"])
-            .env(ARGUMENTS, arguments.join("\n"));
+            .env(ARGUMENTS, manager.arguments().join("\n"));
         let process = Process::start(command, log)?;
-        let mut admin = site.admin_config.clone();
-        admin.cluster_url = format!("https://127.0.0.1:{port}").parse()?;
-        admin.accept_invalid_certs = true;
-        admin.root_cert = None;
-        Ok(Self { process, port, admin })
+        Ok(Self { process, port, admin: port.config(&site.admin_config)? })
     }
 
     /// Reads a page of the serving port as somebody who may read everything.
     pub(crate) async fn page(&self, path: &str) -> anyhow::Result<String> {
-        let (status, body) = fetch(self.admin.clone(), path).await?;
+        let (status, body) = get(self.admin.clone(), path).await?;
         ensure!(status == 200, "{path}: {status} {body}");
         Ok(body)
     }
 
     /// Reads a page as the owner of a token; the answer is the status.
     pub(crate) async fn page_as(&self, token: &str, path: &str) -> anyhow::Result<u16> {
-        let mut config = Config::new(format!("https://127.0.0.1:{}", self.port).parse()?);
+        let mut config = Config::new(self.port.url().parse()?);
         config.accept_invalid_certs = true;
         config.default_retry = false;
         config.auth_info = serde_json::from_value::<AuthInfo>(serde_json::json!({ "token": token }))?;
-        Ok(fetch(config, path).await?.0)
+        Ok(get(config, path).await?.0)
     }
 
     /// How many requests the API server has refused for lack of a right.
@@ -145,12 +128,4 @@ impl Manager {
     pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.process.kill()
     }
-}
-
-async fn fetch(config: Config, path: &str) -> anyhow::Result<(u16, String)> {
-    let client = Client::try_from(config)?;
-    let answer = client.send(Request::get(path).body(Body::empty())?).await?;
-    let status = answer.status().as_u16();
-    let body = answer.into_body().collect().await?.to_bytes();
-    Ok((status, String::from_utf8(body.to_vec())?))
 }

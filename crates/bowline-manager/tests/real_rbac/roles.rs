@@ -9,7 +9,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::audit::Refusal;
-use crate::site::{ACCOUNT, Site};
+use crate::harness::{ACCOUNT, Harness};
 
 /// One verb of one rule of one role.
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ impl Grant {
     }
 
     /// Takes the verb away, and waits until the API server knows.
-    pub(crate) async fn take(&self, site: &Site) -> anyhow::Result<()> {
+    pub(crate) async fn take(&self, site: &Harness) -> anyhow::Result<()> {
         let mut rules = self.rules.clone();
         rules[self.rule].verbs.retain(|verb| *verb != self.verb);
         // A rule without verbs is none.
@@ -106,12 +106,12 @@ impl Grant {
     }
 
     /// Gives it back.
-    pub(crate) async fn give_back(&self, site: &Site) -> anyhow::Result<()> {
+    pub(crate) async fn give_back(&self, site: &Harness) -> anyhow::Result<()> {
         self.write(site, &self.rules).await?;
         self.is(site, true).await
     }
 
-    async fn write(&self, site: &Site, rules: &[PolicyRule]) -> anyhow::Result<()> {
+    async fn write(&self, site: &Harness, rules: &[PolicyRule]) -> anyhow::Result<()> {
         let (patch, params) = (Patch::Merge(json!({ "rules": rules })), PatchParams::default());
         match &self.namespace {
             Some(namespace) => {
@@ -126,7 +126,7 @@ impl Grant {
         Ok(())
     }
 
-    async fn is(&self, site: &Site, allowed: bool) -> anyhow::Result<()> {
+    async fn is(&self, site: &Harness, allowed: bool) -> anyhow::Result<()> {
         let (resource, subresource) = match self.resource().split_once('/') {
             Some((resource, sub)) => (resource, Some(sub.to_owned())),
             None => (self.resource(), None),

@@ -4,18 +4,18 @@ use anyhow::{Context, ensure};
 use bowline_testkit::eventually;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use kube::Api;
-use kube::api::{DeleteParams, ObjectMeta, PostParams};
+use kube::api::{ObjectMeta, PostParams};
 use serde_json::json;
 
 use crate::cloud::{ADDRESS_LABEL, NOTE};
 use crate::effect::{Effect, Talker};
+use crate::harness::{Form, Harness};
 use crate::manager::Manager;
-use crate::site::{Form, Site};
 
 const SHUT_DOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
 /// Lets every ServiceAccount of the site's namespace read `/configz`.
-pub(crate) async fn let_them_read(site: &Site) -> anyhow::Result<()> {
+pub(crate) async fn let_them_read(site: &Harness) -> anyhow::Result<()> {
     let metadata = ObjectMeta { name: Some("reader".to_owned()), ..ObjectMeta::default() };
     let rule = PolicyRule {
         non_resource_urls: Some(vec!["/configz".to_owned()]),
@@ -40,7 +40,12 @@ pub(crate) async fn let_them_read(site: &Site) -> anyhow::Result<()> {
 }
 
 /// Waits for an effect on an object, with a nudge now and then.
-pub(crate) async fn seen(site: &Site, manager: &Manager, effect: Effect, name: &str) -> anyhow::Result<()> {
+pub(crate) async fn seen(
+    site: &Harness,
+    manager: &Manager,
+    effect: Effect,
+    name: &str,
+) -> anyhow::Result<()> {
     let mut looks = 0;
     eventually(&format!("{effect:?} of {name}"), async || {
         looks += 1;
@@ -70,7 +75,7 @@ const EVERYTHING: [Effect; 13] = [
 ];
 
 /// Provokes everything, sees everything, and takes it away again.
-pub(crate) async fn everything_works(site: &Site, manager: &Manager) -> anyhow::Result<()> {
+pub(crate) async fn everything_works(site: &Harness, manager: &Manager) -> anyhow::Result<()> {
     let mut provoked = Vec::new();
     for effect in EVERYTHING {
         provoked.push((effect, effect.provoke(site).await?));
@@ -82,15 +87,12 @@ pub(crate) async fn everything_works(site: &Site, manager: &Manager) -> anyhow::
     for (_effect, name) in &provoked {
         site.remove(name).await?;
     }
-    eventually("the end of all Services", async || {
-        let left = site.services().list(&Default::default()).await?;
-        Ok(left.items.is_empty().then_some(()))
-    })
-    .await
+    eventually("the end of all Services", async || Ok(site.services.list().await?.is_empty().then_some(())))
+        .await
 }
 
 /// What happens to Nodes and Services later in their lives.
-async fn changes_are_followed(site: &Site) -> anyhow::Result<()> {
+async fn changes_are_followed(site: &Harness) -> anyhow::Result<()> {
     let (node, service) = (site.cluster.unique_name("off"), site.cluster.unique_name("fresh"));
     site.join(&node).await?;
     site.make_service(&service).await?;
@@ -98,7 +100,7 @@ async fn changes_are_followed(site: &Site) -> anyhow::Result<()> {
         Ok(site.node_json(&node).await?["status"]["addresses"][0]["address"].is_string().then_some(()))
     })
     .await?;
-    site.edit_node(&node, json!({"metadata": {"labels": {ADDRESS_LABEL: "192.0.2.9"}}})).await?;
+    site.nodes.edit(&node, &json!({"metadata": {"labels": {ADDRESS_LABEL: "192.0.2.9"}}})).await?;
     eventually("the new address", async || {
         Ok((site.node_json(&node).await?["status"]["addresses"][0]["address"] == "192.0.2.9").then_some(()))
     })
@@ -117,8 +119,8 @@ async fn changes_are_followed(site: &Site) -> anyhow::Result<()> {
     })
     .await?;
     let ports = json!({"spec": {"ports": [{"port": 81}]}});
-    site.edit_service(&service, ports).await?;
-    site.edit_service(&service, json!({"spec": {"type": "ClusterIP"}})).await?;
+    site.services.edit(&service, &ports).await?;
+    site.services.edit(&service, &json!({"spec": {"type": "ClusterIP"}})).await?;
     eventually("no address, no finalizer and no note", async || {
         let now = site.service_json(&service).await?;
         let kept = now["metadata"]["finalizers"].is_array()
@@ -127,12 +129,11 @@ async fn changes_are_followed(site: &Site) -> anyhow::Result<()> {
         Ok((!kept).then_some(()))
     })
     .await?;
-    site.services().delete(&service, &DeleteParams::default()).await?;
-    Ok(())
+    site.services.request_delete(&service).await
 }
 
 async fn works_under_exactly_the_shipped_rights(form: Form) -> anyhow::Result<()> {
-    let site = Site::new(form).await?;
+    let site = Harness::new(form).await?;
     let_them_read(&site).await?;
     let manager = Manager::start(&site, form.flags())?;
     manager.serves().await?;

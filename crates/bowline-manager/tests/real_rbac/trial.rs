@@ -11,10 +11,10 @@ use kube::api::DeleteParams;
 
 use crate::audit::Since;
 use crate::effect::{Effect, Talker};
+use crate::harness::{Form, Harness};
 use crate::manager::Manager;
 use crate::roles::{Grant, grants};
 use crate::scenario::{let_them_read, seen};
-use crate::site::{Form, Site};
 
 /// How a verb is shown to be needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,13 +86,13 @@ fn proof(grant: &Grant) -> anyhow::Result<Proof> {
 
 /// The trials of one site; a manager runs while nothing else is asked for.
 struct Trials {
-    site: Site,
+    site: Harness,
     manager: Manager,
 }
 
 impl Trials {
     async fn start(form: Form) -> anyhow::Result<Self> {
-        let site = Site::new(form).await?;
+        let site = Harness::new(form).await?;
         let_them_read(&site).await?;
         let manager = Manager::start(&site, form.flags())?;
         let trials = Self { site, manager };

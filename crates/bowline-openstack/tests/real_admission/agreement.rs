@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use crate::site::{Annotations, Site, Verdict, one, problems};
+use crate::harness::{Annotations, Harness, Verdict, one, problems};
 use crate::values::{any_value, values};
 
 /// How many requests are under way at a time.
 const AT_ONCE: usize = 8;
 
 /// What one value of one annotation showed: whether it was refused, or what is wrong with the verdict.
-async fn compare(site: &Site, row: &Annotation, value: &str) -> anyhow::Result<Result<bool, String>> {
+async fn compare(site: &Harness, row: &Annotation, value: &str) -> anyhow::Result<Result<bool, String>> {
     let annotations = one(row.key, value);
     let (verdict, problems) = (site.verdict(&annotations).await?, problems(&annotations));
     let expected = match &verdict {
@@ -58,7 +58,7 @@ fn tries() -> Vec<(&'static Annotation, String)> {
 
 #[tokio::test]
 async fn every_value_of_every_annotation_is_judged_as_the_controller_judges_it() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let all = tries();
     let tried = stream::iter(all).map(|(row, value)| {
         let site = &site;
@@ -96,7 +96,7 @@ fn told(messages: &[String]) -> BTreeSet<&'static str> {
 
 #[tokio::test]
 async fn every_wrong_annotation_of_a_service_is_told_and_no_other() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let mut counts = [0, 0];
     for annotations in services(300)? {
         let problems = problems(&annotations);
@@ -115,7 +115,7 @@ async fn every_wrong_annotation_of_a_service_is_told_and_no_other() -> anyhow::R
 #[tokio::test]
 async fn two_annotations_that_exclude_each_other_are_refused_in_the_controllers_words() -> anyhow::Result<()>
 {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     for proxy in ["", "true", "v1", "v2", "false", "nonsense"] {
         for forwarded in ["", "true", "false", "nonsense"] {
             let mut annotations = one("proxy-protocol", proxy);
@@ -139,7 +139,7 @@ async fn two_annotations_that_exclude_each_other_are_refused_in_the_controllers_
 
 #[tokio::test]
 async fn values_of_many_kilobytes_are_judged_as_well() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let entries = vec!["zone=a"; 30_000].join(",");
     let longest = |bytes: usize| vec!["zone=a"; (bytes + 1) / 7].join(",");
     // Selectors and tags have limits of their own, and count up to them.

@@ -3,8 +3,8 @@
 //! The policy is the file that we ship. Waiting is always for a condition, with a deadline.
 
 mod agreement;
+mod harness;
 mod recreation;
 mod scope;
-mod site;
 mod tenancy;
 mod values;

@@ -1,19 +1,17 @@
 //! Who changes what counts only when a load balancer is created is warned, and not refused.
 
-use std::time::Duration;
-
 use anyhow::{Context, bail};
+use bowline_testkit::eventually;
 use http::Request;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::client::Body;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
-use crate::site::{Annotations, Site, one, service};
+use crate::harness::{Annotations, Harness, one, service};
 
 /// Changes a Service; the warnings of the answer.
-async fn change(site: &Site, name: &str, change: &Value) -> anyhow::Result<Vec<String>> {
+async fn change(site: &Harness, name: &str, change: &Value) -> anyhow::Result<Vec<String>> {
     let url = format!("{}/{name}", site.services.resource_url());
     let request = Request::patch(url)
         .header("content-type", "application/merge-patch+json")
@@ -30,12 +28,12 @@ fn annotations(annotations: &Annotations) -> Value {
     json!({"metadata": {"annotations": annotations}})
 }
 
-async fn create(site: &Site, kind: &str, said: &Annotations) -> anyhow::Result<String> {
+async fn create(site: &Harness, kind: &str, said: &Annotations) -> anyhow::Result<String> {
     let made = site.services.create(&PostParams::default(), &service(kind, said)?).await?;
     Ok(made.name_any())
 }
 
-async fn serve(site: &Site, name: &str) -> anyhow::Result<()> {
+async fn serve(site: &Harness, name: &str) -> anyhow::Result<()> {
     let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}});
     site.services.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await?;
     Ok(())
@@ -44,7 +42,7 @@ async fn serve(site: &Site, name: &str) -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_change_of_what_counts_at_creation_is_admitted_with_a_warning_and_only_for_a_served_service()
 -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let web = create(&site, "LoadBalancer", &one("flavor-id", "f-1")).await?;
     assert_eq!(
         change(&site, &web, &annotations(&one("flavor-id", "f-2"))).await?,
@@ -53,18 +51,14 @@ async fn a_change_of_what_counts_at_creation_is_admitted_with_a_warning_and_only
     );
     serve(&site, &web).await?;
     // The policy may be in force a moment later than the other one.
-    let deadline = Instant::now() + Duration::from_secs(30);
-    let mut number = 3;
-    let warnings = loop {
+    let mut number = 2;
+    let warnings = eventually("the policy is in force", async || {
+        number += 1;
         let other = one("flavor-id", &format!("f-{number}"));
         let warnings = change(&site, &web, &annotations(&other)).await?;
-        if !warnings.is_empty() {
-            break warnings;
-        }
-        anyhow::ensure!(Instant::now() < deadline, "the policy was not in force after 30 s");
-        number += 1;
-        sleep(Duration::from_millis(100)).await;
-    };
+        Ok((!warnings.is_empty()).then_some(warnings))
+    });
+    let warnings = warnings.await?;
     let warning = warnings.first().context("a warning")?;
     for part in ["flavor-id", "counts only when a load balancer is created", "ClusterIP"] {
         assert!(warning.contains(part), "{part}: {warning}");

@@ -3,16 +3,16 @@
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::site::{Site, Verdict, bad, one, service};
+use crate::harness::{Harness, Verdict, bad, one, service};
 
 /// Changes a Service of those that were there before the policy.
-async fn change(site: &Site, name: &str, change: &Value) -> anyhow::Result<Verdict> {
+async fn change(site: &Harness, name: &str, change: &Value) -> anyhow::Result<Verdict> {
     Verdict::of(site.old.patch(name, &PatchParams::default(), &Patch::Merge(change)).await)
 }
 
 #[tokio::test]
 async fn a_bad_value_from_before_survives_every_change_that_does_not_touch_it() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let others = [
         json!({"metadata": {"labels": {"team": "blue"}}}),
         json!({"metadata": {"finalizers": ["service.kubernetes.io/load-balancer-cleanup"]}}),
@@ -32,7 +32,7 @@ async fn a_bad_value_from_before_survives_every_change_that_does_not_touch_it() 
 
 #[tokio::test]
 async fn a_bad_value_is_judged_when_it_is_touched_and_only_that_one() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let said = |key: &str, value: &str| json!({"metadata": {"annotations": one(key, value)}});
     let Verdict::Policy(message) = change(&site, "replaced", &said("connection-limit", "eleven")).await?
     else {
@@ -54,7 +54,7 @@ async fn a_bad_value_is_judged_when_it_is_touched_and_only_that_one() -> anyhow:
 
 #[tokio::test]
 async fn only_load_balancers_of_the_controller_are_judged() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let try_out = PostParams { dry_run: true, ..PostParams::default() };
     for kind in ["ClusterIP", "NodePort"] {
         let inside = service(kind, &bad())?;
@@ -71,7 +71,7 @@ async fn only_load_balancers_of_the_controller_are_judged() -> anyhow::Result<()
 
 #[tokio::test]
 async fn a_service_that_becomes_a_load_balancer_is_judged_like_a_new_one() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     assert_eq!(
         change(&site, "inside", &json!({"metadata": {"labels": {"a": "b"}}})).await?,
         Verdict::Admitted

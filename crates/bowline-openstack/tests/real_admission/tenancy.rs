@@ -1,21 +1,19 @@
 //! The policy of the rules of `[Tenancy]` refuses what the controller refuses, in its words, and nothing else.
 
-use std::time::Duration;
-
 use anyhow::{Context, ensure};
 use bowline_cloud::{IpFamily, ServiceType, ServiceView};
 use bowline_openstack::config::{CloudConf, Source, decode};
 use bowline_openstack::loadbalancer::tenancy::policy;
 use bowline_openstack::loadbalancer::tenancy::rules::{RULES, forbidden};
 use bowline_testkit::apiserver::{Cluster, Identity};
-use k8s_openapi::api::admissionregistration::v1::{
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
-};
-use k8s_openapi::api::core::v1::{Namespace, Service};
+use bowline_testkit::eventually;
+use bowline_testkit::manifest::apply_manifest;
+use bowline_testkit::objects::create_namespace;
+use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
+use k8s_openapi::api::core::v1::Service;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
-use tokio::time::{Instant, sleep};
 
 /// Sections for patterns of different length and for names; values of every kind of comparison. Other tests use the same API server, so
 /// no section is for all namespaces.
@@ -79,7 +77,7 @@ const VALUES: [&str; 22] = [
 ];
 
 /// A cluster without the policy of annotations, which would refuse some values first.
-struct Site {
+struct Harness {
     _cluster: Cluster,
     client: Client,
     conf: CloudConf,
@@ -114,7 +112,7 @@ impl Try {
     }
 }
 
-impl Site {
+impl Harness {
     async fn new() -> anyhow::Result<Self> {
         let cluster = Cluster::start().await?;
         let client = cluster.client(&Identity::Admin).await?;
@@ -122,8 +120,7 @@ impl Site {
             .map_err(|problems| anyhow::anyhow!("{problems:?}"))?
             .conf;
         for name in NAMESPACES {
-            let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
-            Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
+            create_namespace(&client, name).await?;
         }
         Ok(Self { _cluster: cluster, client, conf })
     }
@@ -135,21 +132,12 @@ impl Site {
     /// Puts the policy in force.
     async fn enforce(&self) -> anyhow::Result<()> {
         let manifest = policy::manifest(&self.conf)?.context("there are rules")?;
-        let documents: Vec<&str> = manifest.split("---\n").skip(1).collect();
-        let [policy, binding] = documents[..] else { anyhow::bail!("a policy and a binding") };
-        let policy: ValidatingAdmissionPolicy = serde_saphyr::from_str(policy)?;
-        let binding: ValidatingAdmissionPolicyBinding = serde_saphyr::from_str(binding)?;
-        Api::all(self.client.clone()).create(&PostParams::default(), &policy).await?;
-        Api::all(self.client.clone()).create(&PostParams::default(), &binding).await?;
+        apply_manifest(&self.client, &manifest).await?;
         let port = RULES.iter().find(|row| row.key == "port-id").context("a rule for ports")?;
         let wrong =
             Try { annotations: vec![(port.annotation.key.to_owned(), "bad".to_owned())], ..Try::default() };
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while self.verdict("tenancyothers", &wrong).await?.is_none() {
-            ensure!(Instant::now() < deadline, "the policy was not in force after 30 s");
-            sleep(Duration::from_millis(50)).await;
-        }
-        Ok(())
+        let verdict = async || self.verdict("tenancyothers", &wrong).await;
+        eventually("the policy is in force", verdict).await.map(drop)
     }
 
     /// The message of the policy; `None` if the Service is admitted, or refused by the API server itself.
@@ -193,7 +181,7 @@ fn tries() -> Vec<Try> {
 
 #[tokio::test]
 async fn the_policy_refuses_what_the_controller_refuses_and_in_its_words() -> anyhow::Result<()> {
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     site.enforce().await?;
     let (mut refused, mut wrong) = (0, Vec::new());
     for namespace in NAMESPACES {
@@ -226,23 +214,20 @@ async fn the_policy_refuses_what_the_controller_refuses_and_in_its_words() -> an
     let mut service =
         Try { annotations: vec![(key.to_owned(), "bad".to_owned())], ..Try::default() }.object()?;
     service.metadata.name = Some("before".to_owned());
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while denied(services.create(&PostParams::default(), &service).await)?.is_some() {
-        ensure!(Instant::now() < deadline, "the policy was in force for 30 s more");
-        sleep(Duration::from_millis(50)).await;
-    }
+    eventually("the policy is no longer in force", async || {
+        let created = services.create(&PostParams::default(), &service).await;
+        Ok(denied(created)?.is_none().then_some(()))
+    })
+    .await?;
     let binding: ValidatingAdmissionPolicyBinding = serde_json::from_value(json!({
         "metadata": {"name": policy::NAME},
         "spec": {"policyName": policy::NAME, "validationActions": ["Deny"]},
     }))?;
     old.create(&PostParams::default(), &binding).await?;
     let set = |key: &str, value: &str| Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
-    let deadline = Instant::now() + Duration::from_secs(30);
     let dry = PatchParams { dry_run: true, ..PatchParams::default() };
-    while denied(services.patch("before", &dry, &set(key, "worse")).await)?.is_none() {
-        ensure!(Instant::now() < deadline, "the policy was not in force after 30 s");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let verdict = async || denied(services.patch("before", &dry, &set(key, "worse")).await);
+    eventually("the policy is in force again", verdict).await?;
     services.patch("before", &PatchParams::default(), &set("team", "blue")).await?;
     Ok(())
 }

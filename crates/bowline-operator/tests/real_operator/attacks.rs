@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use bowline_operator::api::CloudControllerManager;
 
-use crate::stage::{NAMESPACE, Running, Stage};
+use crate::harness::{Harness, NAMESPACE, Running};
 
 const CONF: &str = "[Global]\nauth-url = https://keystone.example.org/v3\n";
 /// An account of kube-controller-manager that may change every ClusterRole.
@@ -21,14 +21,14 @@ const POWERFUL: &str = "clusterrole-aggregation-controller";
 
 /// A cluster with an operator, and somebody who may edit its resources.
 struct Attack {
-    stage: Stage,
+    stage: Harness,
     editor: Client,
     _operator: Running,
 }
 
 impl Attack {
     async fn begin() -> anyhow::Result<Self> {
-        let stage = Stage::start().await?;
+        let stage = Harness::start().await?;
         let admin = stage.client.clone();
         let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
         let rules = json!([{ "apiGroups": ["bowline.dev"], "resources": ["cloudcontrollermanagers"], "verbs": verbs }]);
@@ -276,7 +276,7 @@ fn workload(name: &str, account: &str, pod: Value) -> Value {
 
 #[tokio::test]
 async fn the_operators_own_account_is_fenced_whatever_it_is_made_to_do() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let account = Account(
         stage.cluster.client(&Identity::service_account("bowline-system", "bowline-operator")).await?,
     );
@@ -433,7 +433,7 @@ async fn refuses_leases_of_others(account: &Account, admin: &Account) -> anyhow:
 /// A DaemonSet is stopped by a node selector that no node has, and started again without it.
 #[tokio::test]
 async fn a_daemon_set_of_others_is_stopped_and_started_and_nothing_else() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let account = Account(
         stage.cluster.client(&Identity::service_account("bowline-system", "bowline-operator")).await?,
     );

@@ -9,7 +9,7 @@ use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::harness::{Harness, NAMESPACE};
 
 /// Looks for pods of both that may write at the same moment, for as long as it lives.
 async fn two_writers(client: Client, seen: Arc<Mutex<Vec<String>>>) {
@@ -33,7 +33,7 @@ async fn two_writers(client: Client, seen: Arc<Mutex<Vec<String>>>) {
 
 #[tokio::test]
 async fn the_manager_of_somebody_else_hands_over_and_there_is_never_a_second_writer() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let labels = json!({ "k8s-app": "openstack-cloud-controller-manager" });
     let container = json!({ "name": "c", "image": "example.org/openstack-cloud-controller-manager:v1.31.0",
         "command": ["/bin/openstack-cloud-controller-manager"], "args": ["--cluster-name=test"] });

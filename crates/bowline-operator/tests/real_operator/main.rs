@@ -1,4 +1,4 @@
-//! The operator on the real kube-apiserver. No controller runs there: what kubelets and controllers would do, `stage` does.
+//! The operator on the real kube-apiserver. No controller runs there: what kubelets and controllers would do, `harness` does.
 
 #![expect(
     clippy::indexing_slicing,
@@ -10,10 +10,10 @@
 mod applying;
 mod attacks;
 mod hand_over;
+mod harness;
 mod openshift;
 mod plain;
 mod removal;
-mod stage;
 mod standby;
 mod static_pods;
 mod telling;

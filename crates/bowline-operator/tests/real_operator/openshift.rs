@@ -10,6 +10,7 @@ use bowline_kube::clock::Clock;
 use bowline_kube::events::{EventMetrics, EventRecorder};
 use bowline_kube::write::Writer;
 use bowline_operator::openshift::{KINDS, Kind, OpenShift, Parts};
+use bowline_testkit::objects;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -17,13 +18,13 @@ use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::stage::{OPERATOR_NAMESPACE, Stage};
+use crate::harness::{Harness, OPERATOR_NAMESPACE};
 
 const MANAGED: &str = "openshift-cloud-controller-manager";
 const OLD_FORM: &str = "[Global]\nsecret-name = openstack-credentials\nsecret-namespace = kube-system\nregion = one\n[BlockStorage]\nbs-version = v2\n";
 
 struct Fixture {
-    stage: Stage,
+    stage: Harness,
     openshift: OpenShift,
     authority: String,
 }
@@ -52,9 +53,9 @@ fn definition(
 
 impl Fixture {
     async fn new() -> anyhow::Result<Self> {
-        let stage = Stage::start_on(true).await?;
+        let stage = Harness::start_on(true).await?;
         for kind in &KINDS {
-            stage.define(&definition(kind)?).await?;
+            objects::define(&stage.client, &definition(kind)?).await?;
         }
         let images = json!({ "cloudControllerManagerOpenStack": "example.org/occm:1", "cloudControllerManagerAWS": "example.org/aws:1",
             "cloudControllerManagerVSphere": "example.org/vsphere:1" });

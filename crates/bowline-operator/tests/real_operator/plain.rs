@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::harness::{Harness, NAMESPACE};
 
 /// What the objects of resource `main` are called.
 const OURS: &str = "bowline-ccm-main";
@@ -22,14 +22,14 @@ fn from_secret() -> serde_json::Value {
     json!({ "cloudConfig": { "secret": { "name": "cloud-config" } } })
 }
 
-async fn configs(stage: &Stage) -> anyhow::Result<Vec<String>> {
+async fn configs(stage: &Harness) -> anyhow::Result<Vec<String>> {
     let secrets = stage.api::<Secret>().list(&ListParams::default()).await?;
     let names = secrets.iter().map(ResourceExt::name_any);
     Ok(names.filter(|name| name.starts_with("bowline-ccm-main-config-")).collect())
 }
 
 /// What the Deployment mounts and says of its configuration.
-async fn deployed(stage: &Stage) -> anyhow::Result<(Deployment, String)> {
+async fn deployed(stage: &Harness) -> anyhow::Result<(Deployment, String)> {
     let deployment = stage.api::<Deployment>().get(OURS).await?;
     let template = deployment.spec.clone().context("spec")?.template;
     let annotations = template.metadata.and_then(|meta| meta.annotations).unwrap_or_default();
@@ -39,7 +39,7 @@ async fn deployed(stage: &Stage) -> anyhow::Result<(Deployment, String)> {
 #[tokio::test]
 async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configuration() -> anyhow::Result<()>
 {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let operator = stage.operator().await?;
     stage.configure(GOOD).await?;
     stage.ask("main", from_secret()).await?;
@@ -168,7 +168,7 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
 
 #[tokio::test]
 async fn what_is_missing_or_wrong_is_told_with_its_name_and_what_to_do() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let _operator = stage.operator().await?;
     stage.configure(GOOD).await?;
     let mut spec = from_secret();
@@ -224,7 +224,7 @@ async fn what_is_missing_or_wrong_is_told_with_its_name_and_what_to_do() -> anyh
 
 #[tokio::test]
 async fn what_the_server_can_refuse_is_refused_by_it() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     for (spec, wanted) in [
         (json!({ "platform": "Mars" }), "platform"),
         (json!({ "clusterName": "-" }), "clusterName"),

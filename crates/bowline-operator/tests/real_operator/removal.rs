@@ -7,13 +7,13 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 const GOOD: &str = "[Global]\nauth-url = https://keystone.example.org/v3\n";
 
 #[tokio::test]
 async fn a_manager_goes_only_when_nobody_depends_on_it_or_a_person_says_so() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let _operator = stage.operator().await?;
     stage.configure(GOOD).await?;
     stage.ask("main", json!({ "cloudConfig": { "secret": { "name": "cloud-config" } } })).await?;

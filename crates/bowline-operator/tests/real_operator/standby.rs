@@ -6,11 +6,11 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use crate::stage::{OPERATOR_NAMESPACE, Stage};
+use crate::harness::{Harness, OPERATOR_NAMESPACE};
 
 #[tokio::test]
 async fn when_the_leader_dies_the_other_goes_on() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let leases: Api<Lease> = Api::namespaced(stage.client.clone(), OPERATOR_NAMESPACE);
     let holder = async || -> anyhow::Result<Option<String>> {
         let lease = leases.get_opt("bowline-operator").await?;

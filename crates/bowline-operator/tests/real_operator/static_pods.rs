@@ -11,14 +11,14 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use crate::stage::{MIRROR, NAMESPACE, Stage};
+use crate::harness::{Harness, MIRROR, NAMESPACE};
 
 const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 const CONF: &str = "[Global]\nauth-url = https://keystone.example.org/v3\n";
 
 #[tokio::test]
 async fn static_pods_are_asked_for_step_by_step_and_seen() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let node = json!({ "apiVersion": "v1", "kind": "Node",
         "metadata": { "name": "cp-1", "labels": { "node-role.kubernetes.io/control-plane": "" } },
         "spec": { "taints": [{ "key": UNINITIALIZED, "value": "true", "effect": "NoSchedule" }] } });
@@ -75,7 +75,7 @@ fn rendered(arguments: &[&str]) -> anyhow::Result<()> {
 }
 
 /// The mirror that a kubelet makes of a static pod.
-async fn run_by_kubelet(stage: &Stage, manifest: &str, node: &str) -> anyhow::Result<()> {
+async fn run_by_kubelet(stage: &Harness, manifest: &str, node: &str) -> anyhow::Result<()> {
     let mut pod: Pod = serde_saphyr::from_str(manifest).context("the manifest of the static pod")?;
     assert_eq!(pod.metadata.namespace.as_deref(), Some(NAMESPACE));
     let name = format!("{}-{node}", pod.metadata.name.take().context("a name")?);

@@ -4,11 +4,11 @@ use bowline_operator::command::migrate::{Arguments, Output, status};
 use bowline_testkit::apiserver::Identity;
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 #[tokio::test]
 async fn migrate_status_tells_what_the_operator_wrote_for_people_and_for_programs() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     let kubeconfig = Some(stage.cluster.kubeconfig(&Identity::Admin).await?);
     let asked = |output: Output, name: Option<&str>| Arguments {
         kubeconfig: kubeconfig.clone(),

@@ -15,12 +15,12 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 
-use crate::stage::{NAMESPACE, Stage};
+use crate::harness::{Harness, NAMESPACE};
 
 const CONF: &str = "[Global]\nauth-url = https://keystone.example.org/v3\n";
 
 /// What an operator before the prefix leaves.
-async fn earlier_operator(stage: &Stage) -> anyhow::Result<()> {
+async fn earlier_operator(stage: &Harness) -> anyhow::Result<()> {
     let spec = stage.resources().get("main").await?.spec;
     let facts = ClusterFacts {
         config: Some(RenderedConfig::new(CONF)),
@@ -42,7 +42,7 @@ async fn earlier_operator(stage: &Stage) -> anyhow::Result<()> {
 
 #[tokio::test]
 async fn what_an_earlier_operator_made_keeps_its_names_and_runs_on() -> anyhow::Result<()> {
-    let stage = Stage::start().await?;
+    let stage = Harness::start().await?;
     stage.ask("main", json!({ "cloudConfig": { "inline": CONF } })).await?;
     earlier_operator(&stage).await?;
     let before = stage.api::<Deployment>().get("main").await?;

@@ -9,7 +9,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::site::{apply, client};
+use super::harness::{apply, client};
 
 /// Applies the definition, and waits until it is served.
 async fn defined() -> anyhow::Result<Client> {

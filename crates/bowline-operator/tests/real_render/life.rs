@@ -14,7 +14,7 @@ use kube::Client;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 
-use super::site::{OPENSHIFT, PLATFORMS, api, facts, namespace, openshift_objects, spec};
+use super::harness::{OPENSHIFT, PLATFORMS, api, facts, namespace, openshift_objects, spec};
 
 /// What is done for them, in words.
 async fn done(applier: &Applier, owner: &str, objects: &[Object]) -> anyhow::Result<Vec<String>> {

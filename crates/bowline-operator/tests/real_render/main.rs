@@ -7,8 +7,8 @@
 #![expect(clippy::unwrap_used, reason = "an object that cannot be made fails the test, as it should")]
 
 mod definition;
+mod harness;
 mod life;
 mod objects;
 mod policies;
 mod rights;
-mod site;

@@ -5,7 +5,7 @@ use bowline_operator::render::{MANAGED_NAMESPACE, ManagerMode, Object, plain, st
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
 
-use super::site::{OPENSHIFT, PLATFORMS, api, apply, client, facts, namespace, openshift_objects, spec};
+use super::harness::{OPENSHIFT, PLATFORMS, api, apply, client, facts, namespace, openshift_objects, spec};
 
 #[tokio::test]
 async fn every_object_on_plain_kubernetes_passes_a_dry_run() -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::site::{apply, client, namespace, openshift_objects};
+use super::harness::{apply, client, namespace, openshift_objects};
 
 /// Services of one namespace.
 struct Services(Api<Service>);

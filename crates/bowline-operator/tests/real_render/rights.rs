@@ -12,7 +12,7 @@ use bowline_testkit::apiserver::{Cluster, Identity};
 use bowline_testkit::eventually;
 use serde_json::{Value, json};
 
-use super::site::{OPENSHIFT, PLATFORMS, apply, client, facts, namespace, openshift_objects, spec};
+use super::harness::{OPENSHIFT, PLATFORMS, apply, client, facts, namespace, openshift_objects, spec};
 
 /// Installs the operator for all platforms, in the namespace of their resources and in OpenShift's.
 async fn install(admin: &kube::Client) -> anyhow::Result<()> {

@@ -215,7 +215,19 @@ impl Cluster {
     /// When the API server refuses to make the ServiceAccount or its token, or a file cannot be written.
     pub async fn kubeconfig(&self, identity: &Identity) -> anyhow::Result<PathBuf> {
         let credentials = self.credentials(identity).await?;
-        let document = identity::kubeconfig(&self.url(), &self.pki.authority_file, &credentials);
+        let document = identity::kubeconfig(&self.url(), Some(&self.pki.authority_file), &credentials);
+        self.write_kubeconfig(&document)
+    }
+
+    /// Writes a kubeconfig for a proxy without TLS in front of the API server, with this token of a ServiceAccount.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn kubeconfig_of_proxy(&self, url: &str, token: &str) -> anyhow::Result<PathBuf> {
+        self.write_kubeconfig(&identity::kubeconfig(url, None, &Credentials::Token(token.to_owned())))
+    }
+
+    fn write_kubeconfig(&self, document: &Value) -> anyhow::Result<PathBuf> {
         let path = self.folder.join(self.unique_name("kubeconfig"));
         fs::write(&path, document.to_string()).with_context(|| format!("write {}", path.display()))?;
         Ok(path)
@@ -303,7 +315,7 @@ pub(super) async fn wait_until_ready(
 }
 
 async fn client_config(url: &str, pki: &Pki, credentials: &Credentials) -> anyhow::Result<Config> {
-    let document = identity::kubeconfig(url, &pki.authority_file, credentials);
+    let document = identity::kubeconfig(url, Some(&pki.authority_file), credentials);
     let kubeconfig: Kubeconfig = serde_json::from_value(document)?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     config.default_retry = false;

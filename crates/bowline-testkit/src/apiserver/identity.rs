@@ -53,7 +53,7 @@ pub(crate) enum Credentials {
 }
 
 /// A kubeconfig document. It is JSON, which every reader of kubeconfigs takes, being YAML as well.
-pub(crate) fn kubeconfig(url: &str, authority_file: &Path, credentials: &Credentials) -> Value {
+pub(crate) fn kubeconfig(url: &str, authority_file: Option<&Path>, credentials: &Credentials) -> Value {
     let user = match credentials {
         Credentials::Certificate(files) => {
             json!({ "client-certificate": files.certificate, "client-key": files.key })
@@ -61,10 +61,14 @@ pub(crate) fn kubeconfig(url: &str, authority_file: &Path, credentials: &Credent
         Credentials::Token(token) => json!({ "token": token }),
         Credentials::None => json!({}),
     };
+    let cluster = match authority_file {
+        Some(file) => json!({ "server": url, "certificate-authority": file }),
+        None => json!({ "server": url }),
+    };
     json!({
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{ "name": "test", "cluster": { "server": url, "certificate-authority": authority_file } }],
+        "clusters": [{ "name": "test", "cluster": cluster }],
         "users": [{ "name": "test", "user": user }],
         "contexts": [{ "name": "test", "context": { "cluster": "test", "user": "test" } }],
         "current-context": "test",

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Binaries;
-use sim_kube::{Config, SimKube, http};
+use bowline_testkit::simulated::SimulatedCluster;
+use sim_kube::Config;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::TcpListener;
 
 /// How long kubectl may take to see something.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Kubectl {
     program: PathBuf,
     home: tempfile::TempDir,
+    _cluster: SimulatedCluster,
 }
 
 impl Kubectl {
@@ -29,11 +30,9 @@ impl Kubectl {
             println!("skipped: there is no kubectl in the folder that KUBEBUILDER_ASSETS names");
             return Ok(None);
         };
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let home = tempfile::tempdir()?;
-        std::fs::write(home.path().join("config"), http::kubeconfig(listener.local_addr()?))?;
-        tokio::spawn(http::serve(SimKube::new(Config::real()), listener));
-        Ok(Some(Self { program, home }))
+        let (cluster, home) = (SimulatedCluster::start(Config::real()).await?, tempfile::tempdir()?);
+        std::fs::write(home.path().join("config"), cluster.kubeconfig())?;
+        Ok(Some(Self { program, home, _cluster: cluster }))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

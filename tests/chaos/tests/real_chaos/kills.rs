@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use chaos_tests::cluster::ChaosCluster;
 use chaos_tests::observer::{KillAt, Moment, Side};
 use chaos_tests::plan::Plan;
 use chaos_tests::run::{Baseline, baseline, run};
 use chaos_tests::scenario::{LIFE, PARTS, Scenario};
-use chaos_tests::stage::Stage;
 use futures::future::try_join_all;
 use tokio::sync::{Mutex, OnceCell};
 
@@ -64,17 +64,17 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
     let began = Instant::now();
     let jobs = usize::try_from(number("BOWLINE_CHAOS_JOBS")?.unwrap_or(JOBS))?;
     let only = number("BOWLINE_CHAOS_KILL")?;
-    let stages = try_join_all((0..jobs).map(|_| Stage::start())).await?;
+    let clusters = try_join_all((0..jobs).map(|_| ChaosCluster::start())).await?;
     let scenarios: Vec<(Scenario, usize)> = PARTS.into_iter().chain([(LIFE, 0)]).collect();
     let baselines: Vec<OnceCell<Baseline>> = scenarios.iter().map(|_| OnceCell::new()).collect();
     let first: Mutex<Vec<usize>> = Mutex::new((0..scenarios.len()).collect());
-    let prepare = async |stage: &Stage| {
+    let prepare = async |cluster: &ChaosCluster| {
         while let Some(index) = { first.lock().await.pop() } {
-            baselines[index].get_or_try_init(|| baseline(stage, scenarios[index].0)).await?;
+            baselines[index].get_or_try_init(|| baseline(cluster, scenarios[index].0)).await?;
         }
         anyhow::Ok(())
     };
-    try_join_all(stages.iter().map(prepare)).await?;
+    try_join_all(clusters.iter().map(prepare)).await?;
     let wanted = |index: usize| baselines[index].get().context("no run without a fault");
     let mut list = vec![Task {
         name: "life: killed at every write".to_owned(),
@@ -92,10 +92,10 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
         .enumerate()
         .filter(|(index, _)| only.is_none_or(|only| usize::try_from(only) == Ok(*index)));
     let queue = Mutex::new(list.rev().collect::<Vec<_>>());
-    let work = async |stage: &Stage| -> anyhow::Result<(usize, usize, Vec<String>)> {
+    let work = async |cluster: &ChaosCluster| -> anyhow::Result<(usize, usize, Vec<String>)> {
         let (mut killed, mut unreached, mut failed) = (0, 0, Vec::new());
         while let Some((index, task)) = { queue.lock().await.pop() } {
-            let report = run(stage, &task.plan, wanted(task.wanted)?).await?;
+            let report = run(cluster, &task.plan, wanted(task.wanted)?).await?;
             killed += report.kills;
             println!("{index:3} {}: {} kills, {:.1} s", task.name, report.kills, report.took.as_secs_f64());
             unreached += usize::from(report.kills == 0);
@@ -107,7 +107,7 @@ async fn a_manager_that_is_killed_at_any_write_ends_where_it_would_have_without(
         }
         Ok((killed, unreached, failed))
     };
-    let done = try_join_all(stages.iter().map(work)).await?;
+    let done = try_join_all(clusters.iter().map(work)).await?;
     let killed: usize = done.iter().map(|(killed, ..)| killed).sum();
     // Some writes only come when something takes long, and so not in every run.
     let unreached: usize = done.iter().map(|(_, unreached, _)| unreached).sum();

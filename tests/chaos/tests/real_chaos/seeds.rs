@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use chaos_tests::cluster::ChaosCluster;
 use chaos_tests::plan::Plan;
 use chaos_tests::run::{Baseline, Report, baseline, run};
 use chaos_tests::scenario::ALL;
-use chaos_tests::stage::Stage;
 use futures::future::try_join_all;
 use tokio::sync::OnceCell;
 
@@ -91,13 +91,13 @@ async fn perturbed_runs_end_as_those_that_nothing_disturbs() -> anyhow::Result<(
 }
 
 async fn work(job: u64, jobs: u64, first: u64, runs: u64, baselines: &Baselines) -> anyhow::Result<Sum> {
-    let stage = Stage::start().await?;
+    let cluster = ChaosCluster::start().await?;
     let mut sum = Sum::default();
     for seed in (first..first + runs).filter(|seed| (seed / 2) % jobs == job) {
         let plan = Plan::of_seed(seed);
         let cell = baselines.get(plan.scenario.name).context("no such scenario")?;
-        let wanted = cell.get_or_try_init(|| baseline(&stage, plan.scenario)).await?;
-        let report = run(&stage, &plan, wanted).await?;
+        let wanted = cell.get_or_try_init(|| baseline(&cluster, plan.scenario)).await?;
+        let report = run(&cluster, &plan, wanted).await?;
         sum.add(&report);
         println!("seed {seed}: {plan}: {:.1} s", report.took.as_secs_f64());
         if !report.problems.is_empty() {

@@ -5,23 +5,21 @@ use std::time::Duration;
 use anyhow::Result;
 use bowline_cloud::{PAUSED, Standing};
 use bowline_manager::status::{Overview, Query};
+use bowline_testkit::Wait;
 use browser_tests::Stage;
 use http::StatusCode;
 use sim_openstack::{Fault, Rule, Service};
-use tokio::time::{Instant, sleep};
 
 const START: &str = "2026-11-15T08:00:00Z";
 
+/// Virtual time costs nothing.
+fn wait() -> Wait {
+    Wait::within(Duration::from_secs(600)).every(Duration::from_millis(250))
+}
+
 async fn until(stage: &Stage, what: &str, is_so: impl Fn(&Overview) -> bool) -> Overview {
-    let began = Instant::now();
-    loop {
-        let shown = stage.page.overview(&Query::default());
-        if is_so(&shown) {
-            return shown;
-        }
-        assert!(began.elapsed() < Duration::from_secs(600), "never shown: {what}: {shown:#?}");
-        sleep(Duration::from_millis(250)).await;
-    }
+    let shown = async || Ok(stage.page.overview(&Query::default()));
+    wait().until_value(what, shown, is_so).await.unwrap()
 }
 
 fn standing<'o>(shown: &'o Overview, name: &str) -> Option<&'o Standing> {
@@ -158,17 +156,15 @@ async fn services_without_what_they_ask_for_are_counted_by_reason_for_the_scrape
     let stage = Stage::set(START.parse()?, 3).await?;
     stage.register(1..=3)?;
     let scraped = async |lines: &[&str]| -> Result<()> {
-        let began = Instant::now();
-        loop {
+        let counts = async || {
             let text = stage.scrape()?;
             let counts = text.lines().filter(|line| line.starts_with(METRIC));
-            let counts: Vec<_> = counts.map(|line| line.trim_start_matches(METRIC)).collect();
-            if counts == lines {
-                return Ok(());
-            }
-            assert!(began.elapsed() < Duration::from_secs(600), "wanted {lines:?}, found {counts:?}");
-            sleep(Duration::from_millis(250)).await;
-        }
+            Ok(counts.map(|line| line.trim_start_matches(METRIC).to_owned()).collect())
+        };
+        wait()
+            .until_value(format!("{lines:?}"), counts, |counts: &Vec<String>| counts == lines)
+            .await
+            .map(drop)
     };
     scraped(&[]).await?;
     stage.apply("web", &[80])?;

@@ -12,7 +12,7 @@
 #[path = "../../../../sim/sim-openstack/tests/openstack_client/location.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the file is part of xtask as well")]
 mod client_location;
-mod kubectl;
+mod harness;
 mod nodes;
 mod openstack;
 mod people;

@@ -1,41 +1,19 @@
 //! The playground, driven by the programs that people have: the real `kubectl` and the real `openstack` client.
 
-use std::time::Duration;
-
 use anyhow::{Context, ensure};
-use bowline_testkit::apiserver::Binaries;
+use bowline_testkit::Wait;
+use bowline_testkit::kubectl::Kubectl;
+use bowline_testkit::services::address;
 use serde_json::Value;
-use tokio::time::{Instant, sleep};
 
-use crate::kubectl::Kubectl;
 use crate::openstack::{self, OpenStack};
 use crate::playground_process::{PATIENCE, Playground};
 
 const BALANCER: &str = "kube_service_kubernetes_default_shop";
 
-/// Asks again until the answer is as wanted.
-async fn until<T, A>(what: &str, mut ask: impl FnMut() -> A, is_so: impl Fn(&T) -> bool) -> anyhow::Result<T>
-where
-    A: Future<Output = anyhow::Result<T>>,
-    T: std::fmt::Debug,
-{
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let answer = ask().await?;
-        if is_so(&answer) {
-            return Ok(answer);
-        }
-        ensure!(Instant::now() < deadline, "in vain: {what}: {answer:?}");
-        sleep(Duration::from_millis(200)).await;
-    }
-}
-
 #[tokio::test]
 async fn kubectl_and_the_openstack_client_work_on_it_as_it_says() -> anyhow::Result<()> {
-    let Some(program) = Binaries::locate()?.kubectl else {
-        println!("not tested: no kubectl beside kube-apiserver; run `cargo xtask kubernetes`");
-        return Ok(());
-    };
+    let Some(program) = Kubectl::locate()? else { return Ok(()) };
     let client = match openstack::locate() {
         Ok(client) => client,
         Err(problem) => {
@@ -53,11 +31,9 @@ async fn kubectl_and_the_openstack_client_work_on_it_as_it_says() -> anyhow::Res
     ensure!(nodes.matches(" Ready ").count() == 3 && nodes.contains("10.10."), "{nodes}");
 
     kubectl.run(&["create", "service", "loadbalancer", "shop", "--tcp=80:8080"]).await?;
-    let address = |service: &Value| {
-        service.pointer("/status/loadBalancer/ingress/0/ip").and_then(Value::as_str).map(str::to_owned)
-    };
-    let service =
-        until("an address", || kubectl.service("shop"), |service| address(service).is_some()).await?;
+    let wait = Wait::within(PATIENCE);
+    let shop = async || kubectl.service("shop").await;
+    let service = wait.until_value("an address", shop, |service| address(service).is_some()).await?;
     let address = address(&service).context("an address")?;
     playground.line(&format!("default/shop has the address {address}"))?;
     let balancers = cloud.rows("loadbalancer list").await?;
@@ -69,11 +45,13 @@ async fn kubectl_and_the_openstack_client_work_on_it_as_it_says() -> anyhow::Res
     let listeners = cloud.rows(&format!("loadbalancer listener list --loadbalancer {BALANCER}")).await?;
     let listener = listeners.first().and_then(|row| row["id"].as_str()).context("a listener")?;
     let show = format!("loadbalancer listener show {listener}");
-    until("the new limit", || cloud.json(&show), |listener| listener["connection_limit"] == 500).await?;
+    let shown = async || cloud.json(&show).await;
+    wait.until_value("the new limit", shown, |listener| listener["connection_limit"] == 500).await?;
 
     kubectl.run(&["delete", "service", "shop"]).await?;
     let is_gone = |rows: &Vec<Value>| rows.iter().all(|row| row["name"] != BALANCER);
-    until("no load balancer", || cloud.rows("loadbalancer list"), is_gone).await?;
+    let rows = async || cloud.rows("loadbalancer list").await;
+    wait.until_value("no load balancer", rows, is_gone).await?;
 
     cloud.done("server delete node-3").await?;
     playground.line("node-3 is deleted")?;

@@ -3,5 +3,5 @@
 
 mod bad_input;
 mod credentials;
+mod harness;
 mod journeys;
-mod site;

@@ -1,24 +1,25 @@
 //! Shadow and adopt-only mode as an operator runs them: the shipped binary under the rights that are shipped, on a real API
 //! server and a simulated OpenStack over HTTP.
 
+mod harness;
 mod living;
-mod site;
 
 use anyhow::ensure;
 use bowline_cloud::shadow::{Mode, ShadowReport, Verdict};
+use bowline_testkit::objects::MANAGER;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::DeleteParams;
 
-use crate::shadow::site::{MANAGER, SHADOW, Site};
+use crate::shadow::harness::{Harness, SHADOW};
 
 /// The API server repairs its allocation of cluster IPs in the background, and reports a Service that was created while it did.
 const API_SERVER: &str = "ipallocator-repair-controller";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shadow_with_the_rights_that_are_shipped_reports_and_writes_nothing_else() -> anyhow::Result<()> {
-    let site = Site::start().await?;
+    let site = Harness::start().await?;
     let before = site.service().await?;
     let manager = site.run(SHADOW, &["--shadow", "--shadow-period=2s"]).await?;
     let report = site.until_report(&manager, ShadowReport::knows_the_cloud).await?;
@@ -42,18 +43,18 @@ async fn a_shadow_with_the_rights_that_are_shipped_reports_and_writes_nothing_el
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_verbs_of_the_report_are_needed_and_what_is_missing_is_said() -> anyhow::Result<()> {
-    let site = Site::start().await?;
+    let site = Harness::start().await?;
     let manager = site.run(SHADOW, &["--shadow", "--shadow-period=1s"]).await?;
     site.until_report(&manager, |report| report.services.total == 1).await?;
     for verb in ["patch", "create"] {
         let says = format!("cannot {verb} resource");
         site.may_report_only(&["create", "patch"].map(|one| if one == verb { "get" } else { one })).await?;
-        site.reports.delete(site::REPORT, &DeleteParams::default()).await?;
+        site.reports.delete(harness::REPORT, &DeleteParams::default()).await?;
         bowline_testkit::eventually("it says what it lacks", async || {
             Ok(manager.log().contains(&says).then_some(()))
         })
         .await?;
-        ensure!(site.reports.get_opt(site::REPORT).await?.is_none(), "written without {verb}");
+        ensure!(site.reports.get_opt(harness::REPORT).await?.is_none(), "written without {verb}");
         site.may_report_only(&["create", "patch"]).await?;
         site.until_report(&manager, |report| report.services.total == 1).await?;
     }
@@ -62,7 +63,7 @@ async fn both_verbs_of_the_report_are_needed_and_what_is_missing_is_said() -> an
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_only_adopts_makes_nothing_and_reports_what_it_held() -> anyhow::Result<()> {
-    let site = Site::start().await?;
+    let site = Harness::start().await?;
     let manager = site.run(MANAGER, &["--adopt-only", "--shadow-period=2s"]).await?;
     let report = site.until_report(&manager, |report| report.services.held == 1).await?;
     ensure!(report.mode == Mode::AdoptOnly && report.leader, "{report:#?}");

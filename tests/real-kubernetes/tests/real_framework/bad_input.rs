@@ -2,37 +2,37 @@
 
 use anyhow::Context;
 use bowline_cloud::{AddressKind, NodeAddress};
-use bowline_testkit::eventually;
+use bowline_testkit::Wait;
+use bowline_testkit::nodes::{Nodes, UNINITIALIZED, addresses, is_initialized, provider_id};
 use bowline_testkit::process::Process;
-use k8s_openapi::api::core::v1::{Event, Node, Service};
-use kube::api::{DeleteParams, ListParams, PostParams};
-use kube::{Api, ResourceExt};
+use bowline_testkit::services::{self, Services, address, service};
+use k8s_openapi::api::core::v1::{Event, Node};
+use kube::Api;
 use real_kubernetes_tests::framework::protocol::{IDLE_TIMEOUT, Machine};
 use serde_json::json;
 
-use crate::kubelet::{
-    UNINITIALIZED, addresses, annotated, has_taint, join, machine, provider_id, registration,
-};
-use crate::site::Site;
+use crate::harness::Harness;
+use crate::kubelet::{annotated, has_taint, join, machine, registration};
 
 const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 const NAMESPACE: &str = "default";
 
 struct Scene {
-    site: Site,
-    nodes: Api<Node>,
-    services: Api<Service>,
-    _manager: Process,
+    site: Harness,
+    nodes: Nodes,
+    services: Services,
+    manager: Process,
 }
 
 impl Scene {
     async fn set() -> anyhow::Result<Self> {
-        let site = Site::new().await?;
+        let site = Harness::new().await?;
         let manager =
             site.start(&["--leader-elect=false", "--node-monitor-period=1s", "--new-node-grace-period=1s"])?;
-        let nodes = Api::all(site.client.clone());
-        let services = Api::namespaced(site.client.clone(), NAMESPACE);
-        Ok(Self { site, nodes, services, _manager: manager })
+        let wait = Wait::default().with_log(manager.log_file());
+        let nodes = Nodes::of(&site.client).waiting(wait.clone());
+        let services = Services::of(&site.client, NAMESPACE).waiting(wait);
+        Ok(Self { site, nodes, services, manager })
     }
 
     fn has(&self, machine: Machine) {
@@ -47,16 +47,13 @@ impl Scene {
     /// Waits for an event about an object; answers with its message.
     async fn event(&self, about: &str, reason: &str) -> anyhow::Result<String> {
         let events = Api::<Event>::all(self.site.client.clone());
-        eventually(format!("event {reason} about {about}"), async || {
-            let all = events.list(&ListParams::default()).await?;
-            let found = all.into_iter().find(|event| {
-                event.involved_object.name.as_deref() == Some(about)
-                    && event.reason.as_deref() == Some(reason)
-            });
+        let wait = Wait::default().with_log(self.manager.log_file());
+        wait.until(format!("event {reason} about {about}"), async || {
+            let mut all = services::events(&events, about).await?.into_iter();
+            let found = all.find(|event| event.reason.as_deref() == Some(reason));
             Ok(found.and_then(|event| event.message))
         })
         .await
-        .with_context(|| self._manager.tail())
     }
 
     /// The event is there, and says all of this.
@@ -70,41 +67,30 @@ impl Scene {
     }
 
     async fn initialised(&self, name: &str) -> anyhow::Result<Node> {
-        eventually(format!("{name} initialised"), async || {
-            Ok(self.nodes.get_opt(name).await?.filter(|node| !has_taint(node, UNINITIALIZED)))
-        })
-        .await
-        .with_context(|| self._manager.tail())
+        self.nodes.until(name, "initialised", is_initialized).await
     }
 
     /// It is there and still waits.
     async fn waits(&self, name: &str) -> anyhow::Result<()> {
-        let node = self.nodes.get_opt(name).await?.with_context(|| format!("{name} was deleted"))?;
+        let node = self.nodes.api.get_opt(name).await?.with_context(|| format!("{name} was deleted"))?;
         assert!(has_taint(&node, UNINITIALIZED), "{name} was initialised");
         Ok(())
     }
 
     async fn creates(&self, name: &str, ports: usize, annotations: serde_json::Value) -> anyhow::Result<()> {
         let ports: Vec<_> = (0..ports).map(|n| json!({"name": format!("p{n}"), "port": 1000 + n})).collect();
-        let service = serde_json::from_value(json!({
-            "metadata": {"name": name, "annotations": annotations},
-            "spec": {"type": "LoadBalancer", "ports": ports},
-        }))?;
-        self.services.create(&PostParams::default(), &service).await?;
-        Ok(())
+        let mut service = service(name, &[], &json!({"ports": ports, "selector": null}));
+        service["metadata"]["annotations"] = annotations;
+        self.services.create(&service).await.map(drop)
     }
 
     /// Has an address; answers how many listeners and which hosts its load balancer has.
     async fn served(&self, name: &str) -> anyhow::Result<(usize, Vec<String>)> {
-        let uid = eventually(format!("{name} served"), async || {
-            let service = self.services.get(name).await?;
-            let status = service.status.clone().and_then(|status| status.load_balancer).unwrap_or_default();
-            Ok(status.ingress.filter(|ingress| !ingress.is_empty()).and(service.uid()))
-        })
-        .await
-        .with_context(|| self._manager.tail())?;
+        let service = self.services.until(name, "is served", |service| address(service).is_some()).await?;
+        let uid = service["metadata"]["uid"].as_str().map(str::to_owned);
         let own = |cloud: &mut real_kubernetes_tests::framework::cloud::Cloud| {
-            let own = cloud.balancers.values().find(|balancer| balancer.owner == uid).cloned();
+            let own =
+                cloud.balancers.values().find(|balancer| Some(&balancer.owner) == uid.as_ref()).cloned();
             own.map(|own| (own.listeners.len(), own.hosts.into_keys().collect()))
         };
         self.site.cloud.with(own).context("a load balancer")
@@ -160,12 +146,12 @@ async fn bad_nodes_get_a_clear_event_and_a_good_one_beside_them_is_initialised()
     }
 
     let good = scene.initialised("good").await?;
-    assert_eq!(provider_id(&good), Some("scripted://id-good"));
+    assert_eq!(provider_id(&good), "scripted://id-good");
     let six = scene.initialised("six").await?;
     let texts: Vec<_> = addresses(&six).into_iter().map(|(_, text)| text).collect();
     assert_eq!(texts, ["2001:db8::66", "2001:db8::6", "six"]);
     let at_its_best = scene.initialised(&long).await?;
-    assert_eq!(provider_id(&at_its_best), Some("scripted://id-long"));
+    assert_eq!(provider_id(&at_its_best), "scripted://id-long");
     for name in ["good", "six", &long] {
         scene.says(name, "Synced", &["synced successfully"]).await?;
     }
@@ -234,24 +220,19 @@ async fn bad_services_get_a_clear_event_and_good_ones_beside_them_are_served() -
     scene.says("too-many", failed, &["101 ports", "at most 100", "\"-1\""]).await?;
     for name in ["soon", "too-many"] {
         let service = scene.services.get(name).await?;
-        let ingress = service.status.and_then(|status| status.load_balancer?.ingress).unwrap_or_default();
-        assert!(ingress.is_empty(), "{name} has {ingress:?}");
+        assert_eq!(address(&service), None, "{name} has an address");
     }
 
     // What is mended is served, what is refused can go, and one more is served as if nothing had been.
-    let mended = kube::api::Patch::Merge(json!({"metadata": {"annotations": {IDLE_TIMEOUT: "7"}}}));
-    scene.services.patch("soon", &kube::api::PatchParams::default(), &mended).await?;
+    scene.services.annotate("soon", IDLE_TIMEOUT, Some("7")).await?;
     assert_eq!(scene.served("soon").await?, good);
     scene.creates("late", 1, json!({})).await?;
     assert_eq!(scene.served("late").await?, good);
     for name in ["soon", "hundred", "too-many", &longest, "good", "late"] {
-        scene.services.delete(name, &DeleteParams::default()).await?;
+        scene.services.request_delete(name).await?;
     }
     for name in ["soon", "hundred", "too-many", &longest, "good", "late"] {
-        eventually(format!("the end of {name}"), async || {
-            Ok(scene.services.get_opt(name).await?.is_none().then_some(()))
-        })
-        .await?;
+        scene.services.until_gone(name).await?;
     }
     let left = scene.site.cloud.with(|cloud| cloud.balancers.len());
     assert_eq!(left, 0, "nothing is left");

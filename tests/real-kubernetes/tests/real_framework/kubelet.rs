@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use bowline_cloud::{AddressKind, NodeAddress};
+use bowline_testkit::nodes::{UNINITIALIZED, taints};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, Taint};
 use kube::Api;
-use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{ObjectMeta, PostParams};
 use real_kubernetes_tests::framework::protocol::Machine;
-use serde_json::json;
 
-pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 pub(crate) const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
 /// A running machine with one address.
@@ -35,10 +34,12 @@ pub(crate) fn registration(name: &str, provider_id: Option<String>) -> Node {
         effect: "NoSchedule".to_owned(),
         ..Taint::default()
     };
+    let ready =
+        NodeCondition { type_: "Ready".to_owned(), status: "True".to_owned(), ..NodeCondition::default() };
     Node {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
         spec: Some(NodeSpec { taints: Some(vec![taint]), provider_id, ..NodeSpec::default() }),
-        status: Some(NodeStatus { conditions: Some(vec![ready(true)]), ..NodeStatus::default() }),
+        status: Some(NodeStatus { conditions: Some(vec![ready]), ..NodeStatus::default() }),
     }
 }
 
@@ -52,31 +53,8 @@ pub(crate) async fn join(client: &kube::Client, node: &Node) -> anyhow::Result<N
     Ok(Api::<Node>::all(client.clone()).create(&PostParams::default(), node).await?)
 }
 
-/// Kubelet, or what watches it, says whether the node is ready.
-pub(crate) async fn says_ready(client: &kube::Client, name: &str, is_ready: bool) -> anyhow::Result<()> {
-    let patch = Patch::Strategic(json!({"status": {"conditions": [ready(is_ready)]}}));
-    Api::<Node>::all(client.clone()).patch_status(name, &PatchParams::default(), &patch).await?;
-    Ok(())
-}
-
-fn ready(is_ready: bool) -> NodeCondition {
-    let status = if is_ready { "True" } else { "False" };
-    NodeCondition { type_: "Ready".to_owned(), status: status.to_owned(), ..NodeCondition::default() }
-}
-
 pub(crate) fn has_taint(node: &Node, key: &str) -> bool {
-    let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default();
-    taints.iter().any(|taint| taint.key == key)
-}
-
-/// Its addresses, as kind and text.
-pub(crate) fn addresses(node: &Node) -> Vec<(String, String)> {
-    let addresses = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
-    addresses.iter().map(|at| (at.type_.clone(), at.address.clone())).collect()
-}
-
-pub(crate) fn provider_id(node: &Node) -> Option<&str> {
-    node.spec.as_ref()?.provider_id.as_deref()
+    taints(node).iter().any(|taint| taint == key)
 }
 
 pub(crate) fn label<'a>(node: &'a Node, key: &str) -> Option<&'a str> {

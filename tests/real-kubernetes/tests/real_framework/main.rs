@@ -4,7 +4,7 @@
 #![expect(clippy::indexing_slicing, reason = "what is not there fails the test, as it should")]
 
 mod bad_input;
+mod harness;
 mod kubelet;
-mod site;
 mod turmoil;
 mod world;

@@ -20,7 +20,7 @@ use rand::{RngExt, SeedableRng};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::site::Site;
+use crate::harness::Harness;
 use crate::world::World;
 use checks::Problems;
 use kills::Reaper;
@@ -40,7 +40,7 @@ fn seed() -> u64 {
 async fn turmoil_with_kills_leaves_nothing_over_and_doubles_nothing() -> anyhow::Result<()> {
     let seed = seed();
     println!("seed {seed}: repeat with BOWLINE_SEED={seed}");
-    let site = Site::new().await?;
+    let site = Harness::new().await?;
     let world = World::watch(&site);
     let began = Instant::now();
     let mut rng = StdRng::seed_from_u64(seed);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bowline_testkit::nodes::{UNINITIALIZED, addresses, provider_id};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::runtime::WatchStreamExt;
@@ -12,8 +13,8 @@ use kube::{Api, ResourceExt};
 use real_kubernetes_tests::framework::server::Served;
 use tokio::task::{AbortHandle, JoinHandle};
 
-use crate::kubelet::{UNINITIALIZED, addresses, has_taint, provider_id};
-use crate::site::Site;
+use crate::harness::Harness;
+use crate::kubelet::has_taint;
 
 /// What was seen. Clones share it.
 #[derive(Clone)]
@@ -38,7 +39,7 @@ struct Seen {
 
 impl World {
     /// Begins to watch, until [`Self::look_away`].
-    pub(crate) fn watch(site: &Site) -> Self {
+    pub(crate) fn watch(site: &Harness) -> Self {
         let world = Self { seen: Arc::default(), client: site.client.clone(), cloud: site.cloud.clone() };
         let watches =
             [tokio::spawn(world.clone().watch_nodes()), tokio::spawn(world.clone().watch_services())];
@@ -133,7 +134,7 @@ impl Seen {
             self.wrongs.push(format!("node {name} is schedulable without an address"));
         }
         if let Some(before) = self.nodes.get(&name).filter(|before| before.uid() == node.uid()) {
-            if provider_id(before).is_some() && provider_id(before) != provider_id(&node) {
+            if !provider_id(before).is_empty() && provider_id(before) != provider_id(&node) {
                 self.wrongs.push(format!("the provider ID of node {name} changed"));
             }
             if !has_taint(before, UNINITIALIZED) && has_taint(&node, UNINITIALIZED) {

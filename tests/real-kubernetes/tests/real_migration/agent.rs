@@ -21,7 +21,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::launch::Launcher;
 use self::pod::AgentPod;
-use crate::stage::{SYSTEM, Stage};
+use crate::cluster::{MigrationCluster, SYSTEM};
 
 const LOOK: Duration = Duration::from_millis(100);
 /// What the Deployment of the manager that was there is called.
@@ -46,7 +46,7 @@ struct Work {
 
 impl Agent {
     /// Starts it.
-    pub(crate) fn start(stage: &Stage, node: &str, run: &str, overlapping: bool) -> Self {
+    pub(crate) fn start(stage: &MigrationCluster, node: &str, run: &str, overlapping: bool) -> Self {
         let pods = Arc::new(Mutex::new(Vec::new()));
         let mut work = Work {
             launcher: Launcher::new(stage, node, run),

@@ -26,8 +26,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use self::balancer::Balancers;
 use self::manager::Manager;
 use crate::cloud::{Cloud, Door};
-use crate::site::{Site, node_name};
-use crate::stage::{SYSTEM, Stage};
+use crate::cluster::{MigrationCluster, SYSTEM};
+use crate::harness::{Harness, node_name};
 
 const INSIDE: &str = "openstack";
 const EXTERNAL: &str = "external";
@@ -60,7 +60,7 @@ pub(crate) struct InTree {
 }
 
 struct Work {
-    site: Site,
+    site: Harness,
     pods: Api<Pod>,
     plane: Arc<Mutex<Plane>>,
     began: Instant,
@@ -74,7 +74,7 @@ struct Work {
 impl InTree {
     /// Starts it on so many control-plane nodes, of so many nodes.
     pub(crate) async fn start(
-        stage: &Stage,
+        stage: &MigrationCluster,
         cloud: &Cloud,
         run: &str,
         first: &str,
@@ -85,7 +85,7 @@ impl InTree {
         let places = std::iter::repeat_with(inside).take(control_plane).collect();
         let plane = Arc::new(Mutex::new(Plane { places, starts: 0, lives: Vec::new() }));
         let work = Work {
-            site: Site { client: stage.client.clone(), resource: run.to_owned() },
+            site: Harness { client: stage.client.clone(), resource: run.to_owned() },
             pods: Api::namespaced(stage.client.clone(), SYSTEM),
             plane: plane.clone(),
             began,

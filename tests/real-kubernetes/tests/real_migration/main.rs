@@ -12,11 +12,11 @@
 
 mod agent;
 mod cloud;
+mod cluster;
+mod harness;
 mod in_tree;
 mod operators;
 mod run;
-mod site;
-mod stage;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use futures::future::try_join_all;
 use rand::RngExt;
 use real_kubernetes_tests::migration::plan::Plan;
 
-use crate::stage::Stage;
+use crate::cluster::MigrationCluster;
 
 /// Enough to see that it works; hundreds are for a person who has an hour.
 const RUNS: u64 = 4;
@@ -57,7 +57,7 @@ struct Outcome {
 
 /// The runs of one of several jobs, on a cluster of its own.
 async fn work(job: u64, jobs: u64, first: u64, runs: u64) -> anyhow::Result<Vec<Outcome>> {
-    let Some(stage) = Stage::start().await? else {
+    let Some(stage) = MigrationCluster::start().await? else {
         println!("no openstack-cloud-controller-manager beside kube-apiserver: nothing is migrated from");
         return Ok(Vec::new());
     };

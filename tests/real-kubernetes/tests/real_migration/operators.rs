@@ -9,7 +9,7 @@ use bowline_testkit::process::Process;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::stage::Stage;
+use crate::cluster::MigrationCluster;
 
 /// How soon one that ended is started again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -41,7 +41,12 @@ pub(crate) struct Operators {
 
 impl Operators {
     /// Starts so many, which take the cluster for one of this version.
-    pub(crate) fn start(stage: &Stage, count: usize, run: &str, minor: Option<u32>) -> anyhow::Result<Self> {
+    pub(crate) fn start(
+        stage: &MigrationCluster,
+        count: usize,
+        run: &str,
+        minor: Option<u32>,
+    ) -> anyhow::Result<Self> {
         let commands = || (0..count).map(|each| command(stage, each, run, minor));
         let all = commands().map(|(command, log)| Process::start(command, log));
         let all: Arc<Mutex<Vec<Process>>> = Arc::new(Mutex::new(all.collect::<Result<_, _>>()?));
@@ -64,7 +69,7 @@ impl Operators {
     }
 }
 
-fn command(stage: &Stage, which: usize, run: &str, minor: Option<u32>) -> (Command, PathBuf) {
+fn command(stage: &MigrationCluster, which: usize, run: &str, minor: Option<u32>) -> (Command, PathBuf) {
     let mut command = Command::new(&stage.bowline);
     command.args(FLAGS).arg(format!("--kubeconfig={}", stage.kubeconfig.display()));
     command.args(minor.map(|minor| format!("--assume-minor={minor}")));

@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::agent::{Agent, OLD};
 use crate::cloud::{Cloud, STRANGER};
+use crate::cluster::MigrationCluster;
+use crate::harness::{CLUSTER, Harness};
 use crate::in_tree::InTree;
 use crate::operators::Operators;
-use crate::site::{CLUSTER, Site};
-use crate::stage::Stage;
 use crate::watch::{Seen, Watch};
 
 const SERVERS: usize = 3;
@@ -47,7 +47,7 @@ pub(crate) struct Report {
 /// A run under way.
 struct Run<'a> {
     plan: &'a Plan,
-    site: Site,
+    site: Harness,
     cloud: Cloud,
     agent: Agent,
     inside: Option<InTree>,
@@ -61,8 +61,8 @@ struct Run<'a> {
 }
 
 /// Runs it, and removes everything again.
-pub(crate) async fn run(stage: &Stage, plan: &Plan, name: &str) -> anyhow::Result<Report> {
-    let site = Site { client: stage.client.clone(), resource: name.to_owned() };
+pub(crate) async fn run(stage: &MigrationCluster, plan: &Plan, name: &str) -> anyhow::Result<Report> {
+    let site = Harness { client: stage.client.clone(), resource: name.to_owned() };
     site.clear().await?;
     let began = Instant::now();
     let cloud = Cloud::start(SERVERS, began).await?;

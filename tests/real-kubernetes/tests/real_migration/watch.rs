@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::site::addresses;
+use crate::harness::addresses;
 
 /// In place of a phase, when somebody took the status away.
 const LOST: &str = "lost";

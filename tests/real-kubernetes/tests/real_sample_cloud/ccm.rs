@@ -1,11 +1,12 @@
 //! Starts the binary, reads its log, ends it. Waiting is always for a line of the log or an object, never for time.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
 use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
 use bowline_testkit::eventually;
+use bowline_testkit::manager::{Manager, ServingPort};
 use bowline_testkit::manifest;
 use bowline_testkit::process::{Process, program};
 use jiff::Timestamp;
@@ -24,7 +25,7 @@ pub(crate) struct Line {
 }
 
 /// What a test shares between its processes: a namespace for the Lease, an identity with our rights, a cloud.
-pub(crate) struct Site {
+pub(crate) struct Harness {
     pub(crate) cluster: &'static Cluster,
     pub(crate) namespace: String,
     pub(crate) kubeconfig: PathBuf,
@@ -33,7 +34,7 @@ pub(crate) struct Site {
     pub(crate) machine: String,
 }
 
-impl Site {
+impl Harness {
     /// A namespace, and a ServiceAccount in it that has exactly the rights of the shipped manifest.
     pub(crate) async fn new(prefix: &str) -> anyhow::Result<Self> {
         Self::on(Cluster::shared().await?, prefix).await
@@ -64,21 +65,22 @@ impl Site {
 
     /// Starts a process with the Lease in our namespace, and these flags besides.
     pub(crate) fn start(&self, flags: &[&str]) -> anyhow::Result<Ccm> {
-        let kubeconfig = self.kubeconfig.display();
-        let mut command = Command::new(program("sample-cloud")?);
-        command
-            .args(["--cloud-provider=sample", "--logging-format=json", "--bind-address=127.0.0.1"])
-            .arg(format!("--cloud-config={}", self.folder.path().join("cloud.yaml").display()))
-            .arg(format!("--kubeconfig={kubeconfig}"))
-            .arg(format!("--authentication-kubeconfig={kubeconfig}"))
-            .arg(format!("--authorization-kubeconfig={kubeconfig}"))
-            .arg(format!("--leader-elect-resource-namespace={}", self.namespace))
-            .args(flags);
-        if !flags.iter().any(|flag| flag.starts_with("--secure-port")) {
-            command.arg("--secure-port=0");
-        }
+        self.start_on(None, flags)
+    }
+
+    /// The same with a port on which it serves.
+    pub(crate) fn start_on(&self, port: Option<ServingPort>, flags: &[&str]) -> anyhow::Result<Ccm> {
+        let manager = Manager::new(program("sample-cloud")?)
+            .flags(["--cloud-provider=sample", "--logging-format=json"])
+            .cloud_config(&self.folder.path().join("cloud.yaml"))
+            .kubeconfig(&self.kubeconfig)
+            .flags([format!("--leader-elect-resource-namespace={}", self.namespace)]);
+        let manager = match port {
+            Some(port) => manager.serving(port, &self.kubeconfig),
+            None => manager.without_port(),
+        };
         let log = self.folder.path().join(self.cluster.unique_name("ccm.log"));
-        Ok(Ccm { process: Process::start(command, log)? })
+        Ok(Ccm { process: manager.flags(flags.iter().copied()).start(log)? })
     }
 }
 

@@ -6,18 +6,19 @@ use std::process::Command;
 use anyhow::Context;
 use bowline_testkit::apiserver::{Binaries, Identity};
 use bowline_testkit::eventually;
+use bowline_testkit::manager::FAST_ELECTION;
 use bowline_testkit::process::Process;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::ccm::Site;
-use crate::election::{QUICK, Reign, leads, overlaps, terminate};
+use crate::ccm::Harness;
+use crate::election::{Reign, leads, overlaps, terminate};
 
 /// A running Go candidate. Killed when dropped, as a Go manager is ended: it does not give its Lease back.
 struct GoCandidate(Process);
 
 impl GoCandidate {
-    async fn start(site: &Site, binary: &Path, identity: &str) -> anyhow::Result<Self> {
+    async fn start(site: &Harness, binary: &Path, identity: &str) -> anyhow::Result<Self> {
         let kubeconfig = site.cluster.kubeconfig(&Identity::service_account(&site.namespace, "ccm")).await?;
         let mut command = Command::new(binary);
         command
@@ -53,14 +54,14 @@ async fn client_go_itself_shares_the_lease_with_ours() -> anyhow::Result<()> {
         );
         return Ok(());
     };
-    let site = Site::new("client-go").await?;
+    let site = Harness::new("client-go").await?;
     let mut reigns = Vec::new();
     let mut after_ours = Vec::new();
     let mut go = GoCandidate::start(&site, &binary, "go-host_0").await?;
     go.says("leading").await?;
     for round in 1..=4 {
         // Go leads and ours stands by; Go is killed; ours leads.
-        let ours = site.start(&QUICK)?;
+        let ours = site.start(&FAST_ELECTION)?;
         assert_eq!(ours.says("new leader seen").await?.fields["leader"], format!("go-host_{}", round - 1));
         reigns.push(go.kill().await?);
         leads(&ours).await?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bowline_testkit::eventually;
+use bowline_testkit::manager::FAST_ELECTION;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Event;
@@ -11,18 +12,11 @@ use kube::Api;
 use kube::api::ListParams;
 use tokio::time::{Instant, sleep};
 
-use crate::ccm::{Ccm, Site};
+use crate::ccm::{Ccm, Harness};
 use crate::go_like::{GoLike, IDENTITY};
 
 /// The Lease's name without `--leader-elect-resource-name`.
 const LEASE: &str = "cloud-controller-manager";
-
-/// Quick enough for many rounds, in the proportions of the defaults.
-pub(crate) const QUICK: [&str; 3] = [
-    "--leader-elect-lease-duration=3s",
-    "--leader-elect-renew-deadline=2s",
-    "--leader-elect-retry-period=500ms",
-];
 
 /// The time in which a process said that it leads.
 #[derive(Debug, Clone, Copy)]
@@ -61,13 +55,13 @@ pub(crate) fn overlaps(reigns: &[Reign]) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn over_many_rounds_there_are_never_two_leaders_and_every_gap_is_short() -> anyhow::Result<()> {
     const ROUNDS: usize = 52;
-    let site = Site::new("rounds").await?;
-    let mut leader = site.start(&QUICK)?;
+    let site = Harness::new("rounds").await?;
+    let mut leader = site.start(&FAST_ELECTION)?;
     leads(&leader).await?;
     let mut reigns: Vec<Reign> = Vec::new();
     let (mut after_terminate, mut after_kill) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        let successor = site.start(&QUICK)?;
+        let successor = site.start(&FAST_ELECTION)?;
         successor.says("new leader seen").await?;
         let killed = round % 5 == 4;
         let began = Timestamp::now();
@@ -98,7 +92,7 @@ async fn over_many_rounds_there_are_never_two_leaders_and_every_gap_is_short() -
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_the_default_times_a_successor_leads_3_s_after_sigterm_and_18_s_after_sigkill()
 -> anyhow::Result<()> {
-    let site = Site::new("defaults").await?;
+    let site = Harness::new("defaults").await?;
     let first = site.start(&[])?;
     leads(&first).await?;
     let second = site.start(&[])?;
@@ -120,10 +114,10 @@ async fn with_the_default_times_a_successor_leads_3_s_after_sigterm_and_18_s_aft
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_was_halted_past_its_lease_ends_with_code_1_and_leaves_the_new_leader_alone()
 -> anyhow::Result<()> {
-    let site = Site::new("halted").await?;
-    let mut halted = site.start(&QUICK)?;
+    let site = Harness::new("halted").await?;
+    let mut halted = site.start(&FAST_ELECTION)?;
     leads(&halted).await?;
-    let other = site.start(&QUICK)?;
+    let other = site.start(&FAST_ELECTION)?;
     other.says("new leader seen").await?;
     halted.signal("STOP")?;
     leads(&other).await?;
@@ -136,13 +130,13 @@ async fn a_process_that_was_halted_past_its_lease_ends_with_code_1_and_leaves_th
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_candidate_that_behaves_as_client_go_does_shares_the_lease_with_ours() -> anyhow::Result<()> {
-    let site = Site::new("go-like").await?;
+    let site = Harness::new("go-like").await?;
     let leases = Api::<Lease>::namespaced(site.admin().await?, &site.namespace);
     let mut go = GoLike::new(leases.clone(), LEASE, 3);
     assert!(go.attempt().await?, "nobody else is there");
 
     // The Go replica leads and renews: ours stands by.
-    let ccm = site.start(&QUICK)?;
+    let ccm = site.start(&FAST_ELECTION)?;
     ccm.says("new leader seen").await?;
     let until = Instant::now() + Duration::from_secs(5);
     while Instant::now() < until {
@@ -180,8 +174,8 @@ async fn a_candidate_that_behaves_as_client_go_does_shares_the_lease_with_ours()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_lease_tells_who_led_in_its_events() -> anyhow::Result<()> {
-    let site = Site::new("lease-events").await?;
-    let ccm = site.start(&QUICK)?;
+    let site = Harness::new("lease-events").await?;
+    let ccm = site.start(&FAST_ELECTION)?;
     let identity = ccm.identity().await?;
     terminate(ccm).await?;
     let events = Api::<Event>::namespaced(site.admin().await?, &site.namespace);

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use bowline_testkit::manager::FAST_ELECTION;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use tokio::time::{Instant, sleep};
 
-use crate::ccm::Site;
+use crate::ccm::Harness;
 use crate::go_like::GoLike;
 
 const MIGRATION: &str = "cloud-provider-extraction-migration";
@@ -22,7 +23,7 @@ controllerLeaders:
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_migrated_controller_waits_for_the_second_lease_and_both_are_given_back() -> anyhow::Result<()> {
-    let site = Site::new("migration").await?;
+    let site = Harness::new("migration").await?;
     let leases = Api::<Lease>::namespaced(site.admin().await?, &site.namespace);
     let file = site.folder.path().join("migration.yaml");
     std::fs::write(&file, CONFIGURATION)?;
@@ -30,13 +31,8 @@ async fn a_migrated_controller_waits_for_the_second_lease_and_both_are_given_bac
     // The other component, an old kube-controller-manager, holds the migration Lease.
     let mut other = GoLike::new(leases.clone(), MIGRATION, 3);
     assert!(other.attempt().await?);
-    let mut ccm = site.start(&[
-        "--enable-leader-migration",
-        &format!("--leader-migration-config={}", file.display()),
-        "--leader-elect-lease-duration=3s",
-        "--leader-elect-renew-deadline=2s",
-        "--leader-elect-retry-period=500ms",
-    ])?;
+    let config = format!("--leader-migration-config={}", file.display());
+    let mut ccm = site.start(&[&FAST_ELECTION[..], &["--enable-leader-migration", &config]].concat())?;
     let main = ccm.says("became leader").await?;
     assert_eq!(main.fields["lease"], "cloud-controller-manager", "the main lock comes first");
     let until = Instant::now() + Duration::from_secs(4);

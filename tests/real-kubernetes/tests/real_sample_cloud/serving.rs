@@ -1,41 +1,35 @@
 //! The serving port with callers that may, callers that may not, and callers nobody knows.
 
-use std::net::TcpListener;
-
 use anyhow::Context;
 use bowline_testkit::apiserver::Identity;
-use http::{Request, StatusCode};
-use http_body_util::BodyExt;
+use bowline_testkit::manager::{ServingPort, get};
+use http::StatusCode;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use kube::api::{ObjectMeta, PostParams};
-use kube::client::Body;
 use kube::config::AuthInfo;
-use kube::{Api, Client, Config};
+use kube::{Api, Config};
 
-use crate::ccm::{Ccm, Site};
+use crate::ccm::{Ccm, Harness};
 
 /// A manager that serves, and where.
 struct Served {
-    site: Site,
+    site: Harness,
     ccm: Ccm,
-    port: u16,
+    port: ServingPort,
 }
 
 impl Served {
     async fn start(prefix: &str, flags: &[&str]) -> anyhow::Result<Self> {
-        let site = Site::new(prefix).await?;
-        // Free now, and for the moment until the manager takes it.
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let secure_port = format!("--secure-port={port}");
-        let flags: Vec<&str> = flags.iter().copied().chain([secure_port.as_str()]).collect();
-        let ccm = site.start(&flags)?;
+        let site = Harness::new(prefix).await?;
+        let port = ServingPort::free()?;
+        let ccm = site.start_on(Some(port), flags)?;
         ccm.says("became leader").await?;
         Ok(Self { site, ccm, port })
     }
 
     /// Who trusts the self-signed certificate without looking, and shows these credentials.
     fn config(&self, auth: AuthInfo) -> anyhow::Result<Config> {
-        let mut config = Config::new(format!("https://127.0.0.1:{}", self.port).parse()?);
+        let mut config = Config::new(self.port.url().parse()?);
         config.accept_invalid_certs = true;
         config.auth_info = auth;
         config.default_retry = false;
@@ -52,11 +46,8 @@ impl Served {
 }
 
 async fn fetch(config: Config, path: &str) -> anyhow::Result<(StatusCode, String)> {
-    let client = Client::try_from(config)?;
-    let answer = client.send(Request::get(path).body(Body::empty())?).await?;
-    let status = answer.status();
-    let body = answer.into_body().collect().await?.to_bytes();
-    Ok((status, String::from_utf8(body.to_vec())?))
+    let (status, body) = get(config, path).await?;
+    Ok((StatusCode::from_u16(status)?, body))
 }
 
 fn bearer(token: &str) -> anyhow::Result<AuthInfo> {
@@ -64,7 +55,7 @@ fn bearer(token: &str) -> anyhow::Result<AuthInfo> {
 }
 
 /// Lets a ServiceAccount read `/metrics`.
-async fn may_scrape(site: &Site, account: &str) -> anyhow::Result<()> {
+async fn may_scrape(site: &Harness, account: &str) -> anyhow::Result<()> {
     let (client, name) = (site.admin().await?, format!("scrape-{}", site.namespace));
     let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
     let rule = PolicyRule {

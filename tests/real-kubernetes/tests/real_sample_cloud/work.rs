@@ -5,20 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use bowline_cloud::Watches;
 use bowline_manager::rbac::Rights;
-use bowline_testkit::eventually;
+use bowline_testkit::nodes::Nodes;
 use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use crate::ccm::{Site, apply, register_node};
+use crate::ccm::{Harness, apply, register_node};
 
 const RACK: &str = "sample.bowline.dev/rack";
-
-/// Waits until a Node is as wanted.
-async fn until(nodes: &Api<Node>, name: &str, wanted: impl Fn(&Node) -> bool) -> anyhow::Result<Node> {
-    eventually(format!("{name} as wanted"), async || Ok(nodes.get_opt(name).await?.filter(&wanted))).await
-}
 
 fn labels(node: &Node) -> BTreeMap<String, String> {
     node.metadata.labels.clone().unwrap_or_default()
@@ -26,46 +21,48 @@ fn labels(node: &Node) -> BTreeMap<String, String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_get_their_label_are_repaired_and_otherwise_left_alone() -> anyhow::Result<()> {
-    let site = Site::new("work").await?;
+    let site = Harness::new("work").await?;
     let client = site.admin().await?;
-    let nodes = Api::<Node>::all(client.clone());
+    let nodes = Nodes::of(&client);
     let (ours, stranger) = (site.cluster.unique_name("ours"), site.cluster.unique_name("stranger"));
     register_node(&client, &ours, &site.machine).await?;
     register_node(&client, &stranger, "no-such-machine").await?;
-    let before = nodes.get(&stranger).await?.metadata.resource_version;
+    let before = nodes.api.get(&stranger).await?.metadata.resource_version;
     let ccm = site.start(&["--leader-elect=false"])?;
 
-    let labelled =
-        until(&nodes, &ours, |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1")).await?;
+    let labelled = nodes
+        .until(&ours, "as wanted", |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1"))
+        .await?;
     // An edit by hand is repaired …
     let edit = json!({"metadata": {"labels": {RACK: "wrong"}}});
-    nodes.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
-    until(&nodes, &ours, |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1")).await?;
+    nodes.api.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
+    nodes.until(&ours, "as wanted", |node| labels(node).get(RACK).is_some_and(|rack| rack == "r1")).await?;
     // … a foreign label costs no write: the version after our own edit stays.
     let edit = json!({"metadata": {"labels": {"somebody/else": "1"}}});
-    let edited = nodes.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
+    let edited = nodes.api.patch(&ours, &PatchParams::default(), &Patch::Merge(edit)).await?;
 
-    assert_eq!(nodes.get(&stranger).await?.metadata.resource_version, before, "not ours, not touched");
+    assert_eq!(nodes.api.get(&stranger).await?.metadata.resource_version, before, "not ours, not touched");
     // A re-created namesake is another Node, and is labelled as one.
-    nodes.delete(&stranger, &DeleteParams::default()).await?;
+    nodes.delete(&stranger).await?;
     let again = register_node(&client, &stranger, &site.machine).await?;
-    until(&nodes, &stranger, |node| {
-        node.metadata.uid == again.metadata.uid && labels(node).contains_key(RACK)
-    })
-    .await?;
-    let now = nodes.get(&ours).await?;
+    nodes
+        .until(&stranger, "as wanted", |node| {
+            node.metadata.uid == again.metadata.uid && labels(node).contains_key(RACK)
+        })
+        .await?;
+    let now = nodes.api.get(&ours).await?;
     assert_eq!(now.metadata.resource_version, edited.metadata.resource_version, "no needless write");
     assert_eq!(now.metadata.uid, labelled.metadata.uid);
     drop(ccm);
     for name in [&ours, &stranger] {
-        nodes.delete(name, &DeleteParams::default()).await?;
+        nodes.delete(name).await?;
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_start_says_why_and_with_which_code() -> anyhow::Result<()> {
-    let site = Site::new("bad-start").await?;
+    let site = Harness::new("bad-start").await?;
     for (flags, code, says) in [
         (["--cloud-provider=nimbus"].as_slice(), 255, "this binary knows only sample"),
         (&["--cloud-config=/nowhere/cloud.yaml"], 255, "/nowhere/cloud.yaml"),
@@ -82,9 +79,9 @@ async fn what_cannot_start_says_why_and_with_which_code() -> anyhow::Result<()> 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_an_identity_of_its_own_a_controller_works_with_its_own_rights() -> anyhow::Result<()> {
-    let site = Site::new("accounts").await?;
+    let site = Harness::new("accounts").await?;
     let client = site.admin().await?;
-    let nodes = Api::<Node>::all(client.clone());
+    let nodes = Nodes::of(&client);
     // Roles of the same names take the place of those for one identity: the process itself may not write to nodes.
     let rights = Rights::common().with_extra("rack-label-controller", Watches::Nodes);
     let manifest = rights.service_account_credentials_manifest(&site.namespace, "ccm")?;
@@ -93,18 +90,18 @@ async fn with_an_identity_of_its_own_a_controller_works_with_its_own_rights() ->
     let ours = site.cluster.unique_name("account");
     register_node(&client, &ours, &site.machine).await?;
     let ccm = site.start(&["--use-service-account-credentials", "--controllers=rack-label"])?;
-    until(&nodes, &ours, |node| labels(node).contains_key(RACK)).await?;
+    nodes.until(&ours, "as wanted", |node| labels(node).contains_key(RACK)).await?;
     let account =
         Api::<ServiceAccount>::namespaced(client, "kube-system").get("rack-label-controller").await?;
     assert!(account.metadata.uid.is_some(), "made by the process");
     drop(ccm);
-    nodes.delete(&ours, &DeleteParams::default()).await?;
+    nodes.delete(&ours).await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_is_in_the_log_even_at_the_highest_verbosity() -> anyhow::Result<()> {
-    let site = Site::new("secrets").await?;
+    let site = Harness::new("secrets").await?;
     let kubeconfig = std::fs::read_to_string(&site.kubeconfig)?;
     let token =
         kubeconfig.split('"').find(|word| word.starts_with("ey")).context("a token in the kubeconfig")?;
@@ -112,12 +109,12 @@ async fn no_secret_is_in_the_log_even_at_the_highest_verbosity() -> anyhow::Resu
     let ours = site.cluster.unique_name("secret");
     register_node(&client, &ours, &site.machine).await?;
     let mut ccm = site.start(&["--v=10"])?;
-    until(&Api::all(client.clone()), &ours, |node| labels(node).contains_key(RACK)).await?;
+    Nodes::of(&client).until(&ours, "as wanted", |node| labels(node).contains_key(RACK)).await?;
     ccm.signal("TERM")?;
     ccm.ended().await?;
     let log = format!("{:?}", ccm.lines());
     assert!(log.contains("became leader") && ccm.lines().len() > 20, "there is a log to look through");
     assert!(!log.contains(token), "the bearer token is in the log");
-    Api::<Node>::all(client).delete(&ours, &DeleteParams::default()).await?;
+    Nodes::of(&client).delete(&ours).await?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use real_cloud::{Cloud, Service};
 
-use crate::patience::until;
+use crate::waiting::until;
 use crate::world::World;
 
 /// A service of the cloud that is out.

@@ -13,13 +13,13 @@
 mod conf;
 mod evidence;
 mod faults;
+mod harness;
 mod openstack;
-mod patience;
 mod report;
 mod scenario;
 mod scenarios;
-mod site;
 mod sweep;
+mod waiting;
 mod world;
 
 use std::path::PathBuf;

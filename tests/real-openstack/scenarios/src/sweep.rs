@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::openstack::Api::{self, Compute, LoadBalancer, Network};
 use crate::openstack::OpenStack;
-use crate::patience::until;
+use crate::waiting::until;
 
 /// What all names of its clusters begin with.
 pub(crate) const MARK: &str = "e2e-";

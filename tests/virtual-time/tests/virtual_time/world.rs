@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use bowline_testkit::Wait;
 use bowline_testkit::cloud::{Cloud, Options};
+use bowline_testkit::nodes::UNINITIALIZED;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Service};
 use serde_json::{Value, json};
@@ -12,9 +14,6 @@ use tokio::time::{Instant, sleep};
 
 /// When everything begins.
 const START: &str = "2026-11-15T08:00:00Z";
-
-/// The taint of Nodes that no cloud-controller-manager has seen yet.
-const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 /// A condition that is waited for is looked at so many times at most: a look at a large cluster takes real time.
 const LOOKS: u32 = 1000;
@@ -239,11 +238,8 @@ impl World {
 /// Waits in virtual time until something is so, and tells how long that took.
 pub(crate) async fn until(what: &str, limit: Duration, is_so: impl Fn() -> bool) -> Duration {
     let began = Instant::now();
-    let pause = LOOK.max(limit / LOOKS);
-    while !is_so() {
-        assert!(began.elapsed() <= limit, "not within {limit:?}: {what}");
-        sleep(pause).await;
-    }
+    let wait = Wait::within(limit).every(LOOK.max(limit / LOOKS));
+    wait.until(what, async || Ok(is_so().then_some(()))).await.unwrap();
     began.elapsed()
 }
 

@@ -10,12 +10,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bowline_testkit::Wait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
 /// The browser reads commands from 3 and writes to 4. Our own ends are the standard ones.
 const START: &str = r#"exec chromium --headless=new --no-sandbox --disable-gpu --no-first-run --disable-extensions \
@@ -128,13 +129,10 @@ impl Browser {
 
     /// Waits until an expression is true.
     pub(crate) async fn until(&mut self, expression: &str) -> Result<()> {
-        let began = Instant::now();
-        while self.value(expression).await? != true {
-            if began.elapsed() > PATIENCE {
-                let shown = self.value("document.body.innerText").await?;
-                bail!("not within {PATIENCE:?}: {expression}; the page says: {shown}");
-            }
-            sleep(Duration::from_millis(100)).await;
+        let is_true = async || Ok((self.value(expression).await? == true).then_some(()));
+        if let Err(error) = Wait::within(PATIENCE).until(expression, is_true).await {
+            let shown = self.value("document.body.innerText").await?;
+            return Err(error.context(format!("the page shows: {shown}")));
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 
+use crate::harness::{DEPLOY, Harness, Tools};
 use crate::helm::{cases, documents};
-use crate::stage::{DEPLOY, Stage, Tools};
 
 /// The folders for kustomize.
 const FOLDERS: [&str; 4] =
@@ -24,7 +24,7 @@ const FILES: [&str; 10] = [
     "rbac-shadow.yaml",
 ];
 
-async fn accepted(stage: &Stage, what: &str, text: &str) -> anyhow::Result<usize> {
+async fn accepted(stage: &Harness, what: &str, text: &str) -> anyhow::Result<usize> {
     let count = documents(text)?.len();
     let file = stage.write("accepted.yaml", text)?;
     let dry_run = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", &file];
@@ -36,7 +36,7 @@ async fn accepted(stage: &Stage, what: &str, text: &str) -> anyhow::Result<usize
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_api_server_accepts_everything_that_is_shipped() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let stage = Stage::start(&tools).await?;
+    let stage = Harness::start(&tools).await?;
     stage.define_monitoring().await?;
     // The namespace of a Lease is not made by the chart.
     stage.admin.run(&["create", "namespace", "openstack"]).await?;
@@ -60,7 +60,7 @@ async fn the_api_server_accepts_everything_that_is_shipped() -> anyhow::Result<(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dry_run_that_is_strict_refuses_a_field_that_nobody_knows() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let stage = Stage::start(&tools).await?;
+    let stage = Harness::start(&tools).await?;
     let text = std::fs::read_to_string(Path::new(DEPLOY).join("manifests/deployment.yaml"))?;
     let wrong = text.replace("terminationGracePeriodSeconds", "terminationGraceSeconds");
     ensure!(wrong != text);

@@ -1,72 +1,57 @@
 //! Installed as people do it, and run as the kubelet would: a Node is initialised and a Service gets an address, under the rights that
 //! came with it.
 
-use std::net::TcpListener;
-use std::process::Command;
-
 use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Identity;
-use bowline_testkit::eventually;
+use bowline_testkit::manager::{Manager, ServingPort};
+use bowline_testkit::nodes::{UNINITIALIZED, registered};
 use bowline_testkit::process::{Process, program};
-use http::Request;
-use http_body_util::BodyExt;
-use kube::Client;
-use kube::client::Body;
+use bowline_testkit::{Wait, eventually};
 use serde_json::{Value, json};
 use sim_openstack::MEMBER;
 
+use crate::harness::{DEPLOY, Harness, Tools, path_text};
 use crate::helm::{CASES, CHART, documents};
 use crate::measured;
 use crate::pod::{self, Started};
-use crate::stage::{DEPLOY, Stage, Tools, path_text};
 use bowline_testkit::cloud::Cloud;
 
-const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-
 /// Starts what a container says, as the identity that its pod has.
-async fn run(stage: &Stage, started: &Started) -> anyhow::Result<Process> {
+async fn run(stage: &Harness, started: &Started) -> anyhow::Result<Process> {
     let (word, arguments) = started.words.split_first().context("no command")?;
     ensure!(word == "bowline", "{word} is not in the image");
     let kubeconfig = stage.cluster.kubeconfig(&started.identity).await?;
-    let mut command = Command::new(program("bowline")?);
-    command.args(arguments).arg("--bind-address=127.0.0.1");
+    let manager = Manager::new(program("bowline")?).flags(arguments.iter().cloned());
     // In a pod with a ServiceAccount it would find its token; a static pod has these flags already.
     let is_told = arguments.iter().any(|word| word.starts_with("--kubeconfig="));
-    for flag in
-        ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"].iter().filter(|_| !is_told)
-    {
-        command.arg(format!("--{flag}={}", kubeconfig.display()));
-    }
-    Process::start(command, stage.folder.join("bowline.log"))
+    let flags = ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"];
+    let flags =
+        flags.into_iter().filter(|_| !is_told).map(|flag| format!("--{flag}={}", kubeconfig.display()));
+    manager.flags(["--bind-address=127.0.0.1"]).flags(flags).start(stage.folder.join("bowline.log"))
 }
 
 /// A Node as a kubelet with `--cloud-provider=external` registers it.
-async fn register(stage: &Stage, name: &str, id: &str) -> anyhow::Result<()> {
-    let taint = json!({"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"});
-    stage.admin.apply(&json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"taints": [taint]}})).await?;
-    let status = json!({"status": {"nodeInfo": {
-        "systemUUID": id, "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "", "kubeProxyVersion": "",
-        "kubeletVersion": "v1.37.1", "machineID": "", "operatingSystem": "linux", "osImage": "",
-    }, "conditions": [{"type": "Ready", "status": "True"}]}});
-    let patch = ["patch", "node", name, "--subresource=status", "--type=merge", "-p", &status.to_string()];
-    stage.admin.run(&patch).await.map(drop)
+async fn register(stage: &Harness, name: &str, id: &str) -> anyhow::Result<()> {
+    stage.admin.apply(&registered(name, id)).await?;
+    let status = json!({
+        "nodeInfo": registered(name, id)["status"]["nodeInfo"], "conditions": [{"type": "Ready", "status": "True"}],
+    });
+    stage.admin.patch_status(&format!("node/{name}"), &status).await
 }
 
 /// Waits until an object is as wanted.
 async fn until(
-    stage: &Stage,
+    stage: &Harness,
     manager: &mut Process,
     object: &str,
     wanted: impl Fn(&Value) -> bool,
 ) -> anyhow::Result<Value> {
-    let mut last = Value::Null;
-    let seen = eventually(format!("{object} as wanted"), async || {
+    let read = async || {
         manager.ensure_running()?;
-        last = serde_json::from_str(&stage.admin.run(&["get", object, "--output=json"]).await?)?;
-        Ok(wanted(&last).then(|| last.clone()))
-    });
-    let seen = seen.await;
-    seen.with_context(|| format!("{last:#}\n{}", manager.tail()))
+        stage.admin.json(&["get", object]).await
+    };
+    let found = Wait::default().until_value(format!("{object} as wanted"), read, wanted).await;
+    found.with_context(|| manager.tail())
 }
 
 fn is_initialised(node: &Value, id: &str) -> bool {
@@ -76,17 +61,18 @@ fn is_initialised(node: &Value, id: &str) -> bool {
 }
 
 /// What the manager answers on its port: to an administrator, or to nobody in particular as the kubelet is.
-async fn ask(stage: &Stage, identity: &Identity, port: &Value, path: &str) -> anyhow::Result<(u16, String)> {
-    let mut config = stage.cluster.config(identity).await?;
-    config.cluster_url = format!("https://127.0.0.1:{port}").parse()?;
-    (config.accept_invalid_certs, config.root_cert) = (true, None);
-    let answer = Client::try_from(config)?.send(Request::get(path).body(Body::empty())?).await?;
-    let status = answer.status().as_u16();
-    Ok((status, String::from_utf8(answer.into_body().collect().await?.to_bytes().to_vec())?))
+async fn ask(
+    stage: &Harness,
+    identity: &Identity,
+    port: &Value,
+    path: &str,
+) -> anyhow::Result<(u16, String)> {
+    let port = port.as_u64().and_then(|port| u16::try_from(port).ok()).context("a port")?;
+    ServingPort(port).get(&stage.cluster, identity, path).await
 }
 
 /// The probes of the container, as the kubelet asks them.
-async fn probe(stage: &Stage, started: &Started, manager: &mut Process) -> anyhow::Result<()> {
+async fn probe(stage: &Harness, started: &Started, manager: &mut Process) -> anyhow::Result<()> {
     for name in ["startupProbe", "livenessProbe", "readinessProbe"] {
         let get = &started.container[name]["httpGet"];
         let path = get["path"].as_str().with_context(|| format!("{name} has no path"))?;
@@ -103,7 +89,7 @@ async fn probe(stage: &Stage, started: &Started, manager: &mut Process) -> anyho
 }
 
 /// A Node is initialised, a Service gets an address, nothing was forbidden, and the Lease has the name that was asked for.
-async fn works(stage: &Stage, cloud: &Cloud, started: &Started, cluster: &str) -> anyhow::Result<Process> {
+async fn works(stage: &Harness, cloud: &Cloud, started: &Started, cluster: &str) -> anyhow::Result<Process> {
     let machines = cloud.machines().await?;
     for (name, id, _) in &machines {
         register(stage, name, id).await?;
@@ -118,29 +104,24 @@ async fn works(stage: &Stage, cloud: &Cloud, started: &Started, cluster: &str) -
     until(stage, &mut manager, "service/web", has_address).await?;
     let balancers = cloud.contents().await?["loadbalancers"].take();
     ensure!(balancers[0]["name"] == format!("kube_service_{cluster}_default_web"), "{balancers:#}");
-    let lease = ["get", "lease", "cloud-controller-manager", "--namespace=kube-system", "--output=json"];
-    let lease: Value = serde_json::from_str(&stage.admin.run(&lease).await?)?;
+    let lease = ["get", "lease", "cloud-controller-manager", "--namespace=kube-system"];
+    let lease = stage.admin.json(&lease).await?;
     ensure!(lease["spec"]["holderIdentity"].is_string(), "{lease:#}");
     let said = manager.log();
     ensure!(!said.contains("forbidden"), "a right is missing:\n{}", manager.tail());
     Ok(manager)
 }
 
-/// Free now, and for the moment until the manager takes it.
-fn free_port() -> anyhow::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_chart_installs_a_manager_that_works_and_exposes_what_the_alerts_ask_for_and_leaves_nothing()
 -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let (stage, cloud) = (Stage::start(&tools).await?, Cloud::start(2).await?);
+    let (stage, cloud) = (Harness::start(&tools).await?, Cloud::start(2).await?);
     let conf = std::fs::read_to_string(cloud.write_conf(&stage.folder, "")?)?;
     let auth_url = conf.lines().find_map(|line| line.strip_prefix("auth-url = ")).context("no auth-url")?;
     let values = json!({
         "cluster": {"name": "my-cluster"},
-        "securePort": free_port()?,
+        "securePort": ServingPort::free()?.0,
         "cloudConfig": {
             "global": {
                 "auth-url": auth_url, "region": "RegionOne", "username": MEMBER.user, "password": MEMBER.password,
@@ -184,7 +165,7 @@ async fn the_chart_installs_a_manager_that_works_and_exposes_what_the_alerts_ask
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_manifest_for_kubectl_starts_a_manager_that_works() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let (stage, cloud) = (Stage::start(&tools).await?, Cloud::start(1).await?);
+    let (stage, cloud) = (Harness::start(&tools).await?, Cloud::start(1).await?);
     let conf = cloud.write_conf(&stage.folder, "")?;
     let create = ["create", "--namespace=kube-system"];
     let configmap = ["configmap", "bowline", "--from-literal=cluster-name=my-cluster"];
@@ -193,7 +174,8 @@ async fn the_manifest_for_kubectl_starts_a_manager_that_works() -> anyhow::Resul
     stage.admin.run(&[&create[..], &["secret", "generic", "cloud-config", &from]].concat()).await?;
     // Tests run side by side; on a node of its own the port is free.
     let manifest = std::fs::read_to_string(format!("{DEPLOY}/manifests/deployment.yaml"))?;
-    let file = stage.write("deployment.yaml", &manifest.replace("10258", &free_port()?.to_string()))?;
+    let file =
+        stage.write("deployment.yaml", &manifest.replace("10258", &ServingPort::free()?.0.to_string()))?;
     stage.admin.run(&["apply", "-f", &file]).await?;
     let started = pod::start(&stage, "deployment/cloud-controller-manager").await?;
     works(&stage, &cloud, &started, "my-cluster").await?.terminate().await.map(drop)
@@ -202,11 +184,11 @@ async fn the_manifest_for_kubectl_starts_a_manager_that_works() -> anyhow::Resul
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_static_pod_works_as_its_user_with_the_files_of_its_node() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let (stage, cloud) = (Stage::start(&tools).await?, Cloud::start(1).await?);
+    let (stage, cloud) = (Harness::start(&tools).await?, Cloud::start(1).await?);
     let folder = format!("{DEPLOY}/manifests/static-pod");
     stage.admin.run(&["apply", "-f", &format!("{folder}/rights.yaml")]).await?;
     let manifest = std::fs::read_to_string(format!("{folder}/cloud-controller-manager.yaml"))?;
-    let manifest = documents(&manifest.replace("10258", &free_port()?.to_string()))?;
+    let manifest = documents(&manifest.replace("10258", &ServingPort::free()?.0.to_string()))?;
     let identity = Identity::user("system:cloud-controller-manager");
     let files = [
         (
@@ -226,7 +208,7 @@ async fn the_static_pod_works_as_its_user_with_the_files_of_its_node() -> anyhow
 async fn in_shadow_mode_the_chart_gives_rights_that_can_change_nothing_and_it_can_be_changed_to_full()
 -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let stage = Stage::start(&tools).await?;
+    let stage = Harness::start(&tools).await?;
     let values = format!("{CASES}/shadow.yaml");
     stage.helm(&tools, &["install", "bowline", CHART, "--values", &values])?;
     let who = "--as=system:serviceaccount:kube-system:bowline";

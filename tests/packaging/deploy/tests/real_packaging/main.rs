@@ -10,16 +10,13 @@
 
 mod accepted;
 mod chart;
+mod harness;
 #[path = "../tools/helm.rs"]
 mod helm;
 mod installed;
-#[path = "../../../../real-kubernetes/tests/real_bowline/kubectl.rs"]
-#[allow(dead_code, reason = "it is part of several test targets, which use different parts of it")]
-mod kubectl;
 #[path = "../tools/location.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the file is part of xtask as well")]
 mod location;
 mod measured;
 mod pod;
 mod safe;
-mod stage;

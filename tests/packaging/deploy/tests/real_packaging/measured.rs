@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::ensure;
 use packaging::monitoring;
 
-use crate::stage::DEPLOY;
+use crate::harness::DEPLOY;
 
 /// Labels that Prometheus adds when it scrapes.
 const OF_SCRAPES: [&str; 2] = ["job", "instance"];

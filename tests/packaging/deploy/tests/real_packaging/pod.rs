@@ -7,7 +7,7 @@ use anyhow::{Context, bail, ensure};
 use bowline_testkit::apiserver::Identity;
 use serde_json::Value;
 
-use crate::stage::{Stage, path_text};
+use crate::harness::{Harness, path_text};
 
 /// What a container is started with.
 pub(crate) struct Started {
@@ -20,7 +20,7 @@ pub(crate) struct Started {
 }
 
 /// Reads a workload of `kube-system` from the API server, and lays out its files.
-pub(crate) async fn start(stage: &Stage, workload: &str) -> anyhow::Result<Started> {
+pub(crate) async fn start(stage: &Harness, workload: &str) -> anyhow::Result<Started> {
     let text = stage.admin.run(&["get", workload, "--namespace=kube-system", "--output=json"]).await?;
     let object: Value = serde_json::from_str(&text)?;
     let pod = &object["spec"]["template"]["spec"];
@@ -68,7 +68,7 @@ fn volume<'a>(pod: &'a Value, mount: &Value) -> anyhow::Result<&'a Value> {
 }
 
 /// Writes the files of a Secret. Other volumes are not used here.
-async fn lay_out(stage: &Stage, volume: &Value, place: &Path) -> anyhow::Result<()> {
+async fn lay_out(stage: &Harness, volume: &Value, place: &Path) -> anyhow::Result<()> {
     let Some(name) = volume["secret"]["secretName"].as_str() else { bail!("{volume} is of no Secret") };
     let text = stage.admin.run(&["get", "secret", name, "--namespace=kube-system", "--output=json"]).await?;
     let secret: Value = serde_json::from_str(&text)?;
@@ -85,7 +85,7 @@ async fn lay_out(stage: &Stage, volume: &Value, place: &Path) -> anyhow::Result<
     Ok(())
 }
 
-async fn variables(stage: &Stage, container: &Value) -> anyhow::Result<Vec<(String, String)>> {
+async fn variables(stage: &Harness, container: &Value) -> anyhow::Result<Vec<(String, String)>> {
     let mut all = Vec::new();
     for variable in container["env"].as_array().into_iter().flatten() {
         let name = variable["name"].as_str().unwrap_or_default().to_owned();

@@ -3,8 +3,8 @@
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
+use crate::harness::{Harness, Tools};
 use crate::helm::{CASES, documents};
-use crate::stage::{Stage, Tools};
 
 /// The pod of a workload, in the namespace that is watched over.
 fn pod(text: &str, kind: &str) -> anyhow::Result<String> {
@@ -19,7 +19,7 @@ fn pod(text: &str, kind: &str) -> anyhow::Result<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pods_satisfy_the_restricted_standard_but_for_the_hosts_network() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let stage = Stage::start(&tools).await?;
+    let stage = Harness::start(&tools).await?;
     stage.admin.run(&["create", "namespace", "safe"]).await?;
     stage.admin.run(&["label", "namespace", "safe", "pod-security.kubernetes.io/enforce=restricted"]).await?;
     stage.default_account("safe").await?;

@@ -1,16 +1,15 @@
 //! Where blocks are run: programs on the PATH and, by name, the servers that a page takes for granted.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, bail};
 use bowline_testkit::apiserver::{Binaries, Cluster, Identity, cache_folder};
 use bowline_testkit::eventually;
-use bowline_testkit::process::{program, tail};
-use tokio::process::{Child, Command};
+use bowline_testkit::process::{Process, program};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::shell::Shell;
@@ -22,7 +21,7 @@ static TURN: Mutex<()> = Mutex::const_new(());
 /// Servers that end with it, and the variables by which a shell finds them.
 pub(crate) struct Surroundings {
     pub(crate) variables: Vec<(String, String)>,
-    servers: Vec<(PathBuf, Child)>,
+    servers: Vec<Process>,
     turn: Option<MutexGuard<'static, ()>>,
 }
 
@@ -51,16 +50,8 @@ impl Surroundings {
 
     /// What the servers said last, for a page that failed.
     pub(crate) fn logs(&self) -> String {
-        let logs = self.servers.iter().map(|(log, _child)| {
-            format!(
-                "--- {}
-{}
-",
-                log.display(),
-                tail(log)
-            )
-        });
-        logs.collect()
+        let logs = self.servers.iter();
+        logs.map(|server| format!("--- {}\n{}\n", server.log_file().display(), server.tail())).collect()
     }
 
     /// Both simulators, three nodes whose kubelets wait for their cloud, and the manager of a cluster called `shop`.
@@ -118,18 +109,9 @@ impl Surroundings {
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
         last: &Path,
     ) -> anyhow::Result<()> {
-        let log = folder.join(format!("{name}.log"));
-        let output = File::create(&log)?;
-        let child = Command::new(program("bowline")?)
-            .args(arguments)
-            .arg(last)
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output)
-            .kill_on_drop(true)
-            .spawn()?;
-        self.servers.push((log, child));
+        let mut command = Command::new(program("bowline")?);
+        command.args(arguments).arg(last).current_dir(folder);
+        self.servers.push(Process::start(command, folder.join(format!("{name}.log")))?);
         Ok(())
     }
 }

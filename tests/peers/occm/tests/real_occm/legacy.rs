@@ -5,8 +5,8 @@ use bowline_testkit::apiserver::Binaries;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
+use crate::harness::Harness;
 use crate::shapes::{Shape, shapes};
-use crate::stage::Stage;
 use crate::{WORKERS, bowline};
 
 const NAME: &str = "basic";
@@ -19,7 +19,7 @@ async fn a_legacy_named_load_balancer_is_taken_over_and_given_back_without_a_cha
         println!("no openstack-cloud-controller-manager beside kube-apiserver: nothing is compared with it");
         return Ok(());
     };
-    let stage = Stage::start(CONF).await?;
+    let stage = Harness::start(CONF).await?;
     let things = stage.cloud.prepare("theirs").await?;
     let basic: Vec<Shape> = shapes(&things).into_iter().filter(|shape| shape.name == NAME).collect();
     stage.create_namespace("theirs").await?;
@@ -32,7 +32,7 @@ async fn a_legacy_named_load_balancer_is_taken_over_and_given_back_without_a_cha
     stage.cloud.rename_balancer(&format!("kube_service_held_theirs_{NAME}"), &name)?;
     // Neither does the annotation name it: the Service was made before there was one.
     let none = json!({"metadata": {"annotations": {"loadbalancer.openstack.org/load-balancer-id": null}}});
-    stage.services("theirs").patch(NAME, &PatchParams::default(), &Patch::Merge(none)).await?;
+    stage.services("theirs").api.patch(NAME, &PatchParams::default(), &Patch::Merge(none)).await?;
 
     let before = stage.cloud.contents().await?;
     for manager in ["bowline", "occm", "bowline"] {

@@ -9,18 +9,18 @@
 )]
 
 mod expected;
+mod harness;
 mod legacy;
 mod normal;
 mod shapes;
-mod stage;
 
 use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Binaries;
 use serde_json::Value;
 
 use crate::expected::{Expected, Run};
+use crate::harness::Harness;
 use crate::shapes::{Providers, Shape, shapes, sharing};
-use crate::stage::Stage;
 use bowline_testkit::cloud::Things;
 use bowline_testkit::process::{Process, program};
 
@@ -78,7 +78,7 @@ async fn there_and_back(run: Run) -> anyhow::Result<()> {
         return Ok(());
     };
     let class = format!("{conf}\n[LoadBalancerClass \"special\"]\n");
-    let stage = Stage::start(&class).await?;
+    let stage = Harness::start(&class).await?;
 
     let their_things = stage.cloud.prepare("theirs").await?;
     stage.cloud.forget();
@@ -131,14 +131,14 @@ async fn there_and_back(run: Run) -> anyhow::Result<()> {
     nothing_left(&stage.cloud.contents().await?)
 }
 
-fn tell(what: &str, services: usize, stage: &Stage) {
+fn tell(what: &str, services: usize, stage: &Harness) {
     let (requests, changes) = stage.cloud.requests();
     println!("{what} {services} Services with {requests} requests, {changes} of them changes");
 }
 
 /// Makes a Service of each shape in a namespace, and one that shares the load balancer of the first.
 async fn make_all(
-    stage: &Stage,
+    stage: &Harness,
     namespace: &str,
     things: &Things,
     fits: fn(&Shape) -> bool,
@@ -172,7 +172,7 @@ fn nothing_left(contents: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn bowline(stage: &Stage) -> anyhow::Result<Process> {
+fn bowline(stage: &Harness) -> anyhow::Result<Process> {
     stage.run(&program("bowline")?, &["ccm"], "bowline", WORKERS)
 }
 

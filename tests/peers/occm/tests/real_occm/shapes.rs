@@ -1,5 +1,6 @@
 //! The Services that both managers are given: every annotation, and what Services can say, alone and together.
 
+use bowline_testkit::services::service;
 use serde_json::{Value, json};
 
 use bowline_testkit::cloud::{EXTERNAL_TAG, Things};
@@ -34,30 +35,19 @@ impl Shape {
 
     /// The Service.
     pub(crate) fn service(&self) -> Value {
-        let mut spec = json!({
-            "type": "LoadBalancer",
-            "selector": {"app": self.name},
-            "ports": [{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}],
-        });
-        for (key, value) in self.spec.as_object().into_iter().flatten() {
-            spec[key] = value.clone();
+        let key = |key: &str| {
+            if key.contains('/') { key.to_owned() } else { format!("loadbalancer.openstack.org/{key}") }
+        };
+        let annotations: Vec<(String, &str)> =
+            self.annotations.iter().map(|(name, value)| (key(name), value.as_str())).collect();
+        let annotations: Vec<(&str, &str)> =
+            annotations.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+        let port = json!({"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"});
+        let mut service = service(self.name, &annotations, &self.spec);
+        if self.spec["ports"].is_null() {
+            service["spec"]["ports"] = json!([port]);
         }
-        let annotations: serde_json::Map<String, Value> = self
-            .annotations
-            .iter()
-            .map(|(key, value)| {
-                let key = if key.contains('/') {
-                    (*key).to_owned()
-                } else {
-                    format!("loadbalancer.openstack.org/{key}")
-                };
-                (key, json!(value))
-            })
-            .collect();
-        json!({
-            "apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": self.name, "annotations": annotations}, "spec": spec,
-        })
+        service
     }
 }
 

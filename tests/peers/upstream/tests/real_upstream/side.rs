@@ -1,13 +1,14 @@
 //! One side: an API server with an audit log, a cloud's files, and a manager that runs on both.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::manager::Manager;
+use bowline_testkit::process::{Process, tail};
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -81,24 +82,13 @@ impl Program {
 pub(crate) struct Side {
     program: Program,
     /// None before it is started, and after it was killed.
-    manager: Option<Manager>,
+    manager: Option<Process>,
     cluster: Cluster,
     client: Client,
     kubeconfig: PathBuf,
     folder: PathBuf,
     cloud: Value,
     uids: Uids,
-}
-
-/// A running manager. Killed when dropped: nothing of the two ends is compared.
-struct Manager(Child);
-
-impl Drop for Manager {
-    fn drop(&mut self) {
-        // It may have ended already, which is just as well.
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
 }
 
 impl Side {
@@ -217,25 +207,16 @@ impl Side {
 
     /// The last lines of the manager's log.
     pub(crate) fn log_tail(&self) -> String {
-        let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        let lines: Vec<_> = log.lines().rev().take(15).collect();
-        let lines: Vec<_> = lines.into_iter().rev().collect();
-        format!("--- the last lines of {}\n{}", self.program.name, lines.join("\n"))
+        format!("--- the last lines of {}\n{}", self.program.name, tail(&self.folder.join("log")))
     }
 }
 
-fn run(program: &Program, folder: &Path, kubeconfig: &Path) -> anyhow::Result<Manager> {
-    let log = File::options().append(true).create(true).open(folder.join("log"))?;
-    let child = Command::new(&program.path)
-        .args(&program.flags)
-        .arg(format!("--cloud-config={}", folder.join("cloud.json").display()))
-        .arg(format!("--kubeconfig={}", kubeconfig.display()))
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .spawn()
-        .with_context(|| format!("start {}", program.path.display()))?;
-    Ok(Manager(child))
+fn run(program: &Program, folder: &Path, kubeconfig: &Path) -> anyhow::Result<Process> {
+    Manager::new(&program.path)
+        .flags(program.flags.iter().copied())
+        .cloud_config(&folder.join("cloud.json"))
+        .kubeconfig(kubeconfig)
+        .start(folder.join("log"))
 }
 
 /// A reader sees the whole old or the whole new file.

@@ -4,8 +4,8 @@ use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Identity;
 use serde_json::{Value, json};
 
+use crate::people::harness::{CLUSTER, Harness, ROLE};
 use crate::people::person::Person;
-use crate::people::site::{CLUSTER, ROLE, Site};
 
 /// Each command with the right without which it can tell nothing.
 const RIGHTS: [(&str, &str); 10] = [
@@ -22,7 +22,7 @@ const RIGHTS: [(&str, &str); 10] = [
 ];
 
 /// Somebody whom the API server knows, and who may do nothing; and somebody whom it does not know.
-pub(crate) async fn all_rights(site: &Site) -> anyhow::Result<()> {
+pub(crate) async fn all_rights(site: &Harness) -> anyhow::Result<()> {
     let (cloud, identity) = (site.cloud_flag(), Identity::service_account("default", "nobody"));
     let nobody = site.person(&identity).await?;
     let asked = |right: &str| format!("it takes the right to {right}");
@@ -54,7 +54,7 @@ pub(crate) async fn all_rights(site: &Site) -> anyhow::Result<()> {
 }
 
 /// Somebody who may look at one namespace.
-pub(crate) async fn all_but_one_namespace(site: &Site) -> anyhow::Result<()> {
+pub(crate) async fn all_but_one_namespace(site: &Harness) -> anyhow::Result<()> {
     // `view` itself is put together by a controller that is not here.
     let words = ["--clusterrole=system:aggregate-to-view", "--user=dev", "--namespace=shop"];
     site.admin.run(&[&["create", "rolebinding", "dev"][..], &words].concat()).await?;
@@ -87,7 +87,7 @@ pub(crate) async fn all_but_one_namespace(site: &Site) -> anyhow::Result<()> {
 }
 
 /// Somebody who may list Nodes and Services, and not read the Lease: all but the leader is told.
-pub(crate) async fn the_lease(site: &Site) -> anyhow::Result<()> {
+pub(crate) async fn the_lease(site: &Harness) -> anyhow::Result<()> {
     let words = ["--clusterrole=bowline-people", "--user=eve"];
     site.admin.run(&[&["create", "clusterrolebinding", "eve"][..], &words].concat()).await?;
     let metadata = json!({"name": "viewers", "namespace": "kube-system"});
@@ -122,9 +122,9 @@ const NEEDED: [(&str, &str, &str); 8] = [
 ];
 
 /// Somebody for each rule, who has all the others: none is there for nothing.
-pub(crate) async fn one_rule_of_the_roles(site: &Site) -> anyhow::Result<()> {
+pub(crate) async fn one_rule_of_the_roles(site: &Harness) -> anyhow::Result<()> {
     for (kind, place) in [("clusterrole", "--output=json"), ("role", "--namespace=kube-system")] {
-        let whole = site.json(&["get", kind, ROLE, place]).await?;
+        let whole = site.admin.json(&["get", kind, ROLE, place]).await?;
         let rules = whole["rules"].as_array().context("no rules")?;
         for (nth, rule) in rules.iter().enumerate() {
             let about = rule["resources"][0].as_str().or(rule["nonResourceURLs"][0].as_str());

@@ -4,17 +4,19 @@ use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::Identity;
 use serde_json::{Value, json};
 
-use crate::people::person::{Answer, Person};
-use crate::people::site::{CLUSTER, POD, SERVICE, Site};
+use bowline_testkit::command::Finished;
+
+use crate::people::harness::{CLUSTER, Harness, POD, SERVICE};
+use crate::people::person::Person;
 
 /// Nothing that could be known is missing in it.
-fn is_whole(answer: &Answer) -> anyhow::Result<()> {
+fn is_whole(answer: &Finished) -> anyhow::Result<()> {
     ensure!(!answer.out.contains("Note: ") && answer.err.is_empty(), "{answer:#?}");
     Ok(())
 }
 
 /// All is well, and every command says so, with what cluster and cloud say themselves.
-pub(crate) async fn at_what_is_well(site: &Site, reader: &Person) -> anyhow::Result<()> {
+pub(crate) async fn at_what_is_well(site: &Harness, reader: &Person) -> anyhow::Result<()> {
     let (cloud, way) = (site.cloud_flag(), site.way_flags());
     site.cloud.forget();
     let status = reader.run(&format!("status {cloud} {way}")).await?;
@@ -49,7 +51,7 @@ pub(crate) async fn at_what_is_well(site: &Site, reader: &Person) -> anyhow::Res
 }
 
 /// A status is what cluster and cloud say.
-async fn agrees(site: &Site, status: &Value) -> anyhow::Result<()> {
+async fn agrees(site: &Harness, status: &Value) -> anyhow::Result<()> {
     let (service, contents) = (site.service().await?, site.cloud.contents().await?);
     let row = &status["services"][0];
     ensure!(row["address"] == service["status"]["loadBalancer"]["ingress"][0]["ip"], "{row:#} {service:#}");
@@ -61,7 +63,7 @@ async fn agrees(site: &Site, status: &Value) -> anyhow::Result<()> {
         let provider_id = format!("openstack:///{id}");
         ensure!(row["providerId"] == provider_id.as_str() && row["server"]["state"] == "present", "{row:#}");
     }
-    let system = site.json(&["get", "namespace", "kube-system"]).await?;
+    let system = site.admin.json(&["get", "namespace", "kube-system"]).await?;
     ensure!(status["clusterUid"] == system["metadata"]["uid"], "{status:#}");
     ensure!(status["rails"]["from"] == "the overview of the leader", "{status:#}");
     ensure!(status["managers"][0]["pod"] == POD && status["leader"]["problem"].is_null(), "{status:#}");
@@ -69,7 +71,7 @@ async fn agrees(site: &Site, status: &Value) -> anyhow::Result<()> {
 }
 
 /// All of it is in a bundle but the log of a pod without a kubelet, and no secret is.
-async fn bundle(site: &Site, reader: &Person) -> anyhow::Result<()> {
+async fn bundle(site: &Harness, reader: &Person) -> anyhow::Result<()> {
     let place = site.cluster.folder().join("bundle");
     let (cloud, way) = (site.cloud_flag(), site.way_flags());
     let told = reader.run(&format!("support-bundle --out {} {cloud} {way} -o json", place.display())).await?;
@@ -95,7 +97,7 @@ async fn bundle(site: &Site, reader: &Person) -> anyhow::Result<()> {
 
 /// The rights to the way are there although the way is not, and the Secret of the manager is none of theirs.
 pub(crate) async fn without_a_way_to_the_manager_or_the_cloud(
-    site: &Site,
+    site: &Harness,
     reader: &Person,
 ) -> anyhow::Result<()> {
     let (cloud, kubectl) = (site.cloud_flag(), format!("--kubectl={}", site.kubectl.display()));
@@ -123,11 +125,14 @@ pub(crate) async fn without_a_way_to_the_manager_or_the_cloud(
 }
 
 /// The manager made its certificate itself, and is known by what it says on its Lease; it is shown a token of the viewer's account.
-pub(crate) async fn at_the_leader_that_the_lease_names(site: &Site, reader: &Person) -> anyhow::Result<()> {
+pub(crate) async fn at_the_leader_that_the_lease_names(
+    site: &Harness,
+    reader: &Person,
+) -> anyhow::Result<()> {
     let (cloud, way) = (site.cloud_flag(), site.leader_flags()?);
     let lease = ["get", "lease", "--namespace", "kube-system", "cloud-controller-manager"];
     let key = "bowline.dev/serving-certificate-sha256";
-    let named = site.json(&lease).await?["metadata"]["annotations"][key].clone();
+    let named = site.admin.json(&lease).await?["metadata"]["annotations"][key].clone();
     ensure!(named.as_str().is_some_and(|named| named.len() == 64), "{named}");
     for command in ["status", "breaker status"] {
         let told = reader.run(&format!("{command} {cloud} {way} -o json")).await?;
@@ -141,9 +146,9 @@ pub(crate) async fn at_the_leader_that_the_lease_names(site: &Site, reader: &Per
 }
 
 /// Where the cluster names the cloud, the host is shown, and without a terminal nothing is sent to it unless the person says so.
-pub(crate) async fn at_the_cloud_that_the_cluster_names(site: &Site) -> anyhow::Result<()> {
+pub(crate) async fn at_the_cloud_that_the_cluster_names(site: &Harness) -> anyhow::Result<()> {
     let admin = site.person(&Identity::Admin).await?;
-    let conf = format!("--from-file=cloud.conf={}", site.conf().display());
+    let conf = format!("--from-file=cloud.conf={}", &site.conf.display());
     let secret = ["secret", "generic", "cloud-config", "--namespace", "kube-system", &conf];
     site.admin.run(&[&["create"][..], &secret].concat()).await?;
     let host = "Secret kube-system/cloud-config names the cloud: requests go to http://127.0.0.1:";

@@ -3,12 +3,12 @@
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
+use crate::people::harness::Harness;
 use crate::people::person::Person;
-use crate::people::site::Site;
 
 /// Somebody takes a member away in the cloud. The reader sees it and may not have it repaired; the writer may.
 pub(crate) async fn a_drift_is_seen_by_one_and_repaired_for_another(
-    site: &Site,
+    site: &Harness,
     reader: &Person,
     writer: &Person,
 ) -> anyhow::Result<()> {
@@ -45,18 +45,19 @@ pub(crate) async fn a_drift_is_seen_by_one_and_repaired_for_another(
     ensure!(site.cloud.changes().is_empty() && site.members().await? == 2, "{:?}", site.cloud.changes());
 
     writer.run("resync svc/web -n shop").await?.says(0, &["shop/web: the manager looks at it"])?;
-    site.until("the member", async || Ok((site.members().await? == 3).then_some(()))).await?;
-    site.until("no drift", async || {
-        let drift = reader.run(&format!("drift {cloud}")).await?;
-        Ok((drift.code == 0).then_some(()))
-    })
-    .await?;
+    site.wait.until("the member", async || Ok((site.members().await? == 3).then_some(()))).await?;
+    site.wait
+        .until("no drift", async || {
+            let drift = reader.run(&format!("drift {cloud}")).await?;
+            Ok((drift.code == 0).then_some(()))
+        })
+        .await?;
     writer.run(&format!("{adopt} --yes")).await?.says(0, &["names load balancer"])
 }
 
 /// Two of three servers go, and the breaker keeps their Nodes. The reader sees it; the writer lets one go, and it goes.
 pub(crate) async fn nodes_are_let_go_of_by_who_may(
-    site: &Site,
+    site: &Harness,
     reader: &Person,
     writer: &Person,
 ) -> anyhow::Result<()> {
@@ -67,15 +68,16 @@ pub(crate) async fn nodes_are_let_go_of_by_who_may(
             site.set_ready(&name, "Unknown").await?;
         }
     }
-    site.until("the breaker is open", async || {
-        let told = reader.run(&format!("breaker status {cloud} {way}")).await?;
-        Ok(told.out.contains("open: no Node is deleted").then_some(told))
-    })
-    .await?
-    .says(
-        1,
-        &["gone: node-2", "gone: node-3", "2 of 3 Nodes have no server", "the overview of the leader"],
-    )?;
+    site.wait
+        .until("the breaker is open", async || {
+            let told = reader.run(&format!("breaker status {cloud} {way}")).await?;
+            Ok(told.out.contains("open: no Node is deleted").then_some(told))
+        })
+        .await?
+        .says(
+            1,
+            &["gone: node-2", "gone: node-3", "2 of 3 Nodes have no server", "the overview of the leader"],
+        )?;
     reader
         .run(&format!("status {cloud} {way}"))
         .await?
@@ -87,14 +89,15 @@ pub(crate) async fn nodes_are_let_go_of_by_who_may(
     ensure!(nodes(site).await? == ["node-1", "node-2", "node-3"]);
     let done = writer.run(&format!("breaker reset node-3 --yes {cloud}")).await?;
     done.says(0, &["node-3: may be deleted now"])?;
-    site.until("node-3 is gone, and only that", async || {
-        Ok((nodes(site).await? == ["node-1", "node-2"]).then_some(()))
-    })
-    .await
+    site.wait
+        .until("node-3 is gone, and only that", async || {
+            Ok((nodes(site).await? == ["node-1", "node-2"]).then_some(()))
+        })
+        .await
 }
 
-async fn nodes(site: &Site) -> anyhow::Result<Vec<String>> {
-    let list = site.json(&["get", "nodes"]).await?;
+async fn nodes(site: &Harness) -> anyhow::Result<Vec<String>> {
+    let list = site.admin.json(&["get", "nodes"]).await?;
     let name = |node: &Value| node["metadata"]["name"].as_str().map(str::to_owned);
     Ok(list["items"].as_array().into_iter().flatten().filter_map(name).collect())
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use bowline_openstack::loadbalancer::annotations::{ANNOTATIONS, Annotation, Kind, SOURCE_RANGES};
+use bowline_testkit::services::{address, condition, service};
 use serde_json::{Value, json};
 
-use crate::services::site::{Site, Tools, address, condition, service};
+use crate::services::harness::{Harness, Tools};
 use bowline_testkit::cloud::Cloud;
 
 const NOWHERE: &str = "11111111-2222-3333-4444-555555555555";
@@ -62,7 +63,7 @@ impl Case {
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_told_leaves_nothing_and_is_mended() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let site = Site::start(&tools, Arc::new(Cloud::start(2).await?), "").await?;
+    let site = Harness::start(&tools, Arc::new(Cloud::start(2).await?), "").await?;
     let manager = site.run(&["--cluster-name=harbour"])?;
     malformed_annotations(&site).await?;
     references_that_lead_nowhere(&site).await?;
@@ -75,11 +76,11 @@ async fn bad_input_is_told_leaves_nothing_and_is_mended() -> anyhow::Result<()> 
 }
 
 /// Names have at most 255 bytes, as OCCM cuts them.
-async fn names_that_are_cut(site: &Site) -> anyhow::Result<()> {
+async fn names_that_are_cut(site: &Harness) -> anyhow::Result<()> {
     let _manager = site.run(&[&format!("--cluster-name={}", "c".repeat(200))])?;
     let name = format!("long-{}", "x".repeat(40));
     site.user.apply(&service(&name, &[], &json!({}))).await?;
-    site.until_ready(&name).await?;
+    site.services.until_ready(&name).await?;
     let balancers = site.member.rows("loadbalancer list").await?;
     let called = balancers[0]["name"].as_str().unwrap_or_default();
     ensure!(called.len() == 255 && called.starts_with("kube_service_ccc"), "{balancers:#?}");
@@ -106,7 +107,7 @@ fn wrong_value(row: &Annotation) -> Option<&'static str> {
     }
 }
 
-async fn malformed_annotations(site: &Site) -> anyhow::Result<()> {
+async fn malformed_annotations(site: &Harness) -> anyhow::Result<()> {
     let wrong: Vec<(&Annotation, &str)> = ANNOTATIONS
         .iter()
         // The API server itself refuses that one.
@@ -131,7 +132,7 @@ async fn malformed_annotations(site: &Site) -> anyhow::Result<()> {
     told_and_mended(site, &cases).await
 }
 
-async fn references_that_lead_nowhere(site: &Site) -> anyhow::Result<()> {
+async fn references_that_lead_nowhere(site: &Harness) -> anyhow::Result<()> {
     let certificate = format!("http://barbican/v1/secrets/{NOWHERE}");
     let tls = openstack!("default-tls-container-ref");
     let things = site.cloud.prepare("spare").await?;
@@ -205,21 +206,21 @@ async fn references_that_lead_nowhere(site: &Site) -> anyhow::Result<()> {
 }
 
 /// A subnet that had a load balancer, and then was deleted with its network.
-async fn subnet_that_was_used(site: &Site) -> anyhow::Result<String> {
+async fn subnet_that_was_used(site: &Harness) -> anyhow::Result<String> {
     site.member.json("network create passing").await?;
     let subnet = "subnet create --network passing --subnet-range 192.168.99.0/24 passing";
     let subnet = site.member.json(subnet).await?["id"].as_str().context("no id")?.to_owned();
     let internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
     let annotations = [(openstack!("subnet-id"), subnet.as_str()), (internal, "true")];
     site.user.apply(&service("passing", &annotations, &json!({}))).await?;
-    site.until_ready("passing").await?;
+    site.services.until_ready("passing").await?;
     delete_all(site, &["passing"], 2).await?;
     site.member.done("network delete passing").await?;
     Ok(subnet)
 }
 
 /// Floating IPs and load balancers that are another project's, or lead to another thing already.
-async fn things_of_others(site: &Site) -> anyhow::Result<()> {
+async fn things_of_others(site: &Harness) -> anyhow::Result<()> {
     let text = |value: &Value, key: &str| value[key].as_str().map(ToOwned::to_owned).context("no such field");
     // The network has a subnet without a way out, too.
     let subnet = &site.cloud.estate.subnet;
@@ -253,7 +254,7 @@ async fn things_of_others(site: &Site) -> anyhow::Result<()> {
 }
 
 /// A quota is the project's: the Service works by itself once there is more.
-async fn used_up_quotas(site: &Site) -> anyhow::Result<()> {
+async fn used_up_quotas(site: &Harness) -> anyhow::Result<()> {
     let project = site.cloud.estate.project.clone();
     let set = async |command: &str| site.operator.done(command).await;
     set(&format!("quota set --floating-ips 0 --force {project}")).await?;
@@ -266,16 +267,17 @@ async fn used_up_quotas(site: &Site) -> anyhow::Result<()> {
     set(&format!("quota set --floating-ips 9 --force {project}")).await?;
     set(&format!("loadbalancer quota set --loadbalancer 9 {project}")).await?;
     for name in ["first", "second"] {
-        site.until_ready(name).await?;
+        site.services.until_ready(name).await?;
     }
     delete_all(site, &["first", "second"], 0).await
 }
 
-async fn no_node_fits(site: &Site) -> anyhow::Result<()> {
+async fn no_node_fits(site: &Harness) -> anyhow::Result<()> {
     let nobody = [(openstack!("node-selector"), "kubernetes.io/hostname=nobody")];
     site.user.apply(&service("lonely", &nobody, &json!({}))).await?;
-    site.until_ready("lonely").await?;
+    site.services.until_ready("lonely").await?;
     let warnings = site
+        .wait
         .until("a warning on lonely", async || {
             Ok(Some(site.warnings("lonely").await?).filter(|warnings| !warnings.is_empty()))
         })
@@ -293,7 +295,7 @@ async fn no_node_fits(site: &Site) -> anyhow::Result<()> {
 }
 
 /// What the API server refuses is told by kubectl.
-async fn source_ranges_are_refused_at_once(site: &Site) -> anyhow::Result<()> {
+async fn source_ranges_are_refused_at_once(site: &Harness) -> anyhow::Result<()> {
     let wrong = service("ranges", &[], &json!({"loadBalancerSourceRanges": ["10.0.0.0/99"]}));
     let error = site.user.apply(&wrong).await.err().context("it was accepted")?;
     ensure!(error.to_string().contains("10.0.0.0/99"), "{error}");
@@ -301,16 +303,16 @@ async fn source_ranges_are_refused_at_once(site: &Site) -> anyhow::Result<()> {
 }
 
 /// Deletes all Services; so many floating IPs stay.
-async fn delete_all(site: &Site, names: &[&str], floating: usize) -> anyhow::Result<()> {
+async fn delete_all(site: &Harness, names: &[&str], floating: usize) -> anyhow::Result<()> {
     site.user.run(&["delete", "svc", "--all"]).await?;
     for name in names {
-        site.until_gone(name).await?;
+        site.services.until_gone(name).await?;
     }
     nothing_is_left(site, floating).await
 }
 
 /// Makes all Services, sees that each is told what is wrong and gets nothing, mends and deletes them.
-async fn told_and_mended(site: &Site, cases: &[Case]) -> anyhow::Result<()> {
+async fn told_and_mended(site: &Harness, cases: &[Case]) -> anyhow::Result<()> {
     let before = site.cloud.contents().await?;
     let wrong: Vec<Value> = cases.iter().map(|case| case.wrong.clone()).collect();
     site.user.apply_all(&wrong).await?;
@@ -327,24 +329,25 @@ async fn told_and_mended(site: &Site, cases: &[Case]) -> anyhow::Result<()> {
     let mended: Vec<Value> = cases.iter().map(|case| case.mended.clone()).collect();
     site.user.apply_all(&mended).await?;
     for case in cases {
-        site.until_ready(&case.name).await?;
+        site.services.until_ready(&case.name).await?;
     }
     site.user.run(&["delete", "svc", "--all"]).await?;
     for case in cases {
-        site.until_gone(&case.name).await?;
+        site.services.until_gone(&case.name).await?;
     }
     let after = site.cloud.contents().await?;
     ensure!(after == before, "left in the cloud: {after:#}");
     Ok(())
 }
 
-async fn told(site: &Site, case: &Case) -> anyhow::Result<()> {
+async fn told(site: &Harness, case: &Case) -> anyhow::Result<()> {
     let name = &case.name;
     let said =
-        site.until_service(name, "says what is wrong", |service| !condition(service)["message"].is_null());
+        site.services.until(name, "says what is wrong", |service| !condition(service)["message"].is_null());
     let service = said.await?;
     let said = condition(&service);
     let warnings = site
+        .wait
         .until(&format!("a warning on {name}"), async || {
             Ok(Some(site.warnings(name).await?).filter(|warnings| !warnings.is_empty()))
         })
@@ -359,7 +362,7 @@ async fn told(site: &Site, case: &Case) -> anyhow::Result<()> {
 }
 
 /// Nothing of ours, and so many floating IPs of others.
-async fn nothing_is_left(site: &Site, floating: usize) -> anyhow::Result<()> {
+async fn nothing_is_left(site: &Harness, floating: usize) -> anyhow::Result<()> {
     let contents = site.cloud.contents().await?;
     for kind in ["loadbalancers", "listeners", "pools", "healthmonitors"] {
         ensure!(

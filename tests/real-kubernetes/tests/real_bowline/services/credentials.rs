@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
+use bowline_testkit::services::service;
 use serde_json::json;
 use sim_openstack::{MEMBER, Service};
 
-use crate::services::site::{Site, Tools, service};
+use crate::services::harness::{Harness, Tools};
 use bowline_testkit::cloud::Cloud;
 
 const NEW_PASSWORD: &str = "n3w-s3cret";
@@ -14,7 +15,7 @@ const NEW_PASSWORD: &str = "n3w-s3cret";
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_that_do_not_work_are_told_and_mended_while_it_runs() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let site = Site::start(&tools, Arc::new(Cloud::start(1).await?), "").await?;
+    let site = Harness::start(&tools, Arc::new(Cloud::start(1).await?), "").await?;
     site.rewrite_conf("wrong", "")?;
     let manager = site.run(&["--cluster-name=harbour"])?;
     site.until_readyz(&[
@@ -30,21 +31,22 @@ async fn credentials_that_do_not_work_are_told_and_mended_while_it_runs() -> any
     );
     site.rewrite_conf(MEMBER.password, "")?;
     site.user.apply(&service("web", &[], &json!({}))).await?;
-    site.until_ready("web").await?;
+    site.services.until_ready("web").await?;
     site.until_readyz(&["[+]cloud ok", "[+]cloud-identity ok"]).await?;
 
     site.cloud.change_password(NEW_PASSWORD)?;
     site.user.apply(&service("late", &[], &json!({}))).await?;
     site.until_readyz(&["[!]cloud-identity degraded", "nothing is changed until"]).await?;
-    site.until("a warning that names the credentials", async || {
-        let warnings = site.warnings("late").await?;
-        Ok(warnings.iter().any(|(_, text)| text.contains("Check the credentials")).then_some(()))
-    })
-    .await?;
+    site.wait
+        .until("a warning that names the credentials", async || {
+            let warnings = site.warnings("late").await?;
+            Ok(warnings.iter().any(|(_, text)| text.contains("Check the credentials")).then_some(()))
+        })
+        .await?;
     let balancers = site.cloud.world(|world| world.state.load_balancer.load_balancers.iter().count());
     ensure!(balancers == 1, "{balancers} load balancers");
     site.rewrite_conf(NEW_PASSWORD, "")?;
-    site.until_ready("late").await?;
+    site.services.until_ready("late").await?;
     site.until_readyz(&["[+]cloud-identity ok"]).await?;
     ensure!(!manager.log().contains(NEW_PASSWORD));
     manager.terminate().await.map(drop)
@@ -53,7 +55,7 @@ async fn credentials_that_do_not_work_are_told_and_mended_while_it_runs() -> any
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalog_without_octavia_is_told_with_what_to_do() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let site = Site::start(&tools, Arc::new(Cloud::start(1).await?), "").await?;
+    let site = Harness::start(&tools, Arc::new(Cloud::start(1).await?), "").await?;
     let mut endpoints = Vec::new();
     site.cloud.world(|world| {
         let regions = world.config.regions.iter_mut();
@@ -71,6 +73,6 @@ async fn a_catalog_without_octavia_is_told_with_what_to_do() -> anyhow::Result<(
     });
     manager.terminate().await?;
     let manager = site.run(&["--cluster-name=harbour"])?;
-    site.until_ready("web").await?;
+    site.services.until_ready("web").await?;
     manager.terminate().await.map(drop)
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::nodes::initialized;
+use bowline_testkit::services::{address, condition, load_balancer_id, port, service};
 use serde_json::{Value, json};
 
-use crate::services::site::{NAMESPACE, Site, Tools, address, balancer_id, condition, service};
+use crate::services::harness::{Harness, NAMESPACE, Tools};
 use bowline_testkit::cloud::Cloud;
 
 const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
@@ -21,7 +23,7 @@ const ADDRESS: &str = "Floating IP Address";
 #[tokio::test(flavor = "multi_thread")]
 async fn services_are_made_changed_shared_and_deleted() -> anyhow::Result<()> {
     let Some(tools) = Tools::locate()? else { return Ok(()) };
-    let site = Site::start(&tools, Arc::new(Cloud::start(3).await?), "").await?;
+    let site = Harness::start(&tools, Arc::new(Cloud::start(3).await?), "").await?;
     let manager = site.run(&["--cluster-name=harbour"])?;
     ports_come_and_go(&site).await?;
     nodes_come_and_go(&site).await?;
@@ -55,13 +57,9 @@ fn ports(rows: &[Value]) -> BTreeSet<u64> {
     rows.iter().filter_map(|row| row["protocol_port"].as_u64()).collect()
 }
 
-fn port(name: &str, port: u16, protocol: &str) -> Value {
-    json!({"name": name, "port": port, "protocol": protocol})
-}
-
-async fn ports_come_and_go(site: &Site) -> anyhow::Result<()> {
+async fn ports_come_and_go(site: &Harness) -> anyhow::Result<()> {
     site.user.apply(&service("web", &[], &json!({}))).await?;
-    let web = site.until_ready("web").await?;
+    let web = site.services.until_ready("web").await?;
     let address = address(&web).context("no address")?;
     let table = site.user.run(&["get", "svc", "web"]).await?;
     ensure!(table.contains(&address), "{address} is not in\n{table}");
@@ -74,7 +72,7 @@ async fn ports_come_and_go(site: &Site) -> anyhow::Result<()> {
     let balancers = site.member.rows(BALANCERS).await?;
     ensure!(names(&balancers) == [format!("kube_service_harbour_{NAMESPACE}_web").as_str()].into());
     ensure!(balancers[0]["provisioning_status"] == "ACTIVE", "{balancers:#?}");
-    let id = balancer_id(&web)?;
+    let id = load_balancer_id(&web)?;
     let shown = site.member.json(&format!("loadbalancer show {id}")).await?;
     ensure!(
         shown["description"] == format!("Kubernetes external service {NAMESPACE}/web from cluster harbour")
@@ -105,37 +103,37 @@ async fn ports_come_and_go(site: &Site) -> anyhow::Result<()> {
 }
 
 /// The pool behind a port of a load balancer.
-async fn pool_at(site: &Site, balancer: &str, port: u64) -> anyhow::Result<String> {
+async fn pool_at(site: &Harness, balancer: &str, port: u64) -> anyhow::Result<String> {
     let listeners =
         site.member.rows(&format!("loadbalancer listener list --loadbalancer {balancer}")).await?;
     let listener = listeners.iter().find(|row| row["protocol_port"] == port).context("no listener")?;
     Ok(listener["default_pool_id"].as_str().context("no pool")?.to_owned())
 }
 
-async fn nodes_come_and_go(site: &Site) -> anyhow::Result<()> {
+async fn nodes_come_and_go(site: &Harness) -> anyhow::Result<()> {
     let web = site.user.service("web").await?;
-    let pool = pool_at(site, &balancer_id(&web)?, 80).await?;
+    let pool = pool_at(site, &load_balancer_id(&web)?, 80).await?;
     let members = format!("loadbalancer member list {pool}");
     let machines = site.cloud.machines().await?;
     let (name, id, address) = machines.last().context("no machine")?;
     site.admin.run(&["delete", "node", name]).await?;
     let left = site.until_rows(&members, "two members", |rows| rows.len() == 2).await?;
     ensure!(!names(&left).contains(name.as_str()), "{left:#?}");
-    site.add_node(name, id, address).await?;
+    site.nodes.create(initialized(name, id, &[address])).await?;
     let all = site.until_rows(&members, "three members", |rows| rows.len() == 3).await?;
     ensure!(all.iter().any(|row| row["name"] == *name && row["address"] == *address), "{all:#?}");
     Ok(())
 }
 
-async fn it_becomes_internal_and_public_again(site: &Site) -> anyhow::Result<()> {
+async fn it_becomes_internal_and_public_again(site: &Harness) -> anyhow::Result<()> {
     let web = site.user.service("web").await?;
-    let shown = site.member.json(&format!("loadbalancer show {}", balancer_id(&web)?)).await?;
-    let vip = shown["vip_address"].as_str().map(ToOwned::to_owned);
+    let shown = site.member.json(&format!("loadbalancer show {}", load_balancer_id(&web)?)).await?;
+    let vip = shown["vip_address"].as_str();
     site.user.annotate("web", &format!("{INTERNAL}=true")).await?;
-    site.until_service("web", "has its own address", |web| address(web) == vip).await?;
+    site.services.until("web", "has its own address", |web| address(web) == vip).await?;
     site.until_rows(FLOATING, "no floating IP", <[_]>::is_empty).await?;
     site.user.annotate("web", &format!("{INTERNAL}-")).await?;
-    let web = site.until_service("web", "is public again", |web| address(web) != vip).await?;
+    let web = site.services.until("web", "is public again", |web| address(web) != vip).await?;
     let floating = site.member.rows(FLOATING).await?;
     ensure!(
         floating.len() == 1 && floating[0][ADDRESS] == address(&web).unwrap_or_default(),
@@ -144,20 +142,22 @@ async fn it_becomes_internal_and_public_again(site: &Site) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn the_source_ranges_are_those_of_the_listeners(site: &Site) -> anyhow::Result<()> {
-    let id = balancer_id(&site.user.service("web").await?)?;
+async fn the_source_ranges_are_those_of_the_listeners(site: &Harness) -> anyhow::Result<()> {
+    let web = site.user.service("web").await?;
+    let id = load_balancer_id(&web)?;
     let listeners = site.member.rows(&format!("loadbalancer listener list --loadbalancer {id}")).await?;
     let listener = listeners[0]["id"].as_str().context("no listener")?;
     let allowed = async |wanted: Value| {
-        site.until(&format!("listeners that allow {wanted}"), async || {
-            let shown = site.member.json(&format!("loadbalancer listener show {listener}")).await?;
-            let mut cidrs = shown["allowed_cidrs"].clone();
-            if let Some(cidrs) = cidrs.as_array_mut() {
-                cidrs.sort_by_key(Value::to_string);
-            }
-            Ok((cidrs == wanted).then_some(()))
-        })
-        .await
+        site.wait
+            .until(&format!("listeners that allow {wanted}"), async || {
+                let shown = site.member.json(&format!("loadbalancer listener show {listener}")).await?;
+                let mut cidrs = shown["allowed_cidrs"].clone();
+                if let Some(cidrs) = cidrs.as_array_mut() {
+                    cidrs.sort_by_key(Value::to_string);
+                }
+                Ok((cidrs == wanted).then_some(()))
+            })
+            .await
     };
     let ranges = json!(["10.0.0.0/8", "192.0.2.0/24"]);
     site.user.patch("web", &json!({"spec": {"loadBalancerSourceRanges": ranges}})).await?;
@@ -166,8 +166,9 @@ async fn the_source_ranges_are_those_of_the_listeners(site: &Site) -> anyhow::Re
     allowed(json!(["0.0.0.0/0"])).await
 }
 
-async fn another_cluster_name_renames_it(site: &Site) -> anyhow::Result<()> {
-    let id = balancer_id(&site.user.service("web").await?)?;
+async fn another_cluster_name_renames_it(site: &Harness) -> anyhow::Result<()> {
+    let web = site.user.service("web").await?;
+    let id = load_balancer_id(&web)?;
     let renamed = format!("kube_service_port_{NAMESPACE}_web");
     let rows =
         site.until_rows(BALANCERS, "another name", |rows| names(rows) == [renamed.as_str()].into()).await?;
@@ -175,51 +176,54 @@ async fn another_cluster_name_renames_it(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn another_type_takes_the_load_balancer_away(site: &Site) -> anyhow::Result<()> {
-    let before = balancer_id(&site.user.service("web").await?)?;
+async fn another_type_takes_the_load_balancer_away(site: &Harness) -> anyhow::Result<()> {
+    let web = site.user.service("web").await?;
+    let before = load_balancer_id(&web)?;
     site.user.patch("web", &json!({"spec": {"type": "ClusterIP"}})).await?;
     site.until_rows(BALANCERS, "no load balancer", <[_]>::is_empty).await?;
     site.until_rows(FLOATING, "no floating IP", <[_]>::is_empty).await?;
-    site.until_service("web", "is bare again", |web| {
-        let annotations = web["metadata"]["annotations"].as_object().into_iter().flatten();
-        let written = annotations.filter(|(key, _)| key.contains("openstack") || key.contains("bowline"));
-        address(web).is_none() && written.count() == 0 && web["metadata"]["finalizers"].is_null()
-    })
-    .await?;
+    site.services
+        .until("web", "is bare again", |web| {
+            let annotations = web["metadata"]["annotations"].as_object().into_iter().flatten();
+            let written = annotations.filter(|(key, _)| key.contains("openstack") || key.contains("bowline"));
+            address(web).is_none() && written.count() == 0 && web["metadata"]["finalizers"].is_null()
+        })
+        .await?;
     site.user.patch("web", &json!({"spec": {"type": "LoadBalancer"}})).await?;
-    let web = site.until_ready("web").await?;
-    ensure!(balancer_id(&web)? != before, "the same load balancer");
+    let web = site.services.until_ready("web").await?;
+    ensure!(load_balancer_id(&web)? != before, "the same load balancer");
     Ok(())
 }
 
-async fn two_share_one_load_balancer(site: &Site) -> anyhow::Result<()> {
+async fn two_share_one_load_balancer(site: &Harness) -> anyhow::Result<()> {
     let web = site.user.service("web").await?;
-    let id = balancer_id(&web)?;
+    let id = load_balancer_id(&web)?;
     let other = json!({"ports": [port("other", 8080, "TCP")]});
-    site.user.apply(&service("guest", &[(SHARE, &id)], &other)).await?;
-    let guest = site.until_ready("guest").await?;
-    ensure!(address(&guest) == address(&web) && balancer_id(&guest)? == id, "{guest:#}");
+    site.user.apply(&service("guest", &[(SHARE, id)], &other)).await?;
+    let guest = site.services.until_ready("guest").await?;
+    ensure!(address(&guest) == address(&web) && load_balancer_id(&guest)? == id, "{guest:#}");
     ensure!(site.member.rows(BALANCERS).await?.len() == 1);
     let listeners = format!("loadbalancer listener list --loadbalancer {id}");
     ensure!(ports(&site.member.rows(&listeners).await?) == [53, 80, 8080].into());
 
     site.user.run(&["delete", "svc", "web"]).await?;
-    site.until_gone("web").await?;
+    site.services.until_gone("web").await?;
     ensure!(ports(&site.member.rows(&listeners).await?) == [8080].into(), "the guest's listener stays alone");
     let guest = site.user.service("guest").await?;
     let floating = site.member.rows(FLOATING).await?;
     ensure!(address(&guest) == address(&web) && floating.len() == 1, "{guest:#} {floating:#?}");
     site.user.run(&["delete", "svc", "guest"]).await?;
-    site.until_gone("guest").await?;
+    site.services.until_gone("guest").await?;
     ensure!(site.member.rows(BALANCERS).await?.is_empty());
     Ok(())
 }
 
-async fn a_kept_floating_ip_is_used_again(site: &Site) -> anyhow::Result<()> {
+async fn a_kept_floating_ip_is_used_again(site: &Harness) -> anyhow::Result<()> {
     site.user.apply(&service("kept", &[(KEEP, "true")], &json!({}))).await?;
-    let kept = address(&site.until_ready("kept").await?).context("no address")?;
+    let kept = site.services.until_ready("kept").await?;
+    let kept = address(&kept).context("no address")?.to_owned();
     site.user.run(&["delete", "svc", "kept"]).await?;
-    site.until_gone("kept").await?;
+    site.services.until_gone("kept").await?;
     let floating = site.member.rows(FLOATING).await?;
     let row = floating.iter().find(|row| row[ADDRESS] == kept).context("it was not kept")?;
     ensure!(row["Port"].is_null(), "{row}");
@@ -229,18 +233,18 @@ async fn a_kept_floating_ip_is_used_again(site: &Site) -> anyhow::Result<()> {
     let given = |name: &str, address: &str| service(name, &[], &json!({"loadBalancerIP": address}));
     site.user.apply_all(&[given("again", &kept), given("given", &made)]).await?;
     for (name, wanted) in [("again", &kept), ("given", &made)] {
-        let service = site.until_ready(name).await?;
-        ensure!(address(&service).as_ref() == Some(wanted), "{service:#}");
+        let service = site.services.until_ready(name).await?;
+        ensure!(address(&service) == Some(wanted.as_str()), "{service:#}");
     }
     ensure!(site.member.rows(FLOATING).await?.len() == floating.len() + 1, "no other floating IP is made");
     site.user.run(&["delete", "svc", "again", "given"]).await?;
     for name in ["again", "given"] {
-        site.until_gone(name).await?;
+        site.services.until_gone(name).await?;
     }
     let floating = site.member.rows(FLOATING).await?;
     // Neither was made for the Service that used it last, so both stay (SR-9).
     for (address, what) in [(&made, "given"), (&kept, "kept for another Service")] {
-        let row = floating.iter().find(|row| row[ADDRESS] == **address);
+        let row = floating.iter().find(|row| row[ADDRESS] == *address);
         let row = row.with_context(|| format!("a floating IP that was {what} was deleted"))?;
         ensure!(row["Port"].is_null(), "{row}");
     }
@@ -248,7 +252,7 @@ async fn a_kept_floating_ip_is_used_again(site: &Site) -> anyhow::Result<()> {
 }
 
 /// The cloud is as it was, but for what people asked to keep.
-async fn nothing_is_left(site: &Site) -> anyhow::Result<()> {
+async fn nothing_is_left(site: &Harness) -> anyhow::Result<()> {
     for list in [BALANCERS, "loadbalancer listener list", "loadbalancer pool list", FLOATING] {
         let rows = site.member.rows(list).await?;
         ensure!(rows.is_empty(), "openstack {list}: {rows:#?}");
@@ -261,17 +265,17 @@ async fn two_clusters_in_one_project_leave_each_other_alone() -> anyhow::Result<
     let Some(tools) = Tools::locate()? else { return Ok(()) };
     let cloud = Arc::new(Cloud::start(1).await?);
     let (north, south) =
-        tokio::try_join!(Site::start(&tools, Arc::clone(&cloud), ""), Site::start(&tools, cloud, ""))?;
+        tokio::try_join!(Harness::start(&tools, Arc::clone(&cloud), ""), Harness::start(&tools, cloud, ""))?;
     let _managers = (north.run(&["--cluster-name=north"])?, south.run(&["--cluster-name=south"])?);
     for site in [&north, &south] {
         site.user.apply(&service("web", &[], &json!({}))).await?;
     }
-    north.until_ready("web").await?;
-    let web = south.until_ready("web").await?;
+    north.services.until_ready("web").await?;
+    let web = south.services.until_ready("web").await?;
     let both = ["north", "south"].map(|cluster| format!("kube_service_{cluster}_{NAMESPACE}_web"));
     ensure!(names(&north.member.rows(BALANCERS).await?) == both.iter().map(String::as_str).collect());
     north.user.run(&["delete", "svc", "web"]).await?;
-    north.until_gone("web").await?;
+    north.services.until_gone("web").await?;
     ensure!(names(&north.member.rows(BALANCERS).await?) == [both[1].as_str()].into());
     let floating = north.member.rows(FLOATING).await?;
     ensure!(

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::ensure;
 use bowline_controllers::service::desire::FINALIZER;
+use bowline_testkit::nodes::{UNINITIALIZED, addresses, provider_id};
 use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ListParams;
@@ -13,7 +14,7 @@ use real_kubernetes_tests::framework::protocol::{Balancer, Hosts, Port, SCHEME, 
 
 use super::nodes::{EXCLUDE, Expected};
 use super::services::{APP, Lived, NAMESPACE};
-use crate::kubelet::{SHUTDOWN, UNINITIALIZED, addresses, has_taint, label, provider_id};
+use crate::kubelet::{SHUTDOWN, has_taint, label};
 use crate::world::World;
 
 pub(super) type Problems = Vec<String>;
@@ -54,7 +55,7 @@ fn node_problems(expected: &Expected, node: &Node) -> Option<String> {
     let name = &expected.name;
     let machine = expected.machine.as_ref()?;
     if expected.foreign {
-        let untouched = provider_id(node) == Some(&format!("metal://{name}")) && !has_taint(node, SHUTDOWN);
+        let untouched = provider_id(node) == format!("metal://{name}") && !has_taint(node, SHUTDOWN);
         return (!untouched).then(|| format!("{name} is not ours and was touched: {:?}", node.spec));
     }
     let wanted_addresses: Vec<_> =
@@ -70,7 +71,7 @@ fn node_problems(expected: &Expected, node: &Node) -> Option<String> {
         ("scripted.bowline.dev/id", machine.id.as_str()),
     ];
     let wrong_label = labels.iter().find(|(key, value)| label(node, key) != Some(value));
-    if provider_id(node) != Some(&machine.provider_id()) {
+    if provider_id(node) != machine.provider_id() {
         Some(format!("{name} has the provider ID {:?}", provider_id(node)))
     } else if has_taint(node, UNINITIALIZED) {
         Some(format!("{name} is not initialised"))
@@ -96,7 +97,7 @@ fn route_problems(world: &World, nodes: &BTreeMap<String, Node>) -> Problems {
         problems.push(format!("{} nodes have {} ranges", nodes.len(), ranges.len()));
     }
     // Other people's nodes are left alone.
-    let is_ours = |name: &str| nodes.get(name).and_then(provider_id).is_some_and(|id| id.starts_with(SCHEME));
+    let is_ours = |name: &str| nodes.get(name).is_some_and(|node| provider_id(node).starts_with(SCHEME));
     let wanted: BTreeSet<_> = ranged.iter().filter(|(_, name)| is_ours(name)).cloned().collect();
     let found: Vec<_> = world.cloud.with(|cloud| {
         cloud.routes.values().map(|route| (route.destination.to_string(), route.node.clone())).collect()
@@ -174,7 +175,7 @@ fn service_problems(service: &Service, own: &[&Balancer], hosts: &Hosts) -> Opti
 /// All nodes but those that a person took out.
 fn hosts(nodes: &BTreeMap<String, Node>) -> Hosts {
     let included = nodes.iter().filter(|(_, node)| label(node, EXCLUDE).is_none());
-    let known = |node| host(provider_id(node).unwrap_or_default(), addresses(node));
+    let known = |node| host(provider_id(node), addresses(node));
     included.map(|(name, node)| (name.clone(), known(node))).collect()
 }
 

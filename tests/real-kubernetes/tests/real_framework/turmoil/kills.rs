@@ -1,19 +1,19 @@
 //! Kills the manager at random points and starts it again: after a random time, or at a change in the cloud that is never
 //! answered. Some starts are under a lease, some without, which is the harder restart: nothing lies between two lives.
 
-use bowline_testkit::eventually;
-use bowline_testkit::process::Process;
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
+use bowline_testkit::eventually;
+use bowline_testkit::process::Process;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use real_kubernetes_tests::framework::server::When;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::site::Site;
+use crate::harness::Harness;
 
 /// Rails are on, with limits under which what the test wants can happen in a minute.
 const FLAGS: [&str; 14] = [
@@ -34,7 +34,7 @@ const FLAGS: [&str; 14] = [
 ];
 
 pub(crate) struct Reaper<'a> {
-    site: &'a Site,
+    site: &'a Harness,
     rng: StdRng,
     process: Process,
     pub(crate) kills: usize,
@@ -56,7 +56,7 @@ impl fmt::Display for Reaper<'_> {
 }
 
 impl<'a> Reaper<'a> {
-    pub(crate) fn new(site: &'a Site, seed: u64) -> anyhow::Result<Self> {
+    pub(crate) fn new(site: &'a Harness, seed: u64) -> anyhow::Result<Self> {
         let process = site.start(&with_lease(true))?;
         let rng = StdRng::seed_from_u64(seed);
         Ok(Self {

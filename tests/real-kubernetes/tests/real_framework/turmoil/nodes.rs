@@ -1,8 +1,9 @@
 //! The lives of nodes: each joins, and then its machine changes, naps, sleeps, vanishes or comes back.
 
-use bowline_testkit::eventually;
 use std::time::Duration;
 
+use bowline_testkit::eventually;
+use bowline_testkit::nodes::{Nodes, UNINITIALIZED};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -12,7 +13,7 @@ use real_kubernetes_tests::framework::protocol::Machine;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::kubelet::{SHUTDOWN, UNINITIALIZED, has_taint, join, machine, registration, says_ready};
+use crate::kubelet::{SHUTDOWN, has_taint, join, machine, registration};
 use crate::world::World;
 
 pub(super) const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -69,7 +70,7 @@ pub(super) async fn live(world: &World, n: usize, mut rng: StdRng) -> anyhow::Re
         4 => {
             machine.off = true;
             put(world, &machine);
-            says_ready(&world.client, &name, false).await?;
+            Nodes::of(&world.client).report_ready(&name, "False").await?;
             return Ok(Expected { down: true, ..Expected::there(&machine) });
         }
         5 | 6 => {
@@ -114,17 +115,17 @@ async fn naps(world: &World, machine: &Machine, long: Duration) -> anyhow::Resul
     let name = &machine.name;
     let is_tainted = || world.node(name).is_some_and(|node| has_taint(&node, SHUTDOWN));
     put(world, &Machine { off: true, ..machine.clone() });
-    says_ready(&world.client, name, false).await?;
+    Nodes::of(&world.client).report_ready(name, "False").await?;
     eventually(format!("{name} tainted"), async || Ok(is_tainted().then_some(()))).await?;
     sleep(long).await;
     put(world, machine);
-    says_ready(&world.client, name, true).await
+    Nodes::of(&world.client).report_ready(name, "True").await
 }
 
 async fn vanishes(world: &World, machine: &Machine, node: &Node) -> anyhow::Result<()> {
     world.cloud.with(|cloud| cloud.machines.remove(&machine.id));
     world.may_go(node);
-    says_ready(&world.client, &machine.name, false).await
+    Nodes::of(&world.client).report_ready(&machine.name, "False").await
 }
 
 /// A person takes it out of the load balancers, and moves it to another zone by the old label: the new one follows.
@@ -147,7 +148,7 @@ async fn foreign(world: &World, name: &str) -> anyhow::Result<Expected> {
         }]);
     }
     join(&world.client, &node).await?;
-    says_ready(&world.client, name, false).await?;
+    Nodes::of(&world.client).report_ready(name, "False").await?;
     let machine = machine(name, name, "192.0.2.200");
     Ok(Expected { foreign: true, ..Expected::there(&machine) })
 }

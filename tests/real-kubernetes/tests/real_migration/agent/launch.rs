@@ -4,19 +4,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Context;
+use bowline_testkit::manager::FAST_ELECTION;
 use bowline_testkit::process::Process;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodSpec, Secret};
 use kube::{Api, Client};
 use real_kubernetes_tests::migration::request::{Side, Writer};
 
-use crate::stage::{SYSTEM, Stage};
-
-/// Times of the Lease that fit a test.
-const ELECTION: [&str; 3] = [
-    "--leader-elect-lease-duration=3s",
-    "--leader-elect-renew-deadline=2s",
-    "--leader-elect-retry-period=500ms",
-];
+use crate::cluster::{MigrationCluster, SYSTEM};
 
 /// What a process is started with.
 pub(crate) struct Launch {
@@ -37,7 +31,7 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    pub(super) fn new(stage: &Stage, node: &str, run: &str) -> Self {
+    pub(super) fn new(stage: &MigrationCluster, node: &str, run: &str) -> Self {
         Self {
             client: stage.client.clone(),
             pods: Api::namespaced(stage.client.clone(), SYSTEM),
@@ -70,7 +64,7 @@ impl Launcher {
                 _ => arguments.push((*flag).clone()),
             }
         }
-        arguments.extend(ELECTION.map(ToOwned::to_owned));
+        arguments.extend(FAST_ELECTION.map(ToOwned::to_owned));
         arguments.push(format!("--kubeconfig={}", self.kubeconfig.display()));
         if is_bowline {
             arguments.push("--shadow-period=1s".to_owned());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::cloud::Door;
-use crate::site::old_balancer_name;
+use crate::harness::old_balancer_name;
 
 const OCTAVIA: &str = "load-balancer";
 const NEUTRON: &str = "network";

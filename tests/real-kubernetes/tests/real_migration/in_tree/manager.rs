@@ -16,8 +16,8 @@ use tokio::time::sleep;
 
 use super::balancer::{Backend, Balancers};
 use super::election::Election;
-use crate::site::{addresses, wants_balancer};
-use crate::stage::SYSTEM;
+use crate::cluster::SYSTEM;
+use crate::harness::{addresses, wants_balancer};
 
 const LOOK: Duration = Duration::from_millis(250);
 const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";

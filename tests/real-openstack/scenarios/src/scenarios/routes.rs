@@ -8,10 +8,10 @@ use real_cloud::Server;
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::Network;
-use crate::patience::{holds, until};
 use crate::scenario::{On, Scenario, Stage, When};
-use crate::site::Site;
+use crate::waiting::{holds, until};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
     name: "routes/extra",
@@ -31,7 +31,7 @@ const FLAGS: [&str; 4] = [
 async fn extra(stage: &Stage<'_>) -> anyhow::Result<()> {
     let router = &stage.world.about().estate.router;
     let conf = Conf { more: format!("[Route]\nrouter-id = {router}\n"), ..Conf::new(stage.provider.conf()) };
-    let site = Site::start(stage, &conf).await?;
+    let site = Harness::start(stage, &conf).await?;
     let before = (routes(&site).await?, pairs(&site).await?);
     let foreign = json!({"destination": "192.0.2.0/24", "nexthop": site.servers()[0].address});
     change(&site, "add_extraroutes", &json!([foreign])).await?;
@@ -56,12 +56,12 @@ fn row((destination, nexthop): &Route) -> Value {
     json!({"destination": destination, "nexthop": nexthop})
 }
 
-async fn change(site: &Site<'_>, verb: &str, routes: &Value) -> anyhow::Result<()> {
+async fn change(site: &Harness<'_>, verb: &str, routes: &Value) -> anyhow::Result<()> {
     let path = format!("routers/{}/{verb}", site.world.about().estate.router);
     site.world.member.put(Network, &path, &json!({"router": {"routes": routes}})).await.map(drop)
 }
 
-async fn routes(site: &Site<'_>) -> anyhow::Result<BTreeSet<Route>> {
+async fn routes(site: &Harness<'_>) -> anyhow::Result<BTreeSet<Route>> {
     let path = format!("routers/{}", site.world.about().estate.router);
     let router = site.world.member.get(Network, &path).await?;
     let rows = router["router"]["routes"].as_array().context("a router without routes")?.iter();
@@ -70,7 +70,7 @@ async fn routes(site: &Site<'_>) -> anyhow::Result<BTreeSet<Route>> {
 }
 
 /// The ranges from which the servers may send, besides their own addresses.
-async fn pairs(site: &Site<'_>) -> anyhow::Result<BTreeSet<(String, String)>> {
+async fn pairs(site: &Harness<'_>) -> anyhow::Result<BTreeSet<(String, String)>> {
     let mut all = BTreeSet::new();
     for server in site.servers() {
         let path = format!("ports?device_id={}", server.id);
@@ -84,7 +84,7 @@ async fn pairs(site: &Site<'_>) -> anyhow::Result<BTreeSet<(String, String)>> {
 }
 
 /// Takes the ranges of this scenario from the servers' ports.
-async fn close(site: &Site<'_>) -> anyhow::Result<()> {
+async fn close(site: &Harness<'_>) -> anyhow::Result<()> {
     let ours: Vec<_> = (0..site.servers().len()).flat_map(ranges).collect();
     for server in site.servers() {
         let path = format!("ports?device_id={}", server.id);
@@ -108,15 +108,15 @@ fn ranges(place: usize) -> [String; 2] {
 }
 
 /// The addresses of a Node, of both families.
-async fn hops(site: &Site<'_>, server: &Server) -> anyhow::Result<[String; 2]> {
-    let node = serde_json::to_value(site.nodes.get(&server.name).await?)?;
+async fn hops(site: &Harness<'_>, server: &Server) -> anyhow::Result<[String; 2]> {
+    let node = serde_json::to_value(site.nodes.api.get(&server.name).await?)?;
     let rows = node["status"]["addresses"].as_array().into_iter().flatten();
     let inside = rows.filter(|row| row["type"] == "InternalIP").filter_map(|row| row["address"].as_str());
     let of = |sixth: bool| inside.clone().find(|address| address.contains(':') == sixth);
     Ok([of(false).context("no IPv4")?.to_owned(), of(true).context("no IPv6")?.to_owned()])
 }
 
-async fn come_and_go(site: &Site<'_>) -> anyhow::Result<()> {
+async fn come_and_go(site: &Harness<'_>) -> anyhow::Result<()> {
     let before = (routes(site).await?, pairs(site).await?);
     let manager = site.run(&FLAGS)?;
     let mut wanted = before.clone();
@@ -130,14 +130,14 @@ async fn come_and_go(site: &Site<'_>) -> anyhow::Result<()> {
     }
     until_so(site, "each Node has its routes, and the foreign one is there", &wanted).await?;
     for server in site.servers() {
-        site.until_node(&server.name, "has its network", is_reached).await?;
+        site.nodes.until(&server.name, "has its network", is_reached).await?;
     }
     let last = site.servers().pop().context("no servers")?;
     let place = site.servers().len() - 1;
     let mut rest = wanted.clone();
     rest.0.retain(|(range, _)| !ranges(place).contains(range));
     rest.1.retain(|(_, range)| !ranges(place).contains(range));
-    site.remove_node(&last.name).await?;
+    site.nodes.delete(&last.name).await?;
     until_so(site, "the routes of a Node that left are gone", &rest).await?;
     site.join(&last.name, &last.id).await?;
     site.give_pod_ranges(&last.name, &ranges(place)).await?;
@@ -150,7 +150,7 @@ async fn come_and_go(site: &Site<'_>) -> anyhow::Result<()> {
     .await?;
     let _manager = site.run(&FLAGS)?;
     for server in site.servers() {
-        site.remove_node(&server.name).await?;
+        site.nodes.delete(&server.name).await?;
     }
     until_so(site, "all Nodes left, and the foreign route is there", &before).await
 }
@@ -161,7 +161,7 @@ fn is_reached(node: &k8s_openapi::api::core::v1::Node) -> bool {
 }
 
 async fn until_so(
-    site: &Site<'_>,
+    site: &Harness<'_>,
     what: &str,
     wanted: &(BTreeSet<Route>, BTreeSet<(String, String)>),
 ) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@ mod client;
 mod shapes;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{address, condition, load_balancer_id};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -11,10 +12,10 @@ use serde_json::{Value, json};
 
 use self::shapes::Shape;
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::{LoadBalancer, Network};
-use crate::patience::until;
 use crate::scenario::{On, Scenario, Stage, When};
-use crate::site::{Site, address, balancer_id, condition};
+use crate::waiting::until;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
     name: "takeover/by-hand",
@@ -30,7 +31,7 @@ const FINGERPRINT: &str = "bowline.dev/fingerprint";
 const LEDGER: (&str, &str) = ("cloud-controller-manager-ledger", "bowline.dev/ledger");
 
 async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let manager = site.run(&[])?;
     for server in site.servers().into_iter().take(shapes::NODES) {
         site.join(&server.name, &server.id).await?;
@@ -40,8 +41,8 @@ async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
     let shapes = shapes::all();
     let mut services = Vec::new();
     for shape in &shapes {
-        site.create(&shape.service()).await?;
-        services.push(serde_json::to_value(site.services.get(shape.name).await?)?);
+        site.services.create(&shape.service()).await?;
+        services.push(site.services.get(shape.name).await?);
     }
     let began = std::time::Instant::now();
     client::make(stage, &site, &shapes, &services).await.context("make load balancers by hand")?;
@@ -63,15 +64,15 @@ async fn by_hand(stage: &Stage<'_>) -> anyhow::Result<()> {
         site.tail()
     );
     for name in ["sharer", "sharing"] {
-        site.delete(name).await?;
+        site.services.delete(name).await?;
     }
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     until("nothing is left", async || Ok(picture(&site, true).await?.is_empty().then_some(()))).await?;
     site.nothing_left().await
 }
 
 /// What OCCM writes on a Service; Kubernetes' own provider did not write the annotations.
-async fn note(site: &Site<'_>, shape: &Shape, service: &Value) -> anyhow::Result<()> {
+async fn note(site: &Harness<'_>, shape: &Shape, service: &Value) -> anyhow::Result<()> {
     let balancer = client::balancer(site, shape, service).await?.context("no load balancer")?;
     let shown = client::address(site, &balancer).await?;
     let mut patch = json!({"metadata": {"finalizers": ["service.kubernetes.io/load-balancer-cleanup"]}});
@@ -81,17 +82,17 @@ async fn note(site: &Site<'_>, shape: &Shape, service: &Value) -> anyhow::Result
             "loadbalancer.openstack.org/load-balancer-address": shown,
         });
     }
-    site.edit(shape.name, &patch).await?;
+    site.services.edit(shape.name, &patch).await?;
     let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": shown, "ipMode": "VIP"}]}}});
-    site.services.patch_status(shape.name, &PatchParams::default(), &Patch::Merge(status)).await?;
+    site.services.api.patch_status(shape.name, &PatchParams::default(), &Patch::Merge(status)).await?;
     Ok(())
 }
 
-async fn is_taken_over(site: &Site<'_>, shape: &Shape) -> anyhow::Result<()> {
+async fn is_taken_over(site: &Harness<'_>, shape: &Shape) -> anyhow::Result<()> {
     let leases: Api<Lease> = Api::namespaced(site.client.clone(), "kube-system");
     // Of one that is served already nothing has to be told: that it was compared is seen in the ledger.
     let taken = until(&format!("{} is taken over", shape.name), async || {
-        let service = serde_json::to_value(site.services.get(shape.name).await?)?;
+        let service = site.services.get(shape.name).await?;
         let uid = service["metadata"]["uid"].as_str().unwrap_or_default();
         let lease = leases.get_opt(LEDGER.0).await?;
         let annotations = lease.as_ref().and_then(|lease| lease.metadata.annotations.as_ref());
@@ -101,7 +102,7 @@ async fn is_taken_over(site: &Site<'_>, shape: &Shape) -> anyhow::Result<()> {
     })
     .await?;
     let balancer = client::balancer(site, shape, &taken).await?.context("the load balancer is gone")?;
-    ensure!(balancer["id"] == balancer_id(&taken)?, "it has another load balancer: {taken:#}");
+    ensure!(balancer["id"] == load_balancer_id(&taken)?, "it has another load balancer: {taken:#}");
     let shown = client::address(site, &balancer).await?;
     ensure!(address(&taken) == Some(&shown), "{shown} is not shown: {taken:#}");
     Ok(())
@@ -109,7 +110,7 @@ async fn is_taken_over(site: &Site<'_>, shape: &Shape) -> anyhow::Result<()> {
 
 /// All that there is of this cluster, each thing with its times and revisions, without how it fares at the moment. The load
 /// balancer with the name that Kubernetes' own provider gave it gets the tags it never had: it is no part of this, if so asked.
-async fn picture(site: &Site<'_>, all: bool) -> anyhow::Result<Vec<String>> {
+async fn picture(site: &Harness<'_>, all: bool) -> anyhow::Result<Vec<String>> {
     let mut rows = Vec::new();
     for balancer in site.world.member.list(LoadBalancer, "loadbalancers", "loadbalancers").await? {
         let ours = balancer["description"].as_str().is_some_and(|text| text.ends_with(&site.name));

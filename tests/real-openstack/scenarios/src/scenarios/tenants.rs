@@ -6,8 +6,8 @@ mod balancers;
 
 use serde_json::Value;
 
+use crate::harness::Whole;
 use crate::scenario::{On, Provider, Scenario, When};
-use crate::site::Whole;
 
 const LOAD_BALANCER_ID: &str = "loadbalancer.openstack.org/load-balancer-id";
 

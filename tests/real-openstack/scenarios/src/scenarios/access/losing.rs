@@ -6,16 +6,16 @@ use serde_json::json;
 
 use super::witness::{Estate, FLAGS, until_unknown, with_password, works};
 use crate::conf::Conf;
+use crate::harness::{Harness, Person};
 use crate::scenario::Stage;
-use crate::site::{Person, Site};
 
 pub(super) async fn losing(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let outcome = lost_and_found(stage, &site).await;
     outcome.and(site.sweep().await)
 }
 
-async fn lost_and_found(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
+async fn lost_and_found(stage: &Stage<'_>, site: &Harness<'_>) -> anyhow::Result<()> {
     let person = site.colleague("person").await?;
     site.reconfigure(&with_password(stage, &person, &person.account.password))?;
     let manager = site.run(&FLAGS)?;
@@ -35,17 +35,17 @@ async fn lost_and_found(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()
 
     site.reconfigure(&with_password(stage, &person, "wrong from the start"))?;
     let mut manager = site.run(&FLAGS)?;
-    site.until_it_says("Check the credentials").await?;
-    site.services.delete("web", &DeleteParams::default()).await?;
+    site.until_readyz("Check the credentials").await?;
+    site.services.api.delete("web", &DeleteParams::default()).await?;
     estate.stays(site).await.context("a wrong password from the start")?;
-    ensure!(site.services.get_opt("web").await?.is_some(), "the Service went without its load balancer");
+    ensure!(site.services.api.get_opt("web").await?.is_some(), "the Service went without its load balancer");
     site.reconfigure(&with_password(stage, &person, "second secret"))?;
     works(site).await.context("the right password at last")?;
-    site.until_gone("web").await?;
+    site.services.until_gone("web").await?;
     manager.ensure_running()?;
     site.nothing_left().await
 }
 
-async fn change(site: &Site<'_>, person: &Person, password: &str) -> anyhow::Result<()> {
+async fn change(site: &Harness<'_>, person: &Person, password: &str) -> anyhow::Result<()> {
     site.change_person(person, &json!({"password": password})).await
 }

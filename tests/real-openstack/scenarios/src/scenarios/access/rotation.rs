@@ -2,19 +2,20 @@
 //! credentials of another project.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{load_balancer_id, port};
 use serde_json::json;
 
 use super::witness::{Estate, FLAGS, until_unknown, with_credential, works};
+use crate::harness::{Harness, Person, id_of};
 use crate::scenario::Stage;
-use crate::site::{Person, Site, balancer_id, id_of, port};
 
 pub(super) async fn rotation(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &crate::conf::Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &crate::conf::Conf::new(stage.provider.conf())).await?;
     let outcome = turns(stage, &site).await;
     outcome.and(site.sweep().await)
 }
 
-async fn turns(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
+async fn turns(stage: &Stage<'_>, site: &Harness<'_>) -> anyhow::Result<()> {
     let person = site.colleague("person").await?;
     let first = site.credential(&person, "first").await?;
     site.reconfigure(&with_credential(stage, &first))?;
@@ -41,22 +42,22 @@ async fn turns(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
     site.reconfigure(&with_credential(stage, &third))?;
     goes_on(site, &estate).await.context("its own credential is back")?;
     manager.ensure_running()?;
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }
 
 /// Nothing is lost, Nodes are initialised, Services are served.
-async fn goes_on(site: &Site<'_>, estate: &Estate) -> anyhow::Result<()> {
+async fn goes_on(site: &Harness<'_>, estate: &Estate) -> anyhow::Result<()> {
     works(site).await?;
-    let before = site.services.get("web").await?;
+    let before = site.services.api.get("web").await?;
     let ports = before.spec.and_then(|spec| spec.ports).map_or(0, |ports| ports.len());
     let ports: Vec<_> = (80_u16..=80)
         .chain((ports == 1).then_some(81))
         .map(|one| port(&format!("p{one}"), one, "TCP"))
         .collect();
-    site.edit("web", &json!({"spec": {"ports": ports}})).await?;
-    let web = site.until_ready("web").await?;
-    site.until_whole(balancer_id(&web)?, "the listeners follow the Service", |whole| {
+    site.services.edit("web", &json!({"spec": {"ports": ports}})).await?;
+    let web = site.services.until_ready("web").await?;
+    site.until_whole(load_balancer_id(&web)?, "the listeners follow the Service", |whole| {
         whole.listeners.len() == ports.len() && whole.balancer["provisioning_status"] == "ACTIVE"
     })
     .await?;
@@ -64,7 +65,7 @@ async fn goes_on(site: &Site<'_>, estate: &Estate) -> anyhow::Result<()> {
 }
 
 /// They are not taken, and those in use go on being used.
-async fn of_another_project(stage: &Stage<'_>, site: &Site<'_>, estate: &Estate) -> anyhow::Result<()> {
+async fn of_another_project(stage: &Stage<'_>, site: &Harness<'_>, estate: &Estate) -> anyhow::Result<()> {
     let stranger: Person = site.stranger("stranger").await?;
     let theirs = site.credential(&stranger, "theirs").await?;
     site.reconfigure(&with_credential(stage, &theirs))?;

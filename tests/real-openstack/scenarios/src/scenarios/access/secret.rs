@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 
 use super::witness::{credential_lines, works};
 use crate::conf::{Access, Conf};
+use crate::harness::Harness;
 use crate::scenario::Stage;
-use crate::site::Site;
 
 const NAME: &str = "openstack-credentials";
 const NAMESPACE: &str = "kube-system";
 
 pub(super) async fn secret(stage: &Stage<'_>) -> anyhow::Result<()> {
     let lines = format!("secret-name = {NAME}\nsecret-namespace = {NAMESPACE}\n");
-    let site = Site::start(stage, &Conf { access: Access::Lines(lines), ..Conf::new("") }).await?;
+    let site = Harness::start(stage, &Conf { access: Access::Lines(lines), ..Conf::new("") }).await?;
     let outcome = held_by_a_secret(&site).await;
     outcome.and(site.sweep().await)
 }
 
-async fn held_by_a_secret(site: &Site<'_>) -> anyhow::Result<()> {
+async fn held_by_a_secret(site: &Harness<'_>) -> anyhow::Result<()> {
     grant(site).await?;
     let person = site.colleague("person").await?;
     let first = site.credential(&person, "first").await?;
@@ -51,7 +51,7 @@ async fn held_by_a_secret(site: &Site<'_>) -> anyhow::Result<()> {
     manager.ensure_running()
 }
 
-async fn write(site: &Site<'_>, held: &Value) -> anyhow::Result<()> {
+async fn write(site: &Harness<'_>, held: &Value) -> anyhow::Result<()> {
     let secrets: Api<Secret> = Api::namespaced(site.client.clone(), NAMESPACE);
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": NAME}, "stringData": held,
@@ -61,7 +61,7 @@ async fn write(site: &Site<'_>, held: &Value) -> anyhow::Result<()> {
 }
 
 /// What the manager's own role does not hold.
-async fn grant(site: &Site<'_>) -> anyhow::Result<()> {
+async fn grant(site: &Harness<'_>) -> anyhow::Result<()> {
     let role = json!({"metadata": {"name": NAME}, "rules": [{
         "apiGroups": [""], "resources": ["secrets"], "resourceNames": [NAME], "verbs": ["get", "list", "watch"],
     }]});

@@ -4,20 +4,21 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
+use bowline_testkit::nodes::is_initialized;
 use real_cloud::ApplicationCredential;
 
 use super::witness::{credential_lines, works};
 use crate::conf::{Access, Conf};
+use crate::harness::{Harness, Person};
 use crate::scenario::Stage;
-use crate::site::{Person, Site, is_initialised};
 
 pub(super) async fn ways(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new("")).await?;
+    let site = Harness::start(stage, &Conf::new("")).await?;
     let outcome = each_of_them(stage, &site).await;
     outcome.and(site.sweep().await)
 }
 
-async fn each_of_them(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
+async fn each_of_them(stage: &Stage<'_>, site: &Harness<'_>) -> anyhow::Result<()> {
     let person = site.colleague("person").await?;
     let credential = site.credential(&person, "spare key").await?;
     for (what, text) in texts(site, &person, &credential)? {
@@ -33,7 +34,7 @@ async fn each_of_them(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> 
 
 /// What is tried, and the cloud.conf of each.
 fn texts(
-    site: &Site<'_>,
+    site: &Harness<'_>,
     person: &Person,
     credential: &ApplicationCredential,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
@@ -85,7 +86,7 @@ fn texts(
 }
 
 /// A cloud.conf that leaves everything to a clouds.yaml with two clouds.
-fn clouds(site: &Site<'_>, name: &str, cloud: &str) -> anyhow::Result<String> {
+fn clouds(site: &Harness<'_>, name: &str, cloud: &str) -> anyhow::Result<String> {
     let file = site.cluster.folder().join(format!("{name}-clouds.yaml"));
     let other = "  other:\n    auth: {auth_url: 'http://127.0.0.1:1/v3', username: nobody, password: x}\n";
     std::fs::write(&file, format!("clouds:\n{other}  {name}:\n{cloud}"))?;
@@ -96,7 +97,7 @@ fn global(file: &Path, name: &str) -> String {
     format!("[Global]\nuse-clouds = true\nclouds-file = {}\ncloud = {name}\n", file.display())
 }
 
-fn plain_cloud(site: &Site<'_>, person: &Person) -> String {
+fn plain_cloud(site: &Harness<'_>, person: &Person) -> String {
     let (about, account) = (site.world.about(), &person.account);
     format!(
         "    region_name: {}\n    auth:\n      auth_url: {}\n      username: {}\n      password: '{}'\n      \
@@ -110,7 +111,7 @@ fn plain_cloud(site: &Site<'_>, person: &Person) -> String {
     )
 }
 
-fn safe_cloud(site: &Site<'_>, credential: &ApplicationCredential) -> String {
+fn safe_cloud(site: &Harness<'_>, credential: &ApplicationCredential) -> String {
     let tls = &site.world.about().tls;
     format!(
         "    region_name: {}\n    cacert: {}\n    auth_type: v3applicationcredential\n    auth:\n      auth_url: {}\n      \
@@ -124,7 +125,7 @@ fn safe_cloud(site: &Site<'_>, credential: &ApplicationCredential) -> String {
 }
 
 /// The manager says why it does nothing, and needs no restart when it is told whom to believe.
-async fn untrusted(site: &Site<'_>) -> anyhow::Result<()> {
+async fn untrusted(site: &Harness<'_>) -> anyhow::Result<()> {
     let about = site.world.about();
     let whole = Conf { tls: true, ..Conf::new("") };
     let without: Vec<_> =
@@ -133,10 +134,10 @@ async fn untrusted(site: &Site<'_>) -> anyhow::Result<()> {
     let server = about.estate.servers.first().context("no server")?;
     site.register(&server.name, &server.id).await?;
     let mut manager = site.run(&[])?;
-    site.until_it_says("invalid peer certificate").await?;
+    site.until_readyz("invalid peer certificate").await?;
     manager.ensure_running()?;
-    let waiting = site.nodes.get(&server.name).await?;
-    anyhow::ensure!(!is_initialised(&waiting), "{waiting:#?}");
+    let waiting = site.nodes.api.get(&server.name).await?;
+    anyhow::ensure!(!is_initialized(&waiting), "{waiting:#?}");
     site.reconfigure(&whole)?;
     site.until_initialised(&server.name).await.map(drop)
 }

@@ -3,19 +3,20 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{port, service};
 use serde_json::json;
 
 use super::replies::{creations_blocked, impatient, until_blocked};
 use crate::conf::Conf;
 use crate::faults::DatabaseLock;
+use crate::harness::Harness;
 use crate::scenario::Stage;
-use crate::site::{Site, port, service};
 
 /// Longer than the manager waits for an answer, twice.
 const HELD: Duration = Duration::from_secs(12);
 
 pub(super) async fn locked(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &impatient(stage)).await?;
+    let site = Harness::start(stage, &impatient(stage)).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let tables = [
@@ -25,7 +26,7 @@ pub(super) async fn locked(stage: &Stage<'_>) -> anyhow::Result<()> {
     ];
     for (database, table, name) in tables {
         let lock = DatabaseLock::hold(site.world, database, &format!("lock tables {table} write;")).await?;
-        site.create(&service(name, &[], &json!({}))).await?;
+        site.services.create(&service(name, &[], &json!({}))).await?;
         tokio::time::sleep(HELD).await;
         lock.end()?;
         let began = Instant::now();
@@ -36,23 +37,23 @@ pub(super) async fn locked(stage: &Stage<'_>) -> anyhow::Result<()> {
     }
     // And amid changes and deletions.
     let lock = DatabaseLock::hold(site.world, "octavia", "lock tables pool write;").await?;
-    site.edit("before-lb", &json!({"spec": {"ports": [port("https", 443, "TCP")]}})).await?;
-    site.ask_to_delete("before-listener").await?;
+    site.services.edit("before-lb", &json!({"spec": {"ports": [port("https", 443, "TCP")]}})).await?;
+    site.services.request_delete("before-listener").await?;
     tokio::time::sleep(HELD).await;
     lock.end()?;
     site.served_once("before-lb").await.context("pools were locked amid a change")?;
-    site.until_gone("before-listener").await.context("pools were locked amid a deletion")?;
+    site.services.until_gone("before-listener").await.context("pools were locked amid a deletion")?;
     ensure!(site.nothing_doubled().await? == 2);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }
 
 pub(super) async fn timed_out(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let lock = creations_blocked(&site).await?;
-    site.create(&service("web", &[], &json!({}))).await?;
+    site.services.create(&service("web", &[], &json!({}))).await?;
     until_blocked(&site, 1).await?;
     // The database gives up after fifty seconds, and Octavia with it.
     let said = site.until_warned("web", "").await.context("Octavia gives up")?;
@@ -62,6 +63,6 @@ pub(super) async fn timed_out(stage: &Stage<'_>) -> anyhow::Result<()> {
     site.served_once("web").await.context("the database gave up waiting")?;
     stage.note(format!("served {:.1} s after it was unlocked", began.elapsed().as_secs_f64()));
     ensure!(site.nothing_doubled().await? == 1);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }

@@ -1,14 +1,15 @@
 //! Somebody changes parts of a load balancer by hand: they are mended, and it stays the same one with the same address.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{address, load_balancer_id, port, service};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::{Harness, Whole, ports_of};
 use crate::openstack::Api::LoadBalancer;
-use crate::patience::until;
 use crate::scenario::{Provider, Stage};
-use crate::site::{Site, Whole, address, balancer_id, port, ports_of, service};
+use crate::waiting::until;
 
 /// By default load balancers are compared twice a day.
 pub(super) const REPAIRS: [&str; 3] =
@@ -16,7 +17,7 @@ pub(super) const REPAIRS: [&str; 3] =
 
 /// Changes something in Octavia by hand, as soon as it can be changed.
 pub(super) async fn by_hand(
-    site: &Site<'_>,
+    site: &Harness<'_>,
     method: Method,
     path: &str,
     body: Option<&Value>,
@@ -114,14 +115,14 @@ fn edits(stage: &Stage<'_>, whole: &Whole) -> Vec<Edit> {
 
 pub(super) async fn parts(stage: &Stage<'_>) -> anyhow::Result<()> {
     let conf = format!("{}create-monitor = true\n", stage.provider.conf());
-    let site = Site::start(stage, &Conf::new(conf)).await?;
+    let site = Harness::start(stage, &Conf::new(conf)).await?;
     let _manager = site.run(&REPAIRS)?;
     site.join_all().await?;
     let two = json!({"ports": [port("http", 80, "TCP"), port("https", 443, "TCP")]});
-    site.create(&service("web", &[], &two)).await?;
+    site.services.create(&service("web", &[], &two)).await?;
     let good = shape(&site.served_once("web").await?);
-    let web = site.until_ready("web").await?;
-    let id = balancer_id(&web)?;
+    let web = site.services.until_ready("web").await?;
+    let id = load_balancer_id(&web)?;
     for number in 0..edits(stage, &site.whole(id).await?).len() {
         // Ids are others after something was made anew.
         let Some(edit) = edits(stage, &site.whole(id).await?).into_iter().nth(number) else { break };
@@ -139,9 +140,9 @@ pub(super) async fn parts(stage: &Stage<'_>) -> anyhow::Result<()> {
         mended.await.with_context(|| site.tail())?;
         stage.note(format!("{}: mended after {:.1} s", edit.what, began.elapsed().as_secs_f64()));
     }
-    let now = site.until_ready("web").await?;
-    ensure!(balancer_id(&now)? == id && address(&now) == address(&web), "{now:#}");
+    let now = site.services.until_ready("web").await?;
+    ensure!(load_balancer_id(&now)? == id && address(&now) == address(&web), "{now:#}");
     ensure!(site.nothing_doubled().await? == 1);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }

@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::nodes::taints;
 use bowline_testkit::process::Process;
+use bowline_testkit::services::{port, service};
 use k8s_openapi::api::core::v1::Node;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
-use crate::patience::until;
+use crate::harness::{Harness, ports_of};
 use crate::scenario::{Provider, Stage};
-use crate::site::{Site, port, ports_of, service, taints};
+use crate::waiting::until;
 
 /// Services at the same time.
 const MOST: usize = 4;
@@ -103,29 +105,29 @@ fn spec(ports: &BTreeSet<u16>) -> Value {
     json!({"ports": rows})
 }
 
-async fn perform(site: &Site<'_>, deed: &Deed) -> anyhow::Result<()> {
+async fn perform(site: &Harness<'_>, deed: &Deed) -> anyhow::Result<()> {
     match deed {
-        Deed::Create(name, ports) => site.create(&service(name, &[], &spec(ports))).await.map(drop),
-        Deed::Edit(name, ports) => site.edit(name, &json!({"spec": spec(ports)})).await,
-        Deed::Delete(name) => site.ask_to_delete(name).await,
+        Deed::Create(name, ports) => site.services.create(&service(name, &[], &spec(ports))).await.map(drop),
+        Deed::Edit(name, ports) => site.services.edit(name, &json!({"spec": spec(ports)})).await,
+        Deed::Delete(name) => site.services.request_delete(name).await,
         Deed::Join(node) => {
             let server = site.world.about().estate.servers.iter().find(|server| server.name == *node);
             site.register(node, &server.context("no such server")?.id).await?;
-            site.report_ready(node, true).await
+            site.nodes.report_ready(node, "True").await
         }
-        Deed::Leave(node) => site.remove_node(node).await,
+        Deed::Leave(node) => site.nodes.delete(node).await,
     }
     .with_context(|| format!("{deed:?}"))
 }
 
 /// Waits until all is as wanted, and counts.
-async fn converged(site: &Site<'_>, wanted: &Wanted) -> anyhow::Result<()> {
+async fn converged(site: &Harness<'_>, wanted: &Wanted) -> anyhow::Result<()> {
     for node in &wanted.nodes {
         // The API server taints new Nodes as not ready; nobody here takes that away.
         let initialised = |node: &Node| {
             taints(node).iter().all(|key| key != "node.cloudprovider.kubernetes.io/uninitialized")
         };
-        site.until_node(node, "initialised", initialised).await?;
+        site.nodes.until(node, "initialised", initialised).await?;
     }
     let mut last = String::new();
     let seen = until("all is as wanted", async || {
@@ -136,7 +138,7 @@ async fn converged(site: &Site<'_>, wanted: &Wanted) -> anyhow::Result<()> {
 }
 
 /// What is not as wanted; nothing if all is.
-async fn difference(site: &Site<'_>, wanted: &Wanted) -> anyhow::Result<String> {
+async fn difference(site: &Harness<'_>, wanted: &Wanted) -> anyhow::Result<String> {
     let there: BTreeSet<String> = services(site).await?;
     let names: BTreeSet<String> = wanted.services.keys().cloned().collect();
     if there != names {
@@ -163,13 +165,13 @@ async fn difference(site: &Site<'_>, wanted: &Wanted) -> anyhow::Result<String> 
         }
     }
     for name in names {
-        site.until_ready(&name).await?;
+        site.services.until_ready(&name).await?;
     }
     Ok(String::new())
 }
 
-async fn services(site: &Site<'_>) -> anyhow::Result<BTreeSet<String>> {
-    let list = site.services.list(&kube::api::ListParams::default()).await?;
+async fn services(site: &Harness<'_>) -> anyhow::Result<BTreeSet<String>> {
+    let list = site.services.api.list(&kube::api::ListParams::default()).await?;
     Ok(list.items.into_iter().filter_map(|service| service.metadata.name).collect())
 }
 
@@ -188,13 +190,13 @@ struct Managers {
 }
 
 impl Managers {
-    fn start(site: &Site<'_>, with_standby: bool) -> anyhow::Result<Self> {
+    fn start(site: &Harness<'_>, with_standby: bool) -> anyhow::Result<Self> {
         let leader = site.run(&QUICK)?;
         Ok(Self { leader, standby: with_standby.then(|| second(site)).transpose()? })
     }
 
     /// The leader dies; the standby takes over and a new one waits, or another one starts.
-    fn crash(mut self, site: &Site<'_>) -> anyhow::Result<Self> {
+    fn crash(mut self, site: &Harness<'_>) -> anyhow::Result<Self> {
         self.leader.kill()?;
         match self.standby {
             Some(standby) => Ok(Self { leader: standby, standby: Some(second(site)?) }),
@@ -204,7 +206,7 @@ impl Managers {
 }
 
 /// A manager beside another one, which has the port.
-fn second(site: &Site<'_>) -> anyhow::Result<Process> {
+fn second(site: &Harness<'_>) -> anyhow::Result<Process> {
     let mut flags = QUICK.to_vec();
     flags.push("--secure-port=0");
     site.run(&flags)
@@ -217,7 +219,7 @@ pub(super) async fn rounds(stage: &Stage<'_>, rounds: u32, with_standby: bool) -
     println!("      BOWLINE_SEED={seed}");
     let mut random = StdRng::seed_from_u64(seed);
     let conf = format!("{}manage-security-groups = true\n", stage.provider.conf());
-    let site = Site::start(stage, &Conf::new(conf)).await?;
+    let site = Harness::start(stage, &Conf::new(conf)).await?;
     let mut managers = Managers::start(&site, with_standby)?;
     site.join_all().await?;
     let all_nodes: Vec<String> =
@@ -246,6 +248,6 @@ pub(super) async fn rounds(stage: &Stage<'_>, rounds: u32, with_standby: bool) -
         longest.as_secs_f64()
     ));
     ensure!(deaths == rounds);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }

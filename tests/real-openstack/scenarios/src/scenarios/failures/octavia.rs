@@ -3,34 +3,30 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use bowline_testkit::Wait;
+use bowline_testkit::services::{condition, port, service};
 use serde_json::json;
 
 use crate::conf::Conf;
 use crate::faults::Outage;
-use crate::patience::{holds, until};
+use crate::harness::{Harness, ports_of};
 use crate::scenario::Stage;
-use crate::site::{Site, condition, port, ports_of, service};
+use crate::waiting::{holds, until};
 
 /// Waits until Octavia has a row for the load balancer of a Service. Asks the database, for it tells even if the API does not, and at once.
-pub(super) async fn until_begun(site: &Site<'_>, name: &str) -> anyhow::Result<String> {
+pub(super) async fn until_begun(site: &Harness<'_>, name: &str) -> anyhow::Result<String> {
     let question = format!(
         "select provisioning_status from load_balancer where name = 'kube_service_{}_shop_{name}'",
         site.name
     );
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let rows = site.world.cloud.sql("octavia", &question)?;
-        if let Some(status) = rows.first() {
-            return Ok(status.clone());
-        }
-        ensure!(Instant::now() < deadline, "no load balancer was asked for\n{}", site.tail());
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let wait = Wait::within(Duration::from_secs(60)).every(Duration::from_millis(5));
+    let status = async || Ok(site.world.cloud.sql("octavia", &question)?.first().cloned());
+    wait.until("a load balancer is requested", status).await.with_context(|| site.tail())
 }
 
 /// With OVN the API's own process makes the load balancer: if it ends before it has begun, nobody ever will, and Octavia lets
 /// nobody change or delete what is PENDING_CREATE. Those who run a cloud mend it so: they say in the database that it failed.
-async fn given_up_if_forgotten(stage: &Stage<'_>, site: &Site<'_>, name: &str) -> anyhow::Result<()> {
+async fn given_up_if_forgotten(stage: &Stage<'_>, site: &Harness<'_>, name: &str) -> anyhow::Result<()> {
     let deadline = Instant::now() + Duration::from_secs(20);
     while until_begun(site, name).await? == "PENDING_CREATE" {
         if Instant::now() > deadline {
@@ -49,21 +45,22 @@ async fn given_up_if_forgotten(stage: &Stage<'_>, site: &Site<'_>, name: &str) -
 }
 
 pub(super) async fn stopped(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
 
     let outage = Outage::stop(site.world, "octavia")?;
-    site.create(&service("early", &[], &json!({}))).await?;
-    site.until_service("early", "is said to wait", |service| {
-        condition(service)["status"].as_str().is_some_and(|status| status != "True")
-    })
-    .await
-    .context("Octavia is stopped before a creation")?;
+    site.services.create(&service("early", &[], &json!({}))).await?;
+    site.services
+        .until("early", "is said to wait", |service| {
+            condition(service)["status"].as_str().is_some_and(|status| status != "True")
+        })
+        .await
+        .context("Octavia is stopped before a creation")?;
     outage.end()?;
     site.served_once("early").await.context("Octavia was stopped before a creation")?;
 
-    site.create(&service("amid", &[], &json!({}))).await?;
+    site.services.create(&service("amid", &[], &json!({}))).await?;
     let status = until_begun(&site, "amid").await?;
     let outage = Outage::stop(site.world, "octavia")?;
     stage.note(format!("stopped when the load balancer was {status}"));
@@ -72,34 +69,34 @@ pub(super) async fn stopped(stage: &Stage<'_>) -> anyhow::Result<()> {
     site.served_once("amid").await.context("Octavia was stopped amid a creation")?;
     ensure!(site.nothing_doubled().await? == 2);
 
-    site.ask_to_delete("early").await?;
+    site.services.request_delete("early").await?;
     let outage = Outage::stop(site.world, "octavia")?;
-    site.ask_to_delete("amid").await?;
+    site.services.request_delete("amid").await?;
     outage.end()?;
     for name in ["early", "amid"] {
-        site.until_gone(name).await.context("Octavia was stopped amid a deletion")?;
+        site.services.until_gone(name).await.context("Octavia was stopped amid a deletion")?;
     }
     site.nothing_left().await
 }
 
 pub(super) async fn worker_frozen(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let outage = Outage::freeze(site.world, "octavia-worker")?;
     for name in ["stays", "goes"] {
-        site.create(&service(name, &[], &json!({}))).await?;
+        site.services.create(&service(name, &[], &json!({}))).await?;
         until(&format!("{name} is being created"), async || {
             let found = site.balancer_of(name).await?;
             Ok(found.filter(|balancer| balancer["provisioning_status"] == "PENDING_CREATE"))
         })
         .await?;
     }
-    site.ask_to_delete("goes").await?;
+    site.services.request_delete("goes").await?;
     let ports = json!([port("http", 80, "TCP"), port("https", 443, "TCP")]);
-    site.edit("stays", &json!({"spec": {"ports": ports}})).await?;
+    site.services.edit("stays", &json!({"spec": {"ports": ports}})).await?;
     holds("a Service stays whose load balancer cannot be deleted yet", Duration::from_secs(8), async || {
-        let there = site.services.get_opt("goes").await?.is_some();
+        let there = site.services.api.get_opt("goes").await?.is_some();
         Ok(there
             && site
                 .balancer_of("goes")
@@ -110,8 +107,8 @@ pub(super) async fn worker_frozen(stage: &Stage<'_>) -> anyhow::Result<()> {
     outage.end()?;
     let stays = site.served_once("stays").await?;
     ensure!(ports_of(&stays.listeners) == [80, 443].into(), "{stays:#?}");
-    site.until_gone("goes").await?;
+    site.services.until_gone("goes").await?;
     ensure!(site.nothing_doubled().await? == 1);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }

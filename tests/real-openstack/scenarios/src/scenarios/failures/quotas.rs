@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{condition, port, service};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::{self, LoadBalancer, Network};
-use crate::patience::holds;
 use crate::scenario::Stage;
-use crate::site::{Site, port, service};
+use crate::waiting::holds;
 use crate::world::World;
 
 /// Limits of the member's project that are others for a while.
@@ -49,9 +50,9 @@ impl<'w> Quota<'w> {
 }
 
 /// A try of a person: the Service is changed, in nothing that matters.
-async fn touch(site: &Site<'_>, name: &str) -> anyhow::Result<()> {
+async fn touch(site: &Harness<'_>, name: &str) -> anyhow::Result<()> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_nanos();
-    site.annotate(name, "example.org/touched", Some(&now.to_string())).await
+    site.services.annotate(name, "example.org/touched", Some(&now.to_string())).await
 }
 
 async fn used(world: &World, path: &str, key: &str) -> anyhow::Result<i64> {
@@ -67,13 +68,13 @@ pub(super) async fn balancers(stage: &Stage<'_>) -> anyhow::Result<()> {
 }
 
 async fn one_balancer(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     quota.limit("load_balancer", 1).await?;
-    site.create(&service("first", &[], &json!({}))).await?;
+    site.services.create(&service("first", &[], &json!({}))).await?;
     site.served_once("first").await?;
-    site.create(&service("second", &[], &json!({}))).await?;
+    site.services.create(&service("second", &[], &json!({}))).await?;
     let said = site.until_warned("second", "quota").await?;
     ensure!(said.contains("Load Balancer"), "it does not say which quota: {said}");
     holds("it is told once", Duration::from_secs(6), async || {
@@ -86,12 +87,12 @@ async fn one_balancer(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<()
     quota.limit("load_balancer", 2).await?;
     touch(&site, "second").await?;
     site.served_once("second").await.context("the quota was raised")?;
-    site.create(&service("third", &[], &json!({}))).await?;
+    site.services.create(&service("third", &[], &json!({}))).await?;
     site.until_warned("third", "quota").await?;
-    site.delete("first").await?;
+    site.services.delete("first").await?;
     site.served_once("third").await.context("the first one was deleted")?;
     ensure!(site.nothing_doubled().await? == 2);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }
 
@@ -103,12 +104,12 @@ pub(super) async fn floating_ips(stage: &Stage<'_>) -> anyhow::Result<()> {
 }
 
 async fn no_floating_ip(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let mut manager = site.run(&[])?;
     site.join_all().await?;
     let used = used(stage.world, "floatingips", "floatingips").await?;
     quota.limit("floatingip", used).await?;
-    site.create(&service("web", &[], &json!({}))).await?;
+    site.services.create(&service("web", &[], &json!({}))).await?;
     site.until_warned("web", "floatingip").await?;
     let before = site.balancer_of("web").await?.context("no load balancer")?;
     manager.kill()?;
@@ -124,7 +125,7 @@ async fn no_floating_ip(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<
     let served = site.served_once("web").await.context("the quota was raised")?;
     ensure!(served.balancer["id"] == before["id"]);
     ensure!(site.nothing_doubled().await? == 1);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }
 
@@ -136,14 +137,14 @@ pub(super) async fn parts(stage: &Stage<'_>) -> anyhow::Result<()> {
 }
 
 async fn no_parts(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let nodes = i64::try_from(site.world.about().estate.servers.len())?;
     for (key, word, most) in [("listener", "Listener", 1), ("pool", "Pool", 1), ("member", "Member", nodes)] {
         quota.limit(key, most).await?;
         let two = json!({"ports": [port("http", 80, "TCP"), port("https", 443, "TCP")]});
-        site.create(&service(key, &[], &two)).await?;
+        site.services.create(&service(key, &[], &two)).await?;
         let said = site.until_warned(key, "quota").await?;
         ensure!(said.contains(word), "it does not say which quota: {said}");
         ensure!(site.balancers().await?.len() <= 1, "{:#?}", site.balancers().await?);
@@ -154,14 +155,14 @@ async fn no_parts(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<()> {
         // The same for what is added to a load balancer that is there.
         quota.limit(key, if key == "member" { nodes * 2 } else { 2 }).await?;
         let more = json!([port("http", 80, "TCP"), port("https", 443, "TCP"), port("more", 8080, "TCP")]);
-        site.edit(key, &json!({"spec": {"ports": more}})).await?;
-        let refused = |service: &Value| crate::site::condition(service)["message"].to_string().contains(word);
-        site.until_service(key, "says which quota keeps it from growing", refused).await?;
+        site.services.edit(key, &json!({"spec": {"ports": more}})).await?;
+        let refused = |service: &Value| condition(service)["message"].to_string().contains(word);
+        site.services.until(key, "says which quota keeps it from growing", refused).await?;
         quota.restore(&[key]).await?;
         touch(&site, key).await?;
         site.served_once(key).await.with_context(|| format!("the quota of {key} was raised again"))?;
         ensure!(site.nothing_doubled().await? == 1);
-        site.delete_all().await?;
+        site.services.delete_all().await?;
     }
     site.nothing_left().await
 }
@@ -175,12 +176,12 @@ pub(super) async fn security_groups(stage: &Stage<'_>) -> anyhow::Result<()> {
 
 async fn no_security_group(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Result<()> {
     let conf = format!("{}manage-security-groups = true\n", stage.provider.conf());
-    let site = Site::start(stage, &Conf::new(conf)).await?;
+    let site = Harness::start(stage, &Conf::new(conf)).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let groups = used(stage.world, "security-groups", "security_groups").await?;
     quota.limit("security_group", groups).await?;
-    site.create(&service("web", &[], &json!({}))).await?;
+    site.services.create(&service("web", &[], &json!({}))).await?;
     let said = site.until_warned("web", "quota").await?;
     ensure!(said.contains("security_group"), "it does not say which quota: {said}");
     let before = site.balancer_of("web").await?.context("no load balancer")?;
@@ -193,16 +194,15 @@ async fn no_security_group(stage: &Stage<'_>, quota: &Quota<'_>) -> anyhow::Resu
     quota.restore(&["security_group"]).await?;
     let rules = used(stage.world, "security-group-rules", "security_group_rules").await?;
     quota.limit("security_group_rule", rules).await?;
-    site.edit("web", &json!({"spec": {"ports": [port("http", 80, "TCP"), port("more", 8080, "TCP")]}}))
+    site.services
+        .edit("web", &json!({"spec": {"ports": [port("http", 80, "TCP"), port("more", 8080, "TCP")]}}))
         .await?;
-    let refused = |service: &Value| {
-        crate::site::condition(service)["message"].to_string().contains("security_group_rule")
-    };
-    site.until_service("web", "says that there is no room for its rules", refused).await?;
+    let refused = |service: &Value| condition(service)["message"].to_string().contains("security_group_rule");
+    site.services.until("web", "says that there is no room for its rules", refused).await?;
     quota.restore(&["security_group_rule"]).await?;
     touch(&site, "web").await?;
     site.served_once("web").await.context("the quota of rules was raised")?;
     ensure!(site.nothing_doubled().await? == 1 && site.security_groups().await?.len() == 1);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }

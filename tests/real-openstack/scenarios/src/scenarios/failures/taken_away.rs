@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{address, load_balancer_id, service};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::edited::{REPAIRS, by_hand};
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::{LoadBalancer, Network};
-use crate::patience::{holds, until};
 use crate::scenario::Stage;
-use crate::site::{Site, address, balancer_id, service};
+use crate::waiting::{holds, until};
 
 /// Longer than the time between two messages of an amphora.
 const HEARTBEATS: Duration = Duration::from_secs(3);
@@ -24,14 +25,14 @@ struct Served {
     address: String,
 }
 
-async fn served(site: &Site<'_>) -> anyhow::Result<Served> {
+async fn served(site: &Harness<'_>) -> anyhow::Result<Served> {
     site.served_once("web").await?;
     glance(site).await?.context("nothing serves it")
 }
 
 /// What serves it at this moment, if anything does; waits for nothing.
-async fn glance(site: &Site<'_>) -> anyhow::Result<Option<Served>> {
-    let web = serde_json::to_value(site.services.get("web").await?)?;
+async fn glance(site: &Harness<'_>) -> anyhow::Result<Option<Served>> {
+    let web = site.services.get("web").await?;
     let Some(balancer) = site.balancer_of("web").await? else { return Ok(None) };
     let Some(floating) = site.floating_ip_of(&balancer).await? else { return Ok(None) };
     // The Service shows it a moment later.
@@ -40,7 +41,7 @@ async fn glance(site: &Site<'_>) -> anyhow::Result<Option<Served>> {
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Ok(Some(Served {
-        balancer: balancer_id(&web)?.to_owned(),
+        balancer: load_balancer_id(&web)?.to_owned(),
         port: text(&balancer["vip_port_id"]),
         floating: text(&floating["id"]),
         address: address(&web).context("no address")?.to_owned(),
@@ -49,7 +50,7 @@ async fn glance(site: &Site<'_>) -> anyhow::Result<Option<Served>> {
 
 /// Waits until the Service is served by something else than before.
 async fn served_anew(
-    site: &Site<'_>,
+    site: &Harness<'_>,
     before: &Served,
     differs: impl Fn(&Served) -> bool,
 ) -> anyhow::Result<Served> {
@@ -66,11 +67,11 @@ async fn served_anew(
 
 async fn site_with_web<'w>(
     stage: &Stage<'w>,
-) -> anyhow::Result<(Site<'w>, bowline_testkit::process::Process)> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+) -> anyhow::Result<(Harness<'w>, bowline_testkit::process::Process)> {
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let manager = site.run(&REPAIRS)?;
     site.join_all().await?;
-    site.create(&service("web", &[], &json!({}))).await?;
+    site.services.create(&service("web", &[], &json!({}))).await?;
     Ok((site, manager))
 }
 
@@ -93,14 +94,14 @@ pub(super) async fn balancer(stage: &Stage<'_>) -> anyhow::Result<()> {
 
     // One in ERROR goes with its Service, too.
     let give_up = give_up.replace(&second.balancer, &third.balancer);
-    site.ask_to_delete("web").await?;
+    site.services.request_delete("web").await?;
     site.world.cloud.sql("octavia", &give_up)?;
-    site.until_gone("web").await?;
+    site.services.until_gone("web").await?;
     site.nothing_left().await
 }
 
 /// The load balancer serves nobody any more: its amphora is dead, if it has one, and no pool has a member that works.
-async fn serves_nobody(site: &Site<'_>, balancer: &str) -> anyhow::Result<()> {
+async fn serves_nobody(site: &Harness<'_>, balancer: &str) -> anyhow::Result<()> {
     let dead = [
         format!("update amphora set status = 'ERROR' where load_balancer_id = '{balancer}'"),
         format!("update pool set operating_status = 'ERROR' where load_balancer_id = '{balancer}'"),
@@ -129,24 +130,24 @@ fn set_to_error(balancer: &str) -> String {
 /// Octavia's control plane fails: it reports many load balancers in ERROR that go on to serve (safety rail SR-19).
 pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
     const NAMES: [&str; 5] = ["one", "two", "three", "four", "five"];
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&REPAIRS)?;
     site.join_all().await?;
     for name in NAMES {
-        site.create(&service(name, &[], &json!({}))).await?;
+        site.services.create(&service(name, &[], &json!({}))).await?;
     }
     let mut before = Vec::new();
     for name in NAMES {
         site.served_once(name).await?;
-        let shown = site.until_ready(name).await?;
-        before.push((balancer_id(&shown)?.to_owned(), address(&shown).map(str::to_owned)));
+        let shown = site.services.until_ready(name).await?;
+        before.push((load_balancer_id(&shown)?.to_owned(), address(&shown).map(str::to_owned)));
     }
     for (id, _address) in &before {
         let online = format!("update load_balancer set operating_status = 'ONLINE' where id = '{id}'");
         site.world.cloud.sql("octavia", &online)?;
         site.world.cloud.sql("octavia", &set_to_error(id))?;
     }
-    site.remove_node("node-3").await?;
+    site.nodes.delete("node-3").await?;
     for name in NAMES {
         site.until_warned(name, "may still carry traffic").await?;
     }
@@ -156,7 +157,7 @@ pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
         Duration::from_secs(20),
         async || {
             for (name, (id, shown)) in NAMES.iter().zip(&before) {
-                let service = serde_json::to_value(site.services.get(name).await?)?;
+                let service = site.services.get(name).await?;
                 ensure!(address(&service) == shown.as_deref(), "{service:#}");
                 ensure!(
                     site.world.member.find(LoadBalancer, &format!("loadbalancers/{id}")).await?.is_some()
@@ -176,9 +177,9 @@ pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
     }
     for (name, (id, shown)) in NAMES.iter().zip(&before) {
         let (service, _whole) = site.until_served(name, "it follows the Nodes", &site.servers()[..2]).await?;
-        ensure!(balancer_id(&service)? == id && address(&service) == shown.as_deref(), "{service:#}");
+        ensure!(load_balancer_id(&service)? == id && address(&service) == shown.as_deref(), "{service:#}");
     }
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }
 
@@ -212,7 +213,7 @@ pub(super) async fn floating_ip(stage: &Stage<'_>) -> anyhow::Result<()> {
         let fourth = served_anew(&site, &third, |now| now.floating != third.floating).await;
         let fourth = fourth.context("the floating IP was led elsewhere")?;
         ensure!(fourth.balancer == first.balancer && fourth.address != third.address);
-        site.delete_all().await?;
+        site.services.delete_all().await?;
         let theirs = member.get(Network, &moved).await.context("the one that leads elsewhere is gone")?;
         ensure!(theirs["floatingip"]["port_id"] == port, "{theirs:#}");
         anyhow::Ok(())
@@ -230,6 +231,6 @@ pub(super) async fn vip_port(stage: &Stage<'_>) -> anyhow::Result<()> {
     let said = site.until_warned("web", &first.port).await.context("the port of the address was deleted")?;
     stage.note(format!("said: {said}"));
     ensure!(site.balancers().await?.len() == 1);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }

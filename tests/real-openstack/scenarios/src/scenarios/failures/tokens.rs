@@ -1,15 +1,16 @@
 //! Tokens and credentials that the cloud does not know any more.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{condition, port, service};
 use k8s_openapi::api::core::v1::Service;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
 use crate::conf::{Access, Conf};
+use crate::harness::Harness;
 use crate::openstack::Api::{Identity, LoadBalancer};
-use crate::patience::until;
 use crate::scenario::Stage;
-use crate::site::{Site, port, service};
+use crate::waiting::until;
 use crate::world::World;
 
 /// Makes every token of the member's user invalid at once: its password becomes another, and then what it was.
@@ -38,25 +39,25 @@ pub(super) async fn revoked(stage: &Stage<'_>) -> anyhow::Result<()> {
         Access::Password(stage.world.about().accounts.member.password.clone()),
     ] {
         conf.access = access;
-        let site = Site::start(stage, &conf).await?;
+        let site = Harness::start(stage, &conf).await?;
         let _manager = site.run(&[])?;
         site.join_all().await?;
-        site.create(&service("web", &[], &json!({}))).await?;
+        site.services.create(&service("web", &[], &json!({}))).await?;
         site.served_once("web").await?;
         revoke_all(site.world).await?;
         let began = std::time::Instant::now();
-        site.edit("web", &json!({"spec": {"ports": [port("https", 443, "TCP")]}})).await?;
+        site.services.edit("web", &json!({"spec": {"ports": [port("https", 443, "TCP")]}})).await?;
         site.served_once("web").await.context("its token was revoked")?;
         stage.note(format!("goes on {:.1} s after its token was revoked", began.elapsed().as_secs_f64()));
         let warnings = warnings(&site).await?;
         ensure!(warnings.is_empty(), "nobody needs to hear of a token: {warnings:#?}");
-        site.delete_all().await?;
+        site.services.delete_all().await?;
         site.nothing_left().await?;
     }
     Ok(())
 }
 
-async fn warnings(site: &Site<'_>) -> anyhow::Result<Vec<String>> {
+async fn warnings(site: &Harness<'_>) -> anyhow::Result<Vec<String>> {
     let events = site.events("web").await?;
     Ok(events.into_iter().filter(|(kind, ..)| kind == "Warning").map(|(_, _, text)| text).collect())
 }
@@ -88,30 +89,31 @@ async fn without_credential(stage: &Stage<'_>, credential: &Value, path: &str) -
         text("secret")
     );
     let conf = Conf { access: Access::Lines(lines), ..Conf::new(stage.provider.conf()) };
-    let site = Site::start(stage, &conf).await?;
+    let site = Harness::start(stage, &conf).await?;
     let mut manager = site.run(&[])?;
     site.join_all().await?;
-    site.create(&service("web", &[], &json!({}))).await?;
+    site.services.create(&service("web", &[], &json!({}))).await?;
     site.served_once("web").await?;
 
     site.world.member.delete(Identity, path).await?;
     site.world.cloud.forget_tokens()?;
-    site.edit("web", &json!({"spec": {"ports": [port("https", 443, "TCP")]}})).await?;
-    site.report_ready(&site.world.about().estate.servers[0].name, false).await?;
-    let unknown = |service: &Value| crate::site::condition(service)["status"] != "True";
-    site.until_service("web", "is said not to be ready", unknown)
+    site.services.edit("web", &json!({"spec": {"ports": [port("https", 443, "TCP")]}})).await?;
+    site.nodes.report_ready(&site.world.about().estate.servers[0].name, "Unknown").await?;
+    let unknown = |service: &Value| condition(service)["status"] != "True";
+    site.services
+        .until("web", "is said not to be ready", unknown)
         .await
         .context("the credential was deleted")?;
     manager.ensure_running()?;
-    let nodes = site.nodes.list(&ListParams::default()).await?.items.len();
+    let nodes = site.nodes.api.list(&ListParams::default()).await?.items.len();
     ensure!(nodes == site.world.about().estate.servers.len(), "{nodes} Nodes are left");
 
     site.reconfigure(&Conf::new(stage.provider.conf()))?;
     let began = std::time::Instant::now();
     site.served_once("web").await.context("another credential was given")?;
     stage.note(format!("goes on {:.1} s after another credential was given", began.elapsed().as_secs_f64()));
-    let services: Vec<Service> = site.services.list(&ListParams::default()).await?.items;
+    let services: Vec<Service> = site.services.api.list(&ListParams::default()).await?.items;
     ensure!(services.len() == 1 && site.nothing_doubled().await? == 1);
-    site.delete_all().await?;
+    site.services.delete_all().await?;
     site.nothing_left().await
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::nodes::{UNINITIALIZED, addresses as addresses_of, provider_id, registered};
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::{Harness, id_of};
 use crate::openstack::Api::{Compute, Network};
-use crate::patience::until;
 use crate::scenario::Stage;
-use crate::site::{Site, UNINITIALISED, addresses as addresses_of, id_of, new_node, provider_id};
+use crate::waiting::until;
 
 /// The labels that the manager writes.
 const LABELS: [&str; 6] = [
@@ -38,12 +39,12 @@ struct Rich {
 }
 
 pub(super) async fn addresses(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new("")).await?;
+    let site = Harness::start(stage, &Conf::new("")).await?;
     let outcome = of_a_rich_server(&site).await;
     outcome.and(site.sweep().await)
 }
 
-async fn of_a_rich_server(site: &Site<'_>) -> anyhow::Result<()> {
+async fn of_a_rich_server(site: &Harness<'_>) -> anyhow::Result<()> {
     let rich = boot(site).await.context("boot a server with all kinds of addresses")?;
     let _manager = site.run(&["--node-status-update-frequency=2s"])?;
     initialised(site, &rich).await.context("initialise it")?;
@@ -59,7 +60,7 @@ async fn of_a_rich_server(site: &Site<'_>) -> anyhow::Result<()> {
     .await
 }
 
-async fn boot(site: &Site<'_>) -> anyhow::Result<Rich> {
+async fn boot(site: &Harness<'_>) -> anyhow::Result<Rich> {
     let estate = &site.world.about().estate;
     let side = site.lan("side", "10.77.1.0/24").await?;
     let vlan = site.lan("vlan", "10.77.2.0/24").await?;
@@ -93,14 +94,14 @@ async fn boot(site: &Site<'_>) -> anyhow::Result<Rich> {
 }
 
 /// It joins with things of its own, and gets what the cloud knows, and nothing else.
-async fn initialised(site: &Site<'_>, rich: &Rich) -> anyhow::Result<()> {
-    let mut node = new_node(&rich.name, &rich.id);
+async fn initialised(site: &Harness<'_>, rich: &Rich) -> anyhow::Result<()> {
+    let mut node = registered(&rich.name, &rich.id);
     node["metadata"]["labels"]["team"] = json!("blue");
     node["status"]["addresses"] = json!([{"type": "Hostname", "address": rich.name}]);
     node["metadata"]["annotations"] = json!({"example.org/note": "mine"});
     let taints = node["spec"]["taints"].as_array_mut().context("no taints")?;
     taints.push(json!({"key": "dedicated", "value": "db", "effect": "NoSchedule"}));
-    let node = serde_json::to_value(site.register_as(node).await?)?;
+    let node = serde_json::to_value(site.nodes.create(node).await?)?;
     let made = site.until_initialised(&rich.name).await?;
     ensure!(provider_id(&made) == format!("openstack:///{}", rich.id), "{made:#?}");
     let estate = &site.world.about().estate;
@@ -129,7 +130,7 @@ fn nothing_else(registered: &Value, shown: &Value) -> anyhow::Result<()> {
     ensure!(spec == ["providerID", "taints"], "the spec has {spec:?}");
     let kept = |node: &Value| -> Vec<Value> {
         let taints = node["spec"]["taints"].as_array().into_iter().flatten();
-        taints.filter(|taint| taint["key"] != UNINITIALISED).cloned().collect()
+        taints.filter(|taint| taint["key"] != UNINITIALIZED).cloned().collect()
     };
     let (was, is) = (kept(registered), kept(shown));
     ensure!(was == is, "the other taints were {was:?}, they are {is:?}");
@@ -141,7 +142,7 @@ fn nothing_else(registered: &Value, shown: &Value) -> anyhow::Result<()> {
 }
 
 /// The keys of `[Networking]`, each changed while the manager runs.
-async fn by_configuration(site: &Site<'_>, rich: &Rich) -> anyhow::Result<()> {
+async fn by_configuration(site: &Harness<'_>, rich: &Rich) -> anyhow::Result<()> {
     let floating = rich.floating["floating_ip_address"].as_str().unwrap_or_default();
     let (home4, home6) = (rich.home4.as_str(), rich.home6.as_str());
     let (beside, carried) = (rich.beside.as_str(), rich.carried.as_str());
@@ -156,24 +157,25 @@ async fn by_configuration(site: &Site<'_>, rich: &Rich) -> anyhow::Result<()> {
     }
     networking(site, "address-sort-order = 10.77.2.0/24, fd00::/8, 10.77.1.0/24")?;
     let first = [carried, home6, beside, home4].map(|one| ("InternalIP".to_owned(), one.to_owned()));
-    site.until_node(&rich.name, "has its addresses in order", |node| {
-        let internal = addresses_of(node).into_iter().filter(|(kind, _)| kind == "InternalIP");
-        internal.collect::<Vec<_>>() == first
-    })
-    .await?;
+    site.nodes
+        .until(&rich.name, "has its addresses in order", |node| {
+            let internal = addresses_of(node).into_iter().filter(|(kind, _)| kind == "InternalIP");
+            internal.collect::<Vec<_>>() == first
+        })
+        .await?;
     networking(site, "")?;
     let fixed = [home4, home6, beside, carried];
     shows(site, rich, "without any option", &fixed, &[floating]).await
 }
 
-fn networking(site: &Site<'_>, lines: &str) -> anyhow::Result<()> {
+fn networking(site: &Harness<'_>, lines: &str) -> anyhow::Result<()> {
     let more = format!("[Networking]\n{lines}\n");
     site.reconfigure(&Conf { more, ..Conf::new("") })
 }
 
 /// Waits until the Node has exactly these addresses, and its name.
 async fn shows(
-    site: &Site<'_>,
+    site: &Harness<'_>,
     rich: &Rich,
     when: &str,
     internal: &[&str],
@@ -188,6 +190,6 @@ async fn shows(
         let found = addresses_of(node);
         found.len() == wanted.len() && found.into_iter().collect::<Addresses>() == wanted
     };
-    let seen = site.until_node(&rich.name, &format!("has its addresses {when}"), as_wanted).await;
+    let seen = site.nodes.until(&rich.name, &format!("has its addresses {when}"), as_wanted).await;
     seen.map(drop).with_context(|| format!("wanted {wanted:?}"))
 }

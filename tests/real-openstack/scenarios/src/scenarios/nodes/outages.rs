@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::nodes::{is_initialized, taints};
 use kube::api::ListParams;
 use real_cloud::Server;
 use serde_json::json;
 
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::Compute;
-use crate::patience::{holds, until};
 use crate::scenario::Stage;
-use crate::site::{Site, is_initialised, taints};
+use crate::waiting::{holds, until};
 
 /// Nothing but the cloud's word keeps a Node.
 const FLAGS: [&str; 5] = [
@@ -24,13 +25,13 @@ const FLAGS: [&str; 5] = [
 
 pub(super) async fn outages(stage: &Stage<'_>) -> anyhow::Result<()> {
     let more = "[Metadata]\nrequest-timeout = 8s\n".to_owned();
-    let site = Site::start(stage, &Conf { more, ..Conf::new("") }).await?;
+    let site = Harness::start(stage, &Conf { more, ..Conf::new("") }).await?;
     let outcome = all_kinds(stage, &site).await;
     let up = whole_again(&site).await;
     outcome.and(up).and(site.sweep().await)
 }
 
-async fn all_kinds(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
+async fn all_kinds(stage: &Stage<'_>, site: &Harness<'_>) -> anyhow::Result<()> {
     let _manager = site.run(&FLAGS)?;
     site.join_all().await?;
     let cloud = &site.world.cloud;
@@ -58,10 +59,10 @@ async fn all_kinds(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
 }
 
 /// While the cloud is away: Nodes that are not ready stay, with all they have.
-async fn survives(site: &Site<'_>, newcomer: &Server) -> anyhow::Result<()> {
+async fn survives(site: &Harness<'_>, newcomer: &Server) -> anyhow::Result<()> {
     let estate = &site.world.about().estate;
     for server in &estate.servers {
-        site.report_ready(&server.name, false).await?;
+        site.nodes.report_ready(&server.name, "Unknown").await?;
     }
     site.register(&newcomer.name, &newcomer.id).await?;
     let before = picture(site).await?;
@@ -74,22 +75,22 @@ async fn survives(site: &Site<'_>, newcomer: &Server) -> anyhow::Result<()> {
 }
 
 /// The cloud is back: who waited is initialised, who was not ready is ready and untainted.
-async fn goes_on(site: &Site<'_>, newcomer: &Server) -> anyhow::Result<()> {
+async fn goes_on(site: &Harness<'_>, newcomer: &Server) -> anyhow::Result<()> {
     site.until_initialised(&newcomer.name).await?;
-    site.report_ready(&newcomer.name, true).await?;
+    site.nodes.report_ready(&newcomer.name, "True").await?;
     for server in &site.world.about().estate.servers {
-        let node = site.nodes.get(&server.name).await?;
+        let node = site.nodes.api.get(&server.name).await?;
         let ours = taints(&node).into_iter().filter(|key| key.starts_with("node.cloudprovider"));
         ensure!(ours.count() == 0, "{node:#?}");
-        site.report_ready(&server.name, true).await?;
+        site.nodes.report_ready(&server.name, "True").await?;
     }
     Ok(())
 }
 
 /// Of each Node but newcomers: name, identity, taints and addresses. Newcomers may be initialised: without Keystone, Nova goes on
 /// believing tokens that it has seen.
-async fn picture(site: &Site<'_>) -> anyhow::Result<Vec<String>> {
-    let nodes = site.nodes.list(&ListParams::default()).await?;
+async fn picture(site: &Harness<'_>) -> anyhow::Result<Vec<String>> {
+    let nodes = site.nodes.api.list(&ListParams::default()).await?;
     let shown = |node: &k8s_openapi::api::core::v1::Node| {
         let status = node.status.as_ref().and_then(|status| status.addresses.as_ref());
         format!(
@@ -98,7 +99,7 @@ async fn picture(site: &Site<'_>) -> anyhow::Result<Vec<String>> {
             node.metadata.uid,
             taints(node),
             status,
-            is_initialised(node)
+            is_initialized(node)
         )
     };
     let new = |node: &&k8s_openapi::api::core::v1::Node| {
@@ -108,7 +109,7 @@ async fn picture(site: &Site<'_>) -> anyhow::Result<Vec<String>> {
 }
 
 /// Whatever happened, the next scenario finds a cloud that answers.
-async fn whole_again(site: &Site<'_>) -> anyhow::Result<()> {
+async fn whole_again(site: &Harness<'_>) -> anyhow::Result<()> {
     let cloud = &site.world.cloud;
     for name in ["keystone", "nova"] {
         cloud.service(name)?.start()?;

@@ -1,11 +1,12 @@
 //! What may be edited on a Service while it lives, one thing after the other.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{address, condition, load_balancer_id, service};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::{Harness, Whole};
 use crate::scenario::Stage;
-use crate::site::{Site, Whole, address, balancer_id, condition, service};
 
 const PREFIX: &str = "loadbalancer.openstack.org";
 
@@ -31,7 +32,7 @@ fn specified(what: &'static str, spec: &Value, seen: fn(&Value, &Whole) -> bool)
 pub(super) async fn amphora(stage: &Stage<'_>) -> anyhow::Result<()> {
     // The certificates are not looked for: this cloud has no key manager.
     let conf = format!("{}container-store = external\n", stage.provider.conf());
-    let site = Site::start(stage, &Conf::new(conf)).await?;
+    let site = Harness::start(stage, &Conf::new(conf)).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let before = created(&site).await?;
@@ -39,12 +40,12 @@ pub(super) async fn amphora(stage: &Stage<'_>) -> anyhow::Result<()> {
         [everywhere(), with_amphora(), monitors_of_amphora()].into_iter().flatten().collect();
     perform(stage, &site, &edits, &before).await?;
     mistakes_are_told(&site).await?;
-    site.delete("web").await?;
+    site.services.delete("web").await?;
     site.nothing_left().await
 }
 
 pub(super) async fn ovn(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let before = created(&site).await?;
@@ -52,21 +53,26 @@ pub(super) async fn ovn(stage: &Stage<'_>) -> anyhow::Result<()> {
     perform(stage, &site, &edits, &before).await?;
     what_ovn_lacks_is_told(&site).await?;
     mistakes_are_told(&site).await?;
-    site.delete("web").await?;
+    site.services.delete("web").await?;
     site.nothing_left().await
 }
 
-async fn created(site: &Site<'_>) -> anyhow::Result<Value> {
-    site.create(&service("web", &[], &json!({}))).await?;
-    site.until_ready("web").await
+async fn created(site: &Harness<'_>) -> anyhow::Result<Value> {
+    site.services.create(&service("web", &[], &json!({}))).await?;
+    site.services.until_ready("web").await
 }
 
-async fn perform(stage: &Stage<'_>, site: &Site<'_>, edits: &[Edit], before: &Value) -> anyhow::Result<()> {
+async fn perform(
+    stage: &Stage<'_>,
+    site: &Harness<'_>,
+    edits: &[Edit],
+    before: &Value,
+) -> anyhow::Result<()> {
     let began = std::time::Instant::now();
     for edit in edits {
-        site.edit("web", &edit.patch).await.with_context(|| edit.what)?;
+        site.services.edit("web", &edit.patch).await.with_context(|| edit.what)?;
         let (web, _) = site.until_both("web", edit.what, |web, whole| (edit.seen)(web, whole)).await?;
-        ensure!(balancer_id(&web)? == balancer_id(before)?, "{}: another load balancer", edit.what);
+        ensure!(load_balancer_id(&web)? == load_balancer_id(before)?, "{}: another load balancer", edit.what);
     }
     let each = began.elapsed().as_secs_f64() / f64::from(u32::try_from(edits.len())?);
     stage.note(format!("{} edits, {each:.1} s each", edits.len()));
@@ -244,22 +250,23 @@ fn cidrs(whole: &Whole) -> Vec<&str> {
 }
 
 /// A value that nobody can mean changes nothing, is told, and can be mended.
-async fn mistakes_are_told(site: &Site<'_>) -> anyhow::Result<()> {
+async fn mistakes_are_told(site: &Harness<'_>) -> anyhow::Result<()> {
     let key = format!("{PREFIX}/connection-limit");
-    site.annotate("web", &key, Some("many")).await?;
+    site.services.annotate("web", &key, Some("many")).await?;
     site.until_warned("web", "connection-limit").await?;
     let web = site
-        .until_service("web", "is not ready", |web| condition(web)["status"] == "False")
+        .services
+        .until("web", "is not ready", |web| condition(web)["status"] == "False")
         .await
         .context("a wrong value")?;
     ensure!(address(&web).is_some(), "the address went for a mistake: {web:#}");
     site.until_served("web", "a mistake changes nothing", &site.servers()).await?;
-    site.annotate("web", &key, None).await?;
-    site.until_ready("web").await.context("a mended value")?;
+    site.services.annotate("web", &key, None).await?;
+    site.services.until_ready("web").await.context("a mended value")?;
     Ok(())
 }
 
-async fn what_ovn_lacks_is_told(site: &Site<'_>) -> anyhow::Result<()> {
+async fn what_ovn_lacks_is_told(site: &Harness<'_>) -> anyhow::Result<()> {
     let nodes = site.servers();
     let told = [
         ("lb-method", "LEAST_CONNECTIONS", "SOURCE_IP_PORT"),
@@ -268,22 +275,22 @@ async fn what_ovn_lacks_is_told(site: &Site<'_>) -> anyhow::Result<()> {
     ];
     for (key, value, part) in told {
         let key = format!("{PREFIX}/{key}");
-        site.annotate("web", &key, Some(value)).await?;
+        site.services.annotate("web", &key, Some(value)).await?;
         site.until_warned("web", part).await?;
         site.until_served("web", "it is served as before", &nodes).await?;
-        site.annotate("web", &key, None).await?;
+        site.services.annotate("web", &key, None).await?;
     }
-    site.edit("web", &json!({"spec": {"loadBalancerSourceRanges": ["192.0.2.0/24"]}})).await?;
+    site.services.edit("web", &json!({"spec": {"loadBalancerSourceRanges": ["192.0.2.0/24"]}})).await?;
     site.until_warned("web", "open to everybody").await?;
-    site.edit("web", &json!({"spec": {"loadBalancerSourceRanges": null}})).await?;
+    site.services.edit("web", &json!({"spec": {"loadBalancerSourceRanges": null}})).await?;
     for (key, value) in [("proxy-protocol", "true"), ("x-forwarded-for", "true")] {
         let key = format!("{PREFIX}/{key}");
-        site.annotate("web", &key, Some(value)).await?;
-        site.until_service("web", "is not ready", |web| condition(web)["status"] == "False").await?;
+        site.services.annotate("web", &key, Some(value)).await?;
+        site.services.until("web", "is not ready", |web| condition(web)["status"] == "False").await?;
         // It is not worse than before for a wish that cannot be had.
         site.until_served("web", "what OVN refuses harms nothing", &nodes).await.context(key.clone())?;
-        site.annotate("web", &key, None).await?;
-        site.until_ready("web").await.context(key)?;
+        site.services.annotate("web", &key, None).await?;
+        site.services.until_ready("web").await.context(key)?;
     }
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! Flavors and availability zones of load balancers, which the administrator makes.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::service;
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::LoadBalancer;
 use crate::scenario::Stage;
-use crate::site::{Site, service};
 
 const FLAVOR: &str = "loadbalancer.openstack.org/flavor-id";
 const ZONE: &str = "loadbalancer.openstack.org/availability-zone";
@@ -16,7 +17,7 @@ const ZONE: &str = "loadbalancer.openstack.org/availability-zone";
 struct Made(Vec<String>);
 
 pub(super) async fn flavor_and_zone(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let mut made = Made::default();
     let outcome = used(&site, &mut made).await;
     // In the other order: a profile cannot go before what is made of it.
@@ -27,7 +28,7 @@ pub(super) async fn flavor_and_zone(stage: &Stage<'_>) -> anyhow::Result<()> {
 }
 
 impl Made {
-    async fn make(&mut self, site: &Site<'_>, collection: &str, body: &Value) -> anyhow::Result<Value> {
+    async fn make(&mut self, site: &Harness<'_>, collection: &str, body: &Value) -> anyhow::Result<Value> {
         let answer = site.world.admin.post(LoadBalancer, collection, body).await?;
         let thing =
             answer.as_object().and_then(|answer| answer.values().next()).context("an empty answer")?;
@@ -38,7 +39,7 @@ impl Made {
     }
 }
 
-async fn used(site: &Site<'_>, made: &mut Made) -> anyhow::Result<()> {
+async fn used(site: &Harness<'_>, made: &mut Made) -> anyhow::Result<()> {
     let name = site.name.as_str();
     let data = json!({"loadbalancer_topology": "SINGLE"}).to_string();
     let profile = json!({"flavorprofile": {"name": name, "provider_name": "amphora", "flavor_data": data}});
@@ -58,14 +59,16 @@ async fn used(site: &Site<'_>, made: &mut Made) -> anyhow::Result<()> {
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let id = flavor["id"].as_str().context("a flavor without an id")?;
-    site.create(&service("web", &[(FLAVOR, id), (ZONE, name)], &json!({}))).await?;
-    site.until_ready("web").await?;
+    site.services.create(&service("web", &[(FLAVOR, id), (ZONE, name)], &json!({}))).await?;
+    site.services.until_ready("web").await?;
     let balancer = site.balancer_of("web").await?.context("no load balancer")?;
     ensure!(balancer["flavor_id"] == id && balancer["availability_zone"] == name, "{balancer:#}");
     // One that is not there is told, and no load balancer is made.
-    site.create(&service("lost", &[(FLAVOR, &site.world.about().estate.subnet)], &json!({}))).await?;
+    site.services
+        .create(&service("lost", &[(FLAVOR, &site.world.about().estate.subnet)], &json!({})))
+        .await?;
     site.until_warned("lost", "lavor").await?;
-    site.delete("lost").await?;
-    site.delete("web").await?;
+    site.services.delete("lost").await?;
+    site.services.delete("web").await?;
     site.nothing_left().await
 }

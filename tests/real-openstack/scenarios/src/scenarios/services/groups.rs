@@ -3,36 +3,37 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{port, service};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::Network;
-use crate::patience::until;
 use crate::scenario::{Provider, Stage};
-use crate::site::{Site, port, service};
+use crate::waiting::until;
 
 pub(super) async fn groups(stage: &Stage<'_>) -> anyhow::Result<()> {
     let conf = format!("{}manage-security-groups = true\n", stage.provider.conf());
-    let site = Site::start(stage, &Conf::new(conf)).await?;
+    let site = Harness::start(stage, &Conf::new(conf)).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     let before = ports_of_nodes(&site).await?;
-    site.create(&service("web", &[], &json!({}))).await?;
-    site.until_ready("web").await?;
+    site.services.create(&service("web", &[], &json!({}))).await?;
+    site.services.until_ready("web").await?;
     let group = until_guarded(&site, "the group is there", &["node-1", "node-2", "node-3"]).await?;
     let name = group["name"].as_str().context("a group without a name")?;
     ensure!(name.starts_with("lb-sg-") && name.ends_with("-shop-web"), "{name}");
 
     rules_follow(stage, &site).await?;
     nodes_come_and_go(&site).await?;
-    site.delete("web").await?;
+    site.services.delete("web").await?;
     site.nothing_left().await?;
     ensure!(ports_of_nodes(&site).await? == before, "the ports do not have the groups that they had before");
     Ok(())
 }
 
 /// The security groups of the ports of the servers.
-async fn ports_of_nodes(site: &Site<'_>) -> anyhow::Result<Vec<(String, BTreeSet<String>)>> {
+async fn ports_of_nodes(site: &Harness<'_>) -> anyhow::Result<Vec<(String, BTreeSet<String>)>> {
     let mut all = Vec::new();
     for server in site.servers() {
         let path = format!("ports?device_id={}", server.id);
@@ -45,7 +46,7 @@ async fn ports_of_nodes(site: &Site<'_>) -> anyhow::Result<Vec<(String, BTreeSet
 }
 
 /// Waits until there is one group, and the ports of these Nodes alone have it.
-async fn until_guarded(site: &Site<'_>, what: &str, nodes: &[&str]) -> anyhow::Result<Value> {
+async fn until_guarded(site: &Harness<'_>, what: &str, nodes: &[&str]) -> anyhow::Result<Value> {
     let mut last = String::new();
     let seen = until(what, async || {
         let mut groups = site.security_groups().await?;
@@ -62,7 +63,7 @@ async fn until_guarded(site: &Site<'_>, what: &str, nodes: &[&str]) -> anyhow::R
 }
 
 /// Protocol, port and source of the rules that let something in; that there are rules of the other direction is an error.
-async fn rules(site: &Site<'_>) -> anyhow::Result<BTreeSet<(String, u64, String)>> {
+async fn rules(site: &Harness<'_>) -> anyhow::Result<BTreeSet<(String, u64, String)>> {
     let group = site.security_groups().await?.pop().context("no group")?;
     let id = group["id"].as_str().unwrap_or_default();
     let path = format!("security-group-rules?security_group_id={id}");
@@ -76,13 +77,13 @@ async fn rules(site: &Site<'_>) -> anyhow::Result<BTreeSet<(String, u64, String)
 }
 
 async fn until_rules(
-    site: &Site<'_>,
+    site: &Harness<'_>,
     what: &str,
     wanted: impl Fn(&Value) -> BTreeSet<(String, u64, String)>,
 ) -> anyhow::Result<()> {
     let mut last = String::new();
     let seen = until(what, async || {
-        let web = serde_json::to_value(site.services.get("web").await?)?;
+        let web = site.services.get("web").await?;
         let (there, wanted) = (rules(site).await?, wanted(&web));
         last = format!("there: {there:?}, wanted: {wanted:?}");
         Ok((there == wanted).then_some(()))
@@ -91,7 +92,7 @@ async fn until_rules(
     seen.with_context(|| format!("{last}\n{}", site.tail()))
 }
 
-async fn rules_follow(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
+async fn rules_follow(stage: &Stage<'_>, site: &Harness<'_>) -> anyhow::Result<()> {
     let subnet =
         site.world.member.get(Network, &format!("subnets/{}", site.world.about().estate.subnet)).await?;
     let inside = subnet["subnet"]["cidr"].as_str().context("a subnet without a range")?.to_owned();
@@ -100,15 +101,13 @@ async fn rules_follow(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> 
     let outside = if ovn { "0.0.0.0/0".to_owned() } else { inside.clone() };
     until_rules(site, "a rule for the node port", |web| traffic(web, &[&outside])).await?;
     let ports = [port("http", 80, "TCP"), port("dns", 53, "UDP")];
-    site.edit("web", &json!({"spec": {"ports": ports}})).await?;
+    site.services.edit("web", &json!({"spec": {"ports": ports}})).await?;
     until_rules(site, "a rule for the second port", |web| traffic(web, &[&outside])).await?;
 
     let ranges = ["192.0.2.0/24", "198.51.100.0/24"];
-    site.edit(
-        "web",
-        &json!({"spec": {"loadBalancerSourceRanges": ranges, "externalTrafficPolicy": "Local"}}),
-    )
-    .await?;
+    site.services
+        .edit("web", &json!({"spec": {"loadBalancerSourceRanges": ranges, "externalTrafficPolicy": "Local"}}))
+        .await?;
     let from = if ovn { ranges.to_vec() } else { vec![inside.as_str()] };
     until_rules(site, "rules for source ranges and the health check", |web| {
         let health = web["spec"]["healthCheckNodePort"].as_u64().unwrap_or_default();
@@ -120,7 +119,7 @@ async fn rules_follow(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> 
     let plain = json!({"spec": {
         "loadBalancerSourceRanges": null, "externalTrafficPolicy": "Cluster", "ports": [port("http", 80, "TCP")],
     }});
-    site.edit("web", &plain).await?;
+    site.services.edit("web", &plain).await?;
     until_rules(site, "the rules that are not needed any more are gone", |web| traffic(web, &[&outside]))
         .await
 }
@@ -135,10 +134,10 @@ fn traffic(web: &Value, from: &[&str]) -> BTreeSet<(String, u64, String)> {
     rules
 }
 
-async fn nodes_come_and_go(site: &Site<'_>) -> anyhow::Result<()> {
+async fn nodes_come_and_go(site: &Harness<'_>) -> anyhow::Result<()> {
     let servers = site.servers();
     let last = servers.last().context("no servers")?;
-    site.remove_node(&last.name).await?;
+    site.nodes.delete(&last.name).await?;
     until_guarded(site, "a Node that left has the group no more", &["node-1", "node-2"]).await?;
     site.join(&last.name, &last.id).await?;
     until_guarded(site, "a Node that joined has the group", &["node-1", "node-2", "node-3"]).await?;

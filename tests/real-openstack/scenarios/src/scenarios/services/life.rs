@@ -1,31 +1,32 @@
 //! From creation to deletion: ports, Nodes, and the type of the Service.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{address, load_balancer_id, port, service};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::LoadBalancer;
-use crate::patience::until;
 use crate::scenario::Stage;
-use crate::site::{Site, address, balancer_id, port, service};
+use crate::waiting::until;
 
 pub(super) async fn life(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
     it_is_created(stage, &site).await.context("creation with three ports")?;
     ports_change(&site).await.context("changes of ports")?;
     nodes_change(&site).await.context("changes of Nodes")?;
     the_type_changes(&site).await.context("changes of the type")?;
-    site.delete("web").await?;
+    site.services.delete("web").await?;
     site.nothing_left().await
 }
 
-async fn it_is_created(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()> {
+async fn it_is_created(stage: &Stage<'_>, site: &Harness<'_>) -> anyhow::Result<()> {
     let ports = [port("http", 80, "TCP"), port("https", 443, "TCP"), port("dns", 53, "UDP")];
     let began = std::time::Instant::now();
-    site.create(&service("web", &[], &json!({"ports": ports}))).await?;
-    let web = site.until_ready("web").await?;
+    site.services.create(&service("web", &[], &json!({"ports": ports}))).await?;
+    let web = site.services.until_ready("web").await?;
     stage.note(format!("ready after {:.1} s", began.elapsed().as_secs_f64()));
     let (_, whole) = site.until_served("web", "three ports are served", &site.servers()).await?;
     let balancer = &whole.balancer;
@@ -44,10 +45,10 @@ async fn it_is_created(stage: &Stage<'_>, site: &Site<'_>) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn ports_change(site: &Site<'_>) -> anyhow::Result<()> {
+async fn ports_change(site: &Harness<'_>) -> anyhow::Result<()> {
     let nodes = site.servers();
     let edit = async |what: &str, ports: &[Value]| {
-        site.edit("web", &json!({"spec": {"ports": ports}})).await.context(what.to_owned())?;
+        site.services.edit("web", &json!({"spec": {"ports": ports}})).await.context(what.to_owned())?;
         site.until_served("web", what, &nodes).await
     };
     let (http, https, dns) = (port("http", 80, "TCP"), port("https", 443, "TCP"), port("dns", 53, "UDP"));
@@ -65,15 +66,15 @@ async fn ports_change(site: &Site<'_>) -> anyhow::Result<()> {
     let taken = before["spec"]["ports"][0]["nodePort"].as_u64().context("no node port")?;
     moved["nodePort"] = json!(if taken == 30_080 { 30_081 } else { 30_080 });
     let (after, _) = edit("a port gets another node port, the others go", &[moved]).await?;
-    ensure!(balancer_id(&after)? == balancer_id(&before)?, "it is another load balancer");
+    ensure!(load_balancer_id(&after)? == load_balancer_id(&before)?, "it is another load balancer");
     ensure!(address(&after) == address(&before), "it has another address");
     Ok(())
 }
 
-async fn nodes_change(site: &Site<'_>) -> anyhow::Result<()> {
+async fn nodes_change(site: &Harness<'_>) -> anyhow::Result<()> {
     let all = site.servers();
     let (last, rest) = all.split_last().context("no servers")?;
-    site.remove_node(&last.name).await?;
+    site.nodes.delete(&last.name).await?;
     site.until_served("web", "a Node left", rest).await?;
     site.join(&last.name, &last.id).await?;
     site.until_served("web", "the Node is back", &all).await?;
@@ -85,11 +86,11 @@ async fn nodes_change(site: &Site<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn the_type_changes(site: &Site<'_>) -> anyhow::Result<()> {
-    let web = site.until_ready("web").await?;
-    let first = balancer_id(&web)?;
-    site.edit("web", &json!({"spec": {"type": "ClusterIP"}})).await?;
-    site.until_service("web", "shows no address", |service| address(service).is_none()).await?;
+async fn the_type_changes(site: &Harness<'_>) -> anyhow::Result<()> {
+    let web = site.services.until_ready("web").await?;
+    let first = load_balancer_id(&web)?;
+    site.services.edit("web", &json!({"spec": {"type": "ClusterIP"}})).await?;
+    site.services.until("web", "shows no address", |service| address(service).is_none()).await?;
     until("the load balancer is gone", async || {
         let path = format!("loadbalancers/{first}");
         Ok(site.world.member.find(LoadBalancer, &path).await?.is_none().then_some(()))
@@ -97,11 +98,11 @@ async fn the_type_changes(site: &Site<'_>) -> anyhow::Result<()> {
     .await?;
     site.nothing_left().await.context("after it became a ClusterIP")?;
     let finalizers =
-        site.until_service("web", "has no finalizer", |web| web["metadata"]["finalizers"].is_null()).await;
+        site.services.until("web", "has no finalizer", |web| web["metadata"]["finalizers"].is_null()).await;
     finalizers?;
-    site.edit("web", &json!({"spec": {"type": "LoadBalancer"}})).await?;
-    site.until_ready("web").await?;
+    site.services.edit("web", &json!({"spec": {"type": "LoadBalancer"}})).await?;
+    site.services.until_ready("web").await?;
     let (again, _) = site.until_served("web", "it is served again", &site.servers()).await?;
-    ensure!(balancer_id(&again)? != first, "the load balancer that was deleted is still noted");
+    ensure!(load_balancer_id(&again)? != first, "the load balancer that was deleted is still noted");
     Ok(())
 }

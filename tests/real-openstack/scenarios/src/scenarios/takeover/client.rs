@@ -10,14 +10,14 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use super::shapes::{NODES, Shape};
+use crate::harness::Harness;
 use crate::openstack::Api::LoadBalancer;
 use crate::scenario::{Provider, Stage};
-use crate::site::Site;
 
 /// Makes what OCCM would have made for these Services.
 pub(super) async fn make(
     stage: &Stage<'_>,
-    site: &Site<'_>,
+    site: &Harness<'_>,
     shapes: &[Shape],
     services: &[Value],
 ) -> anyhow::Result<()> {
@@ -43,17 +43,17 @@ pub(super) async fn make(
     run(stage, &commands).await
 }
 
-fn description(site: &Site<'_>, shape: &Shape) -> String {
+fn description(site: &Harness<'_>, shape: &Shape) -> String {
     format!("Kubernetes external service shop/{} from cluster {}", shape.name, site.name)
 }
 
 /// The name that OCCM gives the load balancer of a Service, and its tag.
-fn tag(site: &Site<'_>, service: &str) -> String {
+fn tag(site: &Harness<'_>, service: &str) -> String {
     format!("kube_service_{}_shop_{service}", site.name)
 }
 
 /// The name of the load balancer that a Service is on.
-fn name(site: &Site<'_>, shape: &Shape, service: &Value) -> String {
+fn name(site: &Harness<'_>, shape: &Shape, service: &Value) -> String {
     if shape.legacy {
         let uid = service["metadata"]["uid"].as_str().unwrap_or_default().replace('-', "");
         return format!("a{}", uid.get(..31).unwrap_or(&uid));
@@ -64,7 +64,7 @@ fn name(site: &Site<'_>, shape: &Shape, service: &Value) -> String {
 fn balancer_and_all(
     text: &mut String,
     provider: Provider,
-    site: &Site<'_>,
+    site: &Harness<'_>,
     shape: &Shape,
     service: &Value,
 ) -> anyhow::Result<()> {
@@ -150,7 +150,7 @@ async fn run(stage: &Stage<'_>, commands: &str) -> anyhow::Result<()> {
 
 /// The load balancer that was made for a Service.
 pub(super) async fn balancer(
-    site: &Site<'_>,
+    site: &Harness<'_>,
     shape: &Shape,
     service: &Value,
 ) -> anyhow::Result<Option<Value>> {
@@ -161,7 +161,7 @@ pub(super) async fn balancer(
 }
 
 /// By which address a load balancer is reached.
-pub(super) async fn address(site: &Site<'_>, balancer: &Value) -> anyhow::Result<String> {
+pub(super) async fn address(site: &Harness<'_>, balancer: &Value) -> anyhow::Result<String> {
     let floating = site.floating_ip_of(balancer).await?;
     let shown =
         floating.as_ref().map_or(&balancer["vip_address"], |floating| &floating["floating_ip_address"]);

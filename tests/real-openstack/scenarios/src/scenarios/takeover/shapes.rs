@@ -1,8 +1,7 @@
 //! The Services whose load balancers are made by hand.
 
+use bowline_testkit::services::{port, service};
 use serde_json::{Value, json};
-
-use crate::site::{port, service};
 
 /// So many Nodes are members.
 pub(super) const NODES: usize = 2;

@@ -1,31 +1,32 @@
 //! Floating IPs of other Services.
 
 use anyhow::{Context, ensure};
+use bowline_testkit::services::{address, service};
 use serde_json::{Value, json};
 
 use crate::conf::Conf;
+use crate::harness::Harness;
 use crate::openstack::Api::Network;
 use crate::scenario::Stage;
-use crate::site::{Site, address, service};
 
 const PINNED: &str = "loadbalancer.bowline.dev/floating-ip";
 const KEPT: &str = "loadbalancer.openstack.org/keep-floatingip";
 
 /// Both ways to request an address: the annotation, and the field of the Service.
 pub(super) async fn kept(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let site = Site::start(stage, &Conf::new(stage.provider.conf())).await?;
+    let site = Harness::start(stage, &Conf::new(stage.provider.conf())).await?;
     let _manager = site.run(&[])?;
     site.join_all().await?;
-    site.create(&service("keeper", &[(KEPT, "true")], &json!({}))).await?;
-    let keeper = site.until_ready("keeper").await?;
+    site.services.create(&service("keeper", &[(KEPT, "true")], &json!({}))).await?;
+    let keeper = site.services.until_ready("keeper").await?;
     let kept = address(&keeper).context("no address")?.to_owned();
 
     // While the Service exists, nobody else gets its address.
-    site.create(&service("thief", &[(PINNED, &kept)], &json!({}))).await?;
+    site.services.create(&service("thief", &[(PINNED, &kept)], &json!({}))).await?;
     site.until_warned("thief", &kept).await?;
-    site.delete("thief").await?;
+    site.services.delete("thief").await?;
 
-    site.delete("keeper").await?;
+    site.services.delete("keeper").await?;
     let left = site.floating_ips().await?;
     ensure!(left.len() == 1 && left[0]["port_id"].is_null(), "{left:#?}");
     let before = identity(&left[0]);
@@ -33,10 +34,10 @@ pub(super) async fn kept(stage: &Stage<'_>) -> anyhow::Result<()> {
     for (name, wanted) in
         [("by-annotation", service("by-annotation", &[(PINNED, &kept)], &json!({}))), ("by-field", by_field)]
     {
-        site.create(&wanted).await?;
-        let served = site.until_ready(name).await?;
+        site.services.create(&wanted).await?;
+        let served = site.services.until_ready(name).await?;
         ensure!(address(&served) == Some(kept.as_str()), "{served:#}");
-        site.delete(name).await?;
+        site.services.delete(name).await?;
         let after = site.floating_ips().await?;
         ensure!(after.len() == 1, "{name} was deleted, and the floating IP went with it: {after:#?}");
         ensure!(identity(&after[0]) == before, "{name} changed it:\n{before}\n{}", identity(&after[0]));
