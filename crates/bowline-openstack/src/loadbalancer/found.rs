@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use openstack_client::load_balancer::{HealthMonitor, Listener, LoadBalancer, Pool};
 use openstack_client::network::FloatingIp;
-use openstack_client::{FloatingIpId, LoadBalancerId};
+use openstack_client::{FloatingIpId, ListenerId, LoadBalancerId, PoolId};
 
 use super::group::FoundGroup;
 use super::members::FoundMembers;
@@ -45,6 +45,8 @@ pub struct Found {
     pub floating: FoundFloating,
     /// Its security group.
     pub group: Option<FoundGroup>,
+    /// Whether the security group of a Service that goes was not read, because Octavia is at work on its load balancer.
+    pub group_unread: bool,
 }
 
 /// A load balancer and what hangs on it.
@@ -163,6 +165,15 @@ impl Found {
 }
 
 impl Tree {
+    /// Whether it has every listener and every pool that a load balancer names. A remembered tree without one of them is wrong: Octavia
+    /// accepted its deletion, and did not complete it.
+    #[must_use]
+    pub fn has_all_of(&self, balancer: &LoadBalancer) -> bool {
+        let has_listener = |id: &ListenerId| self.listeners.iter().any(|listener| listener.id == *id);
+        let has_pool = |id: &PoolId| self.pools.iter().any(|found| found.pool.id == *id);
+        balancer.listeners.iter().all(has_listener) && balancer.pools.iter().all(has_pool)
+    }
+
     /// The pools of a listener: its default pool, and every other that says it belongs to it.
     pub fn pools_of<'a>(&'a self, listener: &'a Listener) -> impl Iterator<Item = &'a FoundPool> {
         self.pools.iter().filter(|found| {

@@ -2,7 +2,9 @@
 //! gone; lost with the process. Times are handed in.
 //!
 //! A tree, or the request that a load balancer was made by, holds as long as the load balancer's own time of change does, and for
-//! a few hours at most: then it is read again, for things change in ways that leave no trace.
+//! a few hours at most: then it is read again, for things change in ways that leave no trace. A deletion counts only when the load
+//! balancer, read afterwards, does not name the deleted part any more: one that Octavia accepted may end in ERROR, and whoever repairs the
+//! load balancer leaves the part there.
 
 mod doubts;
 mod floating;
@@ -267,6 +269,10 @@ impl Memory {
         let changed = time_of(balancer)?;
         let entry = inner.entries.entry(balancer.id.clone()).or_default();
         let tree = entry.tree.as_mut().and_then(|known| known.at(changed, now)).cloned();
+        if tree.as_ref().is_some_and(|tree| !tree.has_all_of(balancer)) {
+            inner.doubt(&balancer.id);
+            return None;
+        }
         let sent = entry.sent.as_mut().and_then(|known| known.at(changed, now)).cloned();
         let fingerprint = wanted.fingerprint(balancer)?;
         let as_made = sent.as_ref().is_some_and(|sent| !wanted.serial && sent.makes(wanted));
@@ -297,7 +303,12 @@ impl Memory {
     pub(super) fn tree(&self, balancer: &LoadBalancer, now: Instant) -> Option<Tree> {
         let mut inner = self.lock();
         let known = inner.entries.get_mut(&balancer.id)?.tree.as_mut()?;
-        known.at(time_of(balancer)?, now).map(|tree| (**tree).clone())
+        let tree = known.at(time_of(balancer)?, now).cloned()?;
+        if tree.has_all_of(balancer) {
+            return Some((*tree).clone());
+        }
+        inner.doubt(&balancer.id);
+        None
     }
 
     /// The members of the pools of a load balancer, by the names of the pools, if they are known.

@@ -370,6 +370,7 @@ impl Balancers {
                 run.request.services.may_want_load_balancer(namespace, name)
             }),
             leaving: leaving(&run, balancer.as_ref()),
+            group_unread: self.leaves_group_unread(&run, balancer.as_ref()),
             balancer,
             is_published: !service.status.ingress.is_empty(),
             floating,

@@ -83,6 +83,7 @@ pub(super) fn found(choices: &mut Choices<'_>, wanted: &Wanted) -> Found {
         is_published: choices.once_in(2),
         floating: floating(choices, wanted, none),
         group: choices.once_in(2).then(|| group(choices, wanted)),
+        group_unread: false,
         is_vip_unique: choices.once_in(2),
         balancer,
     }

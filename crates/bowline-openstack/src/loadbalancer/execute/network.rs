@@ -65,7 +65,7 @@ impl Balancers {
             Action::DeleteGroup(id) => {
                 let result = deleted(neutron.delete_security_group(id).await);
                 if result.is_ok() {
-                    self.made_groups.deleted(id);
+                    self.made_groups.deleted(id, Instant::now());
                 }
                 result
             }

@@ -37,7 +37,8 @@ impl LeftOvers {
         if !self.may_be_there(network, project, name).await? {
             return Ok(None);
         }
-        let asked = Asked { name, targets: &Targets::default(), made: None, untouched: None };
+        let asked =
+            Asked { name, targets: &Targets::default(), made: None, untouched: None, list_is_proof: false };
         let observed = observe(network, project, asked).await?;
         if observed.found.is_none()
             && let Some(names) = self.names.lock().await.as_mut()

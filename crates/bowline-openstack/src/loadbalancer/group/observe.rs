@@ -40,6 +40,9 @@ pub struct Asked<'a> {
     pub made: Option<&'a SecurityGroupId>,
     /// The group as it was just made, if nothing was done with it since then: it need not be read.
     pub untouched: Option<&'a SecurityGroup>,
+    /// Whether a list of all groups that does not show this one proves that it is not there: nobody can have created it yet, or this
+    /// process has deleted it. Otherwise Neutron is asked for its name, because a list that was cut short looks like a whole one.
+    pub list_is_proof: bool,
 }
 
 /// Looks for the group of one Service: by its name, then for the ports that have it, then, if there are Nodes without it, for theirs.
@@ -58,10 +61,7 @@ pub async fn observe(
             if targets.is_empty() { Vec::new() } else { ports_of(network, project, &targets).await? };
         return Ok(assemble(Some(untouched.clone()), asked.targets, &Index::of(&ports)));
     }
-    let query =
-        SecurityGroupQuery { project_id: Some(project.clone()), ..SecurityGroupQuery::by_name(asked.name) };
-    let listed = network.security_groups(&query).of(PAGE_SIZE).all().await?;
-    let group = only(asked.name, listed.into_iter().filter(|group| group.name == asked.name).collect())?;
+    let group = named(network, project, asked.name).await?;
     let group = with_rules(network, or_made(network, group, asked).await?).await?;
     let mut ports = match &group {
         Some(group) => {
@@ -79,8 +79,8 @@ pub async fn observe(
     Ok(assemble(group, asked.targets, &Index::of(&ports)))
 }
 
-/// The same for many Services at once: one list of the project's groups and one of its ports. What is wrong with one Service's
-/// group is that Service's error only.
+/// The same for many Services at once: one list of the project's groups and one of its ports, and one query for each group that the list
+/// should show and does not. What is wrong with one Service's group is that Service's error only.
 ///
 /// # Errors
 ///
@@ -104,16 +104,38 @@ pub async fn observe_many(
     let index = Index::of(&ports);
     let mut observed = Vec::with_capacity(asked.len());
     for asked in asked {
-        let group = match only(asked.name, groups.get(asked.name).cloned().unwrap_or_default()) {
-            Ok(group) => or_made(network, group, *asked).await,
-            Err(several) => Err(several),
-        };
-        observed.push(match group {
+        let listed = groups.remove(asked.name).unwrap_or_default();
+        observed.push(match listed_or_asked(network, project, listed, *asked).await {
             Ok(group) => Ok(assemble(with_rules(network, group).await?, asked.targets, &index)),
             Err(own) => Err(own),
         });
     }
     Ok(observed)
+}
+
+/// The group that was listed, or the one that is there although the list does not show it.
+async fn listed_or_asked(
+    network: &Network,
+    project: &ProjectId,
+    listed: Vec<SecurityGroup>,
+    asked: Asked<'_>,
+) -> Result<Option<SecurityGroup>, GroupError> {
+    let group = match only(asked.name, listed)? {
+        None if asked.made.is_none() && !asked.list_is_proof => named(network, project, asked.name).await?,
+        listed => listed,
+    };
+    or_made(network, group, asked).await
+}
+
+/// The group of a name, if there is one.
+async fn named(
+    network: &Network,
+    project: &ProjectId,
+    name: &str,
+) -> Result<Option<SecurityGroup>, GroupError> {
+    let query = SecurityGroupQuery { project_id: Some(project.clone()), ..SecurityGroupQuery::by_name(name) };
+    let listed = network.security_groups(&query).of(PAGE_SIZE).all().await?;
+    only(name, listed.into_iter().filter(|group| group.name == name).collect())
 }
 
 /// All groups of the project: an administrator would see those of the whole cloud.

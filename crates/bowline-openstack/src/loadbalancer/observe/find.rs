@@ -299,7 +299,14 @@ impl Balancers {
                     at.balancer = found(balancer, FoundBy::Id);
                     return Ok(at);
                 }
-                None => at.named_is_gone = true,
+                None => {
+                    at.named_is_gone = true;
+                    // Without it, the load balancer that has the Service's name is taken for the one to remove, and nothing looks for the
+                    // Service's parts on the one that it names again.
+                    if look.removes {
+                        self.contradict(look, index, project).await?;
+                    }
+                }
             }
         }
         let name = look.names.load_balancer();
@@ -329,8 +336,8 @@ impl Balancers {
                 if let Some((id, left)) = self.memory.may_be_unshown(&name, Instant::now()) {
                     return Err(unshown(&name, &id, left));
                 }
-                if at.named_is_gone && index.is_none() {
-                    self.contradict(look, project).await?;
+                if at.named_is_gone && !look.removes {
+                    self.contradict(look, index, project).await?;
                 }
                 if look.removes {
                     self.memory.is_once(&name);
@@ -363,8 +370,13 @@ impl Balancers {
 
     /// Octavia says that the one that the Service names is not there. Where it has the name of another Service nothing else says so, and
     /// all would be made anew: so that is believed only if a list does not show it either.
-    async fn contradict(&self, look: &Look, project: &ProjectId) -> Result<(), Trouble> {
-        let Some(id) = &look.named else { return Ok(()) };
+    async fn contradict(
+        &self,
+        look: &Look,
+        index: Option<&Index>,
+        project: &ProjectId,
+    ) -> Result<(), Trouble> {
+        let (Some(id), None) = (&look.named, index) else { return Ok(()) };
         let all = self.every_balancer(project).await?;
         let is_there =
             |one: &LoadBalancer| one.id == *id && one.provisioning_status != ProvisioningStatus::Deleted;

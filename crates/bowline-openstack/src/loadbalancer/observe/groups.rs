@@ -3,13 +3,15 @@
 //! Where groups are managed each Service wants one. Where they are not, what is left of another time is looked for once. Who goes
 //! leaves none behind, whatever is configured.
 
+use bowline_cloud::service::FINALIZER;
 use bowline_cloud::{CloudError, Doubt};
 use openstack_client::network::SecurityGroup;
 use openstack_client::{ProjectId, SecurityGroupId};
 use tokio::time::Instant;
 
-use super::{FEW, Grouped, Referred, Wish, together};
+use super::{FEW, Grouped, Referred, Run, Wish, together};
 use crate::loadbalancer::balancers::Balancers;
+use crate::loadbalancer::found::FoundBalancer;
 use crate::loadbalancer::group::{Asked, GroupError, Observed, Targets, WantedGroup, observe, observe_many};
 use crate::loadbalancer::trouble::Trouble;
 
@@ -19,6 +21,7 @@ struct Search {
     targets: Targets,
     made: Option<SecurityGroupId>,
     untouched: Option<SecurityGroup>,
+    list_is_proof: bool,
 }
 
 impl Balancers {
@@ -53,22 +56,46 @@ impl Balancers {
             (Wish::Ensure(_), Some(_)) if sight.at.balancer.is_none() => None,
             (Wish::Ensure(intent), Some(references)) => {
                 let targets = Targets::of(intent, &sight.run.request.nodes, &references.members);
-                Some(self.search_for(intent.names.security_group(), targets))
+                let is_new = self.is_new(&sight.run);
+                Some(self.search_for(intent.names.security_group(), targets, is_new))
             }
+            (Wish::Remove(_), _) if self.leaves_group_unread(&sight.run, sight.at.balancer.as_ref()) => None,
             (Wish::Remove(removal), _) => {
-                let at = sight.at.balancer.as_ref();
-                let busy = at.is_some_and(|at| at.balancer.provisioning_status.is_pending());
-                (!busy).then(|| self.search_for(removal.names.security_group(), Targets::default()))
+                let name = removal.names.security_group();
+                let is_deleted = self.made_groups.was_deleted(&name, Instant::now());
+                Some(self.search_for(name, Targets::default(), is_deleted))
             }
             (Wish::Ensure(_), None) => None,
         }
     }
 
-    fn search_for(&self, name: String, targets: Targets) -> Search {
+    /// Whether the group of a Service that goes is not read yet: it is removed together with the load balancer, or when the Service has
+    /// left that, and before Octavia has completed its work neither can begin.
+    pub(super) fn leaves_group_unread(&self, run: &Run<'_>, at: Option<&FoundBalancer>) -> bool {
+        let (Wish::Remove(removal), Some(at)) = (&run.wish, at) else { return false };
+        let (names, balancer) = (&removal.names, &at.balancer);
+        let uses_it = balancer.name == names.load_balancer()
+            || balancer.name == names.legacy_load_balancer()
+            || balancer.tags.contains(&names.tag());
+        self.conf.load_balancer.manage_security_groups && uses_it && balancer.provisioning_status.is_pending()
+    }
+
+    /// Whether nobody can have created a group for a Service yet: it has no finalizer of ours, or this process has just created its first
+    /// load balancer.
+    fn is_new(&self, run: &Run<'_>) -> bool {
+        let service = &run.request.service;
+        let has_new_balancer = || {
+            let name = run.names().load_balancer();
+            service.status.ingress.is_empty() && self.memory.may_be_unshown(&name, Instant::now()).is_some()
+        };
+        !service.finalizers.contains(FINALIZER) || has_new_balancer()
+    }
+
+    fn search_for(&self, name: String, targets: Targets, list_is_proof: bool) -> Search {
         let now = Instant::now();
         let (made, untouched) =
             (self.made_groups.named(&name, now), self.made_groups.take_untouched(&name, now));
-        Search { name, targets, made, untouched }
+        Search { name, targets, made, untouched, list_is_proof }
     }
 
     async fn observe_groups(
@@ -85,6 +112,7 @@ impl Balancers {
                 targets: &search.targets,
                 made: search.made.as_ref(),
                 untouched: search.untouched.as_ref(),
+                list_is_proof: search.list_is_proof,
             })
             .collect();
         let answers = if asked.len() > FEW {

@@ -31,6 +31,9 @@ pub fn remove(removal: &Removal, found: &Found) -> LoadBalancerPlan {
     let Some(there) = there(found) else {
         return act(left_floating(removal, found).into_iter().chain(group_steps(found)).collect());
     };
+    if found.group_unread {
+        return wait(&there.balancer);
+    }
     let claim = Claim::of(&removal.names, &removal.ownership, found, there);
     let is_namesake = claim.contested.is_some() && there.balancer.name == removal.names.load_balancer();
     if is_namesake || (claim.owner && claim.other_cluster.is_some()) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_cloud::service::FINALIZER;
 use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Plan, Purpose, ServiceView, Unfenced};
 use futures::future::join_all;
 use http::Method;
@@ -73,6 +74,46 @@ async fn a_group_that_is_left_when_groups_are_no_longer_managed_goes() {
     stage.restart("sim");
     stage.drive(&mut web, Purpose::Ensure).await.settled();
     assert_eq!(groups(&stage), []);
+}
+
+/// Found by the simulation (seeds 14319 and 18222).
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_makes_no_group_again_because_a_list_of_all_was_cut_short() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
+    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
+        end.settled();
+    }
+    for service in &mut services {
+        Arc::make_mut(service).finalizers = [FINALIZER].into();
+    }
+    stage.restart("sim");
+    stage.clear();
+    let cut = Rule::new(Fault::TruncateList { keep: 1 }).on(Service::Network).method(Method::GET);
+    let cut = cut.path("/v2.0/security-groups").times(1);
+    let rule = stage.simulation.sim.with(|cloud| cloud.faults().add(cut));
+    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
+        end.settled();
+    }
+    assert_eq!(stage.simulation.sim.with(|cloud| cloud.faults().acted(rule)), Some(1));
+    assert_eq!((groups(&stage).len(), stage.mutating()), (6, 0), "{:?}", stage.counts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_that_come_and_go_with_many_services_are_not_asked_for_one_by_one() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
+    for service in &mut services {
+        Arc::make_mut(service).finalizers = [FINALIZER].into();
+    }
+    for purpose in [Purpose::Ensure, Purpose::Remove] {
+        for end in stage.drive_all(&mut services, purpose).await {
+            end.settled();
+        }
+    }
+    let by_name: Vec<_> =
+        stage.targets(Service::Network).into_iter().filter(|target| target.contains("name=lb-sg-")).collect();
+    assert_eq!((groups(&stage).len(), by_name), (0, Vec::new()));
 }
 
 /// The next step of each Service that has one.

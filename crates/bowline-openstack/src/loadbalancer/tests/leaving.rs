@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Broken, Evidence, LoadBalancers, Purpose, ServiceView, Traffic};
+use bowline_cloud::{Broken, Evidence, LoadBalancers, Purpose, ServiceView, Traffic, Unfenced};
+use http::Method;
 use openstack_client::load_balancer::{ListenerCreate, Protocol};
+use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::sharing::{at_port, balancer, id_of, joining, on, pools_and_floating, refused, users_own};
-use super::stage::{Stage, annotated};
+use super::stage::{Stage, annotated, service};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, LOAD_BALANCER_TAGS};
+use crate::loadbalancer::step::Action;
 
 /// An owner that asks for a tag of its own, and a tenant of the same namespace on its load balancer.
 async fn shared_with_tags(stage: &mut Stage) -> (Arc<ServiceView>, Arc<ServiceView>, String) {
@@ -82,7 +85,7 @@ async fn a_tenant_that_leaves_costs_one_read_more_to_see_that_it_has_no_load_bal
     stage.clear();
     stage.drive(&mut tenant, Purpose::Remove).await.settled();
     let own = "name=kube_service_kubernetes_default_two";
-    let targets = stage.targets(sim_openstack::Service::LoadBalancer);
+    let targets = stage.targets(Service::LoadBalancer);
     let asked = targets.iter().filter(|target| target.contains(own)).count();
     assert_eq!(asked, 1, "{targets:#?}");
     assert_eq!(stage.mutating(), 3, "{:?}", stage.counts());
@@ -134,4 +137,95 @@ async fn a_load_balancer_in_error_counts_for_services_that_use_it_and_not_for_th
     assert_eq!(broken(&stage, &owner).await, expected);
     assert_eq!(broken(&stage, &tenant).await, expected);
     assert_eq!(broken(&stage, &joining("three", 8081, &id_of(&owner))).await, None);
+}
+
+/// Performs steps until Octavia has accepted the deletion of a listener, which ends in ERROR. The operator of the cloud repairs the load
+/// balancer before anybody reads it.
+async fn listener_deletion_fails(stage: &Stage, service: &Arc<ServiceView>, purpose: Purpose, name: &str) {
+    let fails = Rule::new(Fault::LoadBalancerError).on(Service::LoadBalancer).method(Method::DELETE);
+    stage.simulation.fault(fails.path("*/listeners/*").times(1));
+    let mut is_accepted = false;
+    while !is_accepted {
+        let step = stage.first_step(service, purpose).await;
+        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+        is_accepted = matches!(step.action, Action::DeleteListener(_));
+        tokio::time::sleep(Duration::from_secs(30)).await;
+    }
+    stage.edit_balancer(name, |one| {
+        assert_eq!(one.provisioning_status, "ERROR");
+        one.provisioning_status = "ACTIVE".to_owned();
+        one.updated_at = Some("2030-01-01T00:00:00".to_owned());
+    });
+}
+
+/// Found by the simulation (seed 6816).
+#[tokio::test(start_paused = true)]
+async fn a_service_does_not_leave_a_load_balancer_before_its_listener_is_seen_to_be_gone() {
+    let mut stage = Stage::new();
+    let users = users_own(&stage).await;
+    let mut web = joining("web", 8080, &users);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    listener_deletion_fails(&stage, &web, Purpose::Remove, "users").await;
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!(on(&stage, &users), (Vec::new(), vec![80]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_is_no_longer_wanted_is_deleted_again_when_its_deletion_ended_in_error() {
+    let mut stage = Stage::new();
+    let mut web = service("web", 2);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    Arc::make_mut(&mut web).ports.truncate(1);
+    let name = "kube_service_kubernetes_default_web";
+    listener_deletion_fails(&stage, &web, Purpose::Ensure, name).await;
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!(on(&stage, &id_of(&web)).1, [80]);
+}
+
+/// Found by the simulation (seed 12553): the answer that the load balancer is not there was a lie, and the load balancer of another
+/// cluster, which has the name of the Service, was taken for the one to remove.
+#[tokio::test(start_paused = true)]
+async fn one_answer_that_a_named_load_balancer_is_not_there_leaves_no_part_of_the_service_on_it() {
+    let mut stage = Stage::new();
+    stage.cluster_uid = "cluster-2";
+    stage.restart("sim");
+    let mut other = at_port("web", 8080);
+    Arc::make_mut(&mut other).uid = "uid-in-cluster-2".into();
+    stage.drive(&mut other, Purpose::Ensure).await.settled();
+    stage.cluster_uid = "cluster-1";
+    stage.restart("sim");
+    let users = users_own(&stage).await;
+    let mut web = joining("web", 8080, &users);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let lie = Rule::new(Fault::not_found_lie()).on(Service::LoadBalancer).method(Method::GET);
+    stage.simulation.fault(lie.path("*/loadbalancers/*").times(1));
+    let doubt = stage.drive(&mut web, Purpose::Remove).await.unknown();
+    assert!(doubt.why.contains(&users), "{doubt:?}");
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!(on(&stage, &users), (Vec::new(), vec![80]));
+    assert_eq!(on(&stage, &id_of(&other)).1, [8080], "another cluster's");
+}
+
+/// Found by the simulation (seeds 10611 and 15781): Octavia was still at work on the last change of the load balancer, and the group was
+/// not looked for any more.
+#[tokio::test(start_paused = true)]
+async fn a_security_group_whose_deletion_failed_goes_also_after_its_service_has_left_the_load_balancer() {
+    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let users = users_own(&stage).await;
+    let mut web = joining("web", 8080, &users);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let groups = |stage: &Stage| {
+        stage.simulation.sim.with(|cloud| {
+            let groups = cloud.state().network.security_groups.iter();
+            groups.filter(|group| group.name.starts_with("lb-sg-")).count()
+        })
+    };
+    assert_eq!(groups(&stage), 1);
+    let fails = Rule::new(Fault::conflict()).on(Service::Network).method(Method::DELETE);
+    let fails = fails.path("/v2.0/security-groups/*").times(1);
+    let rule = stage.simulation.sim.with(|cloud| cloud.faults().add(fails));
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!(stage.simulation.sim.with(|cloud| cloud.faults().acted(rule)), Some(1));
+    assert_eq!((groups(&stage), on(&stage, &users)), (0, (Vec::new(), vec![80])));
 }

@@ -71,7 +71,7 @@ impl World {
     }
 
     async fn observe(&self, name: &str, targets: &Targets) -> Result<Observed, GroupError> {
-        let asked = Asked { name, targets, made: None, untouched: None };
+        let asked = Asked { name, targets, made: None, untouched: None, list_is_proof: true };
         let observed = observe(&self.network(), &self.project, asked).await?;
         self.turns.sees(observed.found.iter().flat_map(|found| &found.ports).chain(&observed.ports));
         Ok(observed)
@@ -356,7 +356,8 @@ async fn a_list_that_was_cut_takes_the_group_from_nobody() {
         world.simulation.fault(cut.after(skip).times(1));
         assert!(world.plan(&service(), &nodes).await.is_empty());
         let targets = world.targets(&service(), &nodes);
-        let asked = [Asked { name: NAME, targets: &targets, made: None, untouched: None }];
+        let asked =
+            [Asked { name: NAME, targets: &targets, made: None, untouched: None, list_is_proof: true }];
         let observed = observe_many(&world.network(), &world.project, &asked).await.unwrap();
         let observed = observed[0].as_ref().unwrap();
         let wanted = world.wanted(&service(), &targets, observed).await;
@@ -378,8 +379,8 @@ async fn two_groups_of_one_name_are_an_error_that_names_both_and_touches_no_othe
     assert_eq!(error.class(), ErrorClass::Invalid);
     assert!(ids.iter().all(|id| error.to_string().contains(id.as_str())), "{error}");
     let asked = [
-        Asked { name: NAME, targets: &targets, made: None, untouched: None },
-        Asked { name: OTHER, targets: &targets, made: None, untouched: None },
+        Asked { name: NAME, targets: &targets, made: None, untouched: None, list_is_proof: true },
+        Asked { name: OTHER, targets: &targets, made: None, untouched: None, list_is_proof: true },
     ];
     let observed = observe_many(&world.network(), &world.project, &asked).await.unwrap();
     assert!(matches!(observed[0], Err(GroupError::Several { .. })));
@@ -428,7 +429,7 @@ async fn twenty_services_on_fifty_nodes_are_seen_with_two_lists_and_as_one_by_on
         .iter()
         .map(String::as_str)
         .chain([NAME])
-        .map(|name| Asked { name, targets: &targets, made: None, untouched: None })
+        .map(|name| Asked { name, targets: &targets, made: None, untouched: None, list_is_proof: true })
         .collect();
     let (observed, calls) = world.counted(observe_many(&world.network(), &world.project, &asked)).await;
     assert_eq!(calls, ["1 GET /v2.0/ports", "1 GET /v2.0/security-groups"]);

@@ -70,6 +70,19 @@ fn a_service_does_not_go_before_what_it_has_on_a_load_balancer_is_known() {
 }
 
 #[test]
+fn a_service_does_not_go_before_its_security_group_is_known() {
+    let wanted = wanted();
+    let mut found = World::of(&wanted).found(&wanted.address, &wanted.names);
+    let there = found.balancer.as_mut().unwrap();
+    there.children = Children::Busy;
+    there.balancer.provisioning_status = ProvisioningStatus::PendingUpdate;
+    there.balancer.tags = vec![wanted.names.tag(), "bowline-cluster:c2".to_owned()];
+    assert_eq!(told(&remove(&removal(), &found)), ["settled: []"], "the load balancer is another cluster's");
+    found.group_unread = true;
+    assert!(matches!(remove(&removal(), &found), Plan::Wait(_)));
+}
+
+#[test]
 fn a_security_group_goes_when_groups_are_not_managed_any_more_and_after_the_load_balancer() {
     let wanted = wanted();
     let mut found = World::of(&wanted).found(&wanted.address, &wanted.names);
