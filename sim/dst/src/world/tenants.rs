@@ -3,14 +3,13 @@
 //! Services of namespace `shop` are left alone by their users, so nothing of theirs may change. Services of namespace `attacker` ask for
 //! what belongs to others, in every way that a user of a namespace has.
 
-use http::Method;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 use sim_openstack::State;
 use sim_openstack::load_balancer::LoadBalancer;
 use sim_openstack::network::FloatingIp;
 
-use super::property::{BALANCERS, GIVEN, JOINED, OWNERLESS, PINNED, SPARE, UNMANAGED};
+use super::property::{GIVEN, JOINED, OWNERLESS, PINNED, SPARE, UNMANAGED};
 use super::{NAMESPACE, World, annotation, service_name};
 use crate::action::{Attack, Shop, Target, TenantAction};
 
@@ -130,7 +129,7 @@ impl World {
                 let name = self.balancer_name(0, Target::Shop(shop));
                 let there = self.cloud.with(|cloud| balancer(cloud.state(), &name).map(|one| one.id.clone()));
                 if let Some(id) = there {
-                    self.operator(Method::DELETE, &format!("{BALANCERS}/{id}?cascade=true"), &Value::Null);
+                    self.delete_balancer(&id);
                 }
             }
             TenantAction::Attack(number, attack) => self.attack(number, attack),
