@@ -194,9 +194,13 @@ impl World {
         let after = claims.annotations.iter().find(|(name, _)| *name == key).map(|(_, id)| id);
         let (Some(after), Some(name)) = (after, &service.metadata.name) else { return };
         let tag = format!("kube_service_kubernetes_{ATTACKER}_{name}");
-        // One of its own may be there before the annotation names it.
-        let own = self.cloud.with(|cloud| balancer(cloud.state(), &tag).map(|one| one.id.clone()));
-        let left = before.cloned().into_iter().chain(own).filter(|id| id != after);
+        // The Service's own load balancer is not excused: it is deleted with the Service.
+        let is_own = |id: &String| {
+            self.cloud.with(|cloud| {
+                cloud.state().load_balancer.load_balancers.get(id).is_some_and(|one| one.name == tag)
+            })
+        };
+        let left = before.filter(|id| *id != after && !is_own(id)).cloned();
         self.left_behind.lock().expect("one thread").extend(left.map(|id| (tag.clone(), id)));
     }
 
