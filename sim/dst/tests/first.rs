@@ -56,7 +56,9 @@ fn nothing_is_written_for_a_day_after_all_came_to_rest() {
 /// Seeds that once found something wrong in Bowline; each is told in `docs/explanation/reliability.md`.
 #[test]
 fn seeds_that_found_something_hold() {
-    for seed in [20, 942, 2136, 3021, 4459, 4573, 5098, 5173, 5505, 5820, 7367, 8384, 12020] {
+    for seed in
+        [20, 942, 2136, 3021, 4459, 4573, 5098, 5173, 5505, 5820, 7367, 8384, 8611, 11869, 12020, 12854]
+    {
         let report = run(&swarm::case(seed));
         assert!(report.is_sound(), "{}", report.story());
     }
