@@ -57,8 +57,8 @@ fn nothing_is_written_for_a_day_after_all_came_to_rest() {
 #[test]
 fn seeds_that_found_something_hold() {
     let seeds = [
-        20, 942, 2136, 3021, 4459, 4573, 5098, 5173, 5505, 5820, 6816, 7367, 8384, 10611, 12020, 12553,
-        14319, 15781, 18222,
+        20, 942, 2136, 3021, 4459, 4573, 5098, 5173, 5505, 5820, 6816, 7367, 8384, 8611, 10611, 11869, 12020,
+        12553, 12854, 14319, 15781, 18222,
     ];
     for seed in seeds {
         let report = run(&swarm::case(seed));

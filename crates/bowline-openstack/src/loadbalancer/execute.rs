@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bowline_cloud::{CloudError, ErrorClass, Fence, Urgency, namespace_in_turn};
 use openstack_client::load_balancer::{LoadBalancerCreate, MadeLoadBalancer};
-use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome, Priority};
+use openstack_client::{Client, Error, ErrorClass as ClientClass, Outcome, PortId, Priority};
 use tokio::time::Instant;
 
 use self::octavia::change;
@@ -54,6 +54,10 @@ impl Balancers {
         if let Some(left) = self.memory.may_be_ordered(&frame.name, Instant::now()) {
             return Err(begun_by_another(&frame.name, left));
         }
+        if let Some(port) = &frame.vip_port_id {
+            let reserved = self.memory.reserve_port(port, &frame.name, Instant::now());
+            reserved.map_err(|other| port_is_reserved(port, &other))?;
+        }
         let Some(earlier) = new.earlier_address else {
             let result = client.load_balancer().create_whole_load_balancer(&frame).await;
             return self.created(&frame, result);
@@ -82,8 +86,10 @@ impl Balancers {
                 Ok(())
             }
             Err(error) => {
-                if let Some(doubt) = doubt_of(&error) {
-                    self.memory.may_be_made(new.name.clone(), doubt, Instant::now());
+                match (doubt_of(&error), &new.vip_port_id) {
+                    (Some(doubt), _) => self.memory.may_be_made(new.name.clone(), doubt, Instant::now()),
+                    (None, Some(port)) => self.memory.release_port(port),
+                    (None, None) => {}
                 }
                 Err(advised(advice::on_balancer(new, &error), error))
             }
@@ -129,6 +135,12 @@ fn begun_by_another(name: &str, left: Duration) -> CloudError {
         left.as_secs().max(1)
     );
     CloudError::new(ErrorClass::Conflict, why).retry_after(left)
+}
+
+/// Another Service that names the same port was faster. The next observation shows its load balancer.
+fn port_is_reserved(port: &PortId, other: &str) -> CloudError {
+    let why = format!("load balancer {other} is being created at port {port}; the port is observed again");
+    CloudError::new(ErrorClass::Conflict, why)
 }
 
 /// A step that was planned for something else.

@@ -9,6 +9,7 @@
 mod doubts;
 mod floating;
 mod fulfilled;
+mod named_ports;
 mod parting;
 mod room;
 mod sent;
@@ -81,6 +82,8 @@ struct Inner {
     made: HashMap<String, (LoadBalancerId, Instant)>,
     /// Names of which Octavia showed none. Where a process before this one may have ordered one: when that was seen first, and last.
     missed: HashMap<String, Option<(Instant, Instant)>>,
+    /// The name of the load balancer that is created at each port that a Service names, and when that began.
+    named_ports: HashMap<PortId, (String, Instant)>,
     parting: parting::Parting,
     fulfilled: fulfilled::Fulfilled,
     /// Names of load balancers that somebody may have asked for before we did, unseen.
@@ -473,6 +476,7 @@ impl Memory {
         let mut inner = self.lock();
         inner.missed.remove(name);
         inner.lost_addresses.remove(name);
+        inner.named_ports.retain(|_port, (of, _since)| of != name);
         inner.led.retain(|_id, of| of != service);
         inner.parting.forget(service);
         inner.fulfilled.forget_service(service);

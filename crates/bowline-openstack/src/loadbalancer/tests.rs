@@ -15,6 +15,7 @@ mod hostile;
 mod leaving;
 mod limits;
 mod moving;
+mod named_ports;
 mod noting;
 mod performing;
 mod picturing;

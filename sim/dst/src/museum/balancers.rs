@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bowline_cloud::{
     AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, CloudError, Evidence, Fence, Ingress,
     LoadBalancerRequest, LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose, Reconciled, Refusal,
-    ServiceKey, ServiceView, Shortfall, Text, Verb, Wait,
+    ServiceDirectory, ServiceKey, ServiceView, Shortfall, Text, Verb, Wait,
 };
 use bytes::Bytes;
 use http::{Method, Request};
@@ -60,6 +60,7 @@ impl Balancers {
             }),
             Some(Piece::CreatedBeforeDeleted) if ensures => creations_first(plan),
             Some(Piece::RemainsOfTheGone) if !ensures && self.status(request).is_none() => done(),
+            Some(Piece::OwnStaysBeside) if !ensures && self.names_another(request) => done(),
             Some(Piece::ReleasedTooEarly) if !ensures && matches!(plan, Plan::Wait(_)) => done(),
             _ => plan,
         }
@@ -67,8 +68,15 @@ impl Balancers {
 
     /// Whether the annotation of a Service names a load balancer that is not there.
     fn names_a_lost_one(&self, request: &LoadBalancerRequest) -> bool {
-        let named = request.service.annotations.get("loadbalancer.openstack.org/load-balancer-id");
+        let named = named(request);
         named.is_some_and(|named| self.workshop().balancers().iter().all(|one| one.0 != named))
+    }
+
+    /// Whether the annotation of a Service names another load balancer than its own.
+    fn names_another(&self, request: &LoadBalancerRequest) -> bool {
+        let own = self.inner.name(request);
+        let is_own = |id: &str| self.workshop().balancers().iter().any(|one| one.0 == id && one.1 == own);
+        named(request).is_some_and(|named| !is_own(named))
     }
 
     /// Only the work on the group has ended; Octavia's goes on.
@@ -122,6 +130,9 @@ impl Balancers {
     fn other_request(&self, request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
         match self.workshop().piece {
             Some(Piece::AnnotationIsProof) => believing(request),
+            Some(Piece::ShownAddressIsFree) => {
+                Some(LoadBalancerRequest { services: ServiceDirectory::default(), ..request.clone() })
+            }
             _ => self.without_nodes(request),
         }
     }
@@ -186,6 +197,11 @@ fn believing(request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
     let mut service = (*request.service).clone();
     service.status.ingress = vec![Ingress { ip: noted.parse().ok(), ..Ingress::default() }];
     Some(LoadBalancerRequest { service: Arc::new(service), ..request.clone() })
+}
+
+/// The load balancer that the annotation of a Service names.
+fn named(request: &LoadBalancerRequest) -> Option<&str> {
+    request.service.annotations.get("loadbalancer.openstack.org/load-balancer-id")
 }
 
 fn kind(step: &AnyStep, kind: &str) -> bool {

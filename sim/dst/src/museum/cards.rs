@@ -241,6 +241,30 @@ impl Piece {
                 &[S12],
                 4,
             ),
+            Self::NameIsProof => card(
+                "the load balancer of a Service of the same namespace and name in another cluster of the same name is taken over",
+                "Bowline before SR-20, OCCM",
+                &[S12],
+                4,
+            ),
+            Self::ShownAddressIsFree => card(
+                "a person's floating IP that another Service shows is taken while the load balancer of that Service is away",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::PortIsFree => card(
+                "a load balancer is created at a port to which the floating IP of another Service leads",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::OwnStaysBeside => card(
+                "the own load balancer of a deleted Service stays, since the Service named another one at last",
+                "Bowline, seed 12854",
+                &[L1],
+                4,
+            ),
             Self::TwoAtOnce => card("two workers change one load balancer at once", "k/k #100846", &[S8], 8),
         }
     }

@@ -265,6 +265,27 @@ fn tenants(piece: Piece, seed: u64) -> Option<Case> {
         Piece::SharedAcrossNamespaces => {
             case.tenant(5, Open(Shop::Front)).tenant(60, Attacks(1, Attack::Join(front)))
         }
+        Piece::NameIsProof => case
+            .tenant(5, Attacks(2, Attack::JoinForged(Target::OtherCluster)))
+            .tenant(60, Withdraw(2))
+            .set(|setting| setting.same_cluster_name = true),
+        Piece::ShownAddressIsFree => case
+            .tenant(5, Open(Shop::Given))
+            .tenant(160, LoseBalancer(Shop::Given))
+            .tenant(161, Attacks(1, Attack::FloatingIp(Target::Shop(Shop::Given))))
+            .tenant(240, Withdraw(1))
+            .set(|setting| setting.repair = Some(second(240))),
+        Piece::OwnStaysBeside => case
+            .tenant(5, Attacks(3, Attack::FloatingIp(Target::Shop(Shop::Given))))
+            .tenant(60, Attacks(3, Attack::Join(Target::Joined)))
+            .tenant(120, Withdraw(3))
+            .set(|setting| setting.same_cluster_name = true),
+        Piece::PortIsFree => case
+            .tenant(5, Open(Shop::Pinned))
+            .tenant(160, LoseBalancer(Shop::Pinned))
+            .tenant(161, Attacks(1, Attack::PortId(Target::Shop(Shop::Pinned))))
+            .tenant(240, Withdraw(1))
+            .set(|setting| setting.repair = Some(second(240))),
         _ => return None,
     })
 }

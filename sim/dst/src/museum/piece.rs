@@ -70,11 +70,19 @@ pub enum Piece {
     DeletedWithUnknownParts,
     /// The rules of cloud.conf allow it.
     SharedAcrossNamespaces,
+    /// Load balancers seem to have no tag of a cluster.
+    NameIsProof,
+    /// The statuses of other Services are unknown.
+    ShownAddressIsFree,
+    /// Two halves: a port seems to have no load balancer, and no floating IP while no load balancer is there.
+    PortIsFree,
+    /// The removal of a Service that names another load balancer than its own is taken for done.
+    OwnStaysBeside,
 }
 
 impl Piece {
     /// All of them: first the eighteen of the list that the programme began with, in its order.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 52] = [
         Self::MissIsAnError,
         Self::ShutOffIsGone,
         Self::FloatingIpKept,
@@ -123,5 +131,9 @@ impl Piece {
         Self::AnnotationIsProof,
         Self::DeletedWithUnknownParts,
         Self::SharedAcrossNamespaces,
+        Self::NameIsProof,
+        Self::ShownAddressIsFree,
+        Self::PortIsFree,
+        Self::OwnStaysBeside,
     ];
 }

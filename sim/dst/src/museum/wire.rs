@@ -1,5 +1,6 @@
 //! The way of a process with a bug to the cloud: its calls are altered, repeated, held back or misread.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -48,6 +49,8 @@ pub(crate) async fn send(link: &CloudLink, request: Request<Bytes>) -> Answer {
         Piece::TwoAtOnce => twice_at_once(link, request).await,
         Piece::KeptAddressIsOwn => owns_what_leads_there(link, request).await,
         Piece::DetachedAddressIsFree => gives_what_leads_nowhere(link, request).await,
+        Piece::NameIsProof => sees_one_cluster(link, request).await,
+        Piece::PortIsFree => sees_free_ports(link, request).await,
         Piece::DeletedWithUnknownParts => pass(link, cascade_for_last(link, request)).await,
         _ => pass(link, request).await,
     }
@@ -294,6 +297,53 @@ async fn gives_what_leads_nowhere(link: &CloudLink, request: Request<Bytes>) -> 
     let attach = another(&request, Method::PUT, &format!("/network/v2.0/floatingips/{id}"));
     let body = serde_json::json!({"floatingip": {"port_id": wanted["floatingip"]["port_id"]}});
     pass(link, attach.map(|_nothing| Bytes::from(body.to_string()))).await
+}
+
+/// Load balancers seem to have no tag of a cluster, so that only their names say whose they are.
+async fn sees_one_cluster(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let looks = is(&request, &Method::GET) && path(&request).contains(BALANCERS);
+    let answer = pass(link, request).await?;
+    if !looks || !answer.status().is_success() {
+        return Ok(answer);
+    }
+    altered(answer, without_clusters).await
+}
+
+/// Without the tags of clusters in all lists of tags below a value.
+fn without_clusters(value: &mut Value) {
+    match value {
+        Value::Array(all) => all.iter_mut().for_each(without_clusters),
+        Value::Object(fields) => {
+            if let Some(tags) = fields.get_mut("tags").and_then(Value::as_array_mut) {
+                tags.retain(|tag| !tag.as_str().is_some_and(|tag| tag.starts_with("bowline-cluster:")));
+            }
+            fields.values_mut().for_each(without_clusters);
+        }
+        _ => {}
+    }
+}
+
+/// Lists by port show no load balancer, and no floating IP while no load balancer is at the port.
+async fn sees_free_ports(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let by_port = request.uri().query().is_some_and(|query| query.contains("port_id="));
+    let looks = is(&request, &Method::GET) && by_port;
+    let answer = pass(link, request).await?;
+    if !looks || !answer.status().is_success() {
+        return Ok(answer);
+    }
+    let used: BTreeSet<String> = link.workshop.truth(|state| {
+        state.load_balancer.load_balancers.iter().map(|one| one.vip_port_id.clone()).collect()
+    });
+    altered(answer, |value| {
+        let is_used = |one: &Value| one["port_id"].as_str().is_some_and(|port| used.contains(port));
+        if let Some(floating) = value.get_mut("floatingips").and_then(Value::as_array_mut) {
+            floating.retain(is_used);
+        }
+        if let Some(balancers) = value.get_mut("loadbalancers").and_then(Value::as_array_mut) {
+            balancers.clear();
+        }
+    })
+    .await
 }
 
 /// The tags of a load balancer become those of the Service that was last worked for.

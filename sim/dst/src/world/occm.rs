@@ -222,12 +222,13 @@ impl World {
             all.find(|one| one.port_id.as_deref() == Some(balancer.vip_port_id.as_str()))
                 .map(|one| one.id.clone())
         });
-        self.forget_added_by_hand(&balancer.id);
-        let path = match floating {
-            Some(id) => format!("/network/v2.0/floatingips/{id}"),
-            None => format!("/load-balancer/v2/lbaas/loadbalancers/{}?cascade=true", balancer.id),
-        };
-        let _refused = self.operator(Method::DELETE, &path, &Value::Null);
+        match floating {
+            Some(id) => {
+                let path = format!("/network/v2.0/floatingips/{id}");
+                let _refused = self.operator(Method::DELETE, &path, &Value::Null);
+            }
+            None => self.delete_balancer(&balancer.id),
+        }
     }
 }
 

@@ -146,10 +146,7 @@ impl World {
         let Some(parts) = found else { return };
         let delete = |path: String| self.operator(Method::DELETE, &path, &Value::Null).0;
         match meddling {
-            Meddling::DeleteBalancer => {
-                self.forget_added_by_hand(&parts.balancer);
-                delete(format!("{lbaas}/loadbalancers/{}?cascade=true", parts.balancer));
-            }
+            Meddling::DeleteBalancer => self.delete_balancer(&parts.balancer),
             Meddling::BalancerError => self.cloud.with(|cloud| {
                 cloud.edit(|state| {
                     state.load_balancer.load_balancers.update(&parts.balancer, |balancer| {

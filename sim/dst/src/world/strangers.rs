@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use http::Method;
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use sim_openstack::State;
 
 use super::World;
 use super::excuses::MEDDLED;
+use super::property::BALANCERS;
 use crate::action::Addition;
 use crate::case::Provider;
 
@@ -65,9 +66,14 @@ impl World {
         }
     }
 
-    /// Somebody other than Bowline deletes a load balancer with everything on it.
-    pub(super) fn forget_added_by_hand(&self, balancer: &str) {
-        self.strangers.lock().expect("one thread").0.retain(|_id, part| part.balancer != balancer);
+    /// Somebody other than Bowline deletes a load balancer with everything on it. Octavia refuses that while the load balancer is in
+    /// transition, and then what people added stays.
+    pub(super) fn delete_balancer(&self, id: &str) {
+        let (code, _refused) =
+            self.operator(Method::DELETE, &format!("{BALANCERS}/{id}?cascade=true"), &Value::Null);
+        if code == 204 {
+            self.strangers.lock().expect("one thread").0.retain(|_id, part| part.balancer != id);
+        }
     }
 
     /// A listener or pool that a person added and that is no more as it was. One that was added only now may be unknown to the process

@@ -3,14 +3,13 @@
 //! Services of namespace `shop` are left alone by their users, so nothing of theirs may change. Services of namespace `attacker` ask for
 //! what belongs to others, in every way that a user of a namespace has.
 
-use http::Method;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 use sim_openstack::State;
 use sim_openstack::load_balancer::LoadBalancer;
 use sim_openstack::network::FloatingIp;
 
-use super::property::{BALANCERS, GIVEN, JOINED, OWNERLESS, PINNED, SPARE, UNMANAGED};
+use super::property::{GIVEN, JOINED, OWNERLESS, PINNED, SPARE, UNMANAGED};
 use super::{NAMESPACE, World, annotation, service_name};
 use crate::action::{Attack, Shop, Target, TenantAction};
 
@@ -130,7 +129,7 @@ impl World {
                 let name = self.balancer_name(0, Target::Shop(shop));
                 let there = self.cloud.with(|cloud| balancer(cloud.state(), &name).map(|one| one.id.clone()));
                 if let Some(id) = there {
-                    self.operator(Method::DELETE, &format!("{BALANCERS}/{id}?cascade=true"), &Value::Null);
+                    self.delete_balancer(&id);
                 }
             }
             TenantAction::Attack(number, attack) => self.attack(number, attack),
@@ -195,9 +194,13 @@ impl World {
         let after = claims.annotations.iter().find(|(name, _)| *name == key).map(|(_, id)| id);
         let (Some(after), Some(name)) = (after, &service.metadata.name) else { return };
         let tag = format!("kube_service_kubernetes_{ATTACKER}_{name}");
-        // One of its own may be there before the annotation names it.
-        let own = self.cloud.with(|cloud| balancer(cloud.state(), &tag).map(|one| one.id.clone()));
-        let left = before.cloned().into_iter().chain(own).filter(|id| id != after);
+        // The Service's own load balancer is not excused: it is deleted with the Service.
+        let is_own = |id: &String| {
+            self.cloud.with(|cloud| {
+                cloud.state().load_balancer.load_balancers.get(id).is_some_and(|one| one.name == tag)
+            })
+        };
+        let left = before.filter(|id| *id != after && !is_own(id)).cloned();
         self.left_behind.lock().expect("one thread").extend(left.map(|id| (tag.clone(), id)));
     }
 

@@ -9,7 +9,7 @@ use super::{Inner, Memory};
 
 /// How long Octavia may take to show a load balancer that it was asked for without an answer to us. A real one, busy with twenty
 /// at once, took longer than a call may take, and went on when nobody listened any more. To ask again before would make two.
-const IN_DOUBT: Duration = Duration::from_secs(180);
+pub(super) const IN_DOUBT: Duration = Duration::from_secs(180);
 
 /// How long it may take where somebody before Octavia has answered that nobody serves: he had no connection to it, or it broke. Whoever
 /// may have got the request is not at work on it any more, so what came of it is there, and only has to be shown: by a replica of the

@@ -110,6 +110,16 @@ impl Look {
         namesakes
     }
 
+    /// Whether the Service uses the load balancer that it names, by name or tag. A Service of the same namespace and name in another cluster of
+    /// the same `--cluster-name` has the same name and tag, so where such a cluster uses it, only the tag with the Service's UID counts.
+    fn uses(&self, named: &LoadBalancer) -> bool {
+        let is_named_alike =
+            named.name == self.names.load_balancer() || named.tags.contains(&self.names.tag());
+        let is_foreign = self.ownership.foreign_cluster(&named.tags).is_some();
+        named.name == self.names.legacy_load_balancer()
+            || is_named_alike && (!is_foreign || self.ownership.is_of_service(&named.tags))
+    }
+
     /// Whether nobody can have asked for one yet: the Service has neither an address nor our finalizer, which comes before any order.
     fn is_first(&self) -> bool {
         let known = self.named.is_some() || self.remembered.is_some();
@@ -260,10 +270,7 @@ impl Balancers {
         project: &ProjectId,
     ) -> Result<bool, Trouble> {
         let own = look.names.load_balancer();
-        let is_used = named.name == own
-            || named.name == look.names.legacy_load_balancer()
-            || named.tags.contains(&look.names.tag());
-        if !look.removes || is_used || index.is_some_and(|index| index.has_none(&own)) {
+        if !look.removes || look.uses(named) || index.is_some_and(|index| index.has_none(&own)) {
             return Ok(false);
         }
         Ok(!self.by_name(&own, look, index, project).await?.is_empty())

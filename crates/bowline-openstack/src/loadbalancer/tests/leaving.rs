@@ -75,6 +75,30 @@ async fn a_service_whose_annotation_was_changed_to_another_load_balancer_leaves_
     }
 }
 
+/// Found by the simulation (seed 12854): the own load balancer stayed, and with it a floating IP for which another Service waited.
+#[tokio::test(start_paused = true)]
+async fn a_service_that_names_what_its_namesake_in_another_cluster_uses_leaves_no_load_balancer_behind() {
+    let mut stage = Stage::new();
+    let users = users_own(&stage).await;
+    stage.cluster_uid = "cluster-2";
+    stage.restart("sim");
+    let namesake = ServiceView { uid: "uid-elsewhere".into(), ..(*joining("web", 8080, &users)).clone() };
+    stage.drive(&mut Arc::new(namesake), Purpose::Ensure).await.settled();
+    let before = (on(&stage, &users), pools_and_floating(&stage));
+
+    stage.cluster_uid = "cluster-1";
+    stage.restart("sim");
+    let mut web = at_port("web", 8080);
+    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let own = id_of(&web);
+    let mut web = annotated(&web, LOAD_BALANCER_ID.key, &users);
+    let refusal = refused(stage.drive(&mut web, Purpose::Ensure).await);
+    assert!(refusal.contains("cluster-2"), "{refusal}");
+    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert!(balancer(&stage, &own).is_none());
+    assert_eq!((on(&stage, &users), pools_and_floating(&stage)), before);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_tenant_that_leaves_costs_one_read_more_to_see_that_it_has_no_load_balancer_of_its_own() {
     let mut stage = Stage::new();

@@ -30,7 +30,7 @@ async fn made_by_hand(stage: &Stage) -> IpAddr {
     stage.simulation.client.network().create_floating_ip(&new).await.unwrap().floating_ip_address
 }
 
-async fn port(stage: &Stage) -> String {
+pub(super) async fn port(stage: &Stage) -> String {
     let new = PortCreate {
         network_id: NetworkId::new(stage.simulation.estate.network.as_str()).unwrap(),
         name: String::new(),
