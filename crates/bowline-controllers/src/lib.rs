@@ -7,12 +7,10 @@ pub mod controller;
 pub mod deadline;
 pub mod extra;
 #[cfg(test)]
-mod gate;
+mod harness;
 pub mod identity;
 pub mod ipam;
 pub mod lifecycle;
-#[cfg(test)]
-mod memory_api;
 pub mod metrics;
 pub mod node;
 #[cfg(test)]

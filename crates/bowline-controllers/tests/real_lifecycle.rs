@@ -4,12 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
-use async_trait::async_trait;
-use bowline_cloud::{
-    Capability, Claim, Cloud, Doubt, ErrorClass, Evidence, Instance, Instances, NodeView, Power, Proof,
-    Unfenced,
-};
+use anyhow::{Context, Result};
+use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, NodeView, Power, Proof, Unfenced};
 use bowline_controllers::controller::{Controller, ControllerContext};
 use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};
 use bowline_controllers::metrics::ControllerMetrics;
@@ -22,6 +18,7 @@ use bowline_kube::queue::QueueMetrics;
 use bowline_kube::write::Writer;
 use bowline_testkit::apiserver::{Cluster, Identity};
 use bowline_testkit::eventually;
+use bowline_testkit::provider::{FakeCloud, FakeInstances, Lookup};
 use k8s_openapi::api::core::v1::{Event, Node};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
@@ -34,43 +31,15 @@ const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 const RIGHTS: &str = "lifecycle";
 
 /// Knows machines by the first word of their node's name.
-struct ByName;
-
-#[async_trait]
-impl Instances for ByName {
-    fn claims(&self, node: &NodeView) -> Claim {
-        match node.provider_id.as_deref() {
-            Some(id) if !id.starts_with("fake://") => Claim::NotOurs(id.to_owned()),
-            _ => Claim::Ours,
-        }
-    }
-    async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        nodes.iter().map(|node| by_name(node, false)).collect()
-    }
-    async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
-        by_name(node, true)
-    }
-}
-
-fn by_name(node: &NodeView, direct: bool) -> Evidence<Instance> {
+fn by_name(node: &NodeView, lookup: Lookup) -> Evidence<Instance> {
     let there = |power| Evidence::Present(Instance { power, ..Instance::default() });
-    match (node.name.split('-').next(), direct) {
+    match (node.name.split('-').next(), lookup) {
         (Some("down"), _) => there(Power::ShutDown),
-        (Some("gone" | "metal"), true) => Evidence::Absent(Proof::new("404")),
-        (Some("gone" | "metal"), false) => {
+        (Some("gone" | "metal"), Lookup::Confirm) => Evidence::Absent(Proof::new("404")),
+        (Some("gone" | "metal"), Lookup::Observe) => {
             Evidence::Unknown(Doubt { class: ErrorClass::NotFound, ..Doubt::new("not listed") })
         }
         _ => there(Power::Running),
-    }
-}
-
-#[async_trait]
-impl Cloud for ByName {
-    fn name(&self) -> &str {
-        "fake"
-    }
-    fn instances(&self) -> Capability<Arc<dyn Instances>> {
-        Capability::Supported(Arc::new(Self))
     }
 }
 
@@ -119,7 +88,7 @@ fn context(client: &Client, cancel: &CancellationToken) -> ControllerContext {
     let (mut registry, clock) = (Registry::default(), Clock::system());
     let component = "cloud-node-lifecycle-controller";
     ControllerContext {
-        cloud: Arc::new(ByName),
+        cloud: Arc::new(FakeCloud::default().with_instances(Arc::new(FakeInstances::answering(by_name)))),
         nodes,
         services,
         writer: Writer::new(client.clone(), Arc::new(Unfenced), Duration::from_secs(10)),

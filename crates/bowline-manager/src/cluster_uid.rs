@@ -47,39 +47,18 @@ pub(crate) async fn cluster_uid(client: &Client) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use http::Response;
-    use kube::client::Body;
-    use serde_json::json;
+    use bowline_testkit::memory_cluster::{MemoryCluster, scripted};
 
     use super::*;
 
-    /// A client whose first requests are refused, and how many it has sent.
-    fn refused_first(refusals: usize) -> (Client, Arc<AtomicUsize>) {
-        let sent = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&sent);
-        let service = tower::service_fn(move |_request: http::Request<Body>| {
-            let is_refused = count.fetch_add(1, Ordering::Relaxed) < refusals;
-            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": "c1"}});
-            let refusal = json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "no",
-                "reason": "Forbidden", "code": 403,
-            });
-            let (code, body) = if is_refused { (403, refusal) } else { (200, namespace) };
-            let answer = Response::builder().status(code).body(Body::from(body.to_string().into_bytes()));
-            async move { Ok::<_, Infallible>(answer.unwrap()) }
-        });
-        (Client::new(service, "default"), sent)
-    }
-
     #[tokio::test(start_paused = true)]
     async fn one_refusal_does_not_hide_the_uid_and_two_are_believed() {
-        let (client, _sent) = refused_first(1);
-        assert_eq!(cluster_uid(&client).await.as_deref(), Some("c1"));
-        let (client, sent) = refused_first(usize::MAX);
-        assert_eq!((cluster_uid(&client).await, sent.load(Ordering::Relaxed)), (None, 2));
+        let cluster = MemoryCluster::default();
+        let uid = cluster.get("/api/v1/namespaces/kube-system").unwrap()["metadata"]["uid"].clone();
+        cluster.once(|_| true, |_| scripted(403));
+        assert_eq!(cluster_uid(&cluster.client()).await.as_deref(), uid.as_str());
+        let refusing = MemoryCluster::default();
+        refusing.judge(|_| scripted(403));
+        assert_eq!((cluster_uid(&refusing.client()).await, refusing.log().len()), (None, 2));
     }
 }

@@ -101,6 +101,7 @@ pub(crate) async fn tell(
 #[cfg(test)]
 mod tests {
     use bowline_cloud::Unfenced;
+    use bowline_testkit::fence::TestFence;
     use prometheus_client::registry::Registry;
 
     use super::*;
@@ -145,24 +146,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_gauge_goes_back_to_zero_when_the_pause_is_over() {
-        #[derive(Debug)]
-        struct Until(tokio::time::Instant);
-        impl Fence for Until {
-            fn check(&self) -> Result<(), Fenced> {
-                Ok(())
-            }
-            fn paused(&self) -> Option<Pause> {
-                let pause = || Pause { why: "rack 7 moves".to_owned(), until: "it stands".to_owned() };
-                (tokio::time::Instant::now() < self.0).then(pause)
-            }
-        }
         let (context, _registry) = context();
         let metrics = ControllerMetrics::register(&mut Registry::default());
-        let fence = Arc::new(Until(tokio::time::Instant::now() + Duration::from_secs(60)));
-        let telling = tell(fence, metrics.clone(), context.events.clone(), None);
+        let fence = TestFence::paused_for("rack 7 moves");
+        let telling = tell(Arc::new(fence.clone()), metrics.clone(), context.events.clone(), None);
         let watching = async {
             sleep(Duration::from_secs(30)).await;
             assert_eq!(metrics.paused.get(), 1);
+            fence.resume();
             sleep(Duration::from_secs(60)).await;
             assert_eq!(metrics.paused.get(), 0);
         };

@@ -48,28 +48,16 @@ impl WriteFence for Gate {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    use bowline_cloud::{Fenced, Unfenced};
+    use bowline_cloud::Unfenced;
+    use bowline_testkit::fence::TestFence;
     use openstack_client::network::Route;
     use openstack_client::{Error, ErrorClass, RouterId};
     use sim_openstack::{Config, Fault, Rule, Service};
 
     use super::*;
     use crate::instances::simulation::Simulation;
-
-    #[derive(Debug)]
-    struct Door<'a>(&'a AtomicBool);
-
-    impl Fence for Door<'_> {
-        fn check(&self) -> Result<(), Fenced> {
-            match self.0.load(Ordering::SeqCst) {
-                true => Ok(()),
-                false => Err(Fenced { why: "another leads".to_owned() }),
-            }
-        }
-    }
 
     async fn write(simulation: &Simulation, client: &Client) -> Result<(), Error> {
         let router = RouterId::new(simulation.estate.router.as_str()).unwrap();
@@ -87,19 +75,18 @@ mod tests {
         // The login that comes before the change takes a while.
         let slow = Rule::new(Fault::Slow(Duration::from_secs(5))).on(Service::Identity);
         simulation.fault(slow);
-        let open = AtomicBool::new(true);
-        let door = Door(&open);
+        let door = TestFence::default();
         let change = lend(&simulation.client, &door, async |client| write(&simulation, &client).await);
         let close = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            open.store(false, Ordering::SeqCst);
+            door.close();
         };
         let (changed, ()) = futures::join!(change, close);
         let error = changed.unwrap_err();
         assert_eq!((error.class(), writes(&simulation)), (ErrorClass::Fenced, 0));
-        assert!(error.to_string().contains("not writing: another leads"), "{error}");
+        assert!(error.to_string().contains("not writing: the lease ran out"), "{error}");
 
-        open.store(true, Ordering::SeqCst);
+        door.open();
         lend(&simulation.client, &door, async |client| write(&simulation, &client).await).await.unwrap();
         assert_eq!(writes(&simulation), 1);
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub(crate) mod once;
+
 use crate::request::RequestInfo;
 use crate::status::ApiError;
 

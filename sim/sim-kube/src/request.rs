@@ -122,6 +122,12 @@ impl RequestInfo {
         }
     }
 
+    /// The body as JSON; `Null` where there is none, or where it is something else.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
     /// Whether the request may change something.
     #[must_use]
     pub fn is_write(&self) -> bool {

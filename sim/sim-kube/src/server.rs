@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::config::{Config, User};
 use crate::core::{Core, Outcome, WatchEnd, refusal};
-use crate::fault::{Interceptor, NoFaults};
+use crate::fault::once::Once;
+use crate::fault::{Interceptor, NoFaults, Reply, Verdict};
 use crate::log::{Log, LogEntry};
-use crate::request::ApiRequest;
+use crate::request::{ApiRequest, RequestInfo};
 
 mod direct;
 mod stream;
@@ -26,10 +27,11 @@ struct Shared {
     core: Mutex<Core>,
     log: Mutex<Log>,
     interceptor: Mutex<Arc<dyn Interceptor>>,
+    once: Once,
 }
 
 /// The guarded value, also after a panic elsewhere: every change under these locks is whole.
-fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -46,7 +48,8 @@ impl SimKube {
         let log = Mutex::new(Log::new(config.log_limit, config.log_bytes, config.log_bodies));
         let interceptor: Arc<dyn Interceptor> = Arc::new(NoFaults);
         let core = Mutex::new(Core::new(config));
-        Self { shared: Arc::new(Shared { core, log, interceptor: Mutex::new(interceptor) }) }
+        let (interceptor, once) = (Mutex::new(interceptor), Once::default());
+        Self { shared: Arc::new(Shared { core, log, interceptor, once }) }
     }
 
     /// The time of the cluster.
@@ -92,6 +95,46 @@ impl SimKube {
     pub fn intercept(&self, interceptor: impl Interceptor + 'static) {
         *locked(&self.shared.interceptor) = Arc::new(interceptor);
         self.wake_watches(); // it may judge held events otherwise
+    }
+
+    /// Lets a closure judge every request from now on, as [`intercept`](Self::intercept) does.
+    pub fn judge(&self, verdict: impl Fn(&RequestInfo) -> Verdict + Send + Sync + 'static) {
+        struct Judge<F>(F);
+        impl<F: Fn(&RequestInfo) -> Verdict + Send + Sync> Interceptor for Judge<F> {
+            fn before(&self, request: &RequestInfo) -> Verdict {
+                (self.0)(request)
+            }
+        }
+        self.intercept(Judge(verdict));
+    }
+
+    /// Lets `verdict` judge the next request that is as `chosen` says, in place of the interceptor. It may change the server
+    /// itself before it answers. Several rules are used up in the order in which they were added.
+    pub fn once(
+        &self,
+        chosen: impl Fn(&RequestInfo) -> bool + Send + 'static,
+        verdict: impl FnOnce(&RequestInfo) -> Verdict + Send + 'static,
+    ) {
+        self.shared.once.before.add(Box::new(chosen), Box::new(verdict));
+    }
+
+    /// Does `reply` to the answer of the next request that is as `chosen` says. The request takes effect.
+    pub fn once_answered(&self, chosen: impl Fn(&RequestInfo) -> bool + Send + 'static, reply: Reply) {
+        self.shared.once.after.add(Box::new(chosen), reply);
+    }
+
+    /// What becomes of a request, by the rules that hit one request or else by the interceptor.
+    fn verdict(&self, request: &RequestInfo) -> Verdict {
+        match self.shared.once.before.take(request) {
+            Some(verdict) => verdict(request),
+            None => self.interceptor().before(request),
+        }
+    }
+
+    /// The same for its answer.
+    fn reply(&self, request: &RequestInfo, code: u16) -> Reply {
+        let once = self.shared.once.after.take(request);
+        once.unwrap_or_else(|| self.interceptor().after(request, code))
     }
 
     /// The requests so far, oldest first.

@@ -1,48 +1,14 @@
 //! Calls that never come back. The controllers' own tests show what they make of it.
 
-use std::future::pending;
+use std::future::{pending, ready};
 
 use bowline_cloud::{ErrorClass, Purpose, ServiceView, Unfenced};
+use bowline_testkit::provider::{FakeCloud, FakeInstances, Lookup};
 
 use super::*;
 
-/// A cloud none of whose calls comes back.
+/// A controller that never comes back.
 struct Mute;
-
-#[async_trait]
-impl Cloud for Mute {
-    fn name(&self) -> &str {
-        "mute"
-    }
-    async fn initialize(&self, _: &CloudContext) -> Result<(), CloudError> {
-        pending().await
-    }
-    async fn identity(&self) -> Result<Option<String>, CloudError> {
-        Ok(Some("project-1".to_owned()))
-    }
-    fn instances(&self) -> Capability<Arc<dyn Instances>> {
-        Capability::Supported(Arc::new(Mute))
-    }
-    fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
-        Capability::Unavailable("no Octavia".into())
-    }
-    fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
-        vec![Arc::new(Mute)]
-    }
-}
-
-#[async_trait]
-impl Instances for Mute {
-    fn claims(&self, _: &NodeView) -> Claim {
-        Claim::Ours
-    }
-    async fn observe(&self, _: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        pending().await
-    }
-    async fn confirm(&self, _: &NodeView) -> Evidence<Instance> {
-        pending().await
-    }
-}
 
 #[async_trait]
 impl ExtraController for Mute {
@@ -57,8 +23,18 @@ impl ExtraController for Mute {
     }
 }
 
+/// A cloud none of whose calls comes back, but for the one that says who we are.
 fn punctual() -> Punctual<dyn Cloud> {
-    Punctual::new(Arc::new(Mute), CallDeadlines::default())
+    let machines = FakeInstances::default();
+    machines.take(Lookup::Observe, Duration::MAX);
+    machines.take(Lookup::Confirm, Duration::MAX);
+    let cloud = FakeCloud::default()
+        .initialized_by(pending)
+        .identified_by(|| ready(Ok(Some("project-1".to_owned()))))
+        .with_instances(Arc::new(machines))
+        .with_extra_controller(Arc::new(Mute));
+    cloud.set_load_balancers(Capability::Unavailable("no Octavia".into()));
+    Punctual::new(Arc::new(cloud), CallDeadlines::default())
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,29 +122,14 @@ impl bowline_cloud::EnsureLoadBalancer for Quick {
     }
 }
 
-/// A cloud that is asked for one instance after the other, ten in a second.
-struct OneAfterTheOther;
-
-#[async_trait]
-impl Instances for OneAfterTheOther {
-    fn claims(&self, _: &NodeView) -> Claim {
-        Claim::Ours
-    }
-    async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        let each = Duration::from_millis(100);
-        tokio::time::sleep(each * u32::try_from(nodes.len()).unwrap()).await;
-        nodes.iter().map(|_| Evidence::Present(Instance::default())).collect()
-    }
-    async fn confirm(&self, _: &NodeView) -> Evidence<Instance> {
-        pending().await
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_look_at_many_nodes_has_the_time_that_many_nodes_need() {
-    let instances: Arc<dyn Instances> = Arc::new(OneAfterTheOther);
-    let punctual = Punctual::new(instances, CallDeadlines::default());
+    let machines = FakeInstances::answering(|_, _| Evidence::Present(Instance::default()));
     let nodes: Vec<Arc<NodeView>> = (0..5000).map(|_| Arc::default()).collect();
+    // As a cloud that is asked for one instance after the other, ten in a second.
+    machines.take(Lookup::Observe, Duration::from_millis(100) * 5000);
+    let instances: Arc<dyn Instances> = Arc::new(machines);
+    let punctual = Punctual::new(instances, CallDeadlines::default());
     let answers = punctual.observe(&nodes).await;
     assert!(answers.iter().all(|answer| matches!(answer, Evidence::Present(_))));
 }

@@ -10,29 +10,22 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    AnyLoadBalancers, Capability, Claim, Doubt, EnsureLoadBalancer, EnsureOutcome, Ensured, Evidence,
-    ExtraController, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeSet, NodeView, Power,
-    Proof, Purpose, Route, RouteChange, Routes, ServiceView, Unfenced,
+    Capability, Doubt, EnsureLoadBalancer, EnsureOutcome, Ensured, Evidence, Instance, LoadBalancerRequest,
+    LoadBalancerStatus, NodeSet, NodeView, Power, Proof, Purpose, ServiceView, Unfenced,
 };
-use bowline_kube::clock::Clock;
-use bowline_kube::events::{EventMetrics, EventRecorder};
-use bowline_kube::informer::InformerSpec;
-use bowline_kube::queue::QueueMetrics;
 use bowline_kube::write::{Change, Guard, Writer};
+use bowline_testkit::fence::TestFence;
+use bowline_testkit::memory_cluster::MemoryCluster;
+use bowline_testkit::provider::{FakeCloud, FakeInstances, FakeRoutes, Lookup};
 use k8s_openapi::api::core::v1::Service;
-use kube::Api;
-use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::controller::{Controller, ControllerContext};
+use crate::controller::Controller;
+use crate::harness::Harness;
 use crate::lifecycle::{LifecycleController, LifecycleOptions};
-use crate::memory_api::Server;
-use crate::metrics::ControllerMetrics;
 use crate::registry::common_names;
-use crate::view::{SlimNode, SlimService, node_view, service_view};
 
 /// A cloud with a password, a project, and no machine but shut-down ones.
 #[derive(Default)]
@@ -77,70 +70,27 @@ impl Project {
     }
 }
 
-struct TheCloud(Arc<Project>);
-
-#[async_trait]
-impl Cloud for TheCloud {
-    fn name(&self) -> &str {
-        "project"
-    }
-    async fn identity(&self) -> Result<Option<String>, CloudError> {
-        self.0.admit()?;
-        Ok(self.0.id.lock().unwrap().clone())
-    }
-    fn instances(&self) -> Capability<Arc<dyn Instances>> {
-        Capability::Supported(self.0.clone())
-    }
-    fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
-        Capability::Supported(Arc::new(Ensured::new(Balancers(self.0.clone()))))
-    }
-    fn routes(&self) -> Capability<Arc<dyn Routes>> {
-        Capability::Supported(self.0.clone())
-    }
-    fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
-        vec![self.0.clone()]
+/// The compute service still believes the old token: only the identity service would say that it is void.
+fn machine(node: &NodeView, _: Lookup) -> Evidence<Instance> {
+    match node.name.as_str() {
+        "off" => Evidence::Present(Instance { power: Power::ShutDown, ..Instance::default() }),
+        _gone => Evidence::Absent(Proof::new("404")),
     }
 }
 
-#[async_trait]
-impl Instances for Project {
-    fn claims(&self, _node: &NodeView) -> Claim {
-        Claim::Ours
-    }
-    async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        let mut answers = Vec::new();
-        for node in nodes {
-            answers.push(self.confirm(node).await);
-        }
-        answers
-    }
-    /// The compute service still believes the old token: only the identity service would say that it is void.
-    async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
-        match node.name.as_str() {
-            "off" => Evidence::Present(Instance { power: Power::ShutDown, ..Instance::default() }),
-            _gone => Evidence::Absent(Proof::new("404")),
-        }
-    }
-}
-
-#[async_trait]
-impl Routes for Project {
-    async fn list(&self, _cluster: &str) -> Result<Vec<Route>, CloudError> {
-        Ok(Vec::new())
-    }
-    async fn apply(
-        &self,
-        _cluster: &str,
-        changes: &[RouteChange],
-        fence: &dyn Fence,
-    ) -> Vec<Result<(), CloudError>> {
-        let change = |_change| {
-            fence.check()?;
-            self.routed.lock().unwrap().extend(self.here());
-            Ok(())
-        };
-        changes.iter().map(change).collect()
-    }
+fn cloud_of(project: &Arc<Project>) -> FakeCloud {
+    let routes = FakeRoutes::new(Vec::new());
+    let (asked, changed) = (project.clone(), project.clone());
+    routes.on_change(move |_| {
+        changed.routed.lock().unwrap().extend(changed.here());
+        Ok(())
+    });
+    FakeCloud::default()
+        .identified_by(move || std::future::ready(asked.admit().map(|()| asked.here())))
+        .with_instances(Arc::new(FakeInstances::answering(machine)))
+        .with_load_balancers(Arc::new(Ensured::new(Balancers(project.clone()))))
+        .with_routes(routes)
+        .with_extra_controller(project.clone())
 }
 
 struct Balancers(Arc<Project>);
@@ -180,16 +130,16 @@ impl EnsureLoadBalancer for Balancers {
 fn node(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "uid": format!("uid-{name}"), "resourceVersion": "7",
+        "metadata": {"name": name, "uid": format!("uid-{name}"),
                      "creationTimestamp": "2026-11-01T08:00:00Z"},
-        "spec": {"providerID": format!("project://{name}")},
+        "spec": {"providerID": format!("fake://{name}")},
         "status": {"conditions": [{"type": "Ready", "status": if name == "fine" { "True" } else { "False" }}]}
     })
 }
 
 /// A cluster in which one Node must go and one be tainted, and the lifecycle controller over it.
 struct World {
-    server: Server,
+    server: MemoryCluster,
     project: Arc<Project>,
     identity: CloudIdentity,
     cloud: Arc<dyn Cloud>,
@@ -204,9 +154,9 @@ impl World {
             node["spec"]["podCIDRs"] = json!([format!("10.0.{index}.0/24")]);
             node
         });
-        let cloud: Arc<dyn Cloud> = Arc::new(TheCloud(project.clone()));
+        let cloud: Arc<dyn Cloud> = Arc::new(cloud_of(&project));
         let cloud = Arc::new(WatchedCloud::new(cloud, identity.clone()));
-        Self { server: Server::new(nodes.collect()), project, identity, cloud }
+        Self { server: MemoryCluster::with(nodes), project, identity, cloud }
     }
 
     /// Runs the lifecycle controller while `meanwhile` does something.
@@ -223,48 +173,18 @@ impl World {
         ask_every: Duration,
         meanwhile: impl Future<Output = ()>,
     ) {
-        let (client, cancel) = (self.server.client(), CancellationToken::new());
-        let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
-            .build(client.clone(), Api::all);
-        let (services, service_task) =
-            InformerSpec::new("services", |service: SlimService| Some(Arc::new(service_view(service))))
-                .build(client.clone(), Api::all);
-        let clock = Clock::simulated("2026-11-02T08:00:00Z".parse().unwrap());
-        let fence = self.identity.fence(Arc::new(Unfenced));
-        let mut registry = Registry::default();
-        let context = ControllerContext {
-            cloud: self.cloud.clone(),
-            nodes,
-            services,
-            writer: Writer::new(client.clone(), fence.clone(), Duration::from_secs(5)),
-            events: EventRecorder::new(client, "test", "", clock.clone(), EventMetrics::default()),
-            fence,
-            clock,
-            queues: QueueMetrics::register(&mut registry),
-            metrics: ControllerMetrics::register(&mut registry),
-            journal: bowline_cloud::Journal::default(),
-            ledger: bowline_kube::ledger::Ledger::default(),
-            machines: crate::rails::seen_machines::SeenMachines::default(),
-            node_filter: crate::rails::node_filter::NodeFilter::default(),
-        };
+        let mut harness = Harness::new(&self.server, self.cloud.clone());
+        harness.fence = self.identity.fence(Arc::new(Unfenced));
         let ask = async {
             loop {
                 sleep(ask_every).await;
                 self.identity.ask(self.cloud.as_ref()).await;
             }
         };
-        let stop = async {
-            meanwhile.await;
-            cancel.cancel();
+        let asked_meanwhile = async {
+            tokio::select! { () = meanwhile => {}, () = ask => {} }
         };
-        let (ended, ..) = tokio::join!(
-            controller.run(context, cancel.clone()),
-            node_task.run(cancel.clone()),
-            service_task.run(cancel.clone()),
-            stop,
-            cancel.run_until_cancelled(ask)
-        );
-        ended.unwrap();
+        harness.run(controller, asked_meanwhile).await.unwrap();
     }
 
     /// What was written to Nodes: method and name.
@@ -273,7 +193,7 @@ impl World {
     }
 
     fn written_below(&self, folder: &str) -> Vec<String> {
-        let writes = self.server.writes.lock().unwrap();
+        let writes = self.server.writes();
         let folder = format!(" {folder}");
         let nodes = writes.iter().filter_map(|(what, _)| what.split_once(folder.as_str()));
         let mut nodes: Vec<_> = nodes.map(|(method, name)| format!("{method} {name}")).collect();
@@ -344,6 +264,8 @@ fn request() -> LoadBalancerRequest {
 #[tokio::test(start_paused = true)]
 async fn one_refused_look_closes_the_fence_for_services_too_and_one_answered_look_opens_it() {
     let world = World::new(Arc::new(Project::default()));
+    world.server.put(json!({"apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "web", "namespace": "ns", "uid": "u"}, "spec": {"ports": [{"port": 80}]}}));
     let Capability::Supported(balancers) = world.cloud.load_balancers() else { panic!("no load balancers") };
     let fence = world.identity.fence(Arc::new(Unfenced));
     let writer = Writer::new(world.server.client(), fence.clone(), Duration::from_secs(5));
@@ -356,28 +278,20 @@ async fn one_refused_look_closes_the_fence_for_services_too_and_one_answered_loo
     assert!(matches!(&looked[..], [Evidence::Unknown(Doubt { class: ErrorClass::Unauthenticated, .. })]));
     assert!(fence.check().unwrap_err().why.contains("401"), "the cloud's own fence, for every mutating call");
     assert!(drop_finalizer().await.is_err());
-    assert!(world.server.writes.lock().unwrap().is_empty(), "the Service keeps its finalizer");
+    assert!(world.server.writes().is_empty(), "the Service keeps its finalizer");
 
     world.project.lock_out(false);
     sleep(Duration::from_secs(1)).await;
     balancers.observe(&[request()]).await;
     assert!(fence.check().is_ok());
     drop_finalizer().await.unwrap();
-    assert_eq!(world.server.writes.lock().unwrap().len(), 1);
+    assert_eq!(world.server.writes().len(), 1);
 }
 
 #[test]
 fn a_pause_is_seen_through_this_fence() {
-    #[derive(Debug)]
-    struct Paused;
-    impl Fence for Paused {
-        fn check(&self) -> Result<(), Fenced> {
-            Err(Fenced { why: "paused".into() })
-        }
-        fn paused(&self) -> Option<Pause> {
-            Some(Pause { why: "rack 7 moves".into(), until: "it has moved".into() })
-        }
-    }
-    let fence = CloudIdentity::default().fence(Arc::new(Paused));
-    assert_eq!(fence.paused(), Paused.paused());
+    let paused = TestFence::paused_for("rack 7 moves");
+    let fence = CloudIdentity::default().fence(Arc::new(paused.clone()));
+    assert!(fence.paused().is_some());
+    assert_eq!(fence.paused(), paused.paused());
 }

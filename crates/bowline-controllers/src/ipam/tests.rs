@@ -1,37 +1,87 @@
 //! The controller on an API server in memory, under virtual time.
 
-mod cluster;
-
 use std::future::Future;
 
-use bowline_cloud::{Capability, Cloud, Fence, Fenced, Instances, Unfenced};
-use bowline_kube::clock::Clock;
-use bowline_kube::events::{EventMetrics, EventRecorder};
-use bowline_kube::informer::InformerSpec;
-use bowline_kube::queue::QueueMetrics;
-use bowline_kube::write::Writer;
+use bowline_cloud::{Fence, Unfenced};
+use bowline_testkit::fence::TestFence;
+use bowline_testkit::memory_cluster::MemoryCluster;
+use bowline_testkit::provider::FakeCloud;
 use ipnet::IpNet;
-use kube::Api;
-use prometheus_client::registry::Registry;
-use serde_json::json;
+use serde_json::{Value, json};
+use sim_kube::{Reply, RequestInfo, Verdict};
 
 use super::*;
-use crate::metrics::ControllerMetrics;
+use crate::harness::Harness;
 use crate::rails::node_filter::NodeFilter;
-use crate::rails::pause::switch::Switch;
-use crate::view::{SlimNode, SlimService, node_view, service_view};
-use cluster::{Cluster, Fault};
 
-struct NoCloud;
+/// Nodes that wait for ranges.
+#[derive(Default)]
+struct Cluster(MemoryCluster);
 
-#[async_trait]
-impl Cloud for NoCloud {
-    fn name(&self) -> &str {
-        "none"
+fn path(node: &str) -> String {
+    format!("/api/v1/nodes/{node}")
+}
+
+fn is_patch(request: &RequestInfo) -> bool {
+    request.verb == "patch" && request.resource == "nodes"
+}
+
+impl Cluster {
+    /// Registers a node; `created` orders nodes by age.
+    fn add(&self, name: &str, uid: &str, created: u32, ranges: &[&str]) {
+        self.0.put(json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "uid": uid, "creationTimestamp": format!("2026-11-01T08:00:{created:02}Z")},
+            "spec": {"podCIDRs": ranges}}));
     }
-    fn instances(&self) -> Capability<Arc<dyn Instances>> {
-        Capability::Unsupported
+
+    fn label(&self, name: &str, label: &str) {
+        self.0.edit(&path(name), |node| node["metadata"]["labels"]["test"] = json!(label));
     }
+
+    fn delete(&self, name: &str) {
+        self.0.delete(&path(name));
+    }
+
+    /// `spec.podCIDRs` of a node, joined.
+    fn ranges(&self, name: &str) -> String {
+        let list = self.0.get(&path(name)).unwrap()["spec"]["podCIDRs"].clone();
+        serde_json::from_value::<Option<Vec<String>>>(list).unwrap().unwrap_or_default().join(" ")
+    }
+
+    /// Name and body of each patch of a node.
+    fn patches(&self) -> Vec<(String, Value)> {
+        let patches = self.0.patches("nodes").into_iter();
+        patches.map(|(path, body)| (path.trim_start_matches("/api/v1/nodes/").to_owned(), body)).collect()
+    }
+
+    /// Lets `other` write right before the next patch of a node.
+    fn before_next_patch(&self, other: impl FnOnce(&MemoryCluster) + Send + 'static) {
+        let cluster = self.0.clone();
+        self.0.once(is_patch, move |_| {
+            other(&cluster);
+            Verdict::Pass
+        });
+    }
+
+    /// Node, type and reason of each event that was posted.
+    fn events(&self) -> Vec<[String; 3]> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let events = self.0.events();
+        let of = |e: &Value| [text(&e["involvedObject"]["name"]), text(&e["type"]), text(&e["reason"])];
+        events.iter().map(of).collect()
+    }
+
+    fn messages(&self) -> Vec<String> {
+        self.0.events().iter().map(|event| event["message"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// Another writer gives the node a range.
+fn give(cluster: &MemoryCluster, name: &str, range: &str) {
+    cluster.edit(&path(name), |node| {
+        node["spec"]["podCIDR"] = json!(range);
+        node["spec"]["podCIDRs"] = json!([range]);
+    });
 }
 
 fn options(cluster: &str) -> IpamControllerOptions {
@@ -59,36 +109,8 @@ async fn run_within(
     fence: Arc<dyn Fence>,
     meanwhile: impl Future<Output = ()>,
 ) -> Result<(), Stopped> {
-    let (client, cancel) = (cluster.client(), CancellationToken::new());
-    let (nodes, node_task) = InformerSpec::new("nodes", |node: SlimNode| Some(Arc::new(node_view(node))))
-        .build(client.clone(), Api::all);
-    let (services, _task) =
-        InformerSpec::new("services", |service: SlimService| Some(Arc::new(service_view(service))))
-            .build(client.clone(), Api::all);
-    let mut registry = Registry::default();
-    let context = ControllerContext {
-        cloud: Arc::new(NoCloud),
-        nodes,
-        services,
-        writer: Writer::new(client.clone(), fence.clone(), Duration::from_secs(5)),
-        events: EventRecorder::new(client, "cidrAllocator", "", Clock::system(), EventMetrics::default()),
-        fence,
-        clock: Clock::system(),
-        queues: QueueMetrics::register(&mut registry),
-        metrics: ControllerMetrics::register(&mut registry),
-        journal: bowline_cloud::Journal::default(),
-        ledger: bowline_kube::ledger::Ledger::default(),
-        machines: crate::rails::seen_machines::SeenMachines::default(),
-        node_filter,
-    };
-    let controller = IpamController::new(options);
-    let stop = async {
-        meanwhile.await;
-        cancel.cancel();
-    };
-    let (ended, ..) =
-        tokio::join!(controller.run(context, cancel.clone()), node_task.run(cancel.clone()), stop);
-    ended
+    let harness = Harness::new(&cluster.0, Arc::new(FakeCloud::default()));
+    Harness { fence, filter: node_filter, ..harness }.run(&IpamController::new(options), meanwhile).await
 }
 
 async fn run(ranges: &str, cluster: &Cluster, meanwhile: impl Future<Output = ()>) {
@@ -201,7 +223,10 @@ async fn ranges_of_a_node_that_went_while_nobody_watched_are_free_again() {
     cluster.add("a", "u-a", 1, &["10.0.0.0/24"]);
     let replace = async {
         minutes(1).await;
-        cluster.delete_unseen("a");
+        cluster.0.hold_watches("nodes");
+        cluster.delete("a");
+        cluster.0.expire_watches();
+        cluster.0.release_watches("nodes");
         cluster.add("b", "u-b", 2, &[]);
         minutes(10).await;
     };
@@ -228,7 +253,7 @@ async fn a_namesake_is_a_new_node() {
 async fn a_write_whose_answer_was_lost_costs_no_range() {
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);
-    cluster.next_patch(Fault::AnswerLost);
+    cluster.0.once_answered(is_patch, Reply::Hang);
     let second = async {
         minutes(1).await;
         cluster.add("b", "u-b", 2, &[]);
@@ -244,9 +269,7 @@ async fn a_write_whose_answer_was_lost_costs_no_range() {
 async fn a_failed_write_is_told_and_repeated_with_the_same_range() {
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);
-    for _ in 0..3 {
-        cluster.next_patch(Fault::Status(500, "InternalError"));
-    }
+    cluster.0.fail_next_patches("nodes", [500; 3]);
     run(V4, &cluster, minutes(1)).await;
     let patches = cluster.patches();
     assert_eq!(patches.len(), 4);
@@ -259,7 +282,7 @@ async fn a_failed_write_is_told_and_repeated_with_the_same_range() {
 async fn a_lost_race_leaves_the_node_what_it_got_and_frees_what_it_was_promised() {
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);
-    cluster.next_patch(Fault::Overtaken("10.0.1.0/24"));
+    cluster.before_next_patch(|cluster| give(cluster, "a", "10.0.1.0/24"));
     let second = async {
         minutes(1).await;
         cluster.add("b", "u-b", 2, &[]);
@@ -277,8 +300,7 @@ async fn a_lost_race_leaves_the_node_what_it_got_and_frees_what_it_was_promised(
 async fn a_range_that_the_server_refuses_is_free_again() {
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);
-    cluster.next_patch(Fault::Status(422, "Invalid"));
-    cluster.next_patch(Fault::Status(422, "Invalid"));
+    cluster.0.fail_next_patches("nodes", [422; 2]);
     run("10.0.0.0/24", &cluster, minutes(1)).await;
     assert_eq!(cluster.ranges("a"), "10.0.0.0/24", "the only one there is, so it was given back");
     assert_eq!(cluster.events(), [["a", "Normal", "CIDRAssignmentFailed"]]);
@@ -288,7 +310,11 @@ async fn a_range_that_the_server_refuses_is_free_again() {
 async fn a_node_replaced_while_its_range_is_written_does_not_get_the_old_ones() {
     let cluster = Cluster::default();
     cluster.add("worker", "u-1", 1, &[]);
-    cluster.next_patch(Fault::Replaced("u-2"));
+    cluster.before_next_patch(|cluster| {
+        let replaced = Cluster(cluster.clone());
+        replaced.delete("worker");
+        replaced.add("worker", "u-2", 1, &[]);
+    });
     run("10.0.0.0/24", &cluster, minutes(1)).await;
     assert_eq!(cluster.ranges("worker"), "10.0.0.0/24", "the only one there is: the promise to u-1 is void");
     let uids: Vec<_> = cluster.patches().iter().map(|(_, patch)| patch["metadata"]["uid"].clone()).collect();
@@ -300,7 +326,7 @@ async fn a_node_replaced_while_its_range_is_written_does_not_get_the_old_ones() 
 async fn a_node_that_is_gone_when_its_range_is_written_keeps_none() {
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);
-    cluster.next_patch(Fault::Status(404, "NotFound"));
+    cluster.0.fail_next_patches("nodes", [404]);
     let second = async {
         minutes(1).await;
         cluster.delete("a");
@@ -314,16 +340,9 @@ async fn a_node_that_is_gone_when_its_range_is_written_keeps_none() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_lease_nothing_is_written_and_nobody_is_told() {
-    #[derive(Debug)]
-    struct Closed;
-    impl Fence for Closed {
-        fn check(&self) -> Result<(), Fenced> {
-            Err(Fenced { why: "the lease ran out".to_owned() })
-        }
-    }
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);
-    run_with(options(V4), &cluster, Arc::new(Closed), minutes(5)).await.unwrap();
+    run_with(options(V4), &cluster, Arc::new(TestFence::closed()), minutes(5)).await.unwrap();
     assert!(cluster.patches().is_empty() && cluster.events().is_empty());
 }
 
@@ -334,7 +353,7 @@ async fn a_predecessors_last_write_that_the_watch_tells_late_is_not_given_away()
     cluster.add("b", "u-b", 2, &[]);
     let late = async {
         sleep(Duration::from_millis(500)).await;
-        cluster.give("b", "10.0.0.0/24");
+        give(&cluster.0, "b", "10.0.0.0/24");
         minutes(1).await;
     };
     run(V4, &cluster, late).await;
@@ -359,8 +378,7 @@ async fn five_hundred_nodes_cost_five_hundred_writes_and_share_nothing() {
 async fn while_the_cluster_is_paused_no_range_is_written_and_afterwards_it_is() {
     let cluster = Cluster::default();
     cluster.add("a", "u-a", 1, &[]);
-    let fence = Switch::default();
-    fence.pause("rack 7 moves");
+    let fence = TestFence::paused_for("rack 7 moves");
     let meanwhile = async {
         minutes(10).await;
         assert!(cluster.patches().is_empty());

@@ -8,5 +8,6 @@ mod refresh;
 mod server;
 mod upstream;
 
-use fixture::{Run, Script, UNINITIALIZED, addresses, instance, node, tainted};
+use bowline_testkit::provider::{FakeInstances, Lookup};
+use fixture::{Run, UNINITIALIZED, addresses, instance, node, tainted};
 use server::Server;

@@ -72,30 +72,10 @@ pub fn claimed<N>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use async_trait::async_trait;
-    use bowline_cloud::{Doubt, Evidence, Instance, Text};
+    use bowline_cloud::Text;
+    use bowline_testkit::provider::FakeInstances;
 
     use super::*;
-
-    struct Ours;
-
-    #[async_trait]
-    impl Instances for Ours {
-        fn claims(&self, node: &NodeView) -> Claim {
-            match node.provider_id.as_deref() {
-                Some(id) if !id.starts_with("ours://") => Claim::NotOurs(format!("its provider ID is {id}")),
-                _ => Claim::Ours,
-            }
-        }
-        async fn observe(&self, _: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-            Vec::new()
-        }
-        async fn confirm(&self, _: &NodeView) -> Evidence<Instance> {
-            Evidence::Unknown(Doubt::new("nobody asked"))
-        }
-    }
 
     #[test]
     fn a_node_of_another_cloud_is_set_aside_with_the_reason_and_ours_pass() {
@@ -103,8 +83,9 @@ mod tests {
             let provider_id = Some(id.into()).filter(|id: &Text| !id.is_empty());
             NodeView { provider_id, ..NodeView::default() }
         };
-        let nodes = [node("ours://1"), node("metal://2"), node("")];
-        let Claimed { ours, foreign } = claimed(&NodeFilter::default(), &Ours, nodes, |node| node);
+        let nodes = [node("fake://1"), node("metal://2"), node("")];
+        let Claimed { ours, foreign } =
+            claimed(&NodeFilter::default(), &FakeInstances::default(), nodes, |node| node);
         assert_eq!(ours.len(), 2, "one with our scheme, one that has no provider ID yet");
         assert_eq!(foreign.len(), 1);
         assert_eq!(foreign[0].1, "its provider ID is metal://2");
@@ -114,12 +95,13 @@ mod tests {
     fn a_node_outside_the_filter_is_set_aside_whatever_its_provider_id() {
         let labels = |pool: &str| [("pool".to_owned(), pool.to_owned())].into();
         let node = |pool| NodeView {
-            provider_id: Some("ours://1".into()),
+            provider_id: Some("fake://1".into()),
             labels: labels(pool),
             ..NodeView::default()
         };
         let filter = NodeFilter::parse("pool=a").unwrap();
-        let Claimed { ours, foreign } = claimed(&filter, &Ours, [node("a"), node("b")], |node| node);
+        let Claimed { ours, foreign } =
+            claimed(&filter, &FakeInstances::default(), [node("a"), node("b")], |node| node);
         assert_eq!((ours.len(), foreign.len()), (1, 1));
         assert_eq!(foreign[0].1, "--node-filter=pool=a does not select its labels");
     }
@@ -129,9 +111,9 @@ mod tests {
         let machines = SeenMachines::default();
         let node = NodeView { uid: "u-1".into(), ..NodeView::default() };
         assert_eq!(judge(&node, &machines), Err(NeverFound));
-        let named = NodeView { provider_id: Some("ours://1".into()), ..node.clone() };
+        let named = NodeView { provider_id: Some("fake://1".into()), ..node.clone() };
         assert_eq!(judge(&named, &machines), Ok(()));
-        machines.saw(&node, "ours://1");
+        machines.saw(&node, "fake://1");
         assert_eq!(judge(&node, &machines), Ok(()));
         let namesake = NodeView { uid: "u-2".into(), ..node };
         assert_eq!(judge(&namesake, &machines), Err(NeverFound));

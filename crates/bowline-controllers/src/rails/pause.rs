@@ -24,48 +24,15 @@ pub fn judge(fence: &dyn Fence) -> Result<(), Paused> {
 }
 
 #[cfg(test)]
-pub(crate) mod switch {
-    //! A fence that a test pauses.
-
-    use std::sync::{Arc, Mutex};
-
-    use bowline_cloud::{Fence, Fenced, PAUSED, Pause};
-
-    /// Open unless paused. Clones share it.
-    #[derive(Debug, Clone, Default)]
-    pub(crate) struct Switch(Arc<Mutex<Option<String>>>);
-
-    impl Switch {
-        pub(crate) fn pause(&self, why: &str) {
-            *self.0.lock().unwrap() = Some(why.to_owned());
-        }
-
-        pub(crate) fn resume(&self) {
-            *self.0.lock().unwrap() = None;
-        }
-    }
-
-    impl Fence for Switch {
-        fn check(&self) -> Result<(), Fenced> {
-            self.paused().map_or(Ok(()), |pause| Err(Fenced { why: pause.to_string() }))
-        }
-
-        fn paused(&self) -> Option<Pause> {
-            let until = || format!("the annotation {PAUSED} is taken off");
-            self.0.lock().unwrap().clone().map(|why| Pause { why, until: until() })
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use bowline_cloud::{PAUSED, Unfenced};
+    use bowline_testkit::fence::TestFence;
 
     use super::*;
 
     #[test]
     fn a_pause_holds_and_its_end_lets_pass() {
-        let fence = switch::Switch::default();
+        let fence = TestFence::default();
         assert_eq!(judge(&fence), Ok(()));
         fence.pause("rack 7 moves");
         let held = judge(&fence).unwrap_err().to_string();

@@ -30,7 +30,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
             if name != "tests" && name != "reference" {
                 sources(&path, into);
             }
-        } else if !["tests.rs", "fixture.rs", "memory_api.rs", "reference.rs"].contains(&name.as_str()) {
+        } else if !["tests.rs", "fixture.rs", "harness.rs", "reference.rs"].contains(&name.as_str()) {
             into.push(path);
         }
     }

@@ -1,14 +1,19 @@
 //! The route controller on an API server and a cloud in memory, under virtual time.
 
-use bowline_cloud::{CloudError, ErrorClass, Fence, Fenced};
+use bowline_cloud::{CloudError, ErrorClass, Evidence, Instance};
+use bowline_testkit::fence::TestFence;
+use bowline_testkit::provider::{FakeCloud, FakeInstances, FakeRoutes};
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::fixture::{Bench, CloudWithServers, FakeCloud, FakeRoutes, FakeServers, node, route, served};
+use super::fixture::{Bench, node, route, served};
 use super::*;
-use crate::gate::Gate;
 use crate::rails::node_filter::NodeFilter;
-use crate::rails::pause::switch::Switch;
+
+/// A server whose Node has no provider ID yet.
+fn server(name: &str) -> Evidence<Instance> {
+    Evidence::Present(Instance { provider_id: format!("fake://{name}"), ..Instance::default() })
+}
 
 async fn seconds(count: u64) {
     sleep(Duration::from_secs(count)).await;
@@ -38,7 +43,7 @@ async fn a_world_in_order_is_not_written_to() {
     let routes = FakeRoutes::new(vec![route(0), route(1)]);
     bench.run(&routes, seconds(115)).await;
     assert!(routes.applied.lock().unwrap().is_empty());
-    assert!(bench.server.writes.lock().unwrap().is_empty(), "not even what a CNI says is taken over");
+    assert!(bench.harness.server.writes().is_empty(), "not even what a CNI says is taken over");
     assert_eq!(bench.syncs("noop", "periodic"), 12);
 }
 
@@ -49,11 +54,11 @@ async fn a_burst_of_nodes_is_one_reconcile_and_other_changes_are_none() {
     let routes = FakeRoutes::new(vec![route(0)]);
     let burst = async {
         seconds(60).await;
-        (1..50).for_each(|i| bench.server.tell("ADDED", &served(i)));
+        (1..50).for_each(|i| bench.harness.server.put(served(i)));
         seconds(60).await;
         let mut unrelated = served(0);
         unrelated["metadata"]["labels"] = json!({"a": "b"});
-        bench.server.tell("MODIFIED", &unrelated);
+        bench.harness.server.put(unrelated);
         seconds(60).await;
     };
     bench.run(&routes, burst).await;
@@ -71,7 +76,7 @@ async fn a_steady_stream_of_changes_does_not_list_without_a_pause() {
     let stream = async {
         seconds(1).await;
         for i in 0..100 {
-            bench.server.tell("ADDED", &served(i));
+            bench.harness.server.put(served(i));
             sleep(Duration::from_millis(500)).await;
         }
         seconds(10).await;
@@ -85,7 +90,7 @@ async fn a_steady_stream_of_changes_does_not_list_without_a_pause() {
 #[tokio::test(start_paused = true)]
 async fn a_route_that_cannot_be_made_is_told_and_tried_again_for_itself() {
     let bench = Bench::new(vec![node(0, None), node(1, None)]);
-    let routes = FakeRoutes::new(vec![]).failing("+n1", 3);
+    let routes = FakeRoutes::new(vec![]).failing("+n1", 3, ErrorClass::Transient);
     bench.run(&routes, seconds(50)).await;
     let tries: Vec<_> = routes.applied.lock().unwrap().clone();
     let at: Vec<_> = tries.iter().map(|(at, changes)| (*at, changes.join(" "))).collect();
@@ -106,12 +111,12 @@ async fn a_route_that_cannot_be_made_is_told_and_tried_again_for_itself() {
 async fn a_node_that_changed_is_not_kept_waiting_by_its_old_failures() {
     let mut bench = Bench::new(vec![node(1, None)]);
     bench.options.retry = Backoff::new(Duration::from_secs(300), Duration::from_secs(300));
-    let routes = FakeRoutes::new(vec![]).failing("+n1", 1);
+    let routes = FakeRoutes::new(vec![]).failing("+n1", 1, ErrorClass::Transient);
     let change = async {
         seconds(30).await;
         let mut moved = node(1, None);
         moved["status"]["addresses"][0]["address"] = json!("192.0.2.200");
-        bench.server.tell("MODIFIED", &moved);
+        bench.harness.server.put(moved);
         seconds(5).await;
     };
     bench.run(&routes, change).await;
@@ -129,7 +134,7 @@ async fn a_failed_list_takes_nothing_away_and_backs_off() {
     bench.run(&routes, seconds(34)).await;
     assert_eq!(*routes.lists.lock().unwrap(), [0, 5, 15]);
     assert!(routes.applied.lock().unwrap().is_empty());
-    assert!(bench.server.writes.lock().unwrap().is_empty());
+    assert!(bench.harness.server.writes().is_empty());
     assert_eq!(bench.syncs("error", "periodic"), 3);
 }
 
@@ -169,7 +174,7 @@ async fn the_route_of_one_deleted_node_goes_at_once_and_a_re_made_one_has_the_ol
     let routes = FakeRoutes::new(listed);
     let delete = async {
         seconds(20).await;
-        bench.server.tell("DELETED", &served(4));
+        bench.harness.server.delete("/api/v1/nodes/n4");
         seconds(3).await;
     };
     bench.run(&routes, delete).await;
@@ -180,7 +185,7 @@ async fn the_route_of_one_deleted_node_goes_at_once_and_a_re_made_one_has_the_ol
 #[tokio::test(start_paused = true)]
 async fn a_route_that_cannot_be_taken_away_is_an_error_and_tried_again() {
     let bench = Bench::new((0..3).map(served).collect());
-    let routes = FakeRoutes::new((0..4).map(route).collect()).failing("-r3", 1);
+    let routes = FakeRoutes::new((0..4).map(route).collect()).failing("-r3", 1, ErrorClass::Transient);
     bench.run(&routes, seconds(9)).await;
     assert_eq!(routes.changes(), ["-r3", "-r3"]);
     assert_eq!((bench.syncs("error", "periodic"), bench.syncs("changed", "periodic")), (1, 1));
@@ -189,27 +194,19 @@ async fn a_route_that_cannot_be_taken_away_is_an_error_and_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_lease_nothing_is_changed_or_told() {
-    #[derive(Debug)]
-    struct Closed;
-    impl Fence for Closed {
-        fn check(&self) -> Result<(), Fenced> {
-            Err(Fenced { why: "the lease ran out".to_owned() })
-        }
-    }
     let mut bench = Bench::new(vec![node(0, None)]);
-    bench.fence = Arc::new(Closed);
+    bench.harness.fence = Arc::new(TestFence::closed());
     let routes = FakeRoutes::new(vec![]);
     bench.run(&routes, seconds(60)).await;
     assert!(routes.routes.lock().unwrap().is_empty());
-    assert!(bench.server.writes.lock().unwrap().is_empty());
+    assert!(bench.harness.server.writes().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_identity_stops_the_changes_and_is_not_held_against_the_nodes() {
     let mut bench = Bench::new((0..5).map(|i| node(i, None)).collect());
     bench.options.batch = 1;
-    let routes = FakeRoutes::new(vec![]).failing("+n0", u32::MAX);
-    *routes.failure.lock().unwrap() = ErrorClass::Unauthenticated;
+    let routes = FakeRoutes::new(vec![]).failing("+n0", u32::MAX, ErrorClass::Unauthenticated);
     bench.run(&routes, seconds(1)).await;
     assert_eq!(routes.changes(), ["+n0"], "the others would only fail alike");
     assert!(bench.conditions().is_empty());
@@ -218,19 +215,21 @@ async fn a_lost_identity_stops_the_changes_and_is_not_held_against_the_nodes() {
 #[tokio::test(start_paused = true)]
 async fn a_cni_that_contradicts_hears_once_of_a_missing_route() {
     let bench = Bench::new(vec![node(0, Some(("False", "CiliumIsUp")))]);
-    let routes = FakeRoutes::new(vec![]).failing("+n0", u32::MAX);
+    let routes = FakeRoutes::new(vec![]).failing("+n0", u32::MAX, ErrorClass::Transient);
     bench.run(&routes, seconds(600)).await;
     assert_eq!(bench.conditions(), ["n0/status True NoRouteCreated"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_does_not_start_without_a_use_for_it_and_says_why() {
-    let supported = || FakeCloud(Capability::Supported(FakeRoutes::new(vec![])));
+    let supported = || FakeCloud::default().with_routes(FakeRoutes::new(vec![]));
     let mut bench = Bench::new(vec![]);
     let now = || std::future::ready(());
-    let none = bench.run_on(FakeCloud(Capability::Unsupported), now()).await;
+    let none = bench.run_on(FakeCloud::default(), now()).await;
     assert_eq!(none, Err(Stopped::NotWanted("the cloud fake has no routes".into())));
-    let later = bench.run_on(FakeCloud(Capability::Unavailable("Neutron is away".into())), now()).await;
+    let away = FakeCloud::default();
+    away.set_routes(Capability::Unavailable("Neutron is away".into()));
+    let later = bench.run_on(away, now()).await;
     assert_eq!(later, Err(Stopped::Unavailable("Neutron is away".into())));
     bench.options.cluster_cidrs.clear();
     let Err(Stopped::NotWanted(why)) = bench.run_on(supported(), now()).await else { panic!() };
@@ -275,9 +274,8 @@ async fn changes_whose_answer_never_comes_are_looked_at_before_they_are_tried_ag
 #[tokio::test(start_paused = true)]
 async fn while_the_cluster_is_paused_no_route_is_changed_and_afterwards_they_are() {
     let mut bench = Bench::new(vec![node(0, None), served(1)]);
-    let fence = Switch::default();
-    fence.pause("rack 7 moves");
-    bench.fence = Arc::new(fence.clone());
+    let fence = TestFence::paused_for("rack 7 moves");
+    bench.harness.fence = Arc::new(fence.clone());
     let routes = FakeRoutes::new(vec![route(1), route(9)]);
     let meanwhile = async {
         seconds(600).await;
@@ -291,30 +289,26 @@ async fn while_the_cluster_is_paused_no_route_is_changed_and_afterwards_they_are
     let events = bench.events();
     assert_eq!(events.len(), 1, "told once: {events:?}");
     assert!(events[0].0 == "RoutesPaused" && events[0].1.contains("rack 7 moves"), "{events:?}");
-    assert_eq!(bench.metrics.times_held_back("pause"), 1);
+    assert_eq!(bench.harness.metrics.times_held_back("pause"), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn stale_routes_that_may_not_be_changed_now_need_no_second_look_until_they_may() {
-    let (pause, gate) = (Switch::default(), Gate::default());
-    pause.pause("rack 7 moves");
-    gate.close();
-    let fences: [Arc<dyn Fence>; 2] = [Arc::new(pause.clone()), Arc::new(gate.clone())];
-    let openings: [&dyn Fn(); 2] = [&|| pause.resume(), &|| gate.open()];
-    for (fence, open) in fences.into_iter().zip(openings) {
+    for fence in [TestFence::paused_for("rack 7 moves"), TestFence::closed()] {
         let mut bench = Bench::new(vec![]);
-        bench.fence = fence;
+        bench.harness.fence = Arc::new(fence.clone());
         let routes = FakeRoutes::new(vec![route(0), route(1)]);
         let meanwhile = async {
             seconds(600).await;
-            assert_eq!(bench.metrics.times_held_back("second-look"), 0);
+            assert_eq!(bench.harness.metrics.times_held_back("second-look"), 0);
             assert!(routes.applied.lock().unwrap().is_empty(), "nothing is tried that cannot succeed");
-            open();
+            fence.resume();
+            fence.open();
             seconds(20).await;
         };
         bench.run(&routes, meanwhile).await;
         assert_eq!(routes.changes(), ["-r0", "-r1"]);
-        assert_eq!(bench.metrics.times_held_back("second-look"), 1);
+        assert_eq!(bench.harness.metrics.times_held_back("second-look"), 1);
     }
 }
 
@@ -326,7 +320,7 @@ async fn nodes_outside_the_filter_get_no_routes() {
         node
     };
     let mut bench = Bench::new(vec![in_pool(0, "a"), in_pool(1, "b"), in_pool(2, "b")]);
-    bench.filter = NodeFilter::parse("pool=a").unwrap();
+    bench.harness.filter = NodeFilter::parse("pool=a").unwrap();
     let routes = FakeRoutes::new(vec![route(2)]);
     let enters = async {
         seconds(60).await;
@@ -338,7 +332,7 @@ async fn nodes_outside_the_filter_get_no_routes() {
         let applied: Vec<_> =
             routes.applied.lock().unwrap().iter().flat_map(|(_, all)| all.clone()).collect();
         assert_eq!(applied, ["+n0"], "the route of n2 is left alone too");
-        bench.server.tell("MODIFIED", &in_pool(1, "a"));
+        bench.harness.server.put(in_pool(1, "a"));
         seconds(20).await;
     };
     bench.run(&routes, enters).await;
@@ -350,16 +344,14 @@ async fn nodes_outside_the_filter_get_no_routes() {
 async fn sr4_a_node_without_provider_id_that_this_cloud_never_had_gets_no_route_and_no_condition() {
     let bench = Bench::new(vec![node(0, None), node(1, None), node(2, None)]);
     let routes = FakeRoutes::new(vec![route(2)]);
-    let servers = Arc::new(FakeServers::default());
-    servers.names.lock().unwrap().push("n0".to_owned());
-    let cloud = CloudWithServers { routes: routes.clone(), servers: servers.clone() };
+    let servers = FakeInstances::with([("n0", server("n0"))]);
+    let cloud = FakeCloud::default().with_routes(routes.clone()).with_instances(servers.clone());
     let appears = async {
         seconds(60).await;
         assert_eq!(routes.changes(), ["+n0"], "neither a new route of n1 nor the one that n2 has is touched");
         assert!(bench.conditions().iter().all(|said| said.starts_with("n0/")), "{:?}", bench.conditions());
-        let lookups = servers.lookups.lock().unwrap().clone();
-        assert_eq!(lookups, [["n0", "n1", "n2"].map(str::to_owned)], "not with every reconcile");
-        servers.names.lock().unwrap().push("n1".to_owned());
+        assert_eq!(servers.observed(), [["n0", "n1", "n2"]], "not with every reconcile");
+        servers.say("n1", server("n1"));
         seconds(300).await;
     };
     bench.run_on(cloud, appears).await.unwrap();
@@ -371,12 +363,11 @@ async fn sr4_a_node_without_provider_id_that_this_cloud_never_had_gets_no_route_
 async fn a_new_node_gets_its_route_before_its_provider_id() {
     let bench = Bench::new(vec![]);
     let routes = FakeRoutes::new(vec![]);
-    let servers = Arc::new(FakeServers::default());
-    servers.names.lock().unwrap().push("n3".to_owned());
-    let cloud = CloudWithServers { routes: routes.clone(), servers };
+    let servers = FakeInstances::with([("n3", server("n3"))]);
+    let cloud = FakeCloud::default().with_routes(routes.clone()).with_instances(servers);
     let joins = async {
         seconds(60).await;
-        bench.server.tell("ADDED", &node(3, None));
+        bench.harness.server.put(node(3, None));
         seconds(10).await;
     };
     bench.run_on(cloud, joins).await.unwrap();

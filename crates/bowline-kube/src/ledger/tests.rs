@@ -1,75 +1,37 @@
 //! Tests of the ledger on a Lease in memory.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-
-use bowline_cloud::{Fence, Fenced, Unfenced};
-use http::Method;
+use bowline_cloud::{Fence, Unfenced};
+use bowline_testkit::fence::TestFence;
+use bowline_testkit::memory_cluster::MemoryCluster;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::scripted_api::{self, Answer, Asked, Log};
-
-/// One Lease: made, replaced over its version, read.
-#[derive(Debug, Default)]
-struct Stored(Mutex<(u64, Option<Value>)>);
-
-impl Stored {
-    fn answer(&self, asked: &Asked) -> Answer {
-        let mut stored = self.0.lock().unwrap();
-        let (version, there) = &mut *stored;
-        let refuse = |code: u16, reason: &str| Answer::status(code, reason, reason);
-        match (&asked.method, there.clone()) {
-            (&Method::GET, Some(there)) => Answer::ok(there),
-            (&Method::GET, None) | (&Method::PUT, None) => refuse(404, "NotFound"),
-            (&Method::POST, Some(_)) => refuse(409, "AlreadyExists"),
-            (&Method::PUT, Some(there))
-                if asked.body["metadata"]["resourceVersion"] != there["metadata"]["resourceVersion"] =>
-            {
-                refuse(409, "Conflict")
-            }
-            _ => {
-                *version += 1;
-                let mut new = asked.body.clone();
-                new["metadata"]["resourceVersion"] = json!(version.to_string());
-                *there = Some(new.clone());
-                Answer::ok(new)
-            }
-        }
-    }
-
-    fn says(&self) -> String {
-        let stored = self.0.lock().unwrap();
-        let lease = stored.1.clone().unwrap_or_default();
-        lease["metadata"]["annotations"][Subject::Service.annotation()]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    }
-
-    fn edit(&self, edit: impl FnOnce(&mut Option<Value>)) {
-        let mut stored = self.0.lock().unwrap();
-        stored.0 += 1;
-        let version = json!(stored.0.to_string());
-        edit(&mut stored.1);
-        if let Some(lease) = &mut stored.1 {
-            lease["metadata"]["resourceVersion"] = version;
-        }
-    }
-}
 
 struct Bench {
-    stored: Arc<Stored>,
+    cluster: MemoryCluster,
     client: Client,
-    log: Log,
     place: LedgerPlace,
 }
 
 impl Bench {
     fn new() -> Self {
-        let stored = Arc::new(Stored::default());
-        let server = stored.clone();
-        let (client, log) = scripted_api::client(move |asked| server.answer(asked));
-        Self { stored, client, log, place: LedgerPlace::beside("kube-system", "ccm") }
+        let cluster = MemoryCluster::default();
+        let client = cluster.client();
+        Self { cluster, client, place: LedgerPlace::beside("kube-system", "ccm") }
+    }
+
+    fn path(&self) -> String {
+        format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}", self.place.namespace, self.place.name)
+    }
+
+    fn annotations(&self) -> Value {
+        let lease = self.cluster.get(&self.path()).unwrap_or_default();
+        lease["metadata"]["annotations"].clone()
+    }
+
+    /// What stands on the Lease about Services.
+    fn says(&self) -> String {
+        self.annotations()[Subject::Service.annotation()].as_str().unwrap_or_default().to_owned()
     }
 
     /// A process with a ledger, which is kept until the token says to stop.
@@ -86,16 +48,7 @@ impl Bench {
     }
 
     fn writes(&self) -> usize {
-        self.log.all().iter().filter(|asked| asked.method != Method::GET).count()
-    }
-}
-
-#[derive(Debug, Default)]
-struct Gate(AtomicBool);
-
-impl Fence for Gate {
-    fn check(&self) -> Result<(), Fenced> {
-        if self.0.load(SeqCst) { Ok(()) } else { Err(Fenced { why: "not the leader".into() }) }
+        self.cluster.writes().len()
     }
 }
 
@@ -131,7 +84,7 @@ async fn many_facts_are_one_write_and_the_next_process_has_them() {
     next.keeps_only(Subject::Service, &BTreeSet::from(["u-7".into()]));
     next.forget(Subject::Service, "u-7");
     sleep(2 * GATHER).await;
-    assert_eq!(bench.stored.says(), "");
+    assert_eq!(bench.says(), "");
     stop.cancel();
     task.await.unwrap();
 }
@@ -139,14 +92,14 @@ async fn many_facts_are_one_write_and_the_next_process_has_them() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_behind_a_closed_fence_and_all_of_it_when_it_opens() {
     let bench = Bench::new();
-    let gate = Arc::new(Gate::default());
-    let (ledger, stop, task) = bench.process(gate.clone());
+    let gate = TestFence::closed();
+    let (ledger, stop, task) = bench.process(Arc::new(gate.clone()));
     ledger.note(Subject::Service, &"u-1".into(), "a".into());
     sleep(4 * GATHER).await;
     assert_eq!(bench.writes(), 0);
-    gate.0.store(true, SeqCst);
+    gate.open();
     sleep(3 * GATHER).await;
-    assert_eq!(bench.stored.says(), "u-1 a\n");
+    assert_eq!(bench.says(), "u-1 a\n");
     stop.cancel();
     task.await.unwrap();
 }
@@ -157,22 +110,21 @@ async fn who_else_writes_or_deletes_the_lease_delays_it_and_loses_nothing() {
     let (ledger, stop, task) = bench.process(Arc::new(Unfenced));
     ledger.note(Subject::Service, &"u-1".into(), "a".into());
     sleep(2 * GATHER).await;
-    bench.stored.edit(|lease| lease.as_mut().unwrap()["metadata"]["annotations"]["theirs"] = json!("stays"));
+    bench.cluster.edit(&bench.path(), |lease| lease["metadata"]["annotations"]["theirs"] = json!("stays"));
     ledger.note(Subject::Service, &"u-2".into(), "b".into());
     sleep(4 * GATHER).await;
-    assert_eq!(bench.stored.says(), "u-1 a\nu-2 b\n");
-    let annotations = bench.stored.0.lock().unwrap().1.clone().unwrap()["metadata"]["annotations"].clone();
-    assert_eq!(annotations["theirs"], "stays");
+    assert_eq!(bench.says(), "u-1 a\nu-2 b\n");
+    assert_eq!(bench.annotations()["theirs"], "stays");
 
-    bench.stored.edit(|lease| *lease = None);
+    bench.cluster.delete(&bench.path());
     ledger.note(Subject::Service, &"u-3".into(), "c".into());
     sleep(4 * GATHER).await;
-    assert_eq!(bench.stored.says(), "u-1 a\nu-2 b\nu-3 c\n");
+    assert_eq!(bench.says(), "u-1 a\nu-2 b\nu-3 c\n");
 
-    bench.stored.edit(|_lease| ());
+    bench.cluster.edit(&bench.path(), |lease| lease["metadata"]["annotations"]["theirs"] = json!("newer"));
     ledger.forget(Subject::Service, "u-2");
     sleep(4 * GATHER).await;
-    assert_eq!(bench.stored.says(), "u-1 a\nu-3 c\n", "what is gone does not come back with a conflict");
+    assert_eq!(bench.says(), "u-1 a\nu-3 c\n", "what is gone does not come back with a conflict");
     stop.cancel();
     task.await.unwrap();
 }
@@ -186,7 +138,7 @@ async fn facts_about_nodes_outlive_the_services_controller_dropping_its_own_and_
     ledger.keeps_only(Subject::Service, &BTreeSet::new());
     stop.cancel();
     task.await.unwrap();
-    assert_eq!(bench.stored.says(), "");
+    assert_eq!(bench.says(), "");
 
     let (next, stop, task) = bench.process(Arc::new(Unfenced));
     sleep(GATHER).await;

@@ -1,8 +1,7 @@
 //! Tests of guarded writes on a scripted server.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-
-use bowline_cloud::{Fenced, Unfenced};
+use bowline_cloud::Unfenced;
+use bowline_testkit::fence::TestFence;
 use bytes::Bytes;
 use http::{Method, Response};
 use http_body_util::Full;
@@ -43,20 +42,11 @@ fn label() -> Change {
     Change::Merge(json!({"metadata": {"labels": {"a": "b"}}}))
 }
 
-#[derive(Debug, Default)]
-struct Switch(AtomicBool);
-
-impl Fence for Switch {
-    fn check(&self) -> Result<(), Fenced> {
-        if self.0.load(SeqCst) { Ok(()) } else { Err(Fenced { why: "not the leader".into() }) }
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_while_the_fence_is_closed() {
     let (client, journal) = scripted_api::client(|asked| Answer::ok(asked.body.clone()));
-    let fence = Arc::new(Switch::default());
-    let writer = Writer::new(client, fence.clone(), DEADLINE);
+    let fence = TestFence::closed();
+    let writer = Writer::new(client, Arc::new(fence.clone()), DEADLINE);
     let closed = [
         writer.delete_node("n", "u-1").await.map(drop),
         writer.patch::<Node>(None, "n", &uid(), label()).await.map(drop),
@@ -66,7 +56,7 @@ async fn nothing_is_sent_while_the_fence_is_closed() {
         assert_eq!(result.unwrap_err().class(), WriteClass::Fenced);
     }
     assert_eq!(journal.count(), 0);
-    fence.0.store(true, SeqCst);
+    fence.open();
     writer.delete_node("n", "u-1").await.unwrap();
     assert_eq!(journal.count(), 1);
 }
@@ -74,13 +64,13 @@ async fn nothing_is_sent_while_the_fence_is_closed() {
 #[tokio::test(start_paused = true)]
 async fn what_is_applied_is_fenced_and_names_its_manager_and_nothing_of_a_former_object() {
     let (client, journal) = scripted_api::client(|asked| Answer::ok(asked.body.clone()));
-    let fence = Arc::new(Switch::default());
-    let writer = Writer::new(client, fence.clone(), DEADLINE);
+    let fence = TestFence::closed();
+    let writer = Writer::new(client, Arc::new(fence.clone()), DEADLINE);
     let content = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
     let apply = || writer.apply_own::<ConfigMap>(Some("shop"), "web", "me", content.clone());
     assert_eq!(apply().await.unwrap_err().class(), WriteClass::Fenced);
     assert_eq!(journal.count(), 0);
-    fence.0.store(true, SeqCst);
+    fence.open();
     apply().await.unwrap();
     assert_eq!(journal.count(), 1);
 }
@@ -90,17 +80,17 @@ async fn a_write_that_waits_for_the_budget_while_the_fence_closes_is_never_sent(
     let (server, journal) = scripted_api::service(|asked| Answer::ok(asked.body.clone()));
     let config = kube::Config::new("https://api.example".parse().unwrap());
     let client = ClientFactory::new(config, "t", "0", 0.2, 1).wrap("t", server);
-    let fence = Arc::new(Switch(AtomicBool::new(true)));
-    let writer = Writer::new(client, fence.clone(), DEADLINE);
+    let fence = TestFence::default();
+    let writer = Writer::new(client, Arc::new(fence.clone()), DEADLINE);
     writer.delete_node("first", "u-1").await.unwrap();
     let (began, closing) = (Instant::now(), async {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        fence.0.store(false, SeqCst);
+        fence.close();
     });
     let (waited, ()) = tokio::join!(writer.delete_node("second", "u-2"), closing);
     assert_eq!(waited.unwrap_err().class(), WriteClass::Fenced);
     assert_eq!((began.elapsed().as_secs(), journal.count()), (5, 1));
-    fence.0.store(true, SeqCst);
+    fence.open();
     writer.delete_node("third", "u-3").await.unwrap();
     assert_eq!((began.elapsed().as_secs(), journal.count()), (5, 2), "what was not sent is not paid for");
 }

@@ -1,110 +1,69 @@
 //! A lost identity is loud, and its end is told too.
 
-use std::convert::Infallible;
 use std::sync::Mutex;
 
-use bowline_cloud::{
-    Capability, Claim, CloudError, Doubt, ErrorClass, Evidence, Fence, Instance, Instances, NodeView,
-    Unfenced, async_trait,
-};
+use bowline_cloud::{Capability, CloudError, Doubt, ErrorClass, Evidence, Fence, Unfenced};
 use bowline_controllers::identity::WatchedCloud;
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventMetrics;
 use bowline_kube::lease::lease_reference;
-use http::{Request, Response};
-use http_body_util::BodyExt;
-use kube::client::Body;
+use bowline_testkit::memory_cluster::MemoryCluster;
+use bowline_testkit::provider::{FakeCloud, FakeInstances};
 use prometheus_client::encoding::text::encode;
-use serde_json::Value;
 use tokio::time::sleep;
 
 use super::*;
 use crate::serving::health::{Endpoint, HealthQuery};
 
-/// A cloud that says who we are, or that it does not know us.
-struct Project(Mutex<Option<&'static str>>);
+/// The project of the credentials; `None` if the cloud refuses them.
+#[derive(Clone)]
+struct Project(Arc<Mutex<Option<&'static str>>>);
 
 impl Project {
+    fn called(id: &'static str) -> Self {
+        Self(Arc::new(Mutex::new(Some(id))))
+    }
+
     fn says(&self, who: Option<&'static str>) {
         *self.0.lock().unwrap() = who;
     }
-}
 
-#[async_trait]
-impl Cloud for Project {
-    fn name(&self) -> &str {
-        "project"
+    /// A cloud that returns this identity after `takes`.
+    fn cloud(&self, takes: Duration) -> FakeCloud {
+        let project = self.clone();
+        FakeCloud::default().identified_by(move || {
+            let project = project.clone();
+            async move {
+                sleep(takes).await;
+                let id = project.0.lock().unwrap().map(str::to_owned);
+                let unknown = || CloudError::new(ErrorClass::Unauthenticated, "401: wrong password");
+                id.map(Some).ok_or_else(unknown)
+            }
+        })
     }
 
-    async fn identity(&self) -> Result<Option<String>, CloudError> {
-        match *self.0.lock().unwrap() {
-            Some(id) => Ok(Some(id.to_owned())),
-            None => Err(CloudError::new(ErrorClass::Unauthenticated, "401: wrong password")),
-        }
-    }
-}
-
-/// A cloud that takes a second to say who we are, and whose machines are behind an endpoint that does not believe it.
-struct HalfDeaf(Arc<Project>);
-
-#[async_trait]
-impl Cloud for HalfDeaf {
-    fn name(&self) -> &str {
-        "half-deaf"
-    }
-
-    async fn identity(&self) -> Result<Option<String>, CloudError> {
-        sleep(Duration::from_secs(1)).await;
-        self.0.identity().await
-    }
-
-    fn instances(&self) -> Capability<Arc<dyn Instances>> {
-        Capability::Supported(Arc::new(Deaf))
-    }
-}
-
-struct Deaf;
-
-#[async_trait]
-impl Instances for Deaf {
-    fn claims(&self, _node: &NodeView) -> Claim {
-        Claim::Ours
-    }
-
-    async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
+    /// The same, where the endpoint of the machines refuses the credentials always.
+    fn cloud_with_refusing_endpoint(&self) -> FakeCloud {
         let refusal = || Doubt { class: ErrorClass::Unauthenticated, ..Doubt::new("401: who are you?") };
-        nodes.iter().map(|_node| Evidence::Unknown(refusal())).collect()
-    }
-
-    async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
-        self.observe(&[Arc::new(node.clone())]).await.remove(0)
+        let machines = FakeInstances::answering(move |_, _| Evidence::Unknown(refusal()));
+        self.cloud(Duration::from_secs(1)).with_instances(Arc::new(machines))
     }
 }
 
-fn recorder(written: &Arc<Mutex<Vec<Value>>>) -> EventRecorder {
-    let written = written.clone();
-    let service = tower::service_fn(move |request: Request<Body>| {
-        let written = written.clone();
-        async move {
-            let body = request.into_body().collect().await.unwrap().to_bytes();
-            written.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
-            Ok::<_, Infallible>(Response::new(Body::from(body)))
-        }
-    });
-    let client = kube::Client::new(service, "default");
-    EventRecorder::new(client, "ccm", "", Clock::system(), EventMetrics::default())
+fn recorder(cluster: &MemoryCluster) -> EventRecorder {
+    EventRecorder::new(cluster.client(), "ccm", "", Clock::system(), EventMetrics::default())
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_identity_is_seen_everywhere_freezes_writes_and_is_found_again_by_itself() {
-    let (project, identity) = (Arc::new(Project(Mutex::new(Some("a")))), CloudIdentity::default());
+    let (project, identity) = (Project::called("a"), CloudIdentity::default());
     let (health, mut registry) = (HealthRegistry::new(), Registry::default());
-    let events: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let cluster = MemoryCluster::default();
     let keeper = IdentityKeeper {
-        cloud: project.clone(),
+        cloud: Arc::new(project.cloud(Duration::ZERO)),
         identity: identity.clone(),
         metrics: IdentityMetrics::register(&mut registry),
-        events: recorder(&events),
+        events: recorder(&cluster),
         about: lease_reference("kube-system", "ccm", None),
     };
     let _running = keeper.start(&health);
@@ -133,8 +92,7 @@ async fn a_lost_identity_is_seen_everywhere_freezes_writes_and_is_found_again_by
         sleep(ASK_WHILE_LOST + APART).await;
         assert!(readyz().contains("[+]cloud-identity ok") && fence.check().is_ok() && !lost(), "{words}");
     }
-    let reasons: Vec<_> = events.lock().unwrap().iter().map(|event| event["reason"].clone()).collect();
-    assert_eq!(reasons[..2], ["CloudIdentityLost", "CloudIdentityFound"]);
+    assert_eq!(cluster.reasons()[..2], ["CloudIdentityLost", "CloudIdentityFound"]);
 }
 
 /// How many of the next `seconds` the fence is closed in.
@@ -150,14 +108,15 @@ async fn closed(fence: &dyn Fence, seconds: u64) -> usize {
 #[tokio::test(start_paused = true)]
 async fn one_endpoint_that_refuses_us_although_the_cloud_knows_us_freezes_the_others_for_a_moment_only() {
     for every in [Duration::from_millis(300), Duration::from_secs(600)] {
-        let (project, identity) = (Arc::new(Project(Mutex::new(Some("a")))), CloudIdentity::default());
-        let cloud = Arc::new(WatchedCloud::new(Arc::new(HalfDeaf(project.clone())), identity.clone()));
+        let (project, identity) = (Project::called("a"), CloudIdentity::default());
+        let cloud =
+            Arc::new(WatchedCloud::new(Arc::new(project.cloud_with_refusing_endpoint()), identity.clone()));
         let metrics = IdentityMetrics::default();
         let keeper = IdentityKeeper {
             cloud: cloud.clone(),
             identity: identity.clone(),
             metrics: metrics.clone(),
-            events: recorder(&Arc::default()),
+            events: recorder(&MemoryCluster::default()),
             about: lease_reference("kube-system", "ccm", None),
         };
         let _running = keeper.start(&HealthRegistry::new());

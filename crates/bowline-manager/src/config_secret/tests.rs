@@ -1,75 +1,38 @@
-//! A Secret behind an API server in memory that may forbid watching.
+//! A Secret in a cluster in memory that may forbid reading and watching.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-
-use http::{Request, Response};
-use kube::client::Body;
+use bowline_testkit::memory_cluster::{MemoryCluster, scripted};
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::json;
+use sim_kube::Verdict;
 use tokio::time::Instant;
 
 use super::*;
 
-#[derive(Default)]
-struct Server {
-    secret: Mutex<Option<Value>>,
-    get_forbidden: Mutex<bool>,
-    /// What a watch tells; without it, lists and watches are forbidden.
-    watched: Mutex<Option<Value>>,
+const PATH: &str = "/api/v1/namespaces/kube-system/secrets/creds";
+
+/// A cluster where the Secret may be read and not be watched.
+fn cluster() -> MemoryCluster {
+    let cluster = MemoryCluster::default();
+    allow(&cluster, &["get"]);
+    cluster
 }
 
-impl Server {
-    fn put(&self, version: &str, text: &str) {
-        let data = k8s_openapi::ByteString(text.as_bytes().to_vec());
-        *self.secret.lock().unwrap() = Some(json!({
-            "apiVersion": "v1", "kind": "Secret",
-            "metadata": {"name": "creds", "namespace": "kube-system", "uid": "u", "resourceVersion": version},
-            "data": {"clouds.conf": data},
-        }));
-    }
-
-    fn answer(&self, path: &str, query: &str) -> (u16, Value) {
-        if let (true, Some(news)) = (path.ends_with("/secrets"), self.watched.lock().unwrap().clone()) {
-            assert!(query.contains("fieldSelector=metadata.name%3Dcreds"), "{query}");
-            return (200, if query.contains("watch=") { news } else { self.list() });
-        }
-        let by_name = path.ends_with("/namespaces/kube-system/secrets/creds");
-        match self.secret.lock().unwrap().clone() {
-            _ if !by_name || *self.get_forbidden.lock().unwrap() => (403, status(403, "Forbidden")),
-            Some(secret) => (200, secret),
-            None => (404, status(404, "NotFound")),
-        }
-    }
-}
-
-impl Server {
-    fn list(&self) -> Value {
-        let items: Vec<Value> = self.secret.lock().unwrap().clone().into_iter().collect();
-        json!({"apiVersion": "v1", "kind": "SecretList", "metadata": {"resourceVersion": "1"}, "items": items})
-    }
-}
-
-fn status(code: u16, reason: &str) -> Value {
-    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": "no"})
-}
-
-fn secrets(server: &Arc<Server>) -> ConfigSecrets {
-    let server = server.clone();
-    let service = tower::service_fn(move |request: Request<Body>| {
-        let (code, body) = server.answer(request.uri().path(), request.uri().query().unwrap_or_default());
-        let body = Body::from(format!("{body}\n").into_bytes());
-        async move {
-            Ok::<_, Infallible>(
-                Response::builder()
-                    .status(code)
-                    .header("content-type", "application/json")
-                    .body(body)
-                    .unwrap(),
-            )
-        }
+/// Allows these verbs and no others.
+fn allow(cluster: &MemoryCluster, verbs: &'static [&str]) {
+    cluster.judge(move |request| match verbs.contains(&request.verb) {
+        true => Verdict::Pass,
+        false => scripted(403),
     });
-    ConfigSecrets::new(Client::new(service, "default"))
+}
+
+fn put(cluster: &MemoryCluster, text: &str) {
+    let data = k8s_openapi::ByteString(text.as_bytes().to_vec());
+    cluster.put(json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "creds", "namespace": "kube-system", "uid": "u"}, "data": {"clouds.conf": data}}));
+}
+
+fn secrets(cluster: &MemoryCluster) -> ConfigSecrets {
+    ConfigSecrets::new(cluster.client())
 }
 
 fn creds() -> SecretReference {
@@ -78,8 +41,8 @@ fn creds() -> SecretReference {
 
 #[tokio::test]
 async fn a_secret_is_read_and_not_shown() {
-    let server = Arc::new(Server::default());
-    server.put("1", "[Global]\npassword=hunter2\n");
+    let server = cluster();
+    put(&server, "[Global]\npassword=hunter2\n");
     let data = secrets(&server).read(&creds()).await.unwrap();
     assert_eq!(data["clouds.conf"].expose_secret(), b"[Global]\npassword=hunter2\n");
     assert!(!format!("{data:?}").contains("hunter2"));
@@ -87,16 +50,16 @@ async fn a_secret_is_read_and_not_shown() {
 
 #[tokio::test]
 async fn a_missing_secret_and_a_missing_right_are_told_apart() {
-    let server = Arc::new(Server::default());
+    let server = cluster();
     let secrets = secrets(&server);
     assert_eq!(secrets.read(&creds()).await.unwrap_err(), SecretError::NotFound(creds()));
-    *server.get_forbidden.lock().unwrap() = true;
+    allow(&server, &[]);
     assert_eq!(secrets.read(&creds()).await.unwrap_err(), SecretError::Forbidden(creds()));
 }
 
 #[tokio::test]
 async fn a_kubeconfig_that_is_not_there_is_named() {
-    let server = Arc::new(Server::default());
+    let server = cluster();
     let reference = SecretReference { kubeconfig: "/no/such/kubeconfig".into(), ..creds() };
     let error = secrets(&server).read(&reference).await.unwrap_err().to_string();
     assert!(error.contains("/no/such/kubeconfig"), "{error}");
@@ -104,8 +67,8 @@ async fn a_kubeconfig_that_is_not_there_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn without_the_right_to_watch_a_change_is_seen_by_reading() {
-    let server = Arc::new(Server::default());
-    server.put("1", "a");
+    let server = cluster();
+    put(&server, "a");
     let secrets = secrets(&server);
     secrets.read(&creds()).await.unwrap();
     let quiet = tokio::time::timeout(POLL * 10, secrets.changed(&creds())).await;
@@ -114,7 +77,7 @@ async fn without_the_right_to_watch_a_change_is_seen_by_reading() {
     let begun = Instant::now();
     let change = async {
         tokio::time::sleep(POLL / 2).await;
-        server.put("2", "b");
+        put(&server, "b");
     };
     let reference = creds();
     tokio::join!(secrets.changed(&reference), change);
@@ -123,56 +86,57 @@ async fn without_the_right_to_watch_a_change_is_seen_by_reading() {
 
 #[tokio::test(start_paused = true)]
 async fn a_secret_that_goes_is_a_change() {
-    let server = Arc::new(Server::default());
-    server.put("1", "a");
+    let server = cluster();
+    put(&server, "a");
     let secrets = secrets(&server);
     secrets.read(&creds()).await.unwrap();
-    *server.secret.lock().unwrap() = None;
+    server.delete(PATH);
     tokio::time::timeout(POLL * 2, secrets.changed(&creds())).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_the_right_to_watch_a_change_is_seen_at_once() {
-    let server = Arc::new(Server::default());
-    server.put("1", "a");
+    let server = cluster();
+    put(&server, "a");
     let secrets = secrets(&server);
     secrets.read(&creds()).await.unwrap();
-    let mut newer = server.secret.lock().unwrap().clone().unwrap();
-    newer["metadata"]["resourceVersion"] = json!("2");
-    newer["data"]["clouds.conf"] = json!(k8s_openapi::ByteString(b"b".to_vec()));
-    *server.watched.lock().unwrap() = Some(json!({"type": "MODIFIED", "object": newer}));
-    let begun = Instant::now();
-    secrets.changed(&creds()).await;
+    allow(&server, &["get", "list", "watch"]);
+    let change = async {
+        tokio::time::sleep(POLL / 20).await;
+        put(&server, "b");
+    };
+    let (begun, reference) = (Instant::now(), creds());
+    tokio::join!(secrets.changed(&reference), change);
     assert!(begun.elapsed() < POLL / 10, "{:?}", begun.elapsed());
+    let of_one = |query: &str| query.contains("fieldSelector=metadata.name%3Dcreds");
+    assert!(server.count(|entry| entry.request.verb == "watch") > 0, "it was watched");
+    assert_eq!(server.count(|entry| entry.request.verb != "get" && !of_one(&entry.request.query)), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_version_with_the_same_content_is_no_change() {
-    let server = Arc::new(Server::default());
-    server.put("1", "a");
+    let server = cluster();
+    put(&server, "a");
     let secrets = secrets(&server);
     secrets.read(&creds()).await.unwrap();
-    server.put("2", "a");
+    put(&server, "a");
     assert!(tokio::time::timeout(POLL * 5, secrets.changed(&creds())).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_change_that_may_be_watched_and_not_read_is_told_once() {
-    let server = Arc::new(Server::default());
-    server.put("1", "a");
+    let server = cluster();
+    put(&server, "a");
     let secrets = secrets(&server);
     secrets.read(&creds()).await.unwrap();
-    server.put("2", "b");
-    let object = server.secret.lock().unwrap().clone();
-    *server.watched.lock().unwrap() = Some(json!({"type": "MODIFIED", "object": object}));
-    *server.get_forbidden.lock().unwrap() = true;
+    put(&server, "b");
+    allow(&server, &["list", "watch"]);
     secrets.changed(&creds()).await;
     secrets.read(&creds()).await.unwrap_err();
 
-    *server.watched.lock().unwrap() = None;
-    *server.get_forbidden.lock().unwrap() = false;
+    allow(&server, &["get"]);
     let again = tokio::time::timeout(POLL * 5, secrets.changed(&creds())).await;
     assert!(again.is_err(), "it was told already");
-    server.put("3", "c");
+    put(&server, "c");
     tokio::time::timeout(POLL * 5, secrets.changed(&creds())).await.unwrap();
 }

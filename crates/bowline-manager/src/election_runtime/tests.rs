@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use bowline_cloud::{Cloud, CloudContext, CloudError, async_trait};
+use bowline_cloud::Cloud;
 use bowline_kube::client::{AnswerBudget, ClientFactory};
 use bowline_kube::clock::Clock;
 use bowline_kube::lease::{Elector, LeaseConfig, LeaseMetrics, Lost};
+use bowline_testkit::provider::FakeCloud;
 use bytes::Bytes;
 use futures::stream::pending;
 use http::{Request, Response};
@@ -102,22 +103,19 @@ impl Block {
 }
 
 /// A cloud that blocks every thread of the runtime once the manager leads.
-struct Blocking(Arc<Block>);
-
-#[async_trait]
-impl Cloud for Blocking {
-    fn name(&self) -> &str {
-        "blocking"
-    }
-
-    async fn initialize(&self, _context: &CloudContext) -> Result<(), CloudError> {
-        for _ in 0..WORKERS {
-            let block = Arc::clone(&self.0);
-            tokio::spawn(async move { block.hold() });
+fn blocking(block: &Arc<Block>) -> Arc<dyn Cloud> {
+    let block = Arc::clone(block);
+    Arc::new(FakeCloud::default().initialized_by(move || {
+        let block = Arc::clone(&block);
+        async move {
+            for _ in 0..WORKERS {
+                let block = Arc::clone(&block);
+                tokio::spawn(async move { block.hold() });
+            }
+            block.hold();
+            Ok(())
         }
-        self.0.hold();
-        Ok(())
-    }
+    }))
 }
 
 /// Runs a whole manager, as the binary does, on a runtime of `kind` with so many `threads`, while its work blocks all of them for
@@ -130,11 +128,10 @@ async fn a_blocked_manager_keeps_its_lease(mut kind: Builder, threads: usize) {
     let (block, signals) = (Arc::new(Block::default()), Signals::default());
     let manager = {
         let block = Arc::clone(&block);
-        CloudControllerManager::new("test", "v0")
-            .cloud("blocking", move |_config| Ok(Arc::new(Blocking(Arc::clone(&block))) as Arc<dyn Cloud>))
+        CloudControllerManager::new("test", "v0").cloud("fake", move |_config| Ok(blocking(&block)))
     };
     let arguments = [
-        "--cloud-provider=blocking".to_owned(),
+        "--cloud-provider=fake".to_owned(),
         format!("--kubeconfig={}", kubeconfig.display()),
         "--secure-port=0".to_owned(),
         format!("--leader-elect-lease-duration={}s", LEASE.as_secs()),

@@ -434,21 +434,13 @@ pub const METRICS: &[MetricRow] = &[
 
 #[cfg(test)]
 mod tests {
-    use bowline_cloud::Cloud;
     use bowline_cloud::reference::differences;
+    use bowline_testkit::provider::FakeCloud;
     use prometheus_client::encoding::text::encode;
 
     use super::*;
     use crate::metrics::Metrics;
     use crate::serving::BuildInfo;
-
-    struct Nothing;
-
-    impl Cloud for Nothing {
-        fn name(&self) -> &'static str {
-            "nothing"
-        }
-    }
 
     /// Of collectors, which cannot be listed: they are looked for in a scrape where one shows them.
     const COLLECTED: [&str; 14] = [
@@ -470,13 +462,13 @@ mod tests {
 
     #[test]
     fn every_metric_has_a_row_and_every_row_a_metric() {
-        let (_metrics, registry) = Metrics::register(&Nothing, &BuildInfo::of("0"));
+        let (_metrics, registry) = Metrics::register(&FakeCloud::default(), &BuildInfo::of("0"));
         assert_eq!(differences(METRICS, &registry, &COLLECTED), [""; 0]);
     }
 
     #[tokio::test]
     async fn what_a_scrape_shows_has_a_row_of_that_kind() {
-        let (_metrics, registry) = Metrics::register(&Nothing, &BuildInfo::of("0"));
+        let (_metrics, registry) = Metrics::register(&FakeCloud::default(), &BuildInfo::of("0"));
         let mut scrape = String::new();
         encode(&mut scrape, &registry).unwrap();
         let kinds = scrape.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));

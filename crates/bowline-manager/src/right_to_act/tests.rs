@@ -1,7 +1,6 @@
 //! What is asked, what is said about the answers, and that it is unsaid when the right is there.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
@@ -9,13 +8,10 @@ use bowline_cloud::Watches;
 use bowline_controllers::registry::ControllerName;
 use bowline_kube::clock::Clock;
 use bowline_kube::events::EventMetrics;
-use http::{Request, Response};
-use http_body_util::BodyExt;
+use bowline_testkit::memory_cluster::MemoryCluster;
 use k8s_openapi::api::authorization::v1::ResourceRule;
-use kube::client::Body;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
-use serde_json::Value;
 use tokio::time::sleep;
 
 use super::ask::Answer;
@@ -89,7 +85,7 @@ struct Bench {
     role: Arc<Role>,
     health: HealthRegistry,
     registry: Registry,
-    events: Arc<Mutex<Vec<Value>>>,
+    cluster: MemoryCluster,
     checking: Checking,
 }
 
@@ -113,27 +109,17 @@ impl Bench {
     fn start_in(role: Role, situation: &Situation) -> Self {
         let (role, health) = (Arc::new(role), HealthRegistry::new());
         let mut registry = Registry::default();
-        let events: Arc<Mutex<Vec<Value>>> = Arc::default();
-        let written = events.clone();
-        let service = tower::service_fn(move |request: Request<Body>| {
-            let written = written.clone();
-            async move {
-                let body = request.into_body().collect().await.unwrap().to_bytes();
-                written.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
-                Ok::<_, Infallible>(Response::new(Body::from(body)))
-            }
-        });
-        let client = kube::Client::new(service, "default");
+        let cluster = MemoryCluster::default();
         let checking = RightToAct {
             questions: questions(&Rights::common(), situation),
             ask: role.clone(),
             metrics: PermissionMetrics::register(&mut registry),
-            events: EventRecorder::new(client, "ccm", "", Clock::system(), EventMetrics::default()),
+            events: EventRecorder::new(cluster.client(), "ccm", "", Clock::system(), EventMetrics::default()),
             about: bowline_kube::lease::lease_reference("kube-system", "ccm", None),
             manifest: "deploy/rbac.yaml",
         }
         .start(&health);
-        Self { role, health, registry, events, checking }
+        Self { role, health, registry, cluster, checking }
     }
 
     fn readyz(&self) -> (bool, String) {
@@ -164,7 +150,7 @@ async fn a_missing_verb_is_named_everywhere_and_forgotten_when_it_is_granted() {
     let series = r#"bowline_missing_permissions{verb="delete",resource="nodes",controller="cloud-node-lifecycle-controller"} 1"#;
     assert!(bench.metrics().contains(series), "{}", bench.metrics());
     sleep(Duration::from_secs(60)).await;
-    let events = bench.events.lock().unwrap().clone();
+    let events = bench.cluster.events();
     assert_eq!(events.len(), 1, "said once, not at every look: {events:?}");
     assert_eq!(events[0]["reason"], "MissingPermissions");
     assert_eq!(events[0]["type"], "Warning");

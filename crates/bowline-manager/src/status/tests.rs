@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{CallNote, Fence, Fenced, Note, Pause};
+use bowline_cloud::{CallNote, Note};
 use bowline_kube::clock::Clock;
+use bowline_testkit::fence::TestFence;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -48,19 +49,6 @@ async fn three_calls_without_a_good_answer_are_a_problem_and_one_good_answer_end
     assert_eq!((row.last_minute, row.failed_last_minute), (4, 3));
 }
 
-#[derive(Debug)]
-struct Paused;
-
-impl Fence for Paused {
-    fn check(&self) -> Result<(), Fenced> {
-        Err(Fenced { why: "paused".to_owned() })
-    }
-
-    fn paused(&self) -> Option<Pause> {
-        Some(Pause { why: "rack 7 moves".to_owned(), until: "it stands".to_owned() })
-    }
-}
-
 #[tokio::test]
 async fn a_pause_is_a_problem_and_a_rail_that_holds() {
     let page = fixture::blank(Clock::system());
@@ -69,7 +57,7 @@ async fn a_pause_is_a_problem_and_a_rail_that_holds() {
         rails.into_iter().find(|rail| rail.id == "SR-15").unwrap()
     };
     assert!(!rail().holds);
-    page.asks(Arc::new(Paused));
+    page.asks(Arc::new(TestFence::paused_for("rack 7 moves")));
     assert!(rail().holds && rail().says.contains("rack 7 moves"), "{:?}", rail());
     assert_eq!(page.overview(&Query::default()).problems[0].what, "Paused");
 }

@@ -1,44 +1,28 @@
-//! Tools for tests: an API server that knows no objects, and a cloud that fails as often as it is told.
+//! Tools for tests: what a process works with, and a cloud whose initialization fails at first.
 
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bowline_cloud::{CloudError, Unfenced, async_trait};
+use bowline_cloud::{CloudError, Unfenced};
 use bowline_controllers::controller::ControllerContext;
 use bowline_controllers::rails::node_filter::NodeFilter;
 use bowline_kube::client::ClientFactory;
-use http::Response;
-use kube::client::Body;
+use bowline_testkit::memory_cluster::MemoryCluster;
+use bowline_testkit::provider::FakeCloud;
 use prometheus_client::registry::Registry;
 
 use super::*;
 use crate::serving::BuildInfo;
 
 /// A cloud whose initialization fails this many times.
-pub(crate) struct Flaky(pub(crate) AtomicU32);
-
-#[async_trait]
-impl Cloud for Flaky {
-    fn name(&self) -> &str {
-        "flaky"
-    }
-
-    async fn initialize(&self, _: &CloudContext) -> Result<(), CloudError> {
-        let fails = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        match fails {
+pub(crate) fn flaky(times: u32) -> Arc<dyn Cloud> {
+    let left = AtomicU32::new(times);
+    Arc::new(FakeCloud::default().initialized_by(move || {
+        let fails = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        std::future::ready(match fails {
             Ok(_left) => Err(CloudError::transient("the identity service does not answer")),
             Err(_none_left) => Ok(()),
-        }
-    }
-}
-
-/// Answers every request with an empty list.
-fn empty_api_server() -> Client {
-    let answer = r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
-    let service = tower::service_fn(move |_request: http::Request<Body>| async move {
-        Ok::<_, Infallible>(Response::new(Body::from(answer.as_bytes().to_vec())))
-    });
-    Client::new(service, "default")
+        })
+    }))
 }
 
 pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
@@ -73,8 +57,8 @@ pub(crate) fn tools(cloud: Arc<dyn Cloud>) -> (Tools, Arc<Registry>) {
 
 /// A context whose informers nobody feeds.
 pub(crate) fn context() -> (ControllerContext, Arc<Registry>) {
-    let (tools, registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
-    let client = empty_api_server();
+    let (tools, registry) = tools(flaky(0));
+    let client = MemoryCluster::default().client();
     let (nodes, _task) = node_informer().build(client.clone(), Api::all);
     let (services, _task) = service_informer().build(client.clone(), Api::all);
     let fence: Arc<dyn Fence> = Arc::new(Unfenced);

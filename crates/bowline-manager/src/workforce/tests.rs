@@ -1,13 +1,13 @@
 //! The start and the end of work, under virtual time.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bowline_cloud::Unfenced;
 use bowline_controllers::controller::Stopped;
 use bowline_controllers::registry::ControllerName;
 
-use super::fixture::{Flaky, tools};
+use super::fixture::{flaky, tools};
 use super::*;
 use crate::serving::health::{Endpoint, HealthQuery};
 
@@ -41,7 +41,7 @@ impl Controller for Busy {
 }
 
 async fn end_while_busy(takes: Duration, grace: Duration) -> (bool, Duration) {
-    let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
+    let (tools, _registry) = tools(flaky(0));
     let workforce = Workforce::new(tools).expect("a workforce");
     let busy = Busy::new(takes);
     workforce.start(vec![busy.clone()], Arc::new(Unfenced)).await;
@@ -55,7 +55,7 @@ async fn end_while_busy(takes: Duration, grace: Duration) -> (bool, Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn skipped_node_deletion_is_a_line_of_readyz_that_does_not_fail() {
-    let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
+    let (tools, _registry) = tools(flaky(0));
     let health = tools.health.clone();
     let ready = || health.respond(Endpoint::Readyz, &HealthQuery { verbose: true, ..HealthQuery::default() });
     let workforce = Workforce::new(tools).expect("a workforce");
@@ -82,7 +82,7 @@ async fn work_that_takes_longer_is_cut_so_that_the_lease_can_be_given_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cloud_that_cannot_be_initialized_is_reported_and_tried_again() {
-    let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(3))));
+    let (tools, _registry) = tools(flaky(3));
     let health = tools.health.clone();
     let ready = move || {
         let query = HealthQuery { verbose: true, reasons: true, ..HealthQuery::default() };
@@ -102,7 +102,7 @@ async fn a_cloud_that_cannot_be_initialized_is_reported_and_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn an_open_breaker_is_a_line_of_readyz_that_does_not_fail() {
-    let (tools, _registry) = tools(Arc::new(Flaky(AtomicU32::new(0))));
+    let (tools, _registry) = tools(flaky(0));
     let metrics = &tools.metrics.controllers;
     let breakers = [
         ("node-deletion-breaker", metrics.node_deletion.breaker_open.clone()),

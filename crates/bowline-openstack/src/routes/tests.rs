@@ -6,7 +6,8 @@ mod races;
 
 use std::time::Duration;
 
-use bowline_cloud::{Capability, ErrorClass, Fence, Fenced, RouteChange};
+use bowline_cloud::{Capability, ErrorClass, RouteChange};
+use bowline_testkit::fence::TestFence;
 use http::{Method, StatusCode};
 use sim_openstack::network::{NewSubnet, add_subnet, connect};
 use sim_openstack::{Config, Fault, Rule, Service};
@@ -201,15 +202,6 @@ async fn one_route_that_neutron_refuses_does_not_spoil_the_others() {
     }
 }
 
-#[derive(Debug)]
-struct Shut;
-
-impl Fence for Shut {
-    fn check(&self) -> Result<(), Fenced> {
-        Err(Fenced { why: "another leads".to_owned() })
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn behind_a_closed_fence_nothing_is_written_nor_even_looked_for() {
     for missing in [ATOMIC, WHOLE] {
@@ -217,7 +209,7 @@ async fn behind_a_closed_fence_nothing_is_written_nor_even_looked_for() {
         bench.apply_all(&[bench.create(0)]).await;
         let changes = [bench.delete(&bench.route(0)).await, bench.create(1)];
         bench.calls();
-        let answers = bench.routes.apply("kubernetes", &changes, &Shut).await;
+        let answers = bench.routes.apply("kubernetes", &changes, &TestFence::closed()).await;
         assert_eq!(classes(&answers), [Some(ErrorClass::Fenced); 2]);
         assert_eq!((bench.calls(), bench.table()), (vec![], vec![bench.route(0)]));
     }

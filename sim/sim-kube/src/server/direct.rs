@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::SimKube;
 use crate::core::Outcome;
 use crate::object;
-use crate::request::ApiRequest;
+use crate::request::path::route;
+use crate::request::{ApiRequest, Route};
 use crate::resource::Resource;
 use crate::status::ApiError;
 use crate::store::ObjectKey;
@@ -95,6 +96,16 @@ impl SimKube {
             .seed(&resource, object)
             .map_err(|error| DirectError::Refused { code: error.code, message: error.message })?;
         Ok(crate::verbs::presented(&resource, &stored))
+    }
+
+    /// Removes the object at this path at once, whatever its finalizers say. Answers whether it was there.
+    pub fn remove(&self, path: &str) -> bool {
+        let Route::Resource(target) = route(path) else { return false };
+        let mut core = self.core();
+        let found = core.registry.find(&target.group, &target.version, &target.plural);
+        found.is_some_and(|resource| {
+            core.erase(&resource.bucket(), &(target.namespace, target.name)).is_some()
+        })
     }
 
     /// Every stored object of a resource, all namespaces.

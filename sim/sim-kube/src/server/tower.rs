@@ -88,8 +88,7 @@ impl SimKube {
 
     async fn serve(&self, request: &ApiRequest) -> Result<Response<SimBody>, BoxError> {
         let info = RequestInfo::of(request);
-        let interceptor = self.interceptor();
-        let outcome = match interceptor.before(&info) {
+        let outcome = match self.verdict(&info) {
             Verdict::Pass => self.handle(request),
             Verdict::Delay(pause) => {
                 tokio::time::sleep(pause).await;
@@ -111,7 +110,7 @@ impl SimKube {
         };
         let code = outcome.code();
         self.log_request(LogEntry { request: info.clone(), code });
-        match interceptor.after(&info, code) {
+        match self.reply(&info, code) {
             Reply::Deliver => {}
             Reply::Delay(pause) => tokio::time::sleep(pause).await,
             Reply::Lose => return Err(ConnectionLost.into()),

@@ -60,6 +60,31 @@ async fn a_request_hangs_breaks_is_answered_by_another_or_waits() {
     assert_eq!(server.count(|entry| entry.code == 0), 2);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_rule_for_one_request_hits_the_first_that_it_chooses_and_is_used_up() {
+    let (server, client) = cluster();
+    let api: Api<ConfigMap> = Api::namespaced(client, "default");
+    let create = async |name| api.create(&PostParams::default(), &config_map(name, json!({}))).await;
+    let is_create = |request: &RequestInfo| request.verb == "create";
+    let (behind, expected) = (server.clone(), "/api/v1/namespaces/default/configmaps");
+    server.once(is_create, |_| Verdict::Refuse(sim_kube::ApiError::too_many_requests(1)));
+    server.once(is_create, move |request| {
+        assert_eq!((request.path.as_str(), &request.json()["metadata"]["name"]), (expected, &json!("b")));
+        behind.seed(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "default"}})).unwrap();
+        Verdict::Pass
+    });
+    assert!(api.get_opt("a").await.unwrap().is_none(), "a read is not chosen");
+    assert_eq!(code(&create("a").await.unwrap_err()), 429);
+    assert_eq!(code(&create("b").await.unwrap_err()), 409, "another writer was faster");
+    server.once_answered(is_create, Reply::Lose);
+    assert!(!matches!(create("c").await.unwrap_err(), Error::Api(_)));
+    create("d").await.unwrap();
+    server.judge(|_| Verdict::Refuse(sim_kube::ApiError::custom(403, "Forbidden", "no")));
+    assert_eq!(code(&create("e").await.unwrap_err()), 403);
+    let path = |name: &str| format!("{expected}/{name}");
+    assert!(server.remove(&path("c")) && !server.remove(&path("c")) && !server.remove("/version"));
+}
+
 /// Tells clients apart by their namespace, and objects by their name.
 #[derive(Default)]
 struct OneDeaf {

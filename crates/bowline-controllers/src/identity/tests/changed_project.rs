@@ -13,7 +13,7 @@ const ASK_EVERY: Duration = Duration::from_secs(60);
 fn service(edit: impl FnOnce(&mut Value)) -> Value {
     let mut service = json!({
         "apiVersion": "v1", "kind": "Service",
-        "metadata": {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "u",
                      "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]},
         "spec": {"type": "LoadBalancer", "ports": [{"protocol": "TCP", "port": 80, "nodePort": 30080}]},
         "status": {"loadBalancer": {}}
@@ -24,8 +24,8 @@ fn service(edit: impl FnOnce(&mut Value)) -> Value {
 
 /// A world that was project `a`'s a moment ago.
 async fn changed(services: Vec<Value>) -> World {
-    let mut world = World::new(Project::called("a"));
-    world.server = world.server.with_services(services);
+    let world = World::new(Project::called("a"));
+    services.into_iter().for_each(|service| world.server.put(service));
     world.identity.ask(world.cloud.as_ref()).await;
     world.project.is("b");
     world
@@ -56,7 +56,7 @@ impl World {
 
     /// What was changed of Services, besides what their conditions tell people.
     fn changed_of_services(&self) -> Vec<String> {
-        let writes = self.server.writes.lock().unwrap();
+        let writes = self.server.writes();
         let of_services = writes.iter().filter(|(what, _)| what.contains("/namespaces/shop/services/"));
         let mut changed: Vec<String> = of_services.flat_map(|(_, body)| leaves("", body)).collect();
         changed.retain(|path| !path.starts_with("/status/conditions") && path != "/metadata/uid");
@@ -67,7 +67,7 @@ impl World {
 
     /// What the last condition says that was written.
     fn told(&self) -> Option<String> {
-        let writes = self.server.writes.lock().unwrap();
+        let writes = self.server.writes();
         let mut conditions =
             writes.iter().filter_map(|(_, body)| body.pointer("/status/conditions/0/message"));
         conditions.next_back().and_then(Value::as_str).map(str::to_owned)

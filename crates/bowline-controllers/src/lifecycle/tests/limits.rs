@@ -11,15 +11,17 @@ fn labelled(name: &str, ready: &str, pool: &str) -> Value {
 }
 
 fn filtered(nodes: Vec<Value>, filter: &str) -> World {
-    World { filter: NodeFilter::parse(filter).unwrap(), ..World::new(nodes) }
+    let mut world = World::new(nodes);
+    world.harness.filter = NodeFilter::parse(filter).unwrap();
+    world
 }
 
 fn lost_and_stopped(options: LifecycleOptions) -> World {
     let nodes =
         vec![node("gone", "Unknown"), node("off", "Unknown"), node("up", "True"), node("up2", "True")];
     let world = World::with_options(nodes, options);
-    world.machines.says("gone", gone());
-    world.machines.says("off", there(Power::ShutDown));
+    world.machines.say("gone", gone());
+    world.machines.say("off", there(Power::ShutDown));
     world
 }
 
@@ -28,8 +30,8 @@ async fn with_skip_node_deletion_no_node_is_deleted_and_each_is_told_once() {
     let world = lost_and_stopped(LifecycleOptions { skip_deletion: true, ..LifecycleOptions::default() });
     world.run(seconds(3_600)).await.unwrap();
     assert!(world.deleted().is_empty());
-    assert!(world.machines.confirmed.lock().unwrap().is_empty(), "no proof is needed for what is not done");
-    assert!(!world.server.patches().is_empty(), "the taint of the stopped machine is set all the same");
+    assert!(world.machines.confirmed().is_empty(), "no proof is needed for what is not done");
+    assert!(!world.patches().is_empty(), "the taint of the stopped machine is set all the same");
     assert!(world.shows("bowline_node_deletions_held{rail=\"skip\"} 1"));
     let [event] = world.events_of("NodeDeletionHeld").try_into().unwrap();
     assert_eq!((&event["type"], &event["involvedObject"]["name"]), (&json!("Normal"), &json!("gone")));
@@ -48,7 +50,7 @@ async fn without_skip_node_deletion_the_same_nodes_go() {
 async fn skip_node_deletion_opens_no_breaker_however_many_nodes_look_gone() {
     let options = LifecycleOptions { skip_deletion: true, ..LifecycleOptions::default() };
     let world = World::with_options(vec![node("a", "Unknown"), node("b", "Unknown")], options);
-    ["a", "b"].into_iter().for_each(|name| world.machines.says(name, gone()));
+    ["a", "b"].into_iter().for_each(|name| world.machines.say(name, gone()));
     world.run(seconds(60)).await.unwrap();
     assert!(world.shows("bowline_node_deletion_breaker_open 0"));
     assert!(world.shows("bowline_node_deletions_held{rail=\"skip\"} 2"));
@@ -62,14 +64,14 @@ async fn nodes_outside_the_filter_are_neither_tainted_nor_deleted() {
     let was_off = with(labelled("x-up", "True", "b"), "/spec/taints", json!([shutdown_taint()]));
     let world = filtered(ours.into_iter().chain(others).chain([was_off]).collect(), "pool=a");
     for name in ["gone", "x-gone"] {
-        world.machines.says(name, gone());
+        world.machines.say(name, gone());
     }
     for name in ["off", "x-off"] {
-        world.machines.says(name, there(Power::ShutDown));
+        world.machines.say(name, there(Power::ShutDown));
     }
     world.run(seconds(60)).await.unwrap();
     assert_eq!(world.deleted(), ["gone"]);
-    let writes = world.server.writes.lock().unwrap();
+    let writes = world.server().writes();
     assert!(writes.iter().any(|(what, _)| what == "PATCH /api/v1/nodes/off"), "{writes:?}");
     assert!(!writes.iter().any(|(what, _)| what.contains("/nodes/x-")), "{writes:?}");
 }
@@ -77,11 +79,11 @@ async fn nodes_outside_the_filter_are_neither_tainted_nor_deleted() {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_enters_the_filter_is_handled_from_then_on() {
     let world = filtered(vec![labelled("a", "Unknown", "b"), labelled("up", "True", "a")], "pool=a");
-    world.machines.says("a", gone());
+    world.machines.say("a", gone());
     let meanwhile = async {
         seconds(60).await;
         assert!(world.deleted().is_empty());
-        world.server.tell("MODIFIED", &labelled("a", "Unknown", "a"));
+        world.server().put(labelled("a", "Unknown", "a"));
         seconds(10).await;
     };
     world.run(meanwhile).await.unwrap();
@@ -91,16 +93,12 @@ async fn a_node_that_enters_the_filter_is_handled_from_then_on() {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_leaves_the_filter_during_the_direct_read_is_not_deleted() {
     let world = filtered(vec![labelled("a", "Unknown", "a"), labelled("up", "True", "a")], "pool=a");
-    world.machines.says("a", gone());
-    *world.machines.direct_read_takes.lock().unwrap() = Duration::from_secs(3);
+    world.machines.say("a", gone());
+    world.machines.take(Lookup::Confirm, Duration::from_secs(3));
     let meanwhile = async {
         seconds(1).await;
-        assert_eq!(
-            world.machines.confirmed.lock().unwrap().as_slice(),
-            ["a"],
-            "the direct read is under way"
-        );
-        world.server.tell("MODIFIED", &labelled("a", "Unknown", "b"));
+        assert_eq!(world.machines.confirmed().as_slice(), ["a"], "the direct read is under way");
+        world.server().put(labelled("a", "Unknown", "b"));
         seconds(60).await;
     };
     world.run(meanwhile).await.unwrap();

@@ -14,7 +14,7 @@ fn cluster(all: usize, lost: usize) -> World {
     let mut nodes = many(0..lost, "Unknown");
     nodes.extend(many(lost..all, "True"));
     let world = World::new(nodes);
-    (0..lost).for_each(|n| world.machines.says(&format!("n{n:03}"), gone()));
+    (0..lost).for_each(|n| world.machines.say(&format!("n{n:03}"), gone()));
     world
 }
 
@@ -40,7 +40,7 @@ async fn sr1_only_proof_by_a_direct_read_deletes() {
         ("a time-out", doubt(ErrorClass::Transient), gone(), false),
     ] {
         let world = World::new(vec![node("a", "Unknown"), node("b", "True")]);
-        world.machines.says_differently("a", at_once, direct);
+        world.machines.say_differently("a", at_once, direct);
         world.one_pass().await;
         assert_eq!(world.deleted().len(), usize::from(deletes), "{case}");
     }
@@ -49,9 +49,9 @@ async fn sr1_only_proof_by_a_direct_read_deletes() {
 #[tokio::test(start_paused = true)]
 async fn sr1_a_node_that_is_kept_for_want_of_proof_is_told_why_once() {
     let world = World::new(vec![node("a", "Unknown")]);
-    world.machines.says_differently("a", gone(), doubt(ErrorClass::Transient));
+    world.machines.say_differently("a", gone(), doubt(ErrorClass::Transient));
     world.run(seconds(60)).await.unwrap();
-    let [event] = world.events().try_into().unwrap();
+    let [event] = world.server().events().try_into().unwrap();
     assert_eq!(event["reason"], "NodeDeletionHeld");
     assert_eq!(
         event["message"],
@@ -64,7 +64,7 @@ async fn sr1_a_node_that_is_kept_for_want_of_proof_is_told_why_once() {
 async fn sr1_a_cloud_that_does_not_answer_direct_reads_is_not_hammered() {
     let world = cluster(100, 20);
     let unclear = doubt(ErrorClass::Transient);
-    (0..20).for_each(|n| world.machines.says_differently(&format!("n{n:03}"), gone(), unclear.clone()));
+    (0..20).for_each(|n| world.machines.say_differently(&format!("n{n:03}"), gone(), unclear.clone()));
     world.one_pass().await;
     assert_eq!(world.questions(), (1, 3));
     assert!(held(&world, "evidence", 20));
@@ -102,8 +102,8 @@ async fn sr2_the_breaker_closes_when_reads_are_healthy_again() {
     let world = cluster(10, 10);
     let meanwhile = async {
         seconds(30).await;
-        (0..10).for_each(|n| world.machines.says(&format!("n{n:03}"), there(Power::Running)));
-        world.machines.says("n003", gone());
+        (0..10).for_each(|n| world.machines.say(&format!("n{n:03}"), there(Power::Running)));
+        world.machines.say("n003", gone());
         seconds(50).await;
         assert!(world.controller.brake().is_open() && world.deleted().is_empty());
         seconds(30).await;
@@ -118,7 +118,7 @@ async fn sr2_the_breaker_stays_open_while_the_cloud_does_not_answer() {
     let world = cluster(10, 10);
     let meanwhile = async {
         seconds(30).await;
-        (0..10).for_each(|n| world.machines.says(&format!("n{n:03}"), doubt(ErrorClass::Transient)));
+        (0..10).for_each(|n| world.machines.say(&format!("n{n:03}"), doubt(ErrorClass::Transient)));
         seconds(600).await;
     };
     world.run(meanwhile).await.unwrap();
@@ -154,7 +154,7 @@ async fn sr2_announced_removals_do_not_count_and_do_not_wait() {
     nodes.extend(many(12..14, "Unknown"));
     nodes.extend(many(14..20, "True"));
     let world = World::new(nodes);
-    (0..13).for_each(|n| world.machines.says(&format!("n{n:03}"), gone()));
+    (0..13).for_each(|n| world.machines.say(&format!("n{n:03}"), gone()));
     world.one_pass().await;
     assert_eq!(world.deleted().len(), 13, "twelve were announced, one more is within the budget");
     assert!(world.shows("bowline_node_deletion_breaker_open 0"));
@@ -170,7 +170,7 @@ async fn sr2_nodes_that_are_being_deleted_do_not_count_and_are_not_deleted_twice
     nodes.extend(many(5..6, "Unknown"));
     nodes.extend(many(6..10, "True"));
     let world = World::new(nodes);
-    (0..6).for_each(|n| world.machines.says(&format!("n{n:03}"), gone()));
+    (0..6).for_each(|n| world.machines.say(&format!("n{n:03}"), gone()));
     world.one_pass().await;
     assert_eq!(world.deleted(), ["n005"]);
 }
@@ -184,13 +184,13 @@ async fn sr4_nodes_of_others_are_never_touched_and_ours_beside_them_are() {
         with(foreign("ready", "True"), "/spec/taints", json!([shutdown_taint()])),
         node("ours", "Unknown"),
     ]);
-    world.machines.says("gone", gone());
-    world.machines.says("stopped", there(Power::ShutDown));
-    world.machines.says("ours", gone());
+    world.machines.say("gone", gone());
+    world.machines.say("stopped", there(Power::ShutDown));
+    world.machines.say("ours", gone());
     world.one_pass().await;
     assert_eq!(world.deleted(), ["ours"]);
-    assert!(world.server.patches().is_empty());
-    assert_eq!(*world.machines.observed.lock().unwrap(), [1], "the cloud is not even asked");
+    assert!(world.patches().is_empty());
+    assert_eq!(world.looks(), [1], "the cloud is not even asked");
     assert!(held(&world, "claim", 2));
 }
 
@@ -212,12 +212,12 @@ async fn sr4_node_without_provider_id_never_found_in_cloud_is_not_deleted() {
         let metal =
             with(without_id(node("metal", "Unknown")), "/status/nodeInfo", json!({"systemUUID": METAL}));
         let world = beside_ten(vec![metal]);
-        world.machines.says_differently("metal", at_once, direct);
+        world.machines.say_differently("metal", at_once, direct);
         world.run(seconds(3_600)).await.unwrap();
-        assert!(world.deleted().is_empty() && world.server.patches().is_empty());
+        assert!(world.deleted().is_empty() && world.patches().is_empty());
         assert!(held(&world, "claim", 1));
         assert_eq!(world.questions().1, 0, "no proof could delete it, so none is asked for");
-        let [event] = world.events().try_into().unwrap();
+        let [event] = world.server().events().try_into().unwrap();
         assert_eq!(
             (event["reason"].as_str(), event["type"].as_str()),
             (Some("NodeDeletionHeld"), Some("Normal"))
@@ -234,14 +234,14 @@ fn identified(name: &str, power: Power) -> Evidence<Instance> {
 
 /// The cloud has no machine of this name any more, and proves it for the provider ID that the machine had.
 fn is_gone_now(world: &World, name: &str) {
-    world.machines.says(name, doubt(ErrorClass::NotFound));
-    world.machines.says(&format!("fake://{name}"), gone());
+    world.machines.say(name, doubt(ErrorClass::NotFound));
+    world.machines.say(&format!("fake://{name}"), gone());
 }
 
 #[tokio::test(start_paused = true)]
 async fn sr4_node_without_provider_id_found_once_is_deleted_when_its_machine_is_gone() {
     let world = beside_ten(vec![without_id(node("ours", "Unknown"))]);
-    world.machines.says("ours", identified("ours", Power::Running));
+    world.machines.say("ours", identified("ours", Power::Running));
     let meanwhile = async {
         seconds(7).await;
         is_gone_now(&world, "ours");
@@ -258,13 +258,13 @@ async fn sr4_the_next_leader_knows_which_nodes_without_provider_id_were_found() 
     let lead = || {
         let mut world =
             beside_ten(vec![without_id(node("ours", "Unknown")), without_id(node("metal", "Unknown"))]);
-        world.seen = SeenMachines::kept_in(carried.clone());
-        world.machines.says("metal", doubt(ErrorClass::NotFound));
-        world.machines.says("fake://metal", gone());
+        world.harness.machines = SeenMachines::kept_in(carried.clone());
+        world.machines.say("metal", doubt(ErrorClass::NotFound));
+        world.machines.say("fake://metal", gone());
         world
     };
     let first = lead();
-    first.machines.says("ours", identified("ours", Power::Running));
+    first.machines.say("ours", identified("ours", Power::Running));
     first.one_pass().await;
     let next = lead();
     is_gone_now(&next, "ours");
@@ -281,9 +281,9 @@ async fn sr4_a_node_without_provider_id_stays_while_a_machine_of_its_name_is_the
         ("no answer", doubt(ErrorClass::Transient)),
     ] {
         let world = beside_ten(vec![without_id(node("a", "Unknown"))]);
-        world.seen.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
-        world.machines.says_differently("a", doubt(ErrorClass::NotFound), by_name);
-        world.machines.says("fake://a", gone());
+        world.harness.machines.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
+        world.machines.say_differently("a", doubt(ErrorClass::NotFound), by_name);
+        world.machines.say("fake://a", gone());
         world.one_pass().await;
         assert!(world.deleted().is_empty(), "{case}");
     }
@@ -293,8 +293,8 @@ async fn sr4_a_node_without_provider_id_stays_while_a_machine_of_its_name_is_the
 async fn sr4_nodes_that_no_cloud_found_neither_open_the_breaker_nor_widen_the_budget() {
     let metal = (0..20).map(|n| without_id(node(&format!("metal{n:02}"), "Unknown")));
     let world = World::new(metal.chain(many(0..2, "Unknown")).chain(many(2..10, "True")).collect());
-    (0..20).for_each(|n| world.machines.says(&format!("metal{n:02}"), doubt(ErrorClass::NotFound)));
-    (0..2).for_each(|n| world.machines.says(&format!("n{n:03}"), gone()));
+    (0..20).for_each(|n| world.machines.say(&format!("metal{n:02}"), doubt(ErrorClass::NotFound)));
+    (0..2).for_each(|n| world.machines.say(&format!("n{n:03}"), gone()));
     world.one_pass().await;
     assert_eq!(world.deleted(), ["n000"], "one in ten");
     assert!(world.shows("bowline_node_deletion_breaker_open 0") && held(&world, "claim", 20));
@@ -305,9 +305,9 @@ async fn sr4_the_shutdown_taint_of_a_ready_node_without_provider_id_goes_only_if
     for (found, patches) in [(doubt(ErrorClass::NotFound), 0), (identified("a", Power::Running), 1)] {
         let ready = with(without_id(node("a", "True")), "/spec/taints", json!([shutdown_taint()]));
         let world = beside_ten(vec![ready]);
-        world.machines.says("a", found);
+        world.machines.say("a", found);
         world.one_pass().await;
-        assert_eq!(world.server.patches().len(), patches);
+        assert_eq!(world.patches().len(), patches);
         assert!(world.deleted().is_empty() && held(&world, "claim", 0));
     }
 }
@@ -315,19 +315,17 @@ async fn sr4_the_shutdown_taint_of_a_ready_node_without_provider_id_goes_only_if
 #[tokio::test(start_paused = true)]
 async fn sr5_a_node_is_deleted_by_its_uid_and_a_namesake_that_came_meanwhile_is_not() {
     let world = World::new(vec![node("a", "Unknown")]);
-    world.machines.says("a", gone());
+    world.machines.say("a", gone());
     world.one_pass().await;
-    let delete =
-        world.server.writes.lock().unwrap().iter().find(|(what, _)| what.starts_with("DELETE")).cloned();
+    let delete = world.server().writes().into_iter().find(|(what, _)| what.starts_with("DELETE"));
     assert_eq!(delete.unwrap().1["preconditions"], json!({"uid": "uid-a"}));
 
     let world = World::new(vec![node("a", "True")]);
-    world.machines.says("a", gone());
+    world.machines.say("a", gone());
     let meanwhile = async {
         seconds(1).await;
         let new = with(node("a", "Unknown"), "/metadata/uid", json!("uid-2"));
-        world.server.tell("DELETED", &node("a", "True"));
-        world.server.tell("ADDED", &with(new, "/metadata/creationTimestamp", json!(NOW)));
+        world.server().put(with(new, "/metadata/creationTimestamp", json!(NOW)));
         seconds(60).await;
     };
     world.run(meanwhile).await.unwrap();
@@ -359,13 +357,13 @@ async fn sr5_a_node_that_comes_back_during_the_direct_read_is_not_deleted() {
         ),
     ] {
         let world = World::new(vec![before]);
-        world.machines.says("a", gone());
-        world.seen.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
-        *world.machines.direct_read_takes.lock().unwrap() = Duration::from_secs(2);
+        world.machines.say("a", gone());
+        world.harness.machines.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
+        world.machines.take(Lookup::Confirm, Duration::from_secs(2));
         let meanwhile = async {
             seconds(1).await;
-            world.server.tell("MODIFIED", &now);
-            world.machines.says("a", there(Power::Running));
+            world.server().put(now.clone());
+            world.machines.say("a", there(Power::Running));
             seconds(3).await;
         };
         world.run(meanwhile).await.unwrap();
@@ -378,9 +376,9 @@ async fn sr14_a_new_node_is_spared_for_five_minutes_and_then_goes() {
     for provider_id in [json!("fake://a"), Value::Null] {
         let new = with(node("a", "False"), "/metadata/creationTimestamp", json!(NOW));
         let world = World::new(vec![with(new, "/spec/providerID", provider_id.clone())]);
-        world.machines.says("a", gone());
+        world.machines.say("a", gone());
         if provider_id.is_null() {
-            world.seen.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
+            world.harness.machines.saw(&NodeView { uid: "uid-a".into(), ..NodeView::default() }, "fake://a");
         }
         let meanwhile = async {
             seconds(299).await;
@@ -399,7 +397,7 @@ async fn sr14_a_new_node_whose_machine_was_seen_goes_at_once() {
     let world = World::new(vec![new]);
     let meanwhile = async {
         seconds(7).await;
-        world.machines.says("a", gone());
+        world.machines.say("a", gone());
         seconds(5).await;
     };
     world.run(meanwhile).await.unwrap();
@@ -413,9 +411,9 @@ async fn sr14_a_new_node_whose_machine_another_controller_saw_goes_at_once_and_o
     {
         let new = with(node("a", "False"), "/metadata/creationTimestamp", json!(NOW));
         let world = World::new(vec![new]);
-        world.machines.says("a", gone());
+        world.machines.say("a", gone());
         // As the node controller does when it has initialised a Node that had no ID before.
-        world.seen.saw(&NodeView { uid: uid.into(), ..NodeView::default() }, seen);
+        world.harness.machines.saw(&NodeView { uid: uid.into(), ..NodeView::default() }, seen);
         world.one_pass().await;
         assert_eq!(world.deleted().len(), usize::from(goes), "{uid} {seen}");
         assert!(goes || held(&world, "grace", 1));
@@ -426,9 +424,9 @@ async fn sr14_a_new_node_whose_machine_another_controller_saw_goes_at_once_and_o
 async fn sr14_a_node_that_is_spared_is_forgotten_when_its_age_speaks_for_it() {
     let world = World::new(vec![node("a", "True")]);
     let old = NodeView { uid: "uid-a".into(), provider_id: Some("fake://a".into()), ..NodeView::default() };
-    world.seen.saw(&old, "fake://a");
+    world.harness.machines.saw(&old, "fake://a");
     world.one_pass().await;
-    assert!(!world.seen.knows(&old), "nothing is kept for nodes that the rail does not hold");
+    assert!(!world.harness.machines.knows(&old), "nothing is kept for nodes that the rail does not hold");
 }
 
 #[tokio::test(start_paused = true)]
@@ -437,8 +435,8 @@ async fn sr14_new_nodes_that_the_cloud_does_not_know_yet_do_not_open_the_breaker
     let mut nodes: Vec<_> = new.collect();
     nodes.extend(many(8..10, "Unknown"));
     let world = World::new(nodes);
-    (0..9).for_each(|n| world.machines.says(&format!("n{n:03}"), doubt(ErrorClass::NotFound)));
-    world.machines.says_differently("n008", doubt(ErrorClass::NotFound), gone());
+    (0..9).for_each(|n| world.machines.say(&format!("n{n:03}"), doubt(ErrorClass::NotFound)));
+    world.machines.say_differently("n008", doubt(ErrorClass::NotFound), gone());
     world.one_pass().await;
     assert_eq!(world.deleted(), ["n008"], "an old one that is gone goes nevertheless");
     assert!(!world.controller.brake().is_open());

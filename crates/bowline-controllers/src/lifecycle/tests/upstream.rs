@@ -14,9 +14,9 @@ enum Fate {
 
 async fn fate(node: Value, says: Evidence<Instance>) -> Fate {
     let world = World::new(vec![node]);
-    world.machines.says("node0", says);
+    world.machines.say("node0", says);
     world.one_pass().await;
-    let patches = world.server.patches();
+    let patches = world.patches();
     match (world.deleted().as_slice(), patches.as_slice()) {
         ([], []) => Fate::Untouched,
         ([_], []) => Fate::Deleted,
@@ -118,9 +118,9 @@ fn constructor_five_workers_are_accepted_and_zero_is_not() {
 #[tokio::test(start_paused = true)]
 async fn the_event_of_a_deletion_is_upstreams_and_names_the_very_node() {
     let world = World::new(vec![node("node0", "False")]);
-    world.machines.says("node0", gone());
+    world.machines.say("node0", gone());
     world.one_pass().await;
-    let [event] = world.events().try_into().unwrap();
+    let [event] = world.server().events().try_into().unwrap();
     assert_eq!((event["reason"].as_str(), event["type"].as_str()), (Some("DeletingNode"), Some("Normal")));
     assert_eq!(event["message"], "Deleting node node0 because it does not exist in the cloud provider");
     assert_eq!(event["source"]["component"], "cloud-node-lifecycle-controller");

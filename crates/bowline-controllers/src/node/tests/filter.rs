@@ -7,8 +7,7 @@ use bowline_cloud::{AddressKind, Evidence, Instance};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Run, Script, Server, addresses, instance, node, tainted};
-use crate::node::NodeOptions;
+use super::{FakeInstances, Lookup, Run, Server, addresses, instance, node, tainted};
 use crate::rails::node_filter::NodeFilter;
 
 fn in_pool(mut node: Value, pool: &str) -> Value {
@@ -20,9 +19,10 @@ fn found(name: &'static str) -> (&'static str, Evidence<Instance>) {
     (name, Evidence::Present(instance(name)))
 }
 
-fn filtered(run: Run) -> Run {
-    let options = NodeOptions { reconcile_labels: true, ..run.options };
-    Run { filter: NodeFilter::parse("pool=a").unwrap(), options, ..run }
+fn filtered(mut run: Run) -> Run {
+    run.options.reconcile_labels = true;
+    run.harness.filter = NodeFilter::parse("pool=a").unwrap();
+    run
 }
 
 #[tokio::test(start_paused = true)]
@@ -37,61 +37,57 @@ async fn nodes_outside_the_filter_are_neither_initialized_nor_relabelled() {
         relabelled,
     ];
     let (server, script) =
-        (Server::with(nodes), Script::with(["a-new", "a-old", "x-new", "x-old", "x-beta"].map(found)));
-    filtered(Run::on(&script)).for_seconds(&server, 900).await;
+        (Server::with(nodes), FakeInstances::with(["a-new", "a-old", "x-new", "x-old", "x-beta"].map(found)));
+    filtered(Run::on(&server, &script)).for_seconds(900).await;
     let paths: Vec<String> = server.patches().into_iter().map(|(path, _)| path).collect();
     for name in ["a-new", "a-old"] {
         assert!(paths.iter().any(|path| path.contains(name)), "{name} is handled: {paths:?}");
     }
     assert!(!paths.iter().any(|path| path.contains("/x-")), "{paths:?}");
-    assert!(
-        !script.asked.lock().unwrap().iter().flatten().any(|name| name.starts_with("x-")),
-        "the cloud is not asked"
-    );
+    assert!(!script.observed().iter().flatten().any(|name| name.starts_with("x-")), "the cloud is not asked");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_enters_the_filter_is_initialized_then() {
-    let (server, script) = (Server::with([in_pool(tainted("n"), "b")]), Script::with([found("n")]));
+    let (server, script) = (Server::with([in_pool(tainted("n"), "b")]), FakeInstances::with([found("n")]));
     let enters = async {
         sleep(Duration::from_secs(60)).await;
         assert!(server.patches().is_empty());
-        server.edit("n", &json!({"metadata": {"labels": {"pool": "a"}}}));
+        server.merge("n", &json!({"metadata": {"labels": {"pool": "a"}}}));
         sleep(Duration::from_secs(5)).await;
     };
-    filtered(Run::on(&script)).during(&server, enters).await.unwrap();
+    filtered(Run::on(&server, &script)).during(enters).await.unwrap();
     assert_eq!(server.node("n")["spec"]["providerID"], "fake://n");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_leaves_the_filter_during_the_look_up_is_not_written() {
-    let script = Script { latency: Duration::from_secs(10), ..Script::default() };
-    script.say("new", Evidence::Present(instance("new")));
+    let script = FakeInstances::with([("new", Evidence::Present(instance("new")))]);
+    script.take(Lookup::Observe, Duration::from_secs(10));
     let moved = Instance { addresses: addresses(&[(InternalIP, "10.0.0.2")]), ..instance("old") };
     script.say("old", Evidence::Present(moved));
-    let script = std::sync::Arc::new(script);
     let server = Server::with([in_pool(tainted("new"), "a"), in_pool(node("old"), "a")]);
     let leaves = async {
         sleep(Duration::from_secs(5)).await;
-        assert_eq!(script.look_ups(), 2, "both look-ups are under way");
+        assert_eq!(script.observed().len(), 2, "both look-ups are under way");
         ["new", "old"]
             .into_iter()
-            .for_each(|name| server.edit(name, &json!({"metadata": {"labels": {"pool": "b"}}})));
+            .for_each(|name| server.merge(name, &json!({"metadata": {"labels": {"pool": "b"}}})));
         sleep(Duration::from_secs(900)).await;
     };
-    filtered(Run::on(&script)).during(&server, leaves).await.unwrap();
+    filtered(Run::on(&server, &script)).during(leaves).await.unwrap();
     assert!(server.patches().is_empty(), "{:?}", server.patches());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_fails_and_leaves_the_filter_fails_no_more() {
-    let (server, script) = (Server::with([in_pool(tainted("n"), "a")]), Script::with([]));
+    let (server, script) = (Server::with([in_pool(tainted("n"), "a")]), FakeInstances::with([]));
     let leaves = async {
         sleep(Duration::from_secs(30)).await;
-        server.edit("n", &json!({"metadata": {"labels": {"pool": "b"}}}));
+        server.merge("n", &json!({"metadata": {"labels": {"pool": "b"}}}));
         sleep(Duration::from_secs(30)).await;
     };
-    let metrics = filtered(Run::on(&script)).during(&server, leaves).await.unwrap();
+    let metrics = filtered(Run::on(&server, &script)).during(leaves).await.unwrap();
     assert!(server.events().iter().any(|(reason, _)| reason == "CloudNodeInitializationFailed"));
     assert_eq!(metrics.node.failing.get(), 0);
 }

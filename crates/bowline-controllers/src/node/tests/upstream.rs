@@ -8,7 +8,7 @@ use AddressKind::{ExternalIP, Hostname, InternalIP};
 use bowline_cloud::{AddressKind, Doubt, Evidence, Instance};
 use serde_json::{Value, json};
 
-use super::{Run, Script, Server, UNINITIALIZED, addresses, instance, node, tainted};
+use super::{FakeInstances, Run, Server, UNINITIALIZED, addresses, instance, node, tainted};
 use crate::node::addresses::PROVIDED_NODE_IP;
 
 struct Row {
@@ -216,10 +216,10 @@ async fn sync_node() {
     for Row { name, node, found, wanted } in sync_node_rows() {
         let server = Server::with([node]);
         let before = server.node("n");
-        Run::on(&Script::with([("n", found)])).for_seconds(&server, 3).await;
+        Run::on(&server, &FakeInstances::with([("n", found)])).for_seconds(3).await;
         let after = server.node("n");
         let reference = Server::with([before]);
-        reference.edit("n", wanted.as_ref().unwrap_or(&json!({})));
+        reference.merge("n", wanted.as_ref().unwrap_or(&json!({})));
         let mut reference = reference.node("n");
         reference["metadata"]["resourceVersion"] = after["metadata"]["resourceVersion"].clone();
         assert_eq!(after, reference, "{name}");
@@ -242,11 +242,13 @@ async fn sync_node_of_another_cloud_is_left_alone() {
     beta["spec"]["providerID"] = json!("vsphere://2");
     beta["metadata"]["labels"]["failure-domain.beta.kubernetes.io/zone"] = json!("z");
     let server = Server::with([with(tainted("n"), "/spec/providerID", json!("vsphere://1")), beta]);
-    let script =
-        Script::with([("n", Evidence::Present(instance("n"))), ("m", Evidence::Present(instance("m")))]);
-    let metrics = Run::on(&script).for_seconds(&server, 1_000).await;
+    let script = FakeInstances::with([
+        ("n", Evidence::Present(instance("n"))),
+        ("m", Evidence::Present(instance("m"))),
+    ]);
+    let metrics = Run::on(&server, &script).for_seconds(1_000).await;
     assert!(server.patches().is_empty());
-    assert_eq!(script.look_ups(), 0);
+    assert_eq!(script.observed().len(), 0);
     assert_eq!(metrics.node.failing.get(), 0);
     assert_eq!(
         server.events(),
@@ -288,11 +290,11 @@ async fn reconcile_node_labels() {
         };
         let ours = with(node("n"), "/spec/providerID", json!("fake://n"));
         let server = Server::with([with(ours, "/metadata/labels", map(&has))]);
-        let script = Script::with([]);
-        Run::on(&script).for_seconds(&server, 3).await;
+        let script = FakeInstances::with([]);
+        Run::on(&server, &script).for_seconds(3).await;
         assert_eq!(server.node("n")["metadata"]["labels"], map(&wants), "{name}");
         assert_eq!(server.patches().len(), patches, "{name}");
-        assert_eq!(script.look_ups(), 1, "{name}: the refresh alone asks the cloud");
+        assert_eq!(script.observed().len(), 1, "{name}: the refresh alone asks the cloud");
     }
 }
 
@@ -301,7 +303,7 @@ async fn reconcile_node_labels() {
 async fn addresses_of_tainted_nodes_are_not_refreshed() {
     let server = Server::with([tainted("n")]);
     let nameless = Instance { provider_id: String::new(), ..instance("n") };
-    Run::on(&Script::with([("n", Evidence::Present(nameless))])).for_seconds(&server, 1_000).await;
+    Run::on(&server, &FakeInstances::with([("n", Evidence::Present(nameless))])).for_seconds(1_000).await;
     assert!(server.patches().is_empty());
 }
 
@@ -312,12 +314,12 @@ async fn update_node_status_concurrency() {
     for workers in [0, 1, 5, 10, 30] {
         let names: Vec<String> = (0..100).map(|at| format!("n{at}")).collect();
         let server = Server::with(names.iter().map(|name| node(name)));
-        let script = Script::with([]);
+        let script = FakeInstances::with([]);
         names.iter().for_each(|name| script.say(name, Evidence::Present(instance(name))));
-        let mut run = Run::on(&script);
+        let mut run = Run::on(&server, &script);
         run.options.concurrent_status_updates = workers;
-        run.for_seconds(&server, 250).await;
-        assert_eq!(script.look_ups(), 1, "{workers} workers");
+        run.for_seconds(250).await;
+        assert_eq!(script.observed().len(), 1, "{workers} workers");
         assert_eq!(server.patches().len(), 100, "{workers} workers");
     }
 }

@@ -20,7 +20,7 @@ fn ports(count: u16) -> Value {
 }
 
 fn told(cluster: &Cluster, text: &str) -> bool {
-    cluster.state().events.iter().any(|(_, _, message)| message.contains(text))
+    cluster.events().iter().any(|(_, _, message)| message.contains(text))
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +78,9 @@ async fn a_pause_that_is_no_boolean_is_a_pause_and_its_words_are_told() {
 #[tokio::test(start_paused = true)]
 async fn a_condition_of_ours_that_somebody_garbled_is_put_right() {
     let garbled = |s: &mut Value| {
-        s["status"]["conditions"] = json!([{"type": crate::view::SERVICE_CONDITION, "status": "Perhaps"}]);
+        s["status"]["conditions"] = json!([
+            {"type": crate::view::SERVICE_CONDITION, "status": "Perhaps", "lastTransitionTime": START},
+        ]);
     };
     let (cluster, _) = beside_a_plain_one("odd", garbled).await;
     assert!(cluster.condition("odd").is_some_and(|[status, ..]| status == "True"));

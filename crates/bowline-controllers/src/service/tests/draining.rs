@@ -13,7 +13,7 @@ async fn after(edit: impl AsyncFnOnce(&Cluster, &FakeCloud)) -> (Cluster, FakeCl
     let meanwhile = async {
         seconds(30).await;
         cloud.state().changes.clear();
-        cluster.state().events.clear();
+        cluster.clear_log();
         edit(&cluster, &cloud).await;
     };
     run(&cluster, &cloud, meanwhile).await;

@@ -20,13 +20,13 @@ async fn it_goes_with_the_status_and_another_set_of_nodes_writes_nothing_on_serv
     run(&cluster, &cloud, seconds(60)).await;
     assert_eq!(cluster.get("web").unwrap()["metadata"]["annotations"][FINGERPRINT], "a");
     assert_eq!(kept(&cloud, &["s-web", "s-api"]), [None, None], "no write for its own sake");
-    let written = cluster.state().patches.len();
+    let written = cluster.patches().len();
 
     cluster.put_node("b");
     cloud.state().brought.clear();
     run(&cluster, &cloud, seconds(60)).await;
     assert_eq!(cloud.state().brought[0], ["a"], "what the leader before said");
-    assert_eq!(cluster.state().patches.len(), written, "nothing on the Services");
+    assert_eq!(cluster.patches().len(), written, "nothing on the Services");
     assert_eq!(kept(&cloud, &["s-web", "s-api"]), [Some("a,b".into()), Some("a,b".into())]);
 
     cloud.state().brought.clear();

@@ -7,8 +7,8 @@ use super::*;
 const REASON: &str = "LoadBalancerAddressChanged";
 
 fn told(cluster: &Cluster) -> Vec<String> {
-    let state = cluster.state();
-    let moved = state.events.iter().filter(|(_, reason, _)| reason == REASON);
+    let events = cluster.events();
+    let moved = events.iter().filter(|(_, reason, _)| reason == REASON);
     moved.map(|(kind, _, text)| format!("{kind}: {text}")).collect()
 }
 
@@ -77,7 +77,7 @@ async fn a_change_that_cannot_be_written_at_first_is_told_once_when_it_is() {
     let meanwhile = async {
         seconds(60).await;
         cloud.state().addresses = vec!["192.0.2.9"];
-        cluster.state().refuse = vec![(500, "InternalError"), (500, "InternalError")];
+        cluster.fail_next_patches("services", [500, 500]);
         cluster.put("web", |s| s["spec"]["ports"][0]["port"] = json!(81));
         seconds(120).await;
     };

@@ -16,7 +16,7 @@ async fn after(edit: impl AsyncFnOnce(&Cluster, &FakeCloud)) -> (Cluster, FakeCl
         seconds(30).await;
         assert_eq!(cloud.changes().len(), 9);
         cloud.state().changes.clear();
-        cluster.state().events.clear();
+        cluster.clear_log();
         edit(&cluster, &cloud).await;
         seconds(60).await;
     };
@@ -202,7 +202,7 @@ async fn excluded_removed_and_replaced_nodes_are_seen() {
     assert_eq!(changes[0], "nodes s-one b,c");
     let (_, cloud, _) = after(async |cluster, cloud| {
         cloud.state().looks.clear();
-        cluster.edit_node("a", |n| n["spec"]["providerID"] = json!("fake://other"));
+        cluster.restore_node("a", |n| n["spec"]["providerID"] = json!("fake://other"));
     })
     .await;
     assert_eq!(cloud.state().looks.iter().sum::<usize>(), 3, "another machine behind the name is a change");

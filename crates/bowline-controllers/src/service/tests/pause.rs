@@ -4,8 +4,6 @@ use bowline_cloud::{CloudError, Doubt, ErrorClass};
 use serde_json::json;
 
 use super::*;
-use crate::gate::Gate;
-use crate::rails::pause::switch::Switch;
 
 fn paused_events(cluster: &Cluster) -> usize {
     cluster.reasons().iter().filter(|reason| *reason == "LoadBalancerPaused").count()
@@ -14,14 +12,14 @@ fn paused_events(cluster: &Cluster) -> usize {
 #[tokio::test(start_paused = true)]
 async fn while_the_cluster_is_paused_nothing_is_written_and_afterwards_everything_is_at_once() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
-    let fence = Switch::default();
+    let fence = TestFence::default();
     for name in ["edited", "deleted", "vanished"] {
         cluster.put(name, |_| {});
     }
     let meanwhile = async {
         seconds(30).await;
         fence.pause("rack 7 moves");
-        cluster.state().patches.clear();
+        cluster.clear_log();
         let (changes, looks) = (cloud.changes().len(), cloud.state().looks.len());
         cluster.put("new", |_| {});
         cluster.put("edited", |s| s["spec"]["ports"][0]["port"] = json!(81));
@@ -29,7 +27,7 @@ async fn while_the_cluster_is_paused_nothing_is_written_and_afterwards_everythin
         cluster.wipe("vanished");
         seconds(3600).await;
         assert_eq!(cloud.changes().len(), changes, "{:?}", cloud.changes());
-        assert!(cluster.state().patches.is_empty(), "{:?}", cluster.state().patches);
+        assert!(cluster.patches().is_empty(), "{:?}", cluster.patches());
         assert!(cloud.state().looks.len() > looks, "looks go on");
         assert_eq!(paused_events(&cluster), 4, "each is told once");
         let metrics = cloud.state().metrics.clone().unwrap();
@@ -43,15 +41,15 @@ async fn while_the_cluster_is_paused_nothing_is_written_and_afterwards_everythin
     };
     run_with(&cluster, &cloud, ServiceOptions::default(), Arc::new(fence.clone()), meanwhile).await;
     let (_, _, text) =
-        cluster.state().events.iter().find(|(_, reason, _)| reason == "LoadBalancerPaused").unwrap().clone();
+        cluster.events().iter().find(|(_, reason, _)| reason == "LoadBalancerPaused").unwrap().clone();
     assert!(text.contains("rack 7 moves"), "{text}");
-    assert!(cluster.state().events.iter().all(|(kind, ..)| kind == "Normal"));
+    assert!(cluster.events().iter().all(|(kind, ..)| kind == "Normal"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_as_it_should_be_does_not_notice_a_pause() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
-    let fence = Switch::default();
+    let fence = TestFence::default();
     cluster.put("web", |_| {});
     let meanwhile = async {
         seconds(30).await;
@@ -67,7 +65,7 @@ async fn what_is_as_it_should_be_does_not_notice_a_pause() {
 #[tokio::test(start_paused = true)]
 async fn drift_is_counted_once_during_a_pause_and_until_it_is_repaired() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
-    let fence = Switch::default();
+    let fence = TestFence::default();
     cluster.put("web", |_| {});
     let meanwhile = async {
         seconds(30).await;
@@ -87,7 +85,7 @@ async fn drift_is_counted_once_during_a_pause_and_until_it_is_repaired() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_begins_in_the_middle_of_the_work_stops_it_between_two_steps() {
     let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
-    let fence = Switch::default();
+    let fence = TestFence::default();
     cloud.state().slow_for = Some("s-web".into());
     cluster.put("web", |_| {});
     let meanwhile = async {
@@ -108,7 +106,7 @@ async fn what_a_closed_fence_held_runs_as_soon_as_it_is_open_and_not_after_its_b
     let lost = CloudError::new(ErrorClass::Unauthenticated, "401");
     for doubt in [None, Some(Doubt::from(&lost))] {
         let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
-        let gate = Gate::default();
+        let gate = TestFence::default();
         gate.close();
         cloud.state().doubt = doubt;
         cluster.put("web", |_| {});

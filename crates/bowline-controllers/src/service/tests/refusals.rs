@@ -16,7 +16,7 @@ async fn what_cannot_be_done_is_told_once_and_done_with_the_users_edit() {
         assert_eq!(cloud.changes().len(), 3);
     };
     run(&cluster, &cloud, meanwhile).await;
-    assert_eq!(cluster.state().events[0].2, "Error syncing load balancer: no such flavor");
+    assert_eq!(cluster.events()[0].2, "Error syncing load balancer: no such flavor");
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,8 +86,7 @@ async fn what_is_refused_is_looked_at_when_something_else_goes() {
 
 /// How many events and writes there were.
 fn said(cluster: &Cluster) -> (usize, usize) {
-    let state = cluster.state();
-    (state.events.len(), state.patches.len())
+    (cluster.events().len(), cluster.patches().len())
 }
 
 #[tokio::test(start_paused = true)]

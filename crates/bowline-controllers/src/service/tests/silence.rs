@@ -38,7 +38,7 @@ async fn a_create_whose_answer_never_comes_is_looked_for_before_it_is_tried_agai
     };
     run(&cluster, &cloud, meanwhile).await;
     assert_eq!(cloud.changes(), ["create s-web", "ports s-web [80]", "nodes s-web a"], "created once");
-    let events = cluster.state().events.clone();
+    let events = cluster.events();
     let told = |text: &str| text.contains("did not answer within 15 min; it may have taken effect");
     assert!(events.iter().any(|(_, _, text)| told(text)), "{events:?}");
 }
@@ -144,7 +144,7 @@ async fn a_cloud_without_load_balancers_ends_the_controller_and_one_without_them
         let options = ServiceOptions::default();
         let ended = run_to_the_end(&cluster, &cloud, options, Arc::new(Unfenced), seconds(60)).await;
         assert_eq!(ended, Err(expected));
-        assert!(cloud.state().looks.is_empty() && cluster.state().patches.is_empty());
+        assert!(cloud.state().looks.is_empty() && cluster.patches().is_empty());
         assert!(cluster.reasons().is_empty());
         // The service of the cloud came, and the manager starts the controller again.
         cloud.state().capability = None;

@@ -36,7 +36,9 @@ async fn the_first_candidate_creates_the_lease_and_leads() {
     assert_eq!((number(&lease, "leaseDurationSeconds"), number(&lease, "leaseTransitions")), (15, 0));
     assert_eq!(lease["spec"]["acquireTime"], "2026-11-02T08:00:00.000000Z");
     assert_eq!(lease["metadata"]["name"], "ccm");
-    let uid = |now: &Leadership| matches!(now, Leadership::Leading { lease_uid: Some(uid), .. } if uid == "lease-uid");
+    let stored = lease["metadata"]["uid"].as_str().unwrap();
+    let uid =
+        |now: &Leadership| matches!(now, Leadership::Leading { lease_uid: Some(uid), .. } if uid == stored);
     assert!(uid(&a.leadership.borrow()));
 }
 

@@ -1,10 +1,8 @@
 //! One Lease on an API server in memory. Each client has a link of its own, which decides the fate of each request.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
+use bowline_testkit::memory_cluster::MemoryCluster;
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
@@ -43,14 +41,10 @@ pub(super) fn is_watch(asked: &Asked) -> bool {
     asked.method == Method::GET && asked.path.ends_with("/leases")
 }
 
-#[derive(Clone, Default)]
-pub(super) struct LeaseServer(Arc<Mutex<State>>);
+const PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/ccm";
 
-#[derive(Default)]
-struct State {
-    lease: Option<Value>,
-    version: u64,
-}
+#[derive(Clone, Default)]
+pub(super) struct LeaseServer(MemoryCluster);
 
 impl LeaseServer {
     /// A client whose requests meet the fates that `fate` hands out.
@@ -83,21 +77,22 @@ impl LeaseServer {
     }
 
     pub(super) fn lease(&self) -> Value {
-        self.0.lock().unwrap().lease.clone().unwrap_or_default()
+        self.0.get(PATH).unwrap_or_default()
     }
 
     pub(super) fn holder(&self) -> String {
         self.lease()["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Somebody writes the spec from outside.
+    /// Another writer stores this spec.
     pub(super) fn put_spec(&self, spec: &Value) {
-        let mut state = self.0.lock().unwrap();
-        let mut lease = state.lease.clone().unwrap_or_else(
-            || json!({"metadata": {"name": "ccm", "namespace": "kube-system", "uid": "lease-uid", "labels": {"team": "infra"}}}),
-        );
+        let fresh = || {
+            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": "ccm", "namespace": "kube-system", "uid": "lease-uid", "labels": {"team": "infra"}}})
+        };
+        let mut lease = self.0.get(PATH).unwrap_or_else(fresh);
         lease["spec"] = spec.clone();
-        state.store(lease);
+        self.0.put(lease);
     }
 
     pub(super) fn hold(&self, holder: &str, seconds: i32, transitions: i32) {
@@ -115,11 +110,10 @@ impl LeaseServer {
 
     /// A person pauses all changes, or ends the pause.
     pub(super) fn annotate(&self, paused: Option<&str>) {
-        let mut state = self.0.lock().unwrap();
-        let mut lease = state.lease.clone().unwrap();
-        lease["metadata"]["annotations"] =
-            paused.map_or(json!({}), |why| json!({bowline_cloud::PAUSED: why}));
-        state.store(lease);
+        self.0.edit(PATH, |lease| {
+            lease["metadata"]["annotations"] =
+                paused.map_or(json!({}), |why| json!({bowline_cloud::PAUSED: why}));
+        });
     }
 
     pub(super) fn annotation(&self) -> String {
@@ -127,7 +121,7 @@ impl LeaseServer {
     }
 
     pub(super) fn delete(&self) {
-        self.0.lock().unwrap().lease = None;
+        self.0.remove(PATH);
     }
 
     fn serve(&self, asked: &Asked) -> Answer {
@@ -138,31 +132,7 @@ impl LeaseServer {
                 "as with a role made for client-go, which never watches",
             );
         }
-        let mut state = self.0.lock().unwrap();
-        match (&asked.method, &state.lease) {
-            (&Method::POST, Some(_)) => Answer::status(409, "AlreadyExists", "it is there"),
-            (&Method::POST, None) => {
-                let mut lease = asked.body.clone();
-                lease["metadata"]["uid"] = json!("lease-uid");
-                Answer::ok(state.store(lease))
-            }
-            (_, None) => Answer::status(404, "NotFound", "no such lease"),
-            (&Method::GET, Some(lease)) => Answer::ok(lease.clone()),
-            (&Method::PUT, Some(lease)) => {
-                if asked.body["metadata"]["resourceVersion"] != lease["metadata"]["resourceVersion"] {
-                    return Answer::status(409, "Conflict", "the object has been modified");
-                }
-                Answer::ok(state.store(asked.body.clone()))
-            }
-            _ => Answer::status(405, "MethodNotAllowed", "?"),
-        }
-    }
-}
-
-impl State {
-    fn store(&mut self, mut lease: Value) -> Value {
-        self.version += 1;
-        lease["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.lease.insert(lease).clone()
+        let (code, body) = self.0.request(asked.method.clone(), &asked.path, &asked.body);
+        Answer::Json(code, body)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{ErrorClass, Fence, Fenced, LoadBalancers, Plan, Purpose, SetChange, Unfenced};
+use bowline_cloud::{ErrorClass, LoadBalancers, Plan, Purpose, SetChange, Unfenced};
+use bowline_testkit::fence::TestFence;
 use futures::future::join;
 use openstack_client::network::FloatingIpCreate;
 use sim_openstack::load_balancer::LoadBalancerQuota;
@@ -12,15 +13,6 @@ use super::stage::{Stage, service};
 use crate::loadbalancer::found::Children;
 use crate::loadbalancer::step::{Action, CloudStep, Seen};
 use crate::loadbalancer::{annotations, plan};
-
-#[derive(Debug)]
-struct Shut;
-
-impl Fence for Shut {
-    fn check(&self) -> Result<(), Fenced> {
-        Err(Fenced { why: "another leads".to_owned() })
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn of_two_steps_that_were_planned_for_the_same_sight_one_is_performed() {
@@ -66,7 +58,7 @@ async fn behind_a_closed_fence_nothing_is_sent() {
     let web = service("web", 1);
     let step = stage.first_step(&web, Purpose::Ensure).await;
     stage.clear();
-    let error = stage.balancers.execute(&step, &Shut).await.unwrap_err();
+    let error = stage.balancers.execute(&step, &TestFence::closed()).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Fenced);
     assert_eq!(stage.simulation.calls(), 0);
 }
