@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use bowline_cloud::{Doubt, ErrorClass, Evidence, Instance, NodeView, Power, Proof, Unfenced};
 use bowline_controllers::controller::{Controller, ControllerContext};
 use bowline_controllers::lifecycle::{LifecycleController, LifecycleOptions};

@@ -137,8 +137,8 @@ impl Services {
         self.until(name, "is ready", |service| {
             let condition = condition(service);
             address(service).is_some()
-                && condition["status"] == "True"
-                && condition["observedGeneration"] == service["metadata"]["generation"]
+                && condition.get("status").is_some_and(|status| status == "True")
+                && condition.get("observedGeneration") == service.pointer("/metadata/generation")
         })
         .await
     }

@@ -17,9 +17,9 @@ fn wait() -> Wait {
     Wait::within(Duration::from_secs(600)).every(Duration::from_millis(250))
 }
 
-async fn until(stage: &Stage, what: &str, is_so: impl Fn(&Overview) -> bool) -> Overview {
+async fn until(stage: &Stage, what: &str, is_so: impl Fn(&Overview) -> bool) -> Result<Overview> {
     let shown = async || Ok(stage.page.overview(&Query::default()));
-    wait().until_value(what, shown, is_so).await.unwrap()
+    wait().until_value(what, shown, is_so).await
 }
 
 fn standing<'o>(shown: &'o Overview, name: &str) -> Option<&'o Standing> {
@@ -33,7 +33,7 @@ async fn the_life_of_a_service_is_shown_from_its_plan_to_its_end() -> Result<()>
     let shown = until(&stage, "the Nodes have their servers", |shown| {
         shown.node_counts.ready == 3 && shown.node_counts.waiting == 0 && shown.nodes.total == 3
     })
-    .await;
+    .await?;
     let node = &shown.nodes.rows[0];
     assert!(node.provider_id.as_ref().is_some_and(|id| id.starts_with("openstack://")), "{node:?}");
     assert!(node.addresses.iter().any(|(kind, _)| kind == "InternalIP"), "{node:?}");
@@ -42,7 +42,7 @@ async fn the_life_of_a_service_is_shown_from_its_plan_to_its_end() -> Result<()>
     let shown = until(&stage, "it waits for the cloud", |shown| {
         matches!(standing(shown, "web"), Some(Standing::Waits { .. }))
     })
-    .await;
+    .await?;
     let plan = shown.services.rows[0].plan.clone().expect("its plan is shown");
     assert!(plan.done_at.is_none() && plan.steps.iter().any(|step| step.step.verb == "create"), "{plan:?}");
     assert!(
@@ -54,7 +54,7 @@ async fn the_life_of_a_service_is_shown_from_its_plan_to_its_end() -> Result<()>
         matches!(standing(shown, "web"), Some(Standing::Settled))
             && !shown.services.rows[0].addresses.is_empty()
     })
-    .await;
+    .await?;
     let row = &shown.services.rows[0];
     let plan = row.plan.as_ref().expect("the last plan is kept");
     assert!(plan.done_at.is_some() && plan.steps.iter().all(|step| step.done), "{plan:?}");
@@ -87,7 +87,7 @@ async fn the_life_of_a_service_is_shown_from_its_plan_to_its_end() -> Result<()>
     assert_eq!(json["replica"]["leader"]["role"], "leads");
 
     stage.delete("web")?;
-    until(&stage, "it is gone", |shown| shown.services.total == 0).await;
+    until(&stage, "it is gone", |shown| shown.services.total == 0).await?;
     stage.end().await
 }
 
@@ -101,7 +101,7 @@ async fn a_pause_with_markup_is_shown_as_what_it_is() -> Result<()> {
     let shown = until(&stage, "it is held", |shown| {
         matches!(standing(shown, "web"), Some(Standing::Held { rail: "pause", .. }))
     })
-    .await;
+    .await?;
     assert!(shown.services.rows[0].says.as_ref().is_some_and(|says| says.contains(words)), "{shown:#?}");
     let html = stage.page.html(&Query::default());
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !html.contains(words), "{html}");
@@ -115,10 +115,10 @@ async fn a_cloud_that_cannot_be_read_is_told_at_the_top_and_forgotten_when_it_ca
     until(&stage, "the Node has its server", |shown| {
         shown.node_counts.waiting == 0 && shown.nodes.total == 1
     })
-    .await;
+    .await?;
     stage.fault(Rule::new(Fault::status(StatusCode::SERVICE_UNAVAILABLE)).on(Service::LoadBalancer));
     stage.apply("web", &[80])?;
-    let shown = until(&stage, "the cloud is silent", |shown| !shown.problems.is_empty()).await;
+    let shown = until(&stage, "the cloud is silent", |shown| !shown.problems.is_empty()).await?;
     assert_eq!(shown.problems[0].what, "The cloud cannot be read");
     assert!(shown.problems[0].text.contains("load-balancer"), "{:?}", shown.problems);
     assert!(matches!(standing(&shown, "web"), Some(Standing::Unknown { .. })), "{shown:#?}");
@@ -126,7 +126,7 @@ async fn a_cloud_that_cannot_be_read_is_told_at_the_top_and_forgotten_when_it_ca
     until(&stage, "all is well again", |shown| {
         shown.problems.is_empty() && matches!(standing(shown, "web"), Some(Standing::Settled))
     })
-    .await;
+    .await?;
     stage.end().await
 }
 
@@ -137,7 +137,7 @@ async fn of_many_services_and_nodes_one_page_is_shown_and_the_rest_is_counted() 
     for number in 0..70 {
         stage.apply(&format!("web-{number:03}"), &[80])?;
     }
-    let shown = until(&stage, "all are settled", |shown| shown.service_counts.settled == 70).await;
+    let shown = until(&stage, "all are settled", |shown| shown.service_counts.settled == 70).await?;
     assert_eq!((shown.services.rows.len(), shown.services.pages, shown.nodes.pages), (25, 3, 2));
     let query = Query { service: "web-01".to_owned(), node: "node-60".to_owned(), ..Query::default() };
     let filtered = stage.page.overview(&query);

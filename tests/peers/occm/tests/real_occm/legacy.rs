@@ -47,7 +47,7 @@ async fn a_legacy_named_load_balancer_is_taken_over_and_given_back_without_a_cha
         ensure!(stage.cloud.contents().await? == before, "{manager} changed the cloud");
     }
     let mut manager = bowline(&stage)?;
-    stage.delete_all("theirs", &mut manager).await?;
+    stage.delete_all("theirs", &manager).await?;
     stage.until_quiet(&mut manager).await?;
     let left = &stage.cloud.contents().await?["loadbalancers"];
     ensure!(left.as_array().is_some_and(Vec::is_empty), "load balancers are left: {left}");

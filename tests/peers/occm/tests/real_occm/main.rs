@@ -124,7 +124,7 @@ async fn there_and_back(run: Run) -> anyhow::Result<()> {
     stage.cloud.forget();
     let mut manager = bowline(&stage)?;
     for namespace in ["theirs", "ours"] {
-        stage.delete_all(namespace, &mut manager).await?;
+        stage.delete_all(namespace, &manager).await?;
     }
     stage.until_quiet(&mut manager).await?;
     tell("Bowline deleted", theirs.len() + ours.len(), &stage);

@@ -62,9 +62,9 @@ async fn ports_come_and_go(site: &Harness) -> anyhow::Result<()> {
     let web = site.services.until_ready("web").await?;
     let address = address(&web).context("no address")?;
     let table = site.user.run(&["get", "svc", "web"]).await?;
-    ensure!(table.contains(&address), "{address} is not in\n{table}");
+    ensure!(table.contains(address), "{address} is not in\n{table}");
     let story = site.user.run(&["describe", "svc", "web"]).await?;
-    for part in ["EnsuringLoadBalancer", "EnsuredLoadBalancer", "LoadBalancer Ingress:", &address] {
+    for part in ["EnsuringLoadBalancer", "EnsuredLoadBalancer", "LoadBalancer Ingress:", address] {
         ensure!(story.contains(part), "{part} is not in\n{story}");
     }
     ensure!(condition(&web)["reason"] == "Ensured", "{web:#}");
@@ -91,7 +91,7 @@ async fn ports_come_and_go(site: &Harness) -> anyhow::Result<()> {
     site.until_rows(&listeners, "two listeners", |rows| ports(rows) == [53, 80].into()).await?;
     site.until_rows("loadbalancer pool list", "two pools", |rows| rows.len() == 2).await?;
 
-    let pool = pool_at(site, &id, 80).await?;
+    let pool = pool_at(site, id, 80).await?;
     let fixed = json!([{"op": "replace", "path": "/spec/ports/0/nodePort", "value": 30_080}]).to_string();
     site.user.run(&["patch", "svc", "web", "--type=json", "-p", &fixed]).await?;
     let members = format!("loadbalancer member list {pool}");
@@ -112,7 +112,7 @@ async fn pool_at(site: &Harness, balancer: &str, port: u64) -> anyhow::Result<St
 
 async fn nodes_come_and_go(site: &Harness) -> anyhow::Result<()> {
     let web = site.user.service("web").await?;
-    let pool = pool_at(site, &load_balancer_id(&web)?, 80).await?;
+    let pool = pool_at(site, load_balancer_id(&web)?, 80).await?;
     let members = format!("loadbalancer member list {pool}");
     let machines = site.cloud.machines().await?;
     let (name, id, address) = machines.last().context("no machine")?;
