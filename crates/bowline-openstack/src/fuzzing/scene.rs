@@ -5,6 +5,8 @@ mod cloud;
 mod wish;
 
 pub(crate) use self::wish::removal;
+#[cfg(test)]
+pub(crate) use self::wish::{ownership, service};
 
 use super::Choices;
 use crate::loadbalancer::found::Found;

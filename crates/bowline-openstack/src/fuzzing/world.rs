@@ -229,7 +229,6 @@ impl World {
             is_vip_unique: self.is_vip_unique,
             owner_may_want_it: self.owner_may_want_it,
             floating: FoundFloating {
-                port_user: None,
                 attached: pick(&|one| one.port_id.as_ref().is_some_and(|port| port.as_str() == VIP_PORT)),
                 asked_owner: self.asked_owner.clone(),
                 asked: self.floating.iter().find(|one| Some(one.floating_ip_address) == asked).cloned(),

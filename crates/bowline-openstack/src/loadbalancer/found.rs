@@ -43,6 +43,9 @@ pub struct Found {
     pub is_published: bool,
     /// Its floating IPs.
     pub floating: FoundFloating,
+    /// Why the address or the port that the Service chooses for a new load balancer cannot be had: something else has it, or another Service
+    /// that shows it.
+    pub place_taken: Option<String>,
     /// Its security group.
     pub group: Option<FoundGroup>,
     /// Whether the security group of a Service that goes was not read, because Octavia is at work on its load balancer.
@@ -116,8 +119,6 @@ pub struct FoundFloating {
     /// Those on the port of its load balancer, or on the port that a new one shall have, that belong to other Services which may
     /// still exist. They are never detached.
     pub of_others: Vec<OfOther>,
-    /// The load balancer of another Service, or of a person, that is at the port which the Service names for a new one.
-    pub port_user: Option<LoadBalancerId>,
     /// Those among `asked` and `left` that are proven to be this Service's: its status shows the address, or this process led it there.
     pub proven: BTreeSet<FloatingIpId>,
     /// Those that lead nowhere, left by a load balancer of this Service that is gone, or by the owner of the one that it shares. Their description alone does not make them

@@ -17,7 +17,7 @@ mod sent;
 mod tests;
 mod tree;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,6 +31,7 @@ use tokio::time::Instant;
 
 pub(super) use self::doubts::{Doubtful, Since};
 use self::floating::Floating;
+pub(super) use self::floating::Relation;
 pub(super) use self::fulfilled::LookFor;
 use self::sent::Sent;
 pub(super) use self::tree::Answer;
@@ -117,8 +118,8 @@ struct Entry {
     checked_at: Option<Instant>,
     /// Whether it has to be read whatever was noted of it: the word of a look before that must not end the doubt.
     doubted: bool,
-    /// When a person last asked for a look at it, as they wrote it.
-    asked: Option<Text>,
+    /// When a person last asked that it be read, as it is written on each Service that uses it.
+    asked: BTreeMap<Text, Text>,
 }
 
 /// Something that holds at a time of the load balancer's last change.
@@ -238,16 +239,17 @@ impl Memory {
         Some(answered)
     }
 
-    /// A person asked for a look then: what is known is forgotten, once. Of several Services on one load balancer the latest counts.
-    pub(super) fn ask(&self, id: &LoadBalancerId, at: &str) {
+    /// A person asked then that a load balancer be read: what is known of it is forgotten, once for each later time on the same Service. The
+    /// time is whatever a user wrote, so it does not count for other Services on the load balancer.
+    pub(super) fn ask(&self, service: &Text, balancer: &LoadBalancer, at: &str) {
         let mut inner = self.lock();
-        let entry = inner.entries.entry(id.clone()).or_default();
-        if entry.asked.as_deref().is_some_and(|before| before >= at) {
+        let entry = inner.entries.entry(balancer.id.clone()).or_default();
+        if entry.asked.get(service).is_some_and(|before| before.as_str() >= at) {
             return;
         }
-        entry.asked = Some(at.into());
-        inner.unlearn(id);
-        inner.fulfilled.forget_ports(|_port, _attached| true);
+        entry.asked.insert(service.clone(), at.into());
+        inner.unlearn(&balancer.id);
+        inner.fulfilled.forget_ports(|port, _attached| Some(port) == balancer.vip_port_id.as_ref());
     }
 
     /// What hangs on a load balancer, unless it must be read. `noted` are the fingerprints that the request brings.
@@ -478,6 +480,7 @@ impl Memory {
         inner.lost_addresses.remove(name);
         inner.named_ports.retain(|_port, (of, _since)| of != name);
         inner.led.retain(|_id, of| of != service);
+        inner.entries.values_mut().for_each(|entry| drop(entry.asked.remove(service)));
         inner.parting.forget(service);
         inner.fulfilled.forget_service(service);
     }

@@ -11,6 +11,7 @@ mod groups;
 mod lists;
 mod notices;
 mod owners;
+mod place;
 mod poll;
 mod proof;
 mod tenancy;
@@ -91,6 +92,8 @@ struct Sight<'a> {
     run: Run<'a>,
     at: At,
     floating: FoundFloating,
+    /// Why the address or the port that the Service chooses for a new load balancer cannot be had.
+    place_taken: Option<String>,
     /// Whether the floating IPs that lead here are known as of this look, and not only believed to be as they were.
     floating_is_read: bool,
 }
@@ -239,16 +242,22 @@ impl Balancers {
             features: sight.run.features,
             creates: sight.at.balancer.as_ref().is_none_or(replaced),
             floating: lacks_floating(intent, &sight),
-            hinted: self.hinted_vip(&sight.run.request.service),
+            hinted: self.hinted_vip(&sight.run),
         };
         let references = Some(Box::new(self.resolver.resolve(question).await?));
         Ok(Referred { sight, references })
     }
 
-    /// The address that is noted on a Service whose status shows host names only, unless a rule forbids the Service to choose it: users
-    /// can write what is noted.
-    fn hinted_vip(&self, service: &ServiceView) -> Option<IpAddr> {
+    /// The address that is noted on a Service whose status shows host names only, unless a rule forbids the Service to choose it or another
+    /// Service shows it: users can write what is noted.
+    fn hinted_vip(&self, run: &Run<'_>) -> Option<IpAddr> {
+        let service = &run.request.service;
         let address = hinted_address(service)?;
+        let of_another =
+            |other: &ServiceView| owners::is_other(other, service) && owners::shows(other, address);
+        if run.request.services.find(&of_another).is_some() {
+            return None;
+        }
         let allowed = rules::allows_address_of(
             &self.tenancy,
             &service.namespace,
@@ -275,8 +284,10 @@ impl Balancers {
                 let wanted = Wanted::of(intent, &request.nodes, *references, ownership, rules, group);
                 let noted = fingerprint::brought_by(request);
                 let asked = request.service.annotations.get(RESYNC_AT);
-                if let (Some(balancer), Some(at)) = (balancer, asked) {
-                    self.memory.ask(&balancer.id, at);
+                if let (Some(balancer), Some(at)) = (balancer, asked)
+                    && self.relation(&sight.run, balancer).is_some()
+                {
+                    self.memory.ask(&request.service.uid, balancer, at);
                 }
                 let children = balancer
                     .and_then(|balancer| self.memory.children(balancer, &wanted, &noted, Instant::now()));
@@ -350,7 +361,7 @@ impl Balancers {
 
     async fn picture(&self, resolved: Result<Resolved<'_>, Trouble>) -> Result<Evidence<Observed>, Trouble> {
         let Resolved { sight, wanted, group, children } = resolved?;
-        let Sight { run, at, floating, floating_is_read } = sight;
+        let Sight { run, at, floating, place_taken, floating_is_read } = sight;
         let balancer = at.balancer.map(|found| match children {
             Some(children) => FoundBalancer { children, ..found },
             None => found,
@@ -374,6 +385,7 @@ impl Balancers {
             balancer,
             is_published: !service.status.ingress.is_empty(),
             floating,
+            place_taken,
             group,
         };
         match (run.wish, wanted) {

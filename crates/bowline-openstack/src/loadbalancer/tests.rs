@@ -19,6 +19,7 @@ mod named_ports;
 mod noting;
 mod performing;
 mod picturing;
+mod places;
 mod reading;
 mod reserved;
 mod resolving;

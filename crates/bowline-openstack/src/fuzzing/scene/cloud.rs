@@ -72,6 +72,7 @@ pub(super) fn found(choices: &mut Choices<'_>, wanted: &Wanted) -> Found {
     let none = balancer.is_none();
     let twins = if choices.once_in(8) { 1 + choices.below(2) } else { 0 };
     Found {
+        place_taken: None,
         named_is_gone: none && wanted.named.is_some() && choices.once_in(2),
         namesakes: if choices.once_in(32) { vec![id("lb-1"), id("lb-2")] } else { Vec::new() },
         twins: if none { Vec::new() } else { (0..twins).map(|place| twin(choices, place)).collect() },
@@ -347,7 +348,6 @@ fn floating(choices: &mut Choices<'_>, wanted: &Wanted, without_balancer: bool) 
         asked_owner: (of_another && choices.once_in(2))
             .then(|| "is the address of Service shop/other".to_owned()),
         of_others,
-        port_user: None,
         proven,
         asked,
         attached: all.iter().filter(|_one| !without_balancer).filter(of_port).cloned().collect(),

@@ -21,7 +21,8 @@ use crate::loadbalancer::wanted::{
     WantedPool,
 };
 
-fn service() -> ServiceView {
+/// The Service of these scenes.
+pub(crate) fn service() -> ServiceView {
     ServiceView {
         namespace: "default".into(),
         name: "web".into(),
@@ -30,7 +31,8 @@ fn service() -> ServiceView {
     }
 }
 
-fn ownership() -> Ownership {
+/// What proves that a load balancer is its own.
+pub(crate) fn ownership() -> Ownership {
     Ownership { cluster: Some("c1".into()), service: "s1".into(), ..Ownership::default() }
 }
 

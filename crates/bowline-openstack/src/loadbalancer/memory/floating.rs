@@ -65,6 +65,15 @@ impl Floating {
     }
 }
 
+/// What a load balancer is to a Service that uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::loadbalancer) enum Relation {
+    /// It was created for the Service.
+    Owns,
+    /// The Service joined it, and its tag is there.
+    Shares,
+}
+
 impl Memory {
     /// The floating IPs of the port of a load balancer, if they are known. While Octavia is at work on it nothing is concluded, and
     /// those that were last read will do: each of many Services would ask for its own otherwise, right after its change.
@@ -127,11 +136,20 @@ impl Memory {
     }
 
     /// A floating IP was seen to lead to the load balancer of a Service. Its description alone does not say so: a namesake from
-    /// before, or of another cluster, has the same.
-    pub(in crate::loadbalancer) fn led_to(&self, service: &Text, floating: &FloatingIpId) {
+    /// before, or of another cluster, has the same. A Service that shares the load balancer never replaces the one that is known.
+    pub(in crate::loadbalancer) fn led_to(
+        &self,
+        service: &Text,
+        floating: &FloatingIpId,
+        relation: Relation,
+    ) {
         let mut inner = self.lock();
-        if inner.led.get(floating) != Some(service) {
-            inner.led.insert(floating.clone(), service.clone());
+        match (inner.led.get(floating), relation) {
+            (Some(known), _) if known == service => {}
+            (Some(_other), Relation::Shares) => {}
+            (_, Relation::Owns) | (None, Relation::Shares) => {
+                inner.led.insert(floating.clone(), service.clone());
+            }
         }
     }
 

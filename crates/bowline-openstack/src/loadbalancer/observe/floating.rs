@@ -12,7 +12,7 @@ use super::find::{At, PAGE_SIZE};
 use super::owners::shows;
 use super::{Run, Sight, Wish, hinted_address, known_address, look_for, together};
 use crate::loadbalancer::balancers::Balancers;
-use crate::loadbalancer::found::{FoundBalancer, FoundFloating};
+use crate::loadbalancer::found::FoundFloating;
 use crate::loadbalancer::names::{LOAD_BALANCER_PREFIX, Names, describes_floating_ip_of};
 use crate::loadbalancer::tenancy::rules;
 use crate::loadbalancer::trouble::Trouble;
@@ -72,7 +72,8 @@ impl Balancers {
                 let attached = attached.map_err(Clone::clone)?;
                 let mine = port_of(&at).and_then(|port| attached.get(port)).cloned().unwrap_or_default();
                 let floating = self.floating_of(&run, &at, mine).await?;
-                Ok(Sight { run, at, floating, floating_is_read })
+                let place_taken = self.place_taken(&run, &at).await?;
+                Ok(Sight { run, at, floating, place_taken, floating_is_read })
             }
         };
         together(found.into_iter().map(complete).collect()).await
@@ -139,16 +140,9 @@ impl Balancers {
     ) -> Result<FoundFloating, Trouble> {
         let service = &run.request.service;
         let of_others = self.of_others(run, at, &attached).await?;
-        let port_user = self.port_user(run, at).await?;
-        let mut floating = FoundFloating { attached, of_others, port_user, ..FoundFloating::default() };
-        // What leads to a load balancer of another cluster's Service of the same name was made for that one.
-        let ownership = self.ownership(service);
-        let is_ours = |at: &FoundBalancer| {
-            let tags = &at.balancer.tags;
-            ownership.is_of_service(tags) || ownership.foreign_cluster(tags).is_none()
-        };
-        if at.balancer.as_ref().is_some_and(is_ours) {
-            floating.attached.iter().for_each(|one| self.memory.led_to(&service.uid, &one.id));
+        let mut floating = FoundFloating { attached, of_others, ..FoundFloating::default() };
+        if let Some(relation) = at.balancer.as_ref().and_then(|at| self.relation(run, &at.balancer)) {
+            floating.attached.iter().for_each(|one| self.memory.led_to(&service.uid, &one.id, relation));
         }
         if let (Wish::Remove(_), Some(own)) =
             (&run.wish, at.balancer.as_ref().and_then(|at| at.balancer.vip_address))

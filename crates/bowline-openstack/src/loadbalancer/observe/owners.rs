@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use bowline_cloud::ServiceView;
-use openstack_client::LoadBalancerId;
-use openstack_client::load_balancer::{LoadBalancer, LoadBalancerQuery};
+use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::{FloatingIp, FloatingIpQuery};
 
 use super::find::At;
@@ -12,6 +11,7 @@ use super::{Run, Wish, noted_address};
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::found::OfOther;
 use crate::loadbalancer::intent::VipPlace;
+use crate::loadbalancer::memory::Relation;
 use crate::loadbalancer::names::{FloatingIpOwner, Names};
 use crate::loadbalancer::trouble::Trouble;
 
@@ -43,17 +43,18 @@ impl Balancers {
         Ok(on_port.into_iter().filter_map(of_other).collect())
     }
 
-    /// The load balancer at the port that a Service names for its own, unless it is the Service's: one port cannot lead to both.
-    pub(super) async fn port_user(&self, run: &Run<'_>, at: &At) -> Result<Option<LoadBalancerId>, Trouble> {
-        let (Wish::Ensure(intent), None) = (&run.wish, &at.balancer) else { return Ok(None) };
-        let VipPlace::Port(port) = &intent.vip else { return Ok(None) };
-        let query = LoadBalancerQuery {
-            vip_port_id: Some(port.clone()),
-            project_id: Some(self.project().await?),
-            ..LoadBalancerQuery::default()
-        };
-        let there = self.client.load_balancer().load_balancers(&query).all().await?;
-        Ok(there.into_iter().find(|there| !is_own(run.names(), there)).map(|there| there.id))
+    /// What a load balancer is to a Service, by what users cannot write: its name and its tags. None for one that the Service only names
+    /// with `load-balancer-id`, and for one of another cluster's Service of the same name.
+    pub(super) fn relation(&self, run: &Run<'_>, balancer: &LoadBalancer) -> Option<Relation> {
+        let (names, ownership) = (run.names(), self.ownership(&run.request.service));
+        let has_uid = ownership.is_of_service(&balancer.tags);
+        let is_ours = has_uid || ownership.foreign_cluster(&balancer.tags).is_none();
+        let shares = has_uid || balancer.tags.contains(&names.tag());
+        match (is_ours, is_own(names, balancer)) {
+            (true, true) => Some(Relation::Owns),
+            (true, false) if shares => Some(Relation::Shares),
+            _ => None,
+        }
     }
 
     /// Why a floating IP belongs to another Service that may still exist; the words follow its address and id.
@@ -73,15 +74,9 @@ impl Balancers {
                 && noted_address(other) == Some(address)
                 && self.memory.has_led(&other.uid, &floating.id)
         };
-        let uses = |other: &ServiceView| {
-            let is_other = other.namespace != service.namespace || other.name != service.name;
-            is_other && (shows(other, address) || has_led(other))
-        };
-        let other = run.request.services.find(&uses)?;
-        Some(format!(
-            "is the address of Service {}/{}, which still exists; request another address, or delete that Service first",
-            other.namespace, other.name
-        ))
+        let uses =
+            |other: &ServiceView| is_other(other, service) && (shows(other, address) || has_led(other));
+        run.request.services.find(&uses).map(|other| is_address_of(&other))
     }
 }
 
@@ -113,6 +108,19 @@ fn described_owner(run: &Run<'_>, names: &Names, floating: &FloatingIp) -> Optio
     })
 }
 
+/// Why an address cannot be had that another Service shows; the words follow the address.
+pub(super) fn is_address_of(other: &ServiceView) -> String {
+    let (namespace, name) = (&other.namespace, &other.name);
+    format!(
+        "is the address of Service {namespace}/{name}, which still exists; request another address, or delete that Service first"
+    )
+}
+
+/// Whether it is another Service, by its name.
+pub(super) fn is_other(other: &ServiceView, service: &ServiceView) -> bool {
+    other.namespace != service.namespace || other.name != service.name
+}
+
 /// Whether the status of a Service shows an address. Users of a namespace cannot write it.
 pub(super) fn shows(service: &ServiceView, address: IpAddr) -> bool {
     service.status.ingress.iter().any(|ingress| ingress.ip == Some(address))
@@ -124,6 +132,6 @@ fn shows_names(service: &ServiceView) -> bool {
 }
 
 /// Whether a load balancer was made for this Service. On one that it shares, the floating IP is the owner's.
-fn is_own(names: &Names, balancer: &LoadBalancer) -> bool {
+pub(super) fn is_own(names: &Names, balancer: &LoadBalancer) -> bool {
     balancer.name == names.load_balancer() || balancer.name == names.legacy_load_balancer()
 }

@@ -69,21 +69,18 @@ fn give_back(wanted: &Wanted, floating: &FloatingIp, keep: bool, why: &str) -> P
     Planned::new(CloudStep::new(Action::DeleteFloatingIp(floating.id.clone())), why)
 }
 
-/// Why a load balancer is not even made: its port has a floating IP of another Service, or the address that the Service asks for leads
-/// elsewhere.
+/// Why a load balancer is not even made: the address or the port that the Service chooses belongs to something else, or the floating IP
+/// that it asks for leads elsewhere.
 pub(super) fn is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
-    port_is_taken(wanted, found).or_else(|| asked_is_taken(wanted, found))
+    let place = found.place_taken.clone();
+    place.or_else(|| port_is_taken(wanted, found)).or_else(|| asked_is_taken(wanted, found))
 }
 
 /// A load balancer on that port would be reached at the address of another Service, which could not have the port any more.
 fn port_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
     let port = wanted.balancer.vip.port.as_ref()?;
-    if let Some(user) = found.floating.port_user.as_ref().filter(|_user| found.balancer.is_none()) {
-        return Some(format!("port {port} is used by load balancer {user}; use another port"));
-    }
     let taken = found.floating.of_others.first()?;
-    let (address, id, why) = (taken.floating.floating_ip_address, &taken.floating.id, &taken.why);
-    Some(format!("port {port} has floating IP {address} ({id}), which {why}; use another port"))
+    Some(format!("port {port} has a floating IP that {}; use another port", taken.why))
 }
 
 fn asked_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
@@ -97,7 +94,7 @@ fn asked_is_taken(wanted: &Wanted, found: &Found) -> Option<String> {
 /// Why a floating IP that the Service asks for cannot be had: it is attached elsewhere, or belongs to another Service.
 fn not_free(floating: &FloatingIp, found: &Found) -> Option<String> {
     let owner = || found.floating.asked_owner.as_deref().map(|why| reserved(floating, why));
-    floating.port_id.as_ref().map(|port| taken(floating, port)).or_else(owner)
+    floating.port_id.as_ref().map(|_port| taken(floating)).or_else(owner)
 }
 
 fn reserved(floating: &FloatingIp, why: &str) -> String {
@@ -105,10 +102,11 @@ fn reserved(floating: &FloatingIp, why: &str) -> String {
     format!("floating IP {address} ({id}) {why}")
 }
 
-fn taken(floating: &FloatingIp, port: &PortId) -> String {
+/// The port is not named: it may be anybody's, and whoever knows its id can ask for it.
+fn taken(floating: &FloatingIp) -> String {
     let (address, id) = (floating.floating_ip_address, &floating.id);
     format!(
-        "floating IP {address} ({id}) leads to port {port} already; detach it there or ask for another address"
+        "floating IP {address} ({id}) is attached to another port; detach it there or ask for another address"
     )
 }
 

@@ -9,17 +9,17 @@ mod recorded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bowline_cloud::{IpMode, ServiceView};
+use bowline_cloud::IpMode;
 use openstack_client::load_balancer::{Algorithm, BatchMember, MonitorType, Protocol, SessionPersistence};
 use serde_json::json;
 
 use super::*;
 use crate::config;
+use crate::fuzzing::scene::{ownership, service};
 use crate::fuzzing::world::{self, World, line};
 use crate::loadbalancer::found::FoundBy;
 use crate::loadbalancer::intent::{ExtraTags, MonitorValues, Publication, Removal, Timeouts};
 use crate::loadbalancer::names::Names;
-use crate::loadbalancer::ownership::Ownership;
 use crate::loadbalancer::wanted::{
     FloatingPlace, ListenerKey, Vip, WantedAddress, WantedBalancer, WantedListener, WantedMonitor, WantedPool,
 };
@@ -28,19 +28,6 @@ use crate::loadbalancer::wanted::{
 const TAG: &str = "kube_service_held_default_web";
 const OTHER_TAG: &str = "kube_service_held_default_other";
 const LEGACY: &str = "a11111111222233334444555555555555";
-
-fn service() -> ServiceView {
-    ServiceView {
-        namespace: "default".into(),
-        name: "web".into(),
-        uid: "11111111-2222-3333-4444-555555555555".into(),
-        ..ServiceView::default()
-    }
-}
-
-fn ownership() -> Ownership {
-    Ownership { cluster: Some("c1".into()), service: "s1".into(), ..Ownership::default() }
-}
 
 fn floating(asked: Option<&str>, insist: bool) -> WantedAddress {
     let place = Some(FloatingPlace { network: "public".parse().unwrap(), subnets: Vec::new() });

@@ -235,8 +235,8 @@ async fn things_of_others(site: &Harness) -> anyhow::Result<()> {
     let balancer = text(&site.operator.json(&create).await?, "id")?;
     let there = "detach it there or ask for another address";
     let cases = [
-        Case::specified("busy", &json!({"loadBalancerIP": busy}), &[&busy, &port, there]),
-        Case::annotated("pinned", &[("loadbalancer.bowline.dev/floating-ip", &busy)], &[&busy, &port, there]),
+        Case::specified("busy", &json!({"loadBalancerIP": busy}), &[&busy, there]),
+        Case::annotated("pinned", &[("loadbalancer.bowline.dev/floating-ip", &busy)], &[&busy, there]),
         Case::specified("foreign", &json!({"loadBalancerIP": theirs}), &[&theirs, "is not of this project"])
             .waiting(),
         Case::annotated(
