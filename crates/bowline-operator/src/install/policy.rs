@@ -187,9 +187,9 @@ fn validations() -> Vec<(String, &'static str)> {
             "runs pods as the account of their workload's name only, and not with the host's processes",
         ),
         (
-            "!variables.workload || object == null || variables.previous || (object.spec.template.spec.?volumes.orValue([]).all(volume, !has(volume.hostPath)) && (object.spec.template.spec.containers + object.spec.template.spec.?initContainers.orValue([])).all(container, !container.?securityContext.?privileged.orValue(false)))"
+            "!variables.workload || object == null || variables.previous || (object.spec.template.spec.?volumes.orValue([]).all(volume, !has(volume.hostPath)) && (object.spec.template.spec.containers + object.spec.template.spec.?initContainers.orValue([])).all(container, !container.?securityContext.?privileged.orValue(false) && container.?securityContext.?capabilities.?add.orValue([]).size() == 0))"
                 .to_owned(),
-            "runs no privileged containers, and mounts nothing of the host",
+            "runs no privileged containers, adds no capabilities, and mounts nothing of the host",
         ),
         (
             format!(

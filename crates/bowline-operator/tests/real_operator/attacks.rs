@@ -324,6 +324,11 @@ async fn the_operators_own_account_is_fenced_whatever_it_is_made_to_do() -> anyh
         |name: &str| json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name });
     let host = json!({ "volumes": [{ "name": "v", "hostPath": { "path": "/" } }] });
     let privileged = json!({ "containers": [{ "name": "c", "image": "example.org/c:1", "securityContext": { "privileged": true } }] });
+    // A container that may load kernel modules controls the node.
+    let capable = |containers: &str| {
+        json!({ "hostNetwork": true, containers: [{ "name": "d", "image": "example.org/c:1",
+        "securityContext": { "capabilities": { "drop": ["ALL"], "add": ["SYS_MODULE"] } } }] })
+    };
     let token = json!({ "type": "kubernetes.io/service-account-token", "metadata": { "name": "bowline-ccm-main",
         "labels": { "bowline.dev/managed-by": "main" }, "annotations": { "kubernetes.io/service-account.name": POWERFUL } } });
     let mut changed = old.clone();
@@ -355,6 +360,18 @@ async fn the_operators_own_account_is_fenced_whatever_it_is_made_to_do() -> anyh
             "Deployment",
             workload("bowline-ccm-x", "bowline-ccm-x", privileged),
             "no privileged containers",
+        ),
+        (
+            deployments,
+            "Deployment",
+            workload("bowline-ccm-x", "bowline-ccm-x", capable("containers")),
+            "adds no capabilities",
+        ),
+        (
+            deployments,
+            "Deployment",
+            workload("bowline-ccm-x", "bowline-ccm-x", capable("initContainers")),
+            "adds no capabilities",
         ),
         (deployments, "Deployment", changed, "changes nothing of what they run"),
         (
