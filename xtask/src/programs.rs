@@ -115,8 +115,13 @@ pub(crate) fn run_all(programs: Vec<Program>) -> anyhow::Result<()> {
         let mut still = Vec::new();
         for mut one in running {
             match one.child.try_wait()? {
-                Some(status) if status.success() => passed_tests += report_success(&one)?,
-                Some(_failure) => failed.push(report_failure(&one)?),
+                Some(status) => {
+                    let output = output(&one)?;
+                    match outcome(status.success(), &output) {
+                        Ok(passed) => passed_tests += report_success(&one, passed),
+                        Err(problem) => failed.push(report_failure(&one, problem, &output)),
+                    }
+                }
                 None => still.push(one),
             }
         }
@@ -163,28 +168,34 @@ fn start(program: Program) -> anyhow::Result<Running> {
 }
 
 /// Prints a line for a program whose tests passed; returns how many there were.
-fn report_success(one: &Running) -> anyhow::Result<usize> {
-    let passed = passed(&output(one)?);
+fn report_success(one: &Running, passed: usize) -> usize {
     println!("      {}: {passed} passed in {}", one.program.name, elapsed(one.since.elapsed()));
-    Ok(passed)
+    passed
 }
 
 /// Prints the whole output of a program that failed; returns its name.
-fn report_failure(one: &Running) -> anyhow::Result<String> {
+fn report_failure(one: &Running, problem: &str, output: &str) -> String {
     let name = &one.program.name;
-    println!("{}\n      {name}: FAILED after {}", output(one)?, elapsed(one.since.elapsed()));
-    Ok(name.clone())
+    println!("{output}\n      {name}: {problem} after {}", elapsed(one.since.elapsed()));
+    name.clone()
 }
 
 fn output(one: &Running) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(&one.log)?).into_owned())
 }
 
+/// How many tests of a program passed, or what went wrong. A program without tests prints a result line, too.
+fn outcome(is_success: bool, output: &str) -> Result<usize, &'static str> {
+    if !is_success {
+        return Err("FAILED");
+    }
+    passed(output).ok_or("FAILED: no result line")
+}
+
 /// The number of passed tests in the last result line.
-fn passed(output: &str) -> usize {
-    let last = output.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "));
-    let count = last.and_then(|counts| counts.split(" passed").next());
-    count.and_then(|count| count.parse().ok()).unwrap_or_default()
+fn passed(output: &str) -> Option<usize> {
+    let last = output.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "))?;
+    last.split(" passed").next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -244,6 +255,14 @@ mod tests {
     fn the_last_result_line_says_how_many_tests_passed() {
         let output =
             "running 2 tests\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; finished in 1.00s\n\n";
-        assert_eq!((passed(output), passed("killed")), (2, 0));
+        assert_eq!((outcome(true, output), outcome(true, &format!("{output}bye\n"))), (Ok(2), Ok(2)));
+        assert_eq!(outcome(false, output), Err("FAILED"));
+    }
+
+    #[test]
+    fn a_program_that_ends_with_success_and_without_a_result_line_has_failed() {
+        let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored\n";
+        assert_eq!(outcome(true, none), Ok(0));
+        assert_eq!(outcome(true, "running 2 tests\n"), Err("FAILED: no result line"));
     }
 }

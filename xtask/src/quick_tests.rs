@@ -18,12 +18,17 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
 /// Builds the programs of tests, in the order in which they run.
 pub(crate) fn build() -> anyhow::Result<Vec<Program>> {
     let targets = test_targets()?;
-    let quick = targets.iter().map(String::as_str).filter(|name| !name.starts_with(real_tests::PREFIX));
+    let quick = targets.iter().map(String::as_str).filter(|name| is_quick(name));
     let arguments =
         ["--no-run", "--lib", "--bins"].into_iter().chain(quick.flat_map(|name| ["--test", name]));
     let mut programs = programs::build("test", &arguments.collect::<Vec<_>>())?;
     programs.sort_by_key(|program| position(&program.name));
     Ok(programs)
+}
+
+/// Whether a test target needs nothing real.
+fn is_quick(target_name: &str) -> bool {
+    !target_name.starts_with(real_tests::PREFIX)
 }
 
 /// When a program has its turn.
@@ -34,6 +39,12 @@ fn position(name: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_on_the_real_thing_are_not_quick() {
+        assert!(is_quick("recorded") && is_quick("unreal_leases"));
+        assert!(!is_quick("real_leases"));
+    }
 
     #[test]
     fn the_longest_programs_are_first() {

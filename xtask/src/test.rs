@@ -46,8 +46,9 @@ pub(crate) fn always() -> anyhow::Result<()> {
             .begun_with(LINT, || ourselves(&["openstack-client"])),
         step("Kubernetes servers", kubernetes::ensure_servers)
             .begun_with(LINT, || ourselves(&["kubernetes", "--servers"])),
-        step(SUITES, real_tests::run_always),
+        // Before the simulation is built in the background: it would wait for that build.
         step("the sample", || sample::sample(true)),
+        step(SUITES, real_tests::run_always),
         step("simulation of whole systems", dst::always)
             .begun_with(SUITES, || ourselves(&[&["dst"], dst::ALWAYS.as_slice()].concat())),
     ])
