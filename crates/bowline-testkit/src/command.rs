@@ -1,5 +1,6 @@
 //! A program that is run to its end, with what it printed.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
@@ -40,6 +41,19 @@ pub fn without_cloud_variables(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")) {
         command.env_remove(name);
     }
+    command
+}
+
+/// The `openstack` client for a cloud of the `clouds.yaml` in a folder, without the settings of whoever runs the tests.
+#[must_use]
+pub fn openstack(program: &Path, folder: &Path, cloud: &str) -> Command {
+    let mut command = Command::new(program);
+    without_cloud_variables(&mut command)
+        .env("OS_CLIENT_CONFIG_FILE", folder.join("clouds.yaml"))
+        .env("OS_CLOUD", cloud)
+        .env("HOME", folder)
+        .env("NO_PROXY", "127.0.0.1")
+        .current_dir(folder);
     command
 }
 

@@ -1,12 +1,11 @@
 //! The real kubectl, as one identity.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
 
 use crate::apiserver::Binaries;
 
@@ -45,6 +44,16 @@ impl Kubectl {
         Self { namespace: Some(namespace), ..self }
     }
 
+    /// The command that runs it with these arguments.
+    #[must_use]
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("--kubeconfig").arg(&self.kubeconfig);
+        command.args(self.namespace.map(|namespace| format!("--namespace={namespace}")));
+        command.args(arguments).env("KUBECACHEDIR", &self.cache);
+        command
+    }
+
     /// Runs it; the answer is what it prints.
     ///
     /// # Errors
@@ -55,18 +64,10 @@ impl Kubectl {
 
     /// Runs it with something on its standard input.
     async fn run_with(&self, arguments: &[&str], input: &str) -> anyhow::Result<String> {
-        let mut child = Command::new(&self.program)
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            .args(self.namespace.map(|namespace| format!("--namespace={namespace}")))
-            .args(arguments)
-            .env("KUBECACHEDIR", &self.cache)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .context("start kubectl")?;
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = tokio::process::Command::from(command).kill_on_drop(true).spawn();
+        let mut child = child.context("start kubectl")?;
         let mut stdin = child.stdin.take().context("its input")?;
         stdin.write_all(input.as_bytes()).await?;
         drop(stdin);

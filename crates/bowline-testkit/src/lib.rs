@@ -15,7 +15,8 @@
 //! | [`services`], [`nodes`] | Services and Nodes as their owners use them |
 //! | [`manager`] | a manager under test: flags, process, serving port |
 //! | [`process`], [`command`], [`mod@kubectl`] | programs that run, programs that end, kubectl |
-//! | [`eventually`], [`Wait`] | waiting for conditions |
+//! | [`script`] | scripts of requests to two servers whose answers are compared |
+//! | [`eventually`], [`eventually_blocking`], [`eventually_virtual`], [`Wait`] | waiting for conditions |
 
 pub mod apiserver;
 #[expect(
@@ -36,9 +37,10 @@ pub mod objects;
 pub mod process;
 pub mod provider;
 pub mod proxy;
+pub mod script;
 pub mod services;
 pub mod simulated;
 mod wait;
 
-pub use self::eventually::{deadline, eventually, within};
+pub use self::eventually::{deadline, eventually, eventually_blocking, eventually_virtual, scaled};
 pub use self::wait::Wait;

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::{Wait, eventually};
 
@@ -16,6 +16,8 @@ pub use watchdog::Watchdog;
 
 /// How many lines of the log an error message shows.
 const TAIL_LINES: usize = 60;
+/// How often a process is seen to run while its test waits for something else.
+const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// The size of a page of memory, as the kernel counts them in `/proc/PID/statm`.
 const PAGE_BYTES: u64 = 4096;
 
@@ -23,6 +25,8 @@ const PAGE_BYTES: u64 = 4096;
 pub struct Process {
     child: Child,
     log: PathBuf,
+    /// How many bytes of the log [`Process::line`] has read.
+    read: usize,
     started: Instant,
 }
 
@@ -39,12 +43,20 @@ impl Process {
     ///
     /// # Errors
     /// When the log cannot be opened or the program not be started.
-    pub fn start(mut command: Command, log: impl Into<PathBuf>) -> anyhow::Result<Self> {
+    pub fn start(command: Command, log: impl Into<PathBuf>) -> anyhow::Result<Self> {
         let log = log.into();
-        let output = File::options().append(true).create(true).open(&log)?;
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        Self::start_apart(command, log.clone(), &log)
+    }
+
+    /// The same with its standard error appended to another file.
+    ///
+    /// # Errors
+    /// When a file cannot be opened or the program not be started.
+    pub fn start_apart(mut command: Command, log: PathBuf, errors: &Path) -> anyhow::Result<Self> {
+        let open = |path: &Path| File::options().append(true).create(true).open(path);
+        command.stdin(Stdio::null()).stdout(open(&log)?).stderr(open(errors)?);
         let child = command.spawn().with_context(|| format!("start {command:?}"))?;
-        Ok(Self { child, log, started: Instant::now() })
+        Ok(Self { child, log, read: 0, started: Instant::now() })
     }
 
     /// The process id.
@@ -143,14 +155,47 @@ impl Process {
         tail(&self.log)
     }
 
-    /// Waits for a text in its output.
+    /// Waits for the next line of its log with this text. The lines before it are skipped, and the next call goes on behind it.
     ///
     /// # Errors
-    /// When the text does not come.
-    pub async fn logs(&self, text: &str) -> anyhow::Result<()> {
-        let logged =
-            eventually(format!("{text:?} in the log"), async || Ok(self.log().contains(text).then_some(())));
-        logged.await.with_context(|| self.tail())
+    /// When the line does not come, and at once when the process has ended without it.
+    pub async fn line(&mut self, text: &str) -> anyhow::Result<String> {
+        let found = eventually(format!("{text:?} in the log"), async || {
+            let ended = self.exit_status()?;
+            let log = self.log();
+            for line in log.get(self.read..).unwrap_or_default().split_inclusive('\n') {
+                if !line.ends_with('\n') && ended.is_none() {
+                    break; // the rest of it is yet to come
+                }
+                self.read += line.len();
+                if line.contains(text) {
+                    return Ok(Some(line.trim_end().to_owned()));
+                }
+            }
+            ended.map_or(Ok(None), |status| bail!("ended with {status}"))
+        });
+        let found = found.await;
+        found.with_context(|| format!("no line with {text:?}\n{}", self.tail()))
+    }
+
+    /// Waits for something that happens only while the program runs.
+    ///
+    /// # Errors
+    /// As the wait, and at once when the program ends.
+    pub async fn while_running<T>(
+        &mut self,
+        wait: impl Future<Output = anyhow::Result<T>>,
+    ) -> anyhow::Result<T> {
+        let ended = async {
+            loop {
+                self.ensure_running()?;
+                sleep(WATCH_INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            done = wait => done,
+            ended = ended => ended,
+        }
     }
 
     /// The bytes of memory that it has at the moment; `None` when it has ended.
@@ -185,4 +230,25 @@ pub fn program(name: &str) -> anyhow::Result<PathBuf> {
     let program = folder.join(name);
     ensure!(program.is_file(), "no program at {}: run `cargo build --bin {name}`", program.display());
     Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_come_in_order_and_a_wait_ends_with_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo two >&2; echo three"]);
+        let mut process = Process::start(command, folder.path().join("log")).unwrap();
+        assert_eq!(process.line("o").await.unwrap(), "one");
+        assert_eq!(process.line("t").await.unwrap(), "two");
+        let error = format!("{:#}", process.line("one").await.unwrap_err());
+        assert!(error.contains("ended with exit status: 0") && error.contains("three"), "{error}");
+        let never = process.while_running(pending::<anyhow::Result<()>>()).await;
+        assert!(never.unwrap_err().to_string().contains("ended with exit status: 0"));
+    }
 }

@@ -17,10 +17,11 @@ pub use self::instances::{FakeInstances, Lookup};
 pub use self::routes::FakeRoutes;
 
 type Call<T> = Box<dyn Fn() -> BoxFuture<'static, Result<T, CloudError>> + Send + Sync>;
+type Initialize = Box<dyn Fn(&CloudContext) -> BoxFuture<'static, Result<(), CloudError>> + Send + Sync>;
 
 /// A cloud that supports nothing but what the test gives it. Its name is `fake`, and so is the scheme of its provider IDs.
 pub struct FakeCloud {
-    initialize: Call<()>,
+    initialize: Initialize,
     identity: Call<Option<String>>,
     instances: Mutex<Capability<Arc<dyn Instances>>>,
     load_balancers: Mutex<Capability<Arc<dyn AnyLoadBalancers>>>,
@@ -31,7 +32,7 @@ pub struct FakeCloud {
 impl Default for FakeCloud {
     fn default() -> Self {
         Self {
-            initialize: Box::new(|| ready(Ok(())).boxed()),
+            initialize: Box::new(|_context| ready(Ok(())).boxed()),
             identity: Box::new(|| ready(Ok(None)).boxed()),
             instances: Mutex::new(Capability::Unsupported),
             load_balancers: Mutex::new(Capability::Unsupported),
@@ -72,11 +73,20 @@ impl FakeCloud {
 
     /// Initialized by this closure.
     #[must_use]
-    pub fn initialized_by<F>(mut self, call: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn initialized_by<F>(self, call: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), CloudError>> + Send + 'static,
     {
-        self.initialize = Box::new(move || call().boxed());
+        self.initialized_with(move |_context| call())
+    }
+
+    /// Initialized by this closure, which gets what the manager lends the cloud.
+    #[must_use]
+    pub fn initialized_with<F>(mut self, call: impl Fn(&CloudContext) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), CloudError>> + Send + 'static,
+    {
+        self.initialize = Box::new(move |context| call(context).boxed());
         self
     }
 
@@ -112,8 +122,8 @@ impl Cloud for FakeCloud {
         "fake"
     }
 
-    async fn initialize(&self, _context: &CloudContext) -> Result<(), CloudError> {
-        (self.initialize)().await
+    async fn initialize(&self, context: &CloudContext) -> Result<(), CloudError> {
+        (self.initialize)(context).await
     }
 
     async fn identity(&self) -> Result<Option<String>, CloudError> {

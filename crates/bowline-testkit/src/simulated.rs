@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::{anyhow, ensure};
 use http::Method;
+use kube::Client;
 use serde_json::Value;
 use sim_kube::{Config, SimKube};
 use tokio::net::TcpListener;
@@ -36,6 +37,16 @@ impl SimulatedCluster {
         // It ends when the listener breaks, which its clients notice.
         let serving = tokio::spawn(async move { drop(sim_kube::http::serve(served, listener).await) });
         Ok(Self { kube, address, serving })
+    }
+
+    /// A client of it, which does not retry: every answer counts.
+    ///
+    /// # Errors
+    /// When the client cannot be made.
+    pub fn client(&self) -> anyhow::Result<Client> {
+        let mut config = kube::Config::new(format!("http://{}", self.address).parse()?);
+        config.default_retry = false;
+        Ok(Client::try_from(config)?)
     }
 
     /// The text of a kubeconfig for it.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::deadline;
 use crate::process::tail;
+use crate::{deadline, scaled};
 
 /// The pause between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -23,9 +23,15 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Waits at most this long, in place of [`deadline`].
+    /// Waits at most this long, [`scaled`], in place of [`deadline`]: a limit in real time whose expiry is a failure.
     #[must_use]
     pub fn within(limit: Duration) -> Self {
+        Self::within_unscaled(scaled(limit))
+    }
+
+    /// Waits at most exactly this long: in virtual time, and where the condition may as well not come to hold.
+    #[must_use]
+    pub fn within_unscaled(limit: Duration) -> Self {
         Self { limit: Some(limit), ..Self::default() }
     }
 
@@ -136,7 +142,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failed_polls_are_repeated_where_that_is_wanted_and_the_last_failure_is_shown() {
-        let wait = Wait::within(Duration::from_secs(1)).retry_errors();
+        let wait = Wait::within_unscaled(Duration::from_secs(1)).retry_errors();
         let mut polls = 0;
         let found = wait.until("the third poll", async || {
             polls += 1;
@@ -154,7 +160,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         std::fs::write(&log, "the lease was lost").unwrap();
-        let wait = Wait::within(Duration::from_secs(1)).with_log(log);
+        let wait = Wait::within_unscaled(Duration::from_secs(1)).with_log(log);
         let never = wait.until_value("seven", async || Ok(6), |value| *value == 7).await;
         let error = format!("{:#}", never.unwrap_err());
         assert!(error.contains("seen: Some(\n    6") && error.contains("the lease was lost"), "{error}");
@@ -167,7 +173,10 @@ mod tests {
             let seconds = began.elapsed().as_secs();
             Ok((seconds >= 1).then_some(seconds.min(4)))
         };
-        Wait::within(Duration::from_secs(60)).until_settled("the seconds", quiet, read).await.unwrap();
+        Wait::within_unscaled(Duration::from_secs(60))
+            .until_settled("the seconds", quiet, read)
+            .await
+            .unwrap();
         assert_eq!(began.elapsed().as_secs(), 7);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use bowline_testkit::apiserver::{Cluster, Identity, kubernetes_version};
+use bowline_testkit::{Wait, deadline};
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, UserInfo};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
@@ -97,12 +98,8 @@ async fn an_unbound_service_account_is_refused_and_permitted_once_a_role_is_boun
 
     grant_reading(cluster.client(&Identity::Admin).await?, &namespace, "controller").await?;
     // The authorizer learns of the binding through its own watch.
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while let Err(refusal) = config_maps.list(&ListParams::default()).await {
-        anyhow::ensure!(Instant::now() < deadline, "still refused: {refusal}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    Ok(())
+    let listed = async || Ok(Some(config_maps.list(&ListParams::default()).await?));
+    Wait::default().retry_errors().until("permission to list", listed).await.map(drop)
 }
 
 #[tokio::test]
@@ -167,7 +164,7 @@ async fn a_paused_server_does_not_answer_until_it_is_resumed() -> anyhow::Result
     assert!(answer.is_err(), "a paused server answered: {answer:?}");
 
     cluster.resume()?;
-    timeout(Duration::from_secs(10), client.apiserver_version()).await??;
+    timeout(deadline(), client.apiserver_version()).await??;
     Ok(())
 }
 

@@ -11,64 +11,40 @@
 
 #[path = "openstack_client/location.rs"]
 mod client_location;
-// One definition of the cache folder for the whole workspace.
-#[path = "../../../crates/bowline-testkit/src/apiserver/binaries.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "the file is part of a library as well, and only its cache folder is needed"
-)]
-mod binaries;
 
 use std::path::PathBuf;
-use std::process::Output;
 
+use bowline_testkit::apiserver::binaries::cache_folder;
+use bowline_testkit::cloud::Cloud;
+use bowline_testkit::command::{self, Finished};
 use serde_json::Value;
-use sim_openstack::{Config, Estate, EstateSize, Latencies, Service, SimService, clouds_yaml, seed, serve};
+use sim_openstack::Service;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
-use tokio::process::Command;
-use tokio_util::sync::CancellationToken;
 
 /// A served cloud, and the client that talks to it.
 struct Session {
     client: PathBuf,
     folder: TempDir,
-    service: SimService,
-    estate: Estate,
-    stop: CancellationToken,
+    cloud: Cloud,
 }
 
 impl Session {
     async fn start(client: PathBuf) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let root = format!("http://{}", listener.local_addr().unwrap());
-        let config = Config { latencies: Latencies::none(), ..Config::at(&root) };
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("clouds.yaml"), clouds_yaml(&config)).unwrap();
-        let (cloud, estate) = seed(config, jiff::Timestamp::now(), &EstateSize::default());
-        let service = SimService::on_tokio_time(cloud);
-        let stop = CancellationToken::new();
-        tokio::spawn(serve(listener, service.clone(), stop.clone()));
-        Self { client, folder, service, estate, stop }
+        let (folder, cloud) = (tempfile::tempdir().unwrap(), Cloud::start(3).await.unwrap());
+        cloud.write_clouds_yaml(folder.path()).unwrap();
+        Self { client, folder, cloud }
     }
 
-    async fn run(&self, cloud: &str, arguments: &[&str]) -> Output {
-        let mut command = Command::new(&self.client);
-        command.args(["--os-cloud", cloud]).args(arguments).current_dir(self.folder.path());
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")) {
-            command.env_remove(name);
-        }
-        command.env("OS_CLIENT_CONFIG_FILE", self.folder.path().join("clouds.yaml"));
-        command.env("HOME", self.folder.path()).env("NO_PROXY", "127.0.0.1").kill_on_drop(true);
-        command.output().await.unwrap()
+    async fn run(&self, cloud: &str, arguments: &[&str]) -> Finished {
+        let mut command = command::openstack(&self.client, self.folder.path(), cloud);
+        command.args(arguments);
+        command::run(command).await.unwrap()
     }
 
     async fn expect_success(&self, cloud: &str, arguments: &[&str]) -> String {
-        let output = self.run(cloud, arguments).await;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "openstack {}: {}", arguments.join(" "), text(&output.stderr));
-        text(&output.stdout)
+        let finished = self.run(cloud, arguments).await;
+        assert_eq!(finished.code, 0, "{finished:#?}");
+        finished.out
     }
 
     /// A command that gives JSON.
@@ -89,9 +65,9 @@ impl Session {
 
     /// A command that is refused; what it says.
     async fn refused(&self, cloud: &str, arguments: &[&str]) -> String {
-        let output = self.run(cloud, arguments).await;
-        assert!(!output.status.success(), "openstack {} succeeded", arguments.join(" "));
-        String::from_utf8_lossy(&output.stderr).into_owned()
+        let finished = self.run(cloud, arguments).await;
+        assert_ne!(finished.code, 0, "{finished:#?}");
+        finished.err
     }
 }
 
@@ -101,7 +77,7 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_client_works_on_the_simulator() {
-    let client = match client_location::locate(&binaries::cache_folder()) {
+    let client = match client_location::locate(&cache_folder()) {
         Ok(client) => client,
         Err(problem) => return println!("not tested: {problem}"),
     };
@@ -110,14 +86,12 @@ async fn the_real_client_works_on_the_simulator() {
     network_and_servers(&session).await;
     load_balancer(&session).await;
     refusals(&session).await;
-    let log = session.service.with(|cloud| cloud.log().total());
-    println!("the client made {log} requests");
-    session.stop.cancel();
+    println!("the client made {} requests", session.cloud.requests().0);
 }
 
 async fn identity(session: &Session) {
     let token = session.json(&["token", "issue"]).await;
-    assert_eq!(text(&token, "project_id"), session.estate.project);
+    assert_eq!(text(&token, "project_id"), session.cloud.estate.project);
     let catalog = session.json(&["catalog", "list"]).await;
     assert_eq!(catalog.as_array().unwrap().len(), Service::ALL.len());
     let project = session.json_as("sim-admin", &["project", "create", "other"]).await;
@@ -228,7 +202,7 @@ async fn refusals(session: &Session) {
     assert!(missing.to_lowercase().contains("unable to locate nosuch"), "{missing}");
     let used = session.refused("sim", &["network", "delete", "cli-net"]).await;
     assert!(used.contains("409") || used.contains("Conflict") || used.contains("still in use"), "{used}");
-    let project = session.estate.project.as_str();
+    let project = session.cloud.estate.project.as_str();
     session.expect_success("sim-admin", &["quota", "set", "--floating-ips", "1", "--force", project]).await;
     let full = session.refused("sim", &["floating", "ip", "create", "public"]).await;
     assert!(full.contains("Quota exceeded"), "{full}");

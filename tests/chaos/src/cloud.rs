@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use anyhow::ensure;
 use bowline_testkit::cloud::{self, Options};
+use bowline_testkit::eventually;
 use bowline_testkit::http::Bound;
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -138,15 +138,11 @@ impl Cloud {
         }});
         post("/network/v2.0/floatingips", &new)?;
         // Their load balancers get ready, which changes them a last time.
-        let deadline = Instant::now() + Duration::from_secs(10);
         let busy = |state: &State| {
             state.load_balancer.load_balancers.iter().any(|row| row.provisioning_status != "ACTIVE")
         };
-        while self.look(busy) {
-            ensure!(Instant::now() < deadline, "the load balancers of others do not get ready");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        Ok(())
+        eventually("the load balancers of others are ready", async || Ok((!self.look(busy)).then_some(())))
+            .await
     }
 }
 

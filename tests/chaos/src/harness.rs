@@ -8,7 +8,7 @@ use anyhow::Context;
 use bowline_testkit::nodes::{self, Nodes};
 use bowline_testkit::objects::if_found;
 use bowline_testkit::services::{Services, port, service};
-use bowline_testkit::{Wait, eventually};
+use bowline_testkit::{Wait, deadline, eventually};
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 use kube::api::{DeleteParams, ListParams, Preconditions};
 use kube::{Api, ResourceExt};
@@ -21,8 +21,6 @@ use crate::observer::Observer;
 use crate::scenario::{SERVERS, Step};
 use crate::snapshot::{BALANCER, INTERNAL, Snapshot, Whole, unsettled};
 
-/// Longer than anything takes on a busy machine; who gets here has failed.
-pub const PATIENCE: Duration = Duration::from_secs(90);
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A cluster on a cloud, for one run.
@@ -202,9 +200,9 @@ impl<'s> Harness<'s> {
     ///
     /// # Errors
     /// When that does not come.
-    pub async fn rest(&self, quiet: Duration, patience: Duration) -> anyhow::Result<Snapshot> {
+    pub async fn rest(&self, quiet: Duration) -> anyhow::Result<Snapshot> {
         let mut open = Vec::new();
-        let wait = Wait::within(patience).every(POLL_INTERVAL);
+        let wait = Wait::default().every(POLL_INTERVAL);
         let rest = wait.until("everything is at rest", async || {
             let snapshot;
             (snapshot, open) = self.picture().await?;
@@ -220,7 +218,7 @@ impl<'s> Harness<'s> {
     /// # Errors
     /// When the API server does not answer.
     pub async fn equals(&self, wanted: &Snapshot, quiet: Duration) -> anyhow::Result<Vec<String>> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + deadline();
         loop {
             let (snapshot, _) = self.picture().await?;
             let different = snapshot.differences(wanted);

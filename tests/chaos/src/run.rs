@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::cloud::{Cloud, agent};
 use crate::cluster::ChaosCluster;
-use crate::harness::{Harness, PATIENCE};
+use crate::harness::Harness;
 use crate::observer::{Observer, Side};
 use crate::plan::{Fault, Pause, Plan, Timed};
 use crate::process::Place;
@@ -194,7 +194,7 @@ pub async fn baseline(
     scenario: crate::scenario::Scenario,
 ) -> anyhow::Result<Baseline> {
     let Scene { site, managers } = scene(cluster, &Plan::quiet(scenario)).await?;
-    let rest = async || site.rest(REST, PATIENCE).await.with_context(|| managers.tails());
+    let rest = async || site.rest(REST).await.with_context(|| managers.tails());
     let observer = &site.observer;
     let count = || [Side::Kube, Side::Cloud].map(|side| (side, observer.writes(side))).into();
     let mut snapshots = vec![rest().await?];

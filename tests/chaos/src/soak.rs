@@ -29,8 +29,6 @@ use crate::scenario::{SERVERS, Step};
 const REPLICAS: usize = 2;
 /// How long an operation on a load balancer takes.
 const OPERATION: Duration = Duration::from_millis(300);
-/// How long it may take until all is at rest, once nothing goes wrong any more.
-const PATIENCE: Duration = Duration::from_secs(180);
 /// Nothing is written for so long: longer than the pause between two looks at load balancers.
 const REST: Duration = Duration::from_secs(3);
 
@@ -151,7 +149,7 @@ pub async fn soak(cluster: &ChaosCluster, wish: Wish) -> anyhow::Result<Report> 
     for server in SERVERS {
         soak.site.perform(&Step::Join(server)).await?;
     }
-    soak.site.rest(REST, PATIENCE).await.with_context(|| soak.managers.tails())?;
+    soak.site.rest(REST).await.with_context(|| soak.managers.tails())?;
     soak.trouble().await?;
     soak.end().await?;
     Ok(soak.finish())
@@ -311,7 +309,7 @@ impl Soak<'_> {
         }
         self.site.cloud.recover();
         let began = Instant::now();
-        if let Err(error) = self.site.rest(REST, PATIENCE).await {
+        if let Err(error) = self.site.rest(REST).await {
             self.site.observer.problem(format!("{error:#}\n{}", self.managers.tails()));
         }
         self.report.convergence = began.elapsed().saturating_sub(REST);
@@ -320,7 +318,7 @@ impl Soak<'_> {
                 self.site.delete(name).await.context("delete a Service at the end")?;
             }
         }
-        if let Err(error) = self.site.rest(REST, PATIENCE).await {
+        if let Err(error) = self.site.rest(REST).await {
             self.site.observer.problem(format!("after everything was deleted: {error:#}"));
         }
         Ok(())

@@ -1,23 +1,16 @@
 //! `doctor`: nothing is found where all is well, and each finding that there is is provoked here.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use bowline_cli::doctor::CHECKS;
 use http::StatusCode;
 use jiff::SignedDuration;
-use rcgen::CertifiedKey;
 use serde_json::json;
 use sim_openstack::{Fault, Rule, Service};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::pki_types::PrivateKeyDer;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::harness::{CLUSTER, Finished, Harness, Pages, WELL, manager, node};
+use crate::recorder::Tls;
 
 /// What each test below finds, one row for each state of its cluster and cloud.
 const OF_NODES: &[&str] = &[
@@ -270,33 +263,6 @@ async fn what_is_wrong_with_services_is_found() -> anyhow::Result<()> {
     )
 }
 
-/// TLS in front of a server on loopback; what it answers is valid for `localhost`.
-async fn tls_front(behind: String) -> anyhow::Result<(u16, AbortOnDropHandle<()>)> {
-    let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
-    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
-    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)?;
-    let (acceptor, listener) = (TlsAcceptor::from(Arc::new(config)), TcpListener::bind("127.0.0.1:0").await?);
-    let port = listener.local_addr()?.port();
-    let serving = tokio::spawn(async move {
-        while let Ok((tcp, _)) = listener.accept().await {
-            let (acceptor, behind) = (acceptor.clone(), behind.clone());
-            tokio::spawn(async move {
-                // A client that goes away ends its own connection only.
-                let (Ok(mut client), Ok(mut server)) =
-                    (acceptor.accept(tcp).await, TcpStream::connect(behind).await)
-                else {
-                    return;
-                };
-                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
-            });
-        }
-    });
-    Ok((port, AbortOnDropHandle::new(serving)))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn endpoints_without_tls_under_a_keystone_with_tls_are_found_also_where_they_are_allowed()
 -> anyhow::Result<()> {
@@ -304,7 +270,7 @@ async fn endpoints_without_tls_under_a_keystone_with_tls_are_found_also_where_th
     let good = std::fs::read_to_string(stage.conf())?;
     let behind =
         good.split("http://").nth(1).and_then(|rest| rest.split('/').next()).context("no address")?;
-    let (port, _front) = tls_front(behind.to_owned()).await?;
+    let (port, _front) = Tls::new()?.forward(behind.to_owned()).await?;
     let with_tls = good
         .replace(&format!("auth-url = http://{behind}"), &format!("auth-url = https://localhost:{port}"))
         .replace("[LoadBalancer]", "tls-insecure = true\n[LoadBalancer]");

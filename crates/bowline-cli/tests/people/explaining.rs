@@ -407,12 +407,8 @@ async fn each_piece_of_advice_for_a_node_is_given_when_it_is_due() -> anyhow::Re
     ]}});
     stage.patch("/api/v1/nodes/node-2/status", &not_ready)?;
     seen.advised("node/node-2", 1, &["gone"]).await?.says(1, &["not ready"])?;
-    stage.seed(json!({
-        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "node-2.1", "namespace": "default"},
-        "involvedObject": {"kind": "Node", "name": "node-2"}, "reason": "NodeDeletionHeld", "type": "Warning",
-        "message": "Not deleting node node-2: 2 of 3 nodes seem gone at once, so none is deleted; check",
-        "lastTimestamp": jiff::Timestamp::now().to_string(), "count": 1,
-    }))?;
+    let held = "Not deleting node node-2: 2 of 3 nodes seem gone at once, so none is deleted; check";
+    stage.event(&json!({"kind": "Node", "name": "node-2"}), "NodeDeletionHeld", held)?;
     seen.advised("node/node-2", 1, &["gone-and-held"]).await?.says(1, &["2 of 3 nodes seem gone at once"])?;
 
     let outage = Rule::new(Fault::html(StatusCode::SERVICE_UNAVAILABLE)).on(Service::Compute);

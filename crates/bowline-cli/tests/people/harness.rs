@@ -145,10 +145,17 @@ impl Harness {
         } else {
             ("CloudIdentityFound", "changes are made again")
         };
+        let lease = json!({"kind": "Lease", "namespace": "kube-system", "name": "cloud-controller-manager"});
+        self.event(&lease, reason, message)
+    }
+
+    /// Writes an event of now about an object that this names. It occurred three times.
+    pub(crate) fn event(&self, object: &Value, reason: &str, message: &str) -> anyhow::Result<()> {
+        let namespace = object["namespace"].as_str().unwrap_or("default");
         self.seed(json!({
-            "apiVersion": "v1", "kind": "Event", "metadata": {"name": reason.to_lowercase(), "namespace": "kube-system"},
-            "involvedObject": {"kind": "Lease", "namespace": "kube-system", "name": "cloud-controller-manager"},
-            "reason": reason, "type": "Warning", "message": message, "count": 1,
+            "apiVersion": "v1", "kind": "Event",
+            "metadata": {"name": reason.to_lowercase(), "namespace": namespace},
+            "involvedObject": object, "reason": reason, "type": "Warning", "message": message, "count": 3,
             "lastTimestamp": Timestamp::now().to_string(),
         }))
     }

@@ -1,25 +1,21 @@
 //! Commands that only look: plan, explain, status, drift. Each is asked before and after, and nothing is ever written.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::harness::{CLUSTER, Harness, Pages};
+use crate::recorder::Recorder;
+
+/// The Service, as its events name it.
+fn web() -> Value {
+    json!({"kind": "Service", "namespace": "default", "name": "web"})
+}
 
 /// A Service whose last failure is told with the id of the cloud's request.
 fn complain(stage: &Harness) -> anyhow::Result<()> {
     let why = "Tried again with a growing pause; the last failure: 503 (request id req-7f)";
     stage.say("web", "SyncFailed", why)?;
-    stage.seed(json!({
-        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
-        "involvedObject": {"kind": "Service", "namespace": "default", "name": "web"},
-        "reason": "SyncLoadBalancerFailed", "type": "Warning", "message": "Error syncing load balancer: 503",
-        "count": 3, "lastTimestamp": "2026-11-16T08:00:00Z",
-    }))
+    stage.event(&web(), "SyncLoadBalancerFailed", "Error syncing load balancer: 503")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -211,38 +207,16 @@ async fn who_may_not_read_the_lease_is_told_all_but_who_leads() -> anyhow::Resul
     stage.run("doctor").await?.says(2, &["NOT LOOKED AT the leader is not known", lease, right])
 }
 
-/// A host that takes what is sent to it and answers nothing good.
-async fn evil() -> anyhow::Result<(u16, Arc<Mutex<Vec<u8>>>, AbortOnDropHandle<()>)> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let (port, heard) = (listener.local_addr()?.port(), Arc::new(Mutex::new(Vec::new())));
-    let all = heard.clone();
-    let listening = tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let all = all.clone();
-            tokio::spawn(async move {
-                let mut buffer = [0; 8192];
-                while let Ok(bytes @ 1..) = stream.read(&mut buffer).await {
-                    all.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .extend_from_slice(buffer.get(..bytes).unwrap_or_default());
-                    let refusal = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n";
-                    stream.write_all(refusal).await.ok();
-                }
-            });
-        }
-    });
-    Ok((port, heard, AbortOnDropHandle::new(listening)))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_of_the_cluster_gets_no_password_of_the_person_whoever_it_names() -> anyhow::Result<()> {
     let stage = Harness::start(1).await?;
-    let (port, heard, _listening) = evil().await?;
+    let evil = Recorder::start(None).await?;
     let clouds = stage.folder.path().join("clouds.yaml");
     let own = "clouds: {mine: {auth: {auth_url: \"https://mine.example/v3\", username: ann, password: CANARY-of-ann, project_name: p, user_domain_name: d, project_domain_name: d}}}";
     std::fs::write(&clouds, own)?;
     let attack = format!(
-        "[Global]\nauth-url = http://127.0.0.1:{port}/v3\nuse-clouds = true\nclouds-file = {}\ncloud = mine\n",
+        "[Global]\nauth-url = http://127.0.0.1:{}/v3\nuse-clouds = true\nclouds-file = {}\ncloud = mine\n",
+        evil.port,
         clouds.display()
     );
     let secret = |text: &str| {
@@ -275,7 +249,7 @@ async fn a_secret_of_the_cluster_gets_no_password_of_the_person_whoever_it_names
                 "{text}"
             );
         }
-        let all = String::from_utf8_lossy(&heard.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
+        let all = evil.take();
         ensure!(!all.contains("CANARY") && !all.contains("ann"), "{all}");
         // Without credentials in the Secret nothing is sent at all.
         ensure!(all.contains("of-the-secret") == (nth == 1), "{all}");
@@ -290,12 +264,7 @@ async fn names_events_and_conditions_of_the_cluster_command_no_terminal_and_add_
     stage.service("web")?;
     let attack = "\u{1b}[2J\u{9b}H\u{202e}\u{7}\nNow: settled - all is well";
     stage.say("web", "SyncFailed", attack)?;
-    stage.seed(json!({
-        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
-        "involvedObject": {"kind": "Service", "namespace": "default", "name": "web"},
-        "reason": "SyncLoadBalancerFailed", "type": "Warning", "message": attack, "count": 1,
-        "lastTimestamp": "2026-11-16T08:00:00Z",
-    }))?;
+    stage.event(&web(), "SyncLoadBalancerFailed", attack)?;
     stage.pause(Some(attack))?;
     for line in ["explain svc/web", "status --kubectl=/nowhere/kubectl", "doctor --kubectl=/nowhere/kubectl"]
     {

@@ -11,4 +11,5 @@ mod explaining;
 mod harness;
 mod looking;
 mod page;
+mod recorder;
 mod writing;

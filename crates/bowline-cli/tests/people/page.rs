@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -15,21 +15,18 @@ use bowline_manager::logging::{LoggingOptions, subscriber};
 use bowline_manager::signals::Signals;
 use bowline_manager::{CloudControllerManager, Surroundings};
 use bowline_openstack::cloud::{NAME, OpenStackCloud, Surroundings as CloudSurroundings};
+use bowline_testkit::deadline;
 use clap::Parser;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sim_kube::User;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::harness::{Harness, Line};
-
-/// So long a busy machine may take.
-const DEADLINE: Duration = Duration::from_secs(120);
+use crate::recorder::{Recorder, Tls};
 
 /// A manager with its secure port. The Lease is another one's: the page is there all the same.
 struct Running {
@@ -77,7 +74,7 @@ impl Running {
                 }
             }
         };
-        timeout(DEADLINE, serves).await.context("it does not serve")?;
+        timeout(deadline(), serves).await.context("it does not serve")?;
         ensure!(!running.task.is_finished(), "it ended by itself");
         stage.name_certificate(&CertificateDer::from_pem_file(&running.certificate)?)?;
         Ok(running)
@@ -135,7 +132,7 @@ async fn ask(address: SocketAddr, request: &str, until: &str) -> anyhow::Result<
         }
         anyhow::Ok(())
     };
-    timeout(DEADLINE, reading).await.with_context(|| request.to_owned())??;
+    timeout(deadline(), reading).await.with_context(|| request.to_owned())??;
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
@@ -326,58 +323,12 @@ async fn breaker_and_budgets_are_asked_of_the_leader_with_a_token_of_the_viewer(
     manager.end().await
 }
 
-/// Something that answers in place of the leader, with a certificate of its own, and hears whatever is sent to it.
-struct Impostor {
-    port: u16,
-    certificate: CertificateDer<'static>,
-    heard: Arc<Mutex<String>>,
-    _listening: AbortOnDropHandle<()>,
-}
-
-impl Impostor {
-    async fn start() -> anyhow::Result<Self> {
-        let pair = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
-        let certificate = pair.cert.der().clone();
-        let key = PrivateKeyDer::try_from(pair.signing_key.serialize_der()).map_err(anyhow::Error::msg)?;
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let tls = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.clone()], key)?;
-        let acceptor = TlsAcceptor::from(Arc::new(tls));
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let (port, heard) = (listener.local_addr()?.port(), Arc::new(Mutex::new(String::new())));
-        let all = heard.clone();
-        let listening = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (acceptor, all) = (acceptor.clone(), all.clone());
-                tokio::spawn(async move {
-                    let Ok(mut stream) = acceptor.accept(stream).await else { return };
-                    let mut buffer = [0; 8192];
-                    while let Ok(bytes @ 1..) = stream.read(&mut buffer).await {
-                        let text =
-                            String::from_utf8_lossy(buffer.get(..bytes).unwrap_or_default()).into_owned();
-                        all.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
-                        let answer = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n";
-                        stream.write_all(answer).await.ok();
-                    }
-                });
-            }
-        });
-        let _listening = AbortOnDropHandle::new(listening);
-        Ok(Self { port, certificate, heard, _listening })
-    }
-
-    fn heard(&self) -> String {
-        std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_answers_in_place_of_the_leader_gets_no_token() -> anyhow::Result<()> {
     let stage = Harness::start(1).await?;
     known(&stage);
-    let (impostor, conf) = (Impostor::start().await?, stage.conf());
+    let (tls, conf) = (Tls::new()?, stage.conf());
+    let impostor = Recorder::start(Some(&tls)).await?;
     let leader = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
     stage.name_certificate(leader.cert.der())?;
     let kubectl = format!("--kubectl={}", kubectl_to(&stage, impostor.port)?.display());
@@ -388,7 +339,7 @@ async fn whatever_answers_in_place_of_the_leader_gets_no_token() -> anyhow::Resu
             let told = stage.run_by(&ann, &format!("{command} {whose} {kubectl}"), Some(&conf)).await?;
             std::fs::remove_file(&bundle).ok();
             let text = format!("{}{}", told.out, told.err);
-            ensure!(impostor.heard().is_empty(), "{command} {whose}: {text}");
+            ensure!(impostor.take().is_empty(), "{command} {whose}: {text}");
             // What doctor does not learn in this way is no finding of its own.
             let is_told = text.contains("shows certificate") && text.contains("the Lease names");
             ensure!(is_told || command == "doctor", "{command} {whose}: {text}");
@@ -399,19 +350,19 @@ async fn whatever_answers_in_place_of_the_leader_gets_no_token() -> anyhow::Resu
             Ok(shown) => bail!("{shown:?}"),
             Err(why) => ensure!(why.contains("something else answers in place of the leader"), "{why}"),
         }
-        ensure!(impostor.heard().is_empty());
+        ensure!(impostor.take().is_empty());
     }
 
     // Where a person takes any certificate, the token of the person is not what is shown.
     stage.run_by(&ann, &format!("status --insecure-skip-tls-verify {kubectl}"), Some(&conf)).await?;
-    let heard = impostor.heard();
+    let heard = impostor.take();
     ensure!(heard.to_lowercase().contains("authorization: bearer sim."), "{heard}");
     ensure!(!heard.contains("Bearer ann"), "{heard}");
     // And the one that the Lease names gets what the person says it shall get.
-    stage.name_certificate(&impostor.certificate)?;
+    stage.name_certificate(&tls.certificate)?;
     stage.run_by(&ann, &format!("status {kubectl}"), Some(&conf)).await?;
-    ensure!(impostor.heard().to_lowercase().contains("authorization: bearer sim."));
+    ensure!(impostor.take().to_lowercase().contains("authorization: bearer sim."));
     stage.run_by(&ann, &format!("status --own-credentials {kubectl}"), Some(&conf)).await?;
-    ensure!(impostor.heard().contains("Bearer ann"));
+    ensure!(impostor.take().contains("Bearer ann"));
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use bowline_cloud::{Answer, Fence, NodeView};
+use bowline_testkit::eventually_virtual;
 use bowline_testkit::fence::TestFence;
 use bowline_testkit::memory_cluster::MemoryCluster;
 use bowline_testkit::provider::FakeCloud;
@@ -87,11 +88,7 @@ async fn a_failure_is_an_event_and_is_tried_again() {
     let server = MemoryCluster::with([node("u-1", &json!({}))]);
     let rack = Arc::new(Rack { failures: Mutex::new(3), ..Rack::default() });
     let began = Instant::now();
-    let until_written = async {
-        while patches(&server).is_empty() {
-            sleep(Duration::from_millis(100)).await;
-        }
-    };
+    let until_written = eventually_virtual("a patch", || !patches(&server).is_empty());
     run(&server, &rack, TestFence::default(), until_written).await;
     assert!(
         (7..8).contains(&began.elapsed().as_secs()),

@@ -82,6 +82,17 @@ fn judged(
     outlook: Option<&LoadBalancerStatus>,
     notes: &Notes,
 ) -> Judged {
+    judged_with(service, purpose, plan, outlook, notes, &[])
+}
+
+fn judged_with(
+    service: &ServiceView,
+    purpose: Purpose,
+    plan: Plan<ScriptedStep, LoadBalancerStatus>,
+    outlook: Option<&LoadBalancerStatus>,
+    notes: &Notes,
+    shortfalls: &[Shortfall],
+) -> Judged {
     let request = LoadBalancerRequest {
         fingerprints: Vec::new(),
         urgency: bowline_cloud::Urgency::User,
@@ -93,34 +104,13 @@ fn judged(
     };
     let plan: Plan<AnyStep, _> =
         AnyLoadBalancers::plan(&Scripted(plan), &request, None, Timestamp::UNIX_EPOCH);
-    Outcome { service, purpose, plan: &plan, outlook, notes, shortfalls: &[], most_steps: usize::MAX }.judge()
+    Outcome { service, purpose, plan: &plan, outlook, notes, shortfalls, most_steps: usize::MAX }.judge()
 }
 
 /// A Service that asks for something that it does not get.
 fn short_of(kind: ShortfallKind, plan: Plan<ScriptedStep, LoadBalancerStatus>) -> (Verdict, String) {
-    let (service, notes) = (served(), Notes::default());
-    let request = LoadBalancerRequest {
-        fingerprints: Vec::new(),
-        urgency: bowline_cloud::Urgency::User,
-        services: bowline_cloud::ServiceDirectory::default(),
-        cluster: "kubernetes".into(),
-        service: service.clone().into(),
-        nodes: NodeSet::default(),
-        purpose: Purpose::Ensure,
-    };
-    let plan: Plan<AnyStep, _> =
-        AnyLoadBalancers::plan(&Scripted(plan), &request, None, Timestamp::UNIX_EPOCH);
     let shortfalls = [Shortfall { kind, message: "annotation x is \"ten\"".to_owned() }];
-    let judged = Outcome {
-        service: &service,
-        purpose: Purpose::Ensure,
-        plan: &plan,
-        outlook: None,
-        notes: &notes,
-        shortfalls: &shortfalls,
-        most_steps: usize::MAX,
-    }
-    .judge();
+    let judged = judged_with(&served(), Purpose::Ensure, plan, None, &Notes::default(), &shortfalls);
     (judged.verdict, judged.message)
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bowline_testkit::eventually_virtual;
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use prometheus_client::encoding::text::encode;
@@ -58,19 +59,10 @@ fn start_with(server: &Collection, settings: WatchSettings) -> Running {
     Running { informer, log, _stop: cancel.drop_guard() }
 }
 
-/// Waits for a condition, an hour of virtual time at most.
-async fn eventually(condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(3_600);
-    while !condition() {
-        assert!(Instant::now() < deadline, "did not happen within an hour");
-        sleep(Duration::from_millis(100)).await;
-    }
-}
-
 async fn start(server: &Collection) -> Running {
     let running = start_with(server, WatchSettings::default());
     assert!(running.informer.synced().await);
-    eventually(|| server.watchers() > 0).await;
+    eventually_virtual("a watch", || server.watchers() > 0).await;
     running
 }
 
@@ -197,7 +189,7 @@ async fn a_watch_refused_with_410_before_it_begins_also_leads_to_a_new_list() {
     server.fault_watches(Some(Fault::Status(410, "Expired")));
     server.end_watches();
     server.delete("shop/a");
-    eventually(|| running.log.lists().len() >= 2).await;
+    eventually_virtual("another list", || running.log.lists().len() >= 2).await;
     server.fault_watches(None);
     sleep(Duration::from_secs(60)).await;
     assert!(running.informer.is_empty());
@@ -219,7 +211,7 @@ async fn an_error_in_place_of_an_event_leads_to_a_new_list_less_and_less_often()
     assert!(health.failing && health.last_failure.unwrap().message.contains("a scripted fault"));
 
     server.fault_watches(None);
-    eventually(|| server.watchers() > 0).await;
+    eventually_virtual("a watch", || server.watchers() > 0).await;
     assert!(!running.informer.health().failing);
 }
 
@@ -244,7 +236,7 @@ async fn an_error_in_place_of_an_event_makes_unhealthy_while_no_list_is_complete
 
     server.fault_watches(None);
     server.put(service("a", 2));
-    eventually(|| running.informer.get(&key("a")).unwrap().ports == 2).await;
+    eventually_virtual("the last update", || running.informer.get(&key("a")).unwrap().ports == 2).await;
     let health = running.informer.health();
     assert_eq!((health.problem(Instant::now()), health.failing), (None, false));
 }
@@ -342,7 +334,10 @@ async fn a_subscriber_that_sleeps_holds_nothing_up_and_costs_one_place_for_each_
         server.put(service(&format!("brief-{n}"), 1));
         server.delete(&format!("shop/brief-{n}"));
     }
-    eventually(|| running.informer.get(&key("a")).unwrap().ports == 199 && running.informer.len() == 1).await;
+    eventually_virtual("the last update", || {
+        running.informer.get(&key("a")).unwrap().ports == 199 && running.informer.len() == 1
+    })
+    .await;
     assert_eq!(sleeper.untold(), 1);
     assert_eq!(told(&mut sleeper).await, ["~a(1->199)"]);
 }
@@ -392,7 +387,7 @@ async fn a_connection_that_died_silently_is_noticed_and_replaced() {
     server.fault_watches(None);
     server.put(service("b", 1));
     let begun = Instant::now();
-    eventually(|| running.informer.len() >= 2).await;
+    eventually_virtual("the objects", || running.informer.len() >= 2).await;
     assert!(begun.elapsed() <= Duration::from_secs(66), "took {:?}", begun.elapsed());
     assert_eq!(running.log.lists().len(), 1);
 }
@@ -414,7 +409,7 @@ async fn a_server_that_falls_silent_makes_the_informer_unhealthy_and_its_return_
 
     server.fault_watches(None);
     server.put(service("b", 1));
-    eventually(|| running.informer.len() >= 2).await;
+    eventually_virtual("the objects", || running.informer.len() >= 2).await;
     let health = running.informer.health();
     assert_eq!((health.problem(Instant::now()), health.failing), (None, false));
     assert!(health.last_failure.is_some(), "kept for whoever looks later");
@@ -539,7 +534,7 @@ async fn the_metrics_count_objects_lists_watches_and_failures() {
     let cancel = CancellationToken::new();
     tokio::spawn(task.run(cancel.clone()));
     informer.synced().await;
-    eventually(|| server.watchers() > 0).await;
+    eventually_virtual("a watch", || server.watchers() > 0).await;
     server.break_watches();
     sleep(Duration::from_secs(10)).await;
     let mut text = String::new();
@@ -567,7 +562,7 @@ async fn upstreams_metrics_show_what_is_untold_what_was_taken_in_and_the_latest_
     let cancel = CancellationToken::new();
     tokio::spawn(task.run(cancel.clone()));
     informer.synced().await;
-    eventually(|| server.watchers() > 0).await;
+    eventually_virtual("a watch", || server.watchers() > 0).await;
     let shows = |queued: usize, processed: usize, version: usize| {
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();
@@ -584,7 +579,7 @@ async fn upstreams_metrics_show_what_is_untold_what_was_taken_in_and_the_latest_
     let (mut first, second) = (informer.subscribe(), informer.subscribe());
     shows(4, 1, 2);
     server.delete("shop/b");
-    eventually(|| informer.len() == 1).await;
+    eventually_virtual("the objects", || informer.len() == 1).await;
     shows(2, 2, 3);
     first.next().await.unwrap();
     shows(1, 2, 3);

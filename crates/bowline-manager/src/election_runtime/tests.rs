@@ -1,16 +1,20 @@
 //! Elections against an API server over HTTP, which the thread of the test serves, while the work of a manager blocks its own
 //! runtime for longer than a Lease lasts.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
+use anyhow::ensure;
 use bowline_cloud::Cloud;
 use bowline_kube::client::{AnswerBudget, ClientFactory};
 use bowline_kube::clock::Clock;
 use bowline_kube::lease::{Elector, LeaseConfig, LeaseMetrics, Lost};
+use bowline_testkit::eventually;
 use bowline_testkit::provider::FakeCloud;
+use bowline_testkit::simulated::SimulatedCluster;
 use bytes::Bytes;
 use futures::stream::pending;
 use http::{Request, Response};
@@ -22,7 +26,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::client::Body;
 use kube::{Api, Client};
 use sim_kube::SimKube;
-use tokio::net::TcpListener;
 use tower::{BoxError, Service, ServiceExt, service_fn};
 
 use super::*;
@@ -37,20 +40,11 @@ const LEASE: Duration = Duration::from_secs(6);
 const RENEW: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(250);
 
-/// How often a test checks what it waits for.
+/// How often a test checks that something stays as it is.
 const CHECK: Duration = Duration::from_millis(20);
 
 /// How many worker threads a runtime with several has in these tests.
 const WORKERS: usize = 2;
-
-/// An API server on loopback.
-async fn api_server() -> (SimKube, SocketAddr) {
-    let kube = SimKube::new(sim_kube::Config::real());
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(sim_kube::http::serve(kube.clone(), listener));
-    (kube, address)
-}
 
 fn config(identity: &str) -> LeaseConfig {
     LeaseConfig {
@@ -100,6 +94,22 @@ impl Block {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
+
+    /// Waits until this many threads of a process are blocked.
+    async fn holds<T>(&self, threads: usize, process: &JoinHandle<T>) {
+        let blocked = eventually("the process leads and is blocked", async || {
+            ensure!(!process.is_finished(), "it ended before it led");
+            Ok((self.threads.load(Ordering::SeqCst) >= threads).then_some(()))
+        });
+        blocked.await.unwrap();
+    }
+}
+
+/// Waits for the end of a process, while this thread serves its API server.
+async fn joined<T>(process: JoinHandle<T>) -> T {
+    let ended = async || Ok(process.is_finished().then_some(()));
+    eventually("the process ends", ended).await.unwrap();
+    process.join().unwrap()
 }
 
 /// A cloud that blocks every thread of the runtime once the manager leads.
@@ -121,10 +131,10 @@ fn blocking(block: &Arc<Block>) -> Arc<dyn Cloud> {
 /// Runs a whole manager, as the binary does, on a runtime of `kind` with so many `threads`, while its work blocks all of them for
 /// longer than the Lease lasts and another replica waits for the Lease.
 async fn a_blocked_manager_keeps_its_lease(mut kind: Builder, threads: usize) {
-    let (kube, address) = api_server().await;
+    let api = SimulatedCluster::start(sim_kube::Config::real()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, sim_kube::http::kubeconfig(address)).unwrap();
+    std::fs::write(&kubeconfig, api.kubeconfig()).unwrap();
     let (block, signals) = (Arc::new(Block::default()), Signals::default());
     let manager = {
         let block = Arc::clone(&block);
@@ -145,16 +155,13 @@ async fn a_blocked_manager_keeps_its_lease(mut kind: Builder, threads: usize) {
         runtime.block_on(manager.run_inside(&arguments, around))
     });
 
-    while block.threads.load(Ordering::SeqCst) < threads {
-        assert!(!process.is_finished(), "the manager ended before it led");
-        sleep(CHECK).await;
-    }
-    let (holder, _) = lease(&kube).await;
+    block.holds(threads, &process).await;
+    let (holder, _) = lease(&api.kube).await;
     assert!(!holder.is_empty());
-    let standby = compete(&ElectionRuntime::of_caller(), address, "standby");
+    let standby = compete(&ElectionRuntime::of_caller(), api.address, "standby");
     let blocked = Instant::now();
     while blocked.elapsed() < LEASE + RETRY * 2 {
-        assert_eq!(lease(&kube).await, (holder.clone(), 0));
+        assert_eq!(lease(&api.kube).await, (holder.clone(), 0));
         sleep(CHECK).await;
     }
     assert!(!standby.has_led());
@@ -162,11 +169,8 @@ async fn a_blocked_manager_keeps_its_lease(mut kind: Builder, threads: usize) {
     signals.note(StopSignal::Terminate);
     block.over.store(true, Ordering::SeqCst);
     standby.leading().await.unwrap();
-    while !process.is_finished() {
-        sleep(CHECK).await;
-    }
-    assert_eq!(process.join().unwrap(), Exit::Signal(StopSignal::Terminate), "it ended as it was asked to");
-    assert_eq!(lease(&kube).await.0, "standby", "and gave the Lease back");
+    assert_eq!(joined(process).await, Exit::Signal(StopSignal::Terminate), "it ended as it was asked to");
+    assert_eq!(lease(&api.kube).await.0, "standby", "and gave the Lease back");
 }
 
 #[tokio::test]
@@ -184,7 +188,8 @@ async fn a_manager_whose_work_blocks_all_its_threads_keeps_its_lease() {
 
 #[tokio::test]
 async fn a_process_whose_work_hangs_gives_its_lease_up_and_another_replica_takes_over() {
-    let (_kube, address) = api_server().await;
+    let api = SimulatedCluster::start(sim_kube::Config::real()).await.unwrap();
+    let address = api.address;
     let block = Arc::new(Block::default());
     let hangs = Arc::clone(&block);
     // However slow the machine is, the runtime counts as hung only while it is blocked.
@@ -202,18 +207,12 @@ async fn a_process_whose_work_hangs_gives_its_lease_up_and_another_replica_takes
             (lost, bowline_cloud::Fence::check(&lock.fence()).unwrap_err().why)
         })
     });
-    while block.threads.load(Ordering::SeqCst) == 0 {
-        assert!(!process.is_finished(), "it ended before it led");
-        sleep(CHECK).await;
-    }
+    block.holds(1, &process).await;
     blocked.cancel();
-    let standby = compete(&ElectionRuntime::of_caller(), address, "standby");
+    let standby = compete(&ElectionRuntime::of_caller(), api.address, "standby");
     standby.leading().await.unwrap();
     block.over.store(true, Ordering::SeqCst);
-    while !process.is_finished() {
-        sleep(CHECK).await;
-    }
-    let (lost, fence) = process.join().unwrap();
+    let (lost, fence) = joined(process).await;
     assert_eq!(lost, Lost::Hung { after: Duration::from_millis(500) });
     assert!(fence.contains("ran none of its tasks for 500ms"), "{fence}");
 }
@@ -257,17 +256,15 @@ async fn answers_that_take_all_memory_and_do_not_end_do_not_cost_the_lease() {
             tokio::spawn(async move { nodes.get("n").await.map(drop) })
         })
         .collect();
-    while memory.free_bytes() > 0 {
-        sleep(CHECK).await;
-    }
+    let is_used_up = async || Ok((memory.free_bytes() == 0).then_some(()));
+    eventually("no memory is free", is_used_up).await.unwrap();
     let (client, config) = (clients.leader_election().unwrap(), config("a"));
     let elector = Elector::new(client, config.clone(), Clock::system(), LeaseMetrics::default(), 1).unwrap();
     let lock = Lock::compete_on(&ElectionRuntime::of_caller(), config, elector);
     lock.leading().await.unwrap();
     let taken = renewed_at(&kube).await;
-    while renewed_at(&kube).await == taken {
-        sleep(CHECK).await;
-    }
+    let is_renewed = async || Ok((renewed_at(&kube).await != taken).then_some(()));
+    eventually("the Lease is renewed", is_renewed).await.unwrap();
     assert_eq!(memory.free_bytes(), 0, "all along");
 }
 

@@ -12,18 +12,19 @@
 //! The address of a machine is what the Node's label `test/address` says.
 
 use std::collections::BTreeMap;
+use std::future::ready;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bowline_cloud::ensure::{EnsureStep, EnsuredView};
 use bowline_cloud::{
-    About, AddressKind, Answer, AnyLoadBalancers, Capability, Claim, Cloud, CloudContext, CloudError, Doubt,
-    EnsureLoadBalancer, EnsureOutcome, Ensured, EventKind, EventSink, Evidence, ExtraController, Fence,
-    Ingress, Instance, InstanceLookup, Instances, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers,
-    NodeAddress, NodeView, Notes, OneByOne, Plan, Power, Proof, Purpose, Route, RouteChange, Routes, Watched,
-    Watches, async_trait,
+    About, AddressKind, Answer, Claim, CloudError, Doubt, EnsureLoadBalancer, EnsureOutcome, Ensured,
+    EventKind, EventSink, Evidence, ExtraController, Fence, Ingress, Instance, InstanceLookup,
+    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeView, Notes, OneByOne, Plan,
+    Power, Proof, Purpose, RouteChange, Watched, Watches, async_trait,
 };
+use bowline_testkit::provider::{FakeCloud, FakeRoutes};
 use jiff::Timestamp;
 
 pub(crate) const SCHEME: &str = "named://";
@@ -42,48 +43,29 @@ fn no(what: &str) -> CloudError {
     CloudError::transient(format!("this cloud never makes {what}"))
 }
 
-pub(crate) struct NamedCloud {
-    machines: Arc<Machines>,
-    balancers: Arc<Noting>,
-    routes: Arc<RouteTable>,
-}
-
-impl Default for NamedCloud {
-    fn default() -> Self {
-        let balancers = Arc::new(Noting(Ensured::new(Balancers::default())));
-        Self { machines: Arc::default(), balancers, routes: Arc::default() }
-    }
-}
-
-#[async_trait]
-impl Cloud for NamedCloud {
-    fn name(&self) -> &str {
-        "named"
-    }
-
-    async fn initialize(&self, context: &CloudContext) -> Result<(), CloudError> {
-        self.machines.events.get_or_init(|| context.events.clone());
-        Ok(())
-    }
-
-    fn instances(&self) -> Capability<Arc<dyn Instances>> {
-        Capability::Supported(Arc::new(OneByOne::new(self.machines.clone(), 8)))
-    }
-
-    fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
-        Capability::Supported(self.balancers.clone())
-    }
-
-    fn routes(&self) -> Capability<Arc<dyn Routes>> {
-        Capability::Supported(self.routes.clone())
-    }
-
-    fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
-        vec![
-            Arc::new(Badges { name: "badge-controller", watches: Watches::Nodes, fails_on: "plain" }),
-            Arc::new(Badges { name: "ribbon-controller", watches: Watches::Services, fails_on: "loose" }),
-        ]
-    }
+pub(crate) fn named_cloud() -> FakeCloud {
+    let machines = Arc::<Machines>::default();
+    let instances = Arc::new(OneByOne::new(Arc::clone(&machines), 8));
+    let routes = FakeRoutes::new(Vec::new());
+    routes.on_change(|change| match change {
+        RouteChange::Create { route, .. }
+            if route.target_node.as_deref().is_some_and(|node| is("cut", node)) =>
+        {
+            Err(no("this route").retry_after(SOON))
+        }
+        _possible => Ok(()),
+    });
+    let badges = |name, watches, fails_on| Arc::new(Badges { name, watches, fails_on });
+    FakeCloud::default()
+        .initialized_with(move |context| {
+            machines.events.get_or_init(|| Arc::clone(&context.events));
+            ready(Ok(()))
+        })
+        .with_instances(instances)
+        .with_load_balancers(Arc::new(Noting(Ensured::new(Balancers::default()))))
+        .with_routes(routes)
+        .with_extra_controller(badges("badge-controller", Watches::Nodes, "plain"))
+        .with_extra_controller(badges("ribbon-controller", Watches::Services, "loose"))
 }
 
 #[derive(Default)]
@@ -191,43 +173,6 @@ impl LoadBalancers for Noting {
 
     async fn execute(&self, step: &EnsureStep, fence: &dyn Fence) -> Result<(), CloudError> {
         LoadBalancers::execute(&self.0, step, fence).await
-    }
-}
-
-#[derive(Default)]
-struct RouteTable(Mutex<Vec<Route>>);
-
-#[async_trait]
-impl Routes for RouteTable {
-    async fn list(&self, _cluster: &str) -> Result<Vec<Route>, CloudError> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-
-    async fn apply(
-        &self,
-        _cluster: &str,
-        changes: &[RouteChange],
-        fence: &dyn Fence,
-    ) -> Vec<Result<(), CloudError>> {
-        let mut routes = self.0.lock().unwrap();
-        let mut apply = |change: &RouteChange| {
-            fence.check()?;
-            match change {
-                RouteChange::Create { route, .. }
-                    if route.target_node.as_deref().is_some_and(|n| is("cut", n)) =>
-                {
-                    return Err(no("this route").retry_after(SOON));
-                }
-                RouteChange::Create { hint, route } => {
-                    let mut made = route.clone();
-                    made.name.clone_from(hint);
-                    routes.push(made);
-                }
-                RouteChange::Delete(route) => routes.retain(|known| known != route),
-            }
-            Ok(())
-        };
-        changes.iter().map(&mut apply).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use bowline_testkit::process::Process;
 use kube::Config;
 use kube::config::AuthInfo;
 
-use crate::cloud::NamedCloud;
+use crate::cloud::named_cloud;
 use crate::harness::Harness;
 
 const ARGUMENTS: &str = "BOWLINE_REAL_RBAC_MANAGER";
@@ -22,7 +22,7 @@ fn manager() {
     let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
     let arguments: Vec<String> = arguments.lines().map(str::to_owned).collect();
     let exit = CloudControllerManager::new("test-cloud-controller-manager", "0.0.0")
-        .cloud("named", |_config| Ok(Arc::new(NamedCloud::default())))
+        .cloud("named", |_config| Ok(Arc::new(named_cloud())))
         .node_ipam()
         .run_with(&arguments);
     std::process::exit(exit.code().into());

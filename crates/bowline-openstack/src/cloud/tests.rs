@@ -12,6 +12,7 @@ use bowline_cloud::{
     CallBudget, Capability, Cloud, CloudConfig, CloudContext, CloudError, ErrorClass, Instances, Reconcile,
     Reconciled, Urgency, async_trait,
 };
+use bowline_testkit::eventually_virtual;
 use openstack_client::{Timeouts, Transport};
 use sim_openstack::{Config, Fault, MEMBER, Rule, Service};
 use tempfile::TempDir;
@@ -114,17 +115,6 @@ fn why_not<T>(capability: Capability<T>) -> String {
     }
 }
 
-/// Waits in virtual time until something is so.
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..1000 {
-        if is_so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    panic!("it never came to be: {what}");
-}
-
 async fn found(
     instances: &Arc<dyn Instances>,
     name: &str,
@@ -191,7 +181,7 @@ async fn a_service_that_the_catalog_does_not_have_is_named_and_waited_for() {
     }
     assert!(why_not(cloud.instances()).contains("compute"));
     bench.simulation.sim.with(|cloud| cloud.world().config.regions[0] = region);
-    until("a new catalog", || matches!(cloud.instances(), Capability::Supported(_))).await;
+    eventually_virtual("a new catalog", || matches!(cloud.instances(), Capability::Supported(_))).await;
     present(&found(&supported(cloud.instances()), "node-1").await);
 }
 
@@ -226,7 +216,7 @@ async fn credentials_that_are_refused_are_told_at_once_and_the_process_may_try_a
     assert!(why_not(cloud.instances()).contains("401"), "{:?}", why_not(cloud.instances()));
     // The file is repaired while the process waits.
     bench.write(MEMBER.password, "");
-    until("the new file", || cloud.current.reloader.status().generation == 2).await;
+    eventually_virtual("the new file", || cloud.current.reloader.status().generation == 2).await;
     cloud.initialize(&context).await.unwrap();
     present(&found(&supported(cloud.instances()), "node-1").await);
 }

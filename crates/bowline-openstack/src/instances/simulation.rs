@@ -32,6 +32,13 @@ impl Simulation {
         Self::asked(config, servers, |uri| uri)
     }
 
+    /// So many servers, and the provider that reads them.
+    pub(crate) fn with_servers(count: usize) -> (Self, Servers) {
+        let simulation = Self::new(Config::default(), count);
+        let servers = simulation.servers();
+        (simulation, servers)
+    }
+
     /// A simulation whose client asks for something else than it says.
     pub(crate) fn asked(config: Config, servers: usize, instead: fn(Uri) -> Uri) -> Self {
         let now = "2026-11-15T08:00:00Z".parse().unwrap();

@@ -85,8 +85,7 @@ async fn a_regional_provider_id_is_written_where_wanted_and_a_node_keeps_the_for
 
 #[tokio::test(start_paused = true)]
 async fn nodes_of_other_clouds_and_regions_are_not_claimed_and_malformed_ids_are_told() {
-    let simulation = Simulation::new(Config::default(), 1);
-    let servers = simulation.servers();
+    let (_simulation, servers) = Simulation::with_servers(1);
     for (id, ours) in [
         (None, true),
         (Some(""), true),
@@ -162,8 +161,7 @@ async fn a_flavor_whose_name_is_no_label_is_told_by_its_id() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_reading_that_fails_shares_its_failure_and_the_next_reads_again() {
-    let simulation = Simulation::new(Config::default(), 3);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(3);
     let lists = Rule::new(Fault::too_many_requests(7)).on(Service::Compute).path("*/servers/detail");
     simulation.fault(lists.times(1));
     let nodes: Vec<Arc<NodeView>> = (0..3).map(|index| Arc::new(simulation.of(index))).collect();

@@ -4,15 +4,14 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use tokio::time::{Instant, sleep};
+use anyhow::Context;
 
 use super::arguments;
 use super::cluster::{self, Cluster};
 use super::process::{Process, Signal};
+use crate::Wait;
 
-/// A halt takes microseconds, but the signal has to wait for its turn on a busy machine.
-const HALT_LIMIT: Duration = Duration::from_secs(10);
+/// A halt takes microseconds.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Cluster {
@@ -25,12 +24,8 @@ impl Cluster {
     pub async fn pause(&mut self) -> anyhow::Result<()> {
         let apiserver = self.running_apiserver()?;
         apiserver.signal(Signal::Stop).context("pause kube-apiserver")?;
-        let deadline = Instant::now() + HALT_LIMIT;
-        while !apiserver.is_stopped()? {
-            ensure!(Instant::now() < deadline, "kube-apiserver has not halted within {HALT_LIMIT:?}");
-            sleep(POLL_INTERVAL).await;
-        }
-        Ok(())
+        let halted = async || Ok(apiserver.is_stopped()?.then_some(()));
+        Wait::default().every(POLL_INTERVAL).until("kube-apiserver has halted", halted).await
     }
 
     /// Ends a [`Self::pause`].

@@ -10,9 +10,8 @@ use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::process::Process;
+use crate::deadline;
 
-/// Seconds on an idle machine; the rest is for one that compiles on all cores meanwhile.
-const START_LIMIT: Duration = Duration::from_secs(90);
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -42,7 +41,7 @@ pub(crate) async fn wait(
     etcd: &mut Process,
     apiserver: &mut Process,
 ) -> Result<(), NotReady> {
-    let deadline = Instant::now() + START_LIMIT;
+    let (began, limit) = (Instant::now(), deadline());
     loop {
         let state = match timeout(ATTEMPT_LIMIT, probe(client)).await {
             Ok(Ok(())) => return Ok(()),
@@ -51,9 +50,8 @@ pub(crate) async fn wait(
         };
         ended("etcd", etcd)?;
         ended("kube-apiserver", apiserver)?;
-        if Instant::now() >= deadline {
-            let limit = START_LIMIT.as_secs();
-            return Err(failed(&format!("not ready after {limit} s: {state}"), &[etcd, apiserver]));
+        if began.elapsed() >= limit {
+            return Err(failed(&format!("not ready after {limit:?}: {state}"), &[etcd, apiserver]));
         }
         sleep(POLL_INTERVAL).await;
     }

@@ -7,6 +7,7 @@ mod logins;
 
 use std::{net::IpAddr, ops::Deref, time::Duration};
 
+use bowline_testkit::Wait;
 use bowline_testkit::cloud::{Cloud, Options};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -67,15 +68,9 @@ impl Simulation {
 
     /// Waits until the load balancer is at rest.
     async fn settled(&self, id: &LoadBalancerId) -> ProvisioningStatus {
-        let deadline = Instant::now() + Duration::from_secs(300);
-        loop {
-            let found = self.client.load_balancer().load_balancer(id).await.unwrap();
-            if !found.provisioning_status.is_pending() {
-                return found.provisioning_status;
-            }
-            assert!(Instant::now() < deadline, "still {}", found.provisioning_status);
-            sleep(Duration::from_secs(1)).await;
-        }
+        let wait = Wait::within_unscaled(Duration::from_secs(300)).every(Duration::from_secs(1));
+        let status = async || Ok(self.client.load_balancer().load_balancer(id).await?.provisioning_status);
+        wait.until_value("the load balancer is at rest", status, |status| !status.is_pending()).await.unwrap()
     }
 }
 

@@ -1,15 +1,15 @@
 //! One server under comparison: sends it requests and keeps what it answers.
 
-use std::time::{Duration, Instant};
-
-use anyhow::{Context, ensure};
+use anyhow::Context;
+use bowline_testkit::script::Kept;
+use bowline_testkit::{deadline, eventually};
 use http::Request;
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::script::{Kept, Step};
+use crate::script::Step;
 
 /// An answer in a form that can be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,9 +26,6 @@ pub(crate) struct Server {
     kept: Kept,
 }
 
-/// How long a server may take to serve a new kind.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// The headers that clients read.
 const HEADERS: [&str; 3] = ["content-type", "warning", "retry-after"];
 
@@ -43,11 +40,8 @@ impl Server {
             return self.ask(step).await;
         }
         let step = Step { method: "GET".to_owned(), ..step.clone() };
-        let deadline = Instant::now() + PATIENCE;
-        while self.ask(&step).await?.code != 200 {
-            ensure!(Instant::now() < deadline, "{} was not served in {PATIENCE:?}", step.path);
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let served = async || Ok((self.ask(&step).await?.code == 200).then_some(()));
+        eventually(format!("{} is served", step.path), served).await?;
         Ok(Answer { code: 200, headers: Vec::new(), body: Value::Null })
     }
 
@@ -63,7 +57,7 @@ impl Server {
             let bytes = body.collect().await?.to_bytes();
             anyhow::Ok((head, String::from_utf8_lossy(&bytes).into_owned()))
         };
-        let answered = tokio::time::timeout(PATIENCE, whole).await;
+        let answered = tokio::time::timeout(deadline(), whole).await;
         let (head, text) = answered
             .map_err(anyhow::Error::from)
             .flatten()

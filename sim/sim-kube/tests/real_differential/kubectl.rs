@@ -1,61 +1,55 @@
 //! The real kubectl against the simulator's HTTP server. Skipped, with a line that says so, where
 //! `KUBEBUILDER_ASSETS` names a folder without kubectl.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use anyhow::{Context, ensure};
-use bowline_testkit::apiserver::Binaries;
+use bowline_testkit::command::{self, Finished};
+use bowline_testkit::process::Process;
 use bowline_testkit::simulated::SimulatedCluster;
+use bowline_testkit::{deadline, kubectl};
 use sim_kube::Config;
-use tokio::io::{AsyncBufReadExt, BufReader};
-
-/// How long kubectl may take to see something.
-const PATIENCE: Duration = Duration::from_secs(60);
+use tempfile::TempDir;
 
 /// kubectl, with a home of its own and the way to a simulator.
 struct Kubectl {
-    program: PathBuf,
-    home: tempfile::TempDir,
+    kubectl: kubectl::Kubectl,
+    home: TempDir,
     _cluster: SimulatedCluster,
 }
 
 impl Kubectl {
     /// Starts a simulator; nothing if somebody else's folder has no kubectl.
     async fn start() -> anyhow::Result<Option<Self>> {
-        let Some(program) = Binaries::locate()?.kubectl else {
+        let Some(program) = kubectl::Kubectl::locate()? else {
             let own = std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|folder| !folder.is_empty());
             ensure!(own, "the cache of binaries has no kubectl; run `cargo xtask kubernetes`");
-            println!("skipped: there is no kubectl in the folder that KUBEBUILDER_ASSETS names");
             return Ok(None);
         };
         let (cluster, home) = (SimulatedCluster::start(Config::real()).await?, tempfile::tempdir()?);
-        std::fs::write(home.path().join("config"), cluster.kubeconfig())?;
-        Ok(Some(Self { program, home, _cluster: cluster }))
+        let kubeconfig = home.path().join("config");
+        std::fs::write(&kubeconfig, cluster.kubeconfig())?;
+        let kubectl = kubectl::Kubectl::new(&program, kubeconfig, &home.path().join("cache"));
+        Ok(Some(Self { kubectl, home, _cluster: cluster }))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
-        let home = self.home.path();
-        command.args(arguments).env_clear().env("HOME", home).env("KUBECONFIG", home.join("config"));
-        command.current_dir(home).stdin(Stdio::null());
+        let mut command = self.kubectl.command(arguments);
+        command.env("HOME", self.home.path()).current_dir(self.home.path());
         command
     }
 
-    async fn output(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        let mut command = tokio::process::Command::from(self.command(arguments));
-        let output = tokio::time::timeout(PATIENCE, command.kill_on_drop(true).output());
-        output.await.with_context(|| format!("kubectl {arguments:?} takes too long"))?.map_err(Into::into)
+    async fn finished(&self, arguments: &[&str]) -> anyhow::Result<Finished> {
+        let finished = tokio::time::timeout(deadline(), command::run(self.command(arguments))).await;
+        finished.with_context(|| format!("kubectl {arguments:?} takes too long"))?
     }
 
-    /// What kubectl prints; an error if it fails.
+    /// What kubectl prints; an error if it fails or complains.
     async fn run(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let output = self.output(arguments).await?;
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        ensure!(output.status.success(), "kubectl {arguments:?} failed\n{out}{err}");
-        ensure!(!err.contains("Warning") && !err.contains("error"), "kubectl {arguments:?} complains: {err}");
-        Ok(out.into_owned())
+        let finished = self.finished(arguments).await?;
+        let complains = finished.err.contains("Warning") || finished.err.contains("error");
+        ensure!(finished.code == 0 && !complains, "{finished:#?}");
+        Ok(finished.out)
     }
 
     /// Runs it, and wants to read `wanted`.
@@ -104,8 +98,7 @@ async fn kubectl_applies_on_the_servers_side() -> anyhow::Result<()> {
     kubectl.file("all.yaml", FIRST)?;
     kubectl.says(&["apply", "--server-side", "-f", "all.yaml"], "service/web serverside-applied").await?;
     kubectl.run(&["patch", "configmap", "settings", "-p", r#"{"data":{"color":"green"}}"#]).await?;
-    let refused = kubectl.output(&["apply", "--server-side", "-f", "all.yaml"]).await?;
-    let said = String::from_utf8_lossy(&refused.stderr);
+    let said = kubectl.finished(&["apply", "--server-side", "-f", "all.yaml"]).await?.err;
     assert!(said.contains("conflict with \"kubectl-patch\"") && said.contains(".data.color"), "{said}");
     let force = ["apply", "--server-side", "--force-conflicts", "-f", "all.yaml"];
     kubectl.says(&force, "configmap/settings serverside-applied").await?;
@@ -152,8 +145,7 @@ async fn kubectl_patches_labels_and_annotates() -> anyhow::Result<()> {
     kubectl.says(&["delete", "service", "lb", "--wait=false"], "deleted").await?;
     kubectl.says(&["get", "service", "lb", "-o", "jsonpath={.metadata.deletionTimestamp}"], "20").await?;
     kubectl.says(&patch("json", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#), "patched").await?;
-    let gone = kubectl.output(&["get", "service", "lb"]).await?;
-    let said = String::from_utf8_lossy(&gone.stderr).into_owned();
+    let said = kubectl.finished(&["get", "service", "lb"]).await?.err;
     assert!(said.contains("Error from server (NotFound): services \"lb\" not found"), "{said}");
     Ok(())
 }
@@ -184,30 +176,22 @@ async fn kubectl_sees_tables_kinds_and_namespaces() -> anyhow::Result<()> {
 async fn kubectl_watches_and_waits() -> anyhow::Result<()> {
     let Some(kubectl) = Kubectl::start().await? else { return Ok(()) };
     kubectl.run(&["create", "configmap", "seen", "--from-literal=a=b"]).await?;
-    let mut watch =
-        tokio::process::Command::from(kubectl.command(&["get", "configmaps", "-w", "-o", "name"]))
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-    let mut lines = BufReader::new(watch.stdout.take().context("no output")?).lines();
-    let next = async |lines: &mut tokio::io::Lines<_>| {
-        tokio::time::timeout(PATIENCE, lines.next_line()).await?.map_err(anyhow::Error::from)
-    };
-    assert_eq!(next(&mut lines).await?.as_deref(), Some("configmap/seen"));
+    let watch = kubectl.command(&["get", "configmaps", "-w", "-o", "name"]);
+    let mut watch = Process::start(watch, kubectl.home.path().join("watch.log"))?;
+    assert_eq!(watch.line("").await?, "configmap/seen");
     kubectl.run(&["create", "configmap", "later", "--from-literal=a=b"]).await?;
-    assert_eq!(next(&mut lines).await?.as_deref(), Some("configmap/later"));
-    watch.kill().await?;
+    assert_eq!(watch.line("").await?, "configmap/later");
+    watch.kill()?;
 
     let wait = ["wait", "configmap/seen", "--for=jsonpath={.data.a}=c", "--timeout=50s"];
-    let waiting = kubectl.output(&wait);
+    let waiting = kubectl.finished(&wait);
     let change = kubectl.run(&["patch", "configmap", "seen", "-p", r#"{"data":{"a":"c"}}"#]);
     let (waited, changed) = tokio::join!(waiting, change);
     changed?;
-    let waited = waited?;
-    assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+    waited?.prints(0, &[])?;
     let gone = ["wait", "configmap/later", "--for=delete", "--timeout=50s"];
-    let (gone, deleted) = tokio::join!(kubectl.output(&gone), kubectl.run(&["delete", "configmap", "later"]));
+    let (gone, deleted) =
+        tokio::join!(kubectl.finished(&gone), kubectl.run(&["delete", "configmap", "later"]));
     deleted?;
-    assert!(gone?.status.success());
-    Ok(())
+    gone?.prints(0, &[])
 }

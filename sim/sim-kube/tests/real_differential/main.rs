@@ -9,9 +9,8 @@ mod normal;
 mod script;
 
 use bowline_testkit::apiserver::{Cluster, Identity};
+use bowline_testkit::simulated::SimulatedCluster;
 use kube::Client;
-use sim_kube::SimKube;
-use tokio::net::TcpListener;
 
 use difference::Difference;
 use exchange::Server;
@@ -41,7 +40,8 @@ const DISCOVERY: (&str, &str) = ("discovery", include_str!("scripts/discovery.ht
 async fn the_simulator_answers_as_the_real_server_does() -> anyhow::Result<()> {
     let cluster = Cluster::start().await?;
     let real = cluster.client(&Identity::Admin).await?;
-    let simulated = simulator().await?;
+    let simulator = simulator().await?;
+    let simulated = simulator.client()?;
     let (mut requests, mut equal, mut differences) = (0, 0, Vec::new());
     // What the others add must not show in the discovery; they are in nobody else's way.
     let (name, text) = DISCOVERY;
@@ -59,20 +59,15 @@ async fn the_simulator_answers_as_the_real_server_does() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A client of the simulator's HTTP server, which is set up as the test's cluster is: no controllers, the same addresses.
-async fn simulator() -> anyhow::Result<Client> {
-    let config = sim_kube::Config {
+/// The simulator's HTTP server, which is set up as the test's cluster is: no controllers, the same addresses.
+async fn simulator() -> anyhow::Result<SimulatedCluster> {
+    SimulatedCluster::start(sim_kube::Config {
         collect_garbage: false,
         finish_namespaces: false,
         service_cidrs: vec!["10.0.0.0/16".parse()?],
         ..sim_kube::Config::real()
-    };
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(sim_kube::http::serve(SimKube::new(config), listener));
-    let mut config = kube::Config::new(format!("http://{address}").parse()?);
-    config.default_retry = false; // as the test kit's clients: every answer counts
-    Ok(Client::try_from(config)?)
+    })
+    .await
 }
 
 /// Runs one script on both servers, side by side.

@@ -14,7 +14,7 @@ const START: &str = "2026-11-15T08:00:00Z";
 
 /// Virtual time costs nothing.
 fn wait() -> Wait {
-    Wait::within(Duration::from_secs(600)).every(Duration::from_millis(250))
+    Wait::within_unscaled(Duration::from_secs(600)).every(Duration::from_millis(250))
 }
 
 async fn until(stage: &Stage, what: &str, is_so: impl Fn(&Overview) -> bool) -> Result<Overview> {

@@ -62,6 +62,11 @@ impl Harness {
         Ok(harness)
     }
 
+    /// Writes the cloud.conf anew, as one does who rotates a password.
+    pub(crate) fn rewrite_conf(&self, password: &str, conf: &str) -> anyhow::Result<()> {
+        self.cloud.write_conf_with(self.cluster.folder(), password, conf).map(drop)
+    }
+
     /// The manager as a ServiceAccount of the shipped manifests.
     pub(crate) async fn manager(&self, account: &str) -> anyhow::Result<Manager> {
         let kubeconfig = self.cluster.kubeconfig(&Identity::service_account(SYSTEM, account)).await?;

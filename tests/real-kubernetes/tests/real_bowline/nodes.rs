@@ -25,22 +25,21 @@ fn label<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_follow_their_servers() -> anyhow::Result<()> {
-    let site = Harness::new("follow").await?;
-    let (first, first_id) = site.boot("machine");
-    let (second, second_id) = site.boot("machine");
-    site.register(&first, &first_id).await?;
-    site.register(&second, &second_id).await?;
+    let site = Harness::start().await?;
+    let [first, second, orphan, unproven] = ["first", "second", "orphan", "unproven"];
+    let [first_id, second_id, orphan_id, unproven_id] =
+        [first, second, orphan, unproven].map(|name| site.cloud.boot(name));
+    site.register(first, &first_id).await?;
+    site.register(second, &second_id).await?;
     // The server was deleted before Bowline started, and the Node has its provider ID: it is deleted.
-    let (orphan, orphan_id) = site.boot("machine");
     site.remove_server(&orphan_id)?;
-    site.register_with(&orphan, &orphan_id, &format!("openstack:///{orphan_id}")).await?;
+    site.register_with(orphan, &orphan_id, &format!("openstack:///{orphan_id}")).await?;
     // The same without a provider ID: nothing proves that it ever was a server of this cloud, so it stays (SR-4).
-    let (unproven, unproven_id) = site.boot("machine");
     site.remove_server(&unproven_id)?;
-    site.register(&unproven, &unproven_id).await?;
-    let ccm = site.start("bowline", &["ccm"])?;
+    site.register(unproven, &unproven_id).await?;
+    let mut ccm = site.run("bowline", &["ccm"]).await?;
 
-    let node = site.nodes.until(&first, "initialised", |node| is_initialised(node, &first_id)).await?;
+    let node = site.until(&mut ccm, first, "initialised", |node| is_initialised(node, &first_id)).await?;
     assert_eq!(label(&node, "node.kubernetes.io/instance-type"), Some("m1.tiny"));
     assert_eq!(label(&node, "topology.kubernetes.io/region"), Some("RegionOne"));
     assert_eq!(label(&node, "topology.kubernetes.io/zone"), Some("az1"));
@@ -49,42 +48,41 @@ async fn nodes_follow_their_servers() -> anyhow::Result<()> {
         addresses.iter().any(|a| a.type_ == "InternalIP" && a.address.starts_with("10.10.")),
         "{addresses:?}"
     );
-    site.nodes.until(&second, "initialised", |node| is_initialised(node, &second_id)).await?;
-    site.nodes.until_gone(&orphan).await?;
-    ccm.logs(&format!("the node is not deleted node={unproven} rail=\"claim\"")).await?;
+    site.until(&mut ccm, second, "initialised", |node| is_initialised(node, &second_id)).await?;
+    site.until_gone(&mut ccm, orphan).await?;
+    ccm.line(&format!("the node is not deleted node={unproven} rail=\"claim\"")).await?;
 
     let power = |state: VmState| {
-        site.edit(|all| all.compute.servers.update(&second_id, |server| server.vm_state = state));
+        site.cloud.edit(|all| all.compute.servers.update(&second_id, |server| server.vm_state = state));
     };
     power(VmState::Stopped);
-    site.nodes.until(&second, "tainted as shut down", is_tainted).await?;
+    site.until(&mut ccm, second, "tainted as shut down", is_tainted).await?;
     power(VmState::Active);
-    site.nodes.until(&second, "without the taint", |node| !is_tainted(node)).await?;
+    site.until(&mut ccm, second, "without the taint", |node| !is_tainted(node)).await?;
 
     site.remove_server(&first_id)?;
-    site.nodes.until_gone(&first).await?;
-    assert!(site.nodes.api.get_opt(&second).await?.is_some());
-    assert!(site.nodes.api.get_opt(&unproven).await?.is_some(), "{unproven} was deleted without proof");
+    site.until_gone(&mut ccm, first).await?;
+    assert!(site.nodes.api.get_opt(second).await?.is_some());
+    assert!(site.nodes.api.get_opt(unproven).await?.is_some(), "{unproven} was deleted without proof");
     assert_eq!(ccm.terminate().await?.code(), Some(143));
-    site.clean().await
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn under_the_name_of_the_openstack_manager_a_password_is_rotated_while_it_runs() -> anyhow::Result<()> {
-    let site = Harness::new("rotate").await?;
-    let (first, first_id) = site.boot("machine");
-    site.register(&first, &first_id).await?;
-    let ccm = site.start("openstack-cloud-controller-manager", &[])?;
-    site.nodes.until(&first, "initialised", |node| is_initialised(node, &first_id)).await?;
+    let site = Harness::start().await?;
+    let first_id = site.cloud.boot("first");
+    site.register("first", &first_id).await?;
+    let mut ccm = site.run("openstack-cloud-controller-manager", &[]).await?;
+    site.until(&mut ccm, "first", "initialised", |node| is_initialised(node, &first_id)).await?;
 
     site.cloud.change_password(NEW_PASSWORD)?;
-    site.write_conf(NEW_PASSWORD)?;
-    ccm.logs("the configuration was replaced").await?;
-    let (second, second_id) = site.boot("machine");
-    site.register(&second, &second_id).await?;
-    site.nodes.until(&second, "initialised", |node| is_initialised(node, &second_id)).await?;
-    assert!(site.nodes.api.get_opt(&first).await?.is_some(), "no Node is lost meanwhile");
+    site.rewrite_conf(NEW_PASSWORD, "")?;
+    ccm.line("the configuration was replaced").await?;
+    let second_id = site.cloud.boot("second");
+    site.register("second", &second_id).await?;
+    site.until(&mut ccm, "second", "initialised", |node| is_initialised(node, &second_id)).await?;
+    assert!(site.nodes.api.get_opt("first").await?.is_some(), "no Node is lost meanwhile");
     assert!(!ccm.log().contains(NEW_PASSWORD));
-    ccm.terminate().await?;
-    site.clean().await
+    ccm.terminate().await.map(drop)
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use bowline_testkit::apiserver::binaries::cache_folder;
+use bowline_testkit::{command, deadline};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -13,9 +13,6 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::client_location;
-
-/// How long a command may take.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 /// What is printed after each command. The client's own shell passes on what is behind a `!`.
 const END: &str = "=== end of the answer ===";
@@ -39,17 +36,8 @@ impl OpenStack {
     /// Starts it for a cloud of the clouds.yaml in a folder.
     pub(crate) fn start(program: &Path, cloud: &str, folder: &Path) -> anyhow::Result<Self> {
         let complaints = folder.join(format!("openstack-{cloud}.err"));
-        let mut command = Command::new(program);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OS_")) {
-            command.env_remove(name);
-        }
-        let mut child = command
-            .env("OS_CLIENT_CONFIG_FILE", folder.join("clouds.yaml"))
-            .env("OS_CLOUD", cloud)
-            .env("HOME", folder)
-            .env("NO_PROXY", "127.0.0.1")
+        let mut child = Command::from(command::openstack(program, folder, cloud))
             .env("PYTHONUNBUFFERED", "1")
-            .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&complaints)?)
@@ -97,7 +85,7 @@ impl OpenStack {
                 answer.push('\n');
             }
         };
-        timeout(PATIENCE, read).await.with_context(|| format!("openstack {command} gives no answer"))??;
+        timeout(deadline(), read).await.with_context(|| format!("openstack {command} gives no answer"))??;
         let complaints = std::fs::read_to_string(&session.complaints)?.split_off(before);
         Ok((answer, complaints))
     }

@@ -1,14 +1,13 @@
 //! What is in the cluster of a run: nodes, Services, the manager that was there, and our resource. And how it goes again.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anyhow::ensure;
 use bowline_operator::api::CloudControllerManager;
+use bowline_testkit::Wait;
 use bowline_testkit::nodes::{self, Nodes};
 use bowline_testkit::objects::clear;
 use bowline_testkit::services::{Services, service};
-use bowline_testkit::within;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service};
@@ -162,10 +161,10 @@ impl Harness {
     pub(crate) async fn until_served(
         &self,
         cloud: &Cloud,
-        patience: Duration,
+        wait: Wait,
     ) -> anyhow::Result<BTreeMap<String, Served>> {
         let mut last = String::new();
-        let seen = within(patience, "all Services are served", async || {
+        let seen = wait.until("all Services are served", async || {
             let (found, why) = self.served(cloud).await?;
             last = why;
             Ok(last.is_empty().then_some(found))

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Context;
+use bowline_testkit::{Wait, deadline};
 use real_kubernetes_tests::migration::balancers::{Served, differences, made_twice, removed};
 use real_kubernetes_tests::migration::plan::{Event, From, Happening, Kind, Plan, Victim};
 use real_kubernetes_tests::migration::request::Side;
@@ -22,10 +23,6 @@ use crate::watch::{Seen, Watch};
 const SERVERS: usize = 3;
 /// The last version with the provider inside.
 const LAST_INSIDE: u32 = 25;
-/// How long a migration may take with all that happens.
-const PATIENCE: Duration = Duration::from_secs(150);
-/// How long it may take until all Services are served.
-const SERVICE: Duration = Duration::from_secs(60);
 /// An end is one when it has lasted so long; a block may still go by itself.
 const LASTS: Duration = Duration::from_millis(1500);
 const SETTLES: Duration = Duration::from_secs(5);
@@ -85,7 +82,7 @@ pub(crate) async fn run(stage: &MigrationCluster, plan: &Plan, name: &str) -> an
         }
     };
     let agent = Agent::start(stage, &node, name, plan.overlapping);
-    let before = site.until_served(&cloud, SERVICE).await.context("the manager that was there")?;
+    let before = site.until_served(&cloud, Wait::default()).await.context("the manager that was there")?;
     let kept = before.iter().map(|(name, served)| (name.clone(), served.addresses.clone())).collect();
     let watch = Watch::start(&stage.client, kept, began);
     let (cluster, account) = match plan.kind {
@@ -119,7 +116,7 @@ impl Run<'_> {
     async fn finish(&mut self) -> anyhow::Result<Report> {
         let mut rest: Vec<Happening> = self.plan.happenings.clone();
         let mut due: Option<(Instant, Happening)> = None;
-        let deadline = Instant::now() + PATIENCE;
+        let (started, limit) = (Instant::now(), deadline());
         let mut problems = Vec::new();
         let (mut edited, mut edits) = (Instant::now(), 0_u32);
         let end = loop {
@@ -147,8 +144,8 @@ impl Run<'_> {
             {
                 break Some(seen);
             }
-            if Instant::now() > deadline {
-                problems.push(format!("no end within {PATIENCE:?}: {}", self.site.status().await?));
+            if started.elapsed() > limit {
+                problems.push(format!("no end within {limit:?}: {}", self.site.status().await?));
                 break None;
             }
         };
@@ -254,8 +251,13 @@ impl Run<'_> {
         }
         // Whoever has the cluster now does what was asked for; a block may keep new ones from being served.
         let after = match phase {
-            "Steady" | "Previous" => self.site.until_served(&self.cloud, SERVICE).await,
-            _ => self.site.until_served(&self.cloud, LASTS).await.or_else(|_| Ok(self.before.clone())),
+            "Steady" | "Previous" => self.site.until_served(&self.cloud, Wait::default()).await,
+            // A block may keep them unserved for ever: not a failure, so the wait is not scaled.
+            _ => self
+                .site
+                .until_served(&self.cloud, Wait::within_unscaled(LASTS))
+                .await
+                .or_else(|_| Ok(self.before.clone())),
         };
         match after {
             Ok(after) => found.extend(differences(&self.before, &after)),

@@ -2,11 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use bowline_testkit::{deadline, eventually_blocking};
 use real_cloud::{Cloud, Settings, Status};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The status of Octavia's answer to a call without a token that needs no database.
 fn octavia(limit: Duration) -> Option<u16> {
@@ -27,16 +26,16 @@ fn a_service_can_be_frozen_stopped_and_started_and_its_tables_locked() {
     assert!(service.is_running());
     assert_eq!(octavia(Duration::from_secs(2)), None);
     service.thaw().unwrap();
-    assert_eq!(octavia(PATIENCE), Some(200));
+    assert_eq!(octavia(deadline()), Some(200));
 
     service.stop().unwrap();
     assert!(!service.is_running() && !Status::of(&Settings::locate()).is_up());
-    assert_eq!(octavia(PATIENCE), Some(502));
+    assert_eq!(octavia(deadline()), Some(502));
     service.start().unwrap();
-    assert_eq!(octavia(PATIENCE), Some(200));
+    assert_eq!(octavia(deadline()), Some(200));
 
     service.kill().unwrap();
-    assert_eq!(octavia(PATIENCE), Some(502));
+    assert_eq!(octavia(deadline()), Some(502));
     service.start().unwrap();
     assert!(Status::of(&Settings::locate()).is_up());
 
@@ -44,10 +43,7 @@ fn a_service_can_be_frozen_stopped_and_started_and_its_tables_locked() {
     let lock = cloud.lock_tables("octavia", &["load_balancer"]).unwrap();
     assert!(cloud.sql("octavia", question).is_err(), "the table was not locked");
     drop(lock);
-    let deadline = Instant::now() + PATIENCE;
-    while cloud.sql("octavia", question).is_err() {
-        assert!(Instant::now() < deadline, "the lock outlived its holder");
-    }
+    eventually_blocking("the lock ends with its holder", || cloud.sql("octavia", question).is_ok());
     assert_eq!(cloud.sql("octavia", "SELECT 1, 'a'").unwrap(), ["1\ta"]);
     assert!(cloud.service("nothing").unwrap_err().to_string().contains("octavia-worker"));
 }

@@ -1,6 +1,4 @@
-//! The requests, as tables: text files whose blocks are one request each.
-//!
-//! A block is separated by an empty line from the next:
+//! The requests, as scripts of [`bowline_testkit::script`]:
 //!
 //! ```text
 //! # what it is about @label           the label keeps the answer for later blocks
@@ -13,11 +11,9 @@
 //! The method `WAIT` is a GET that is repeated until the condition of its `Until` line holds: a status (`404`), `nothing
 //! PENDING`, or `/pointer = value`. Only its last answer is compared. A block with `Only: amphora` is left out for other
 //! providers of load balancers: what never comes to an end with them.
-//! `<label:/json/pointer>` anywhere is replaced by that part of the kept answer of the cloud that is asked.
-
-use std::collections::BTreeMap;
 
 use anyhow::{Context, bail};
+use bowline_testkit::script::{self, Block, Kept, filled};
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -53,28 +49,18 @@ pub(crate) enum Until {
     Value(String, String),
 }
 
-/// What a cloud has answered to labelled steps.
-pub(crate) type Kept = BTreeMap<String, Value>;
-
 /// Reads a script.
 pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Step>> {
-    let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty());
-    blocks.map(|block| step(block).with_context(|| format!("in the block\n{block}"))).collect()
+    script::parse(text, step)
 }
 
-fn step(block: &str) -> anyhow::Result<Step> {
-    let mut lines = block.lines().peekable();
-    let title = lines.next().and_then(|line| line.strip_prefix("# ")).context("no title")?;
-    let (title, label) = match title.rsplit_once(" @") {
-        Some((title, label)) => (title, Some(label.to_owned())),
-        None => (title, None),
-    };
-    let mut request = lines.next().context("no request line")?.splitn(3, ' ');
+fn step(block: Block<'_>) -> anyhow::Result<Step> {
+    let mut request = block.request.splitn(3, ' ');
     let mut word = |what| request.next().map(str::to_owned).with_context(|| format!("no {what}"));
     let (method, service, path) = (word("method")?, word("service")?, word("path")?);
     let (mut caller, mut headers) = (DEFAULT_CALLER.to_owned(), Vec::new());
     let (mut until, mut only) = (None, None);
-    while let Some((name, value)) = lines.peek().and_then(|line| header(line)) {
+    for (name, value) in block.headers {
         match name {
             "As" if value == "nobody" => caller.clear(),
             "As" => value.clone_into(&mut caller),
@@ -82,21 +68,12 @@ fn step(block: &str) -> anyhow::Result<Step> {
             "Only" => only = Some(value.to_owned()),
             _ => headers.push((name.to_owned(), value.to_owned())),
         }
-        lines.next();
     }
     if (method == "WAIT") != until.is_some() {
         bail!("WAIT needs an Until line, and only WAIT has one");
     }
-    let body = lines.collect::<Vec<_>>().join("\n");
-    let title = title.to_owned();
-    Ok(Step { title, label, method, service, path, caller, headers, until, only, body })
-}
-
-/// `Name: value`; bodies begin with a bracket or a quote.
-fn header(line: &str) -> Option<(&str, &str)> {
-    let (name, value) = line.split_once(": ")?;
-    let plain = name.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '-');
-    (plain && name.starts_with(|letter: char| letter.is_ascii_uppercase())).then_some((name, value))
+    let (title, label) = (block.title.to_owned(), block.label.map(str::to_owned));
+    Ok(Step { title, label, method, service, path, caller, headers, until, only, body: block.body })
 }
 
 fn condition(text: &str) -> anyhow::Result<Until> {
@@ -136,37 +113,6 @@ impl Step {
             *value = filled(value, kept)?;
         }
         Ok(step)
-    }
-}
-
-/// Replaces each `<label:/pointer>`.
-pub(crate) fn filled(text: &str, kept: &Kept) -> anyhow::Result<String> {
-    let mut result = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('<') {
-        let reference = after.split_once('>').and_then(|(inner, tail)| Some((inner.split_once(":/")?, tail)));
-        result.push_str(before);
-        match reference {
-            Some(((label, pointer), tail)) => {
-                result.push_str(&part(kept, label, pointer)?);
-                rest = tail;
-            }
-            None => {
-                result.push('<');
-                rest = after;
-            }
-        }
-    }
-    result.push_str(rest);
-    Ok(result)
-}
-
-fn part(kept: &Kept, label: &str, pointer: &str) -> anyhow::Result<String> {
-    let whole = kept.get(label).with_context(|| format!("nothing was kept as {label:?}"))?;
-    match whole.pointer(&format!("/{pointer}")) {
-        Some(Value::String(text)) => Ok(text.clone()),
-        Some(other) => Ok(other.to_string()),
-        None => bail!("what was kept as {label:?} has no /{pointer}: {whole}"),
     }
 }
 

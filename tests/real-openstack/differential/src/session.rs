@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use bowline_testkit::script::{Kept, filled};
 use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 use crate::answer::Answer;
 use crate::compare::{Cut, Difference, compare};
 use crate::real::{Catalog, Wire};
-use crate::script::{Kept, Step, Until, filled};
+use crate::script::{Step, Until};
 use crate::simulated::{Simulated, split};
 use crate::translation::Translation;
 

@@ -14,7 +14,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// Waits in which a failed poll means "not yet": the last failure is reported when the limit is reached.
 pub(crate) fn wait() -> Wait {
     let limit = std::env::var(LIMIT_ENV).ok().and_then(|text| text.parse().ok());
-    Wait::within(limit.map_or(LIMIT, Duration::from_secs)).every(POLL_INTERVAL).retry_errors()
+    let wait = limit.map_or(Wait::within(LIMIT), |limit| Wait::within_unscaled(Duration::from_secs(limit)));
+    wait.every(POLL_INTERVAL).retry_errors()
 }
 
 /// Waits so until a poll returns a value.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bowline_testkit::Wait;
 use sim_openstack::{Config, Fault, Latencies, Rule};
 use tokio::time::{Instant, sleep};
 
@@ -24,10 +25,8 @@ async fn cloud(boot: Duration) -> (World, Stack) {
 async fn creation(world: &World, namespace: &str) -> Duration {
     let began = Instant::now();
     world.apply_in(namespace, "web", 1);
-    while world.address_in(namespace, "web").is_none() {
-        assert!(began.elapsed() <= LIMIT, "not served within {LIMIT:?}");
-        sleep(Duration::from_millis(10)).await;
-    }
+    let wait = Wait::within_unscaled(LIMIT).every(Duration::from_millis(10));
+    wait.until("served", async || Ok(world.address_in(namespace, "web"))).await.unwrap();
     began.elapsed()
 }
 

@@ -238,7 +238,7 @@ impl World {
 /// Waits in virtual time until something is so, and tells how long that took.
 pub(crate) async fn until(what: &str, limit: Duration, is_so: impl Fn() -> bool) -> Duration {
     let began = Instant::now();
-    let wait = Wait::within(limit).every(LOOK.max(limit / LOOKS));
+    let wait = Wait::within_unscaled(limit).every(LOOK.max(limit / LOOKS));
     wait.until(what, async || Ok(is_so().then_some(()))).await.unwrap();
     began.elapsed()
 }

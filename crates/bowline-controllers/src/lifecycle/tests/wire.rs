@@ -1,5 +1,7 @@
 //! What goes over the wire, how often, and what happens when it fails.
 
+use bowline_testkit::eventually_virtual;
+
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -61,9 +63,7 @@ async fn nodes_are_looked_at_each_period_and_soon_after_one_ceased_to_be_ready()
         assert_eq!(world.looks(), [1, 1, 1], "at 0, 5 and 10 s");
         world.machines.say("b", there(Power::ShutDown));
         world.server().put(node("b", "Unknown"));
-        while world.patches().is_empty() {
-            sleep(Duration::from_millis(100)).await;
-        }
+        eventually_virtual("a patch", || !world.patches().is_empty()).await;
     };
     world.run(meanwhile).await.unwrap();
     assert_eq!(world.looks(), [1, 1, 1, 2]);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{Capability, CloudError, Doubt, ErrorClass, Evidence, Instance, Proof};
+use bowline_testkit::eventually_virtual;
 use bowline_testkit::fence::TestFence;
 use bowline_testkit::provider::FakeCloud;
 use prometheus_client::encoding::text::encode;
@@ -16,12 +17,6 @@ use crate::controller::Stopped;
 
 fn unknown(why: &str) -> Evidence<Instance> {
     Evidence::Unknown(Doubt::new(why))
-}
-
-async fn until(mut reached: impl FnMut() -> bool) {
-    while !reached() {
-        sleep(Duration::from_millis(100)).await;
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +42,7 @@ async fn a_node_is_initialised_soon_after_the_cloud_knows_it_and_the_delay_is_me
         sleep(Duration::from_secs(200)).await;
         script.say("n", Evidence::Present(instance("n")));
         let began = Instant::now();
-        until(|| server.patches().len() == 2).await;
+        eventually_virtual("both patches", || server.patches().len() == 2).await;
         assert!(began.elapsed() <= Duration::from_secs(61), "{:?}", began.elapsed());
     };
     let metrics = Run::on(&server, &script).during(comes).await.unwrap();

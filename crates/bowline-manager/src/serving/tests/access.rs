@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bowline_testkit::deadline;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::client::{Ask, connect};
@@ -180,7 +181,7 @@ async fn authorities_are_followed_while_running() {
     assert_eq!(server.status(Ask::get("/metrics").cert(&before)).await, 200);
     lookup.0.lock().unwrap().insert("client-ca-file".to_owned(), new.pem.clone());
     let followed = async { while server.status(Ask::get("/metrics").cert(&after)).await != 200 {} };
-    tokio::time::timeout(Duration::from_secs(20), followed).await.unwrap();
+    tokio::time::timeout(deadline(), followed).await.unwrap();
     assert_eq!(server.status(Ask::get("/metrics").cert(&before)).await, 401);
 
     lookup.0.lock().unwrap().insert("client-ca-file".to_owned(), "rubbish".to_owned());

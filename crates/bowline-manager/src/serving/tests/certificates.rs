@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use bowline_testkit::deadline;
 use http::Method;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -37,7 +38,7 @@ async fn until(server: &TestServer, condition: impl Fn(&TestServer) -> bool) {
             changes.changed().await.unwrap();
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), met).await.unwrap();
+    tokio::time::timeout(deadline(), met).await.unwrap();
 }
 
 async fn start_error(fixture: Fixture) -> String {

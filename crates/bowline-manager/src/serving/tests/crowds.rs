@@ -1,13 +1,14 @@
 //! Strangers who hold as many connections as they can. 127.0.0.1 is this host here, every other address of loopback a stranger's.
 
-use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bowline_testkit::deadline;
+use bowline_testkit::process::Process;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::join_all;
@@ -15,6 +16,7 @@ use http::Request;
 use http_body_util::Empty;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -29,10 +31,8 @@ use crate::serving::reviews::ReviewError;
 use crate::serving::{ConnectionLimits, ServingTimings, TokenReviewer, User};
 
 const THIS_HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
+/// Longer than [`deadline`] on the slowest machine.
 const LONG: Duration = Duration::from_secs(3600);
-
-/// Far more than an answer takes on the slowest machine, and less than any limit of time in these tests.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server whose limits are those that are shipped, but for time: what these tests see is not the end of a time limit.
 fn fixture() -> Fixture {
@@ -69,7 +69,7 @@ fn is_closed(stream: &mut TlsStream<TcpStream>) -> bool {
 async fn ask_on(stream: &mut TlsStream<TcpStream>, request: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = vec![0; 4096];
-    let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
+    let length = timeout(deadline(), stream.read(&mut answer)).await.unwrap().unwrap();
     String::from_utf8_lossy(&answer[..length]).into_owned()
 }
 
@@ -85,10 +85,10 @@ async fn a_thousand_idle_connections_keep_neither_probes_nor_scrapers_nor_newcom
     let mut idle = Vec::new();
     for number in 0..1000 {
         let connected = connect_from(stranger(number % 100), address, "localhost", None, &[]);
-        idle.push(timeout(PATIENCE, connected).await.expect("connections do not wait").unwrap());
+        idle.push(timeout(deadline(), connected).await.expect("connections do not wait").unwrap());
     }
     for source in [THIS_HOST, Ipv4Addr::new(127, 2, 0, 2)] {
-        let probe = timeout(PATIENCE, send_from(source, address, Ask::get("/livez")));
+        let probe = timeout(deadline(), send_from(source, address, Ask::get("/livez")));
         assert_eq!(probe.await.unwrap().status, 200, "from {source}");
     }
     assert!(ask_on(&mut scraper, scrape).await.starts_with("HTTP/1.1 200"), "on the same connection");
@@ -99,7 +99,7 @@ async fn a_thousand_idle_connections_keep_neither_probes_nor_scrapers_nor_newcom
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, closed).await.expect("no more than the limit stay open");
+    timeout(deadline(), closed).await.expect("no more than the limit stay open");
     let open: Vec<usize> = (0..1000).filter(|number| !is_closed(&mut idle[*number])).collect();
     assert!(open.len() + 2 >= kept, "no more are closed than have to be: {}", open.len());
     assert!(open.iter().all(|number| *number >= 1000 - kept), "those that are idle for longest go: {open:?}");
@@ -149,7 +149,8 @@ async fn only_a_permitted_request_for_a_page_that_few_may_read_makes_a_caller_kn
         ask_on(&mut caller, &request).await;
         assert_eq!(send_from(stranger(2), server.address, Ask::get("/livez")).await.status, 200);
         caller.write_all(request.as_bytes()).await.ok();
-        let answered = timeout(PATIENCE, caller.read(&mut [0; 64])).await.unwrap().is_ok_and(|read| read > 0);
+        let answered =
+            timeout(deadline(), caller.read(&mut [0; 64])).await.unwrap().is_ok_and(|read| read > 0);
         assert_eq!(answered, path == "/metrics", "{path}");
     }
 }
@@ -217,7 +218,7 @@ async fn bad_tokens(
     }
     let mut statuses = Vec::new();
     while statuses.len() < answers {
-        let answer = timeout(PATIENCE, requests.join_next()).await.expect("answers at once").unwrap();
+        let answer = timeout(deadline(), requests.join_next()).await.expect("answers at once").unwrap();
         statuses.extend(answer.unwrap());
     }
     (statuses, requests)
@@ -237,7 +238,7 @@ async fn an_authenticated_caller_with_bad_tokens_has_few_reviews_under_way_and_o
     assert!(statuses.iter().all(|status| *status == 429), "{statuses:?}");
     assert_eq!(tokens.calls.load(Ordering::SeqCst), limit + 1);
     let scrape =
-        timeout(PATIENCE, send_from(stranger(2), server.address, Ask::get("/metrics").token("good")));
+        timeout(deadline(), send_from(stranger(2), server.address, Ask::get("/metrics").token("good")));
     assert_eq!(scrape.await.unwrap().status, 200);
 }
 
@@ -261,29 +262,28 @@ async fn serve_crowds() {
     }
 }
 
-/// A process that serves, killed when this is dropped.
+/// A process that serves.
 struct ServingProcess {
-    process: Child,
+    process: Process,
     address: SocketAddr,
     resident_bytes_at_start: usize,
+    _folder: TempDir,
 }
 
 impl ServingProcess {
     /// Runs `test` again, which has to begin with [`serve_crowds`].
     async fn start(test: &str) -> Self {
         open_files::raise_limit().unwrap();
-        let process = Command::new(std::env::current_exe().unwrap())
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
             .args(["--exact", &format!("serving::tests::crowds::{test}"), "--nocapture", "--test-threads=1"])
-            .env(SERVES, "1")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut this = Self { process, address: (THIS_HOST, 0).into(), resident_bytes_at_start: 0 };
-        let mut said = BufReader::new(this.process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        this.address =
-            said.find_map(|line| line.strip_prefix("serves ")?.parse().ok()).expect("the server's address");
+            .env(SERVES, "1");
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = Process::start(command, folder.path().join("log")).unwrap();
+        let address = process.line("serves ").await.unwrap()["serves ".len()..].parse().unwrap();
+        let mut this = Self { process, address, resident_bytes_at_start: 0, _folder: folder };
         this.answers().await;
-        this.resident_bytes_at_start = resident_bytes(this.process.id(), "VmRSS:");
+        this.resident_bytes_at_start = resident_bytes(this.process.pid(), "VmRSS:");
         this
     }
 
@@ -295,16 +295,9 @@ impl ServingProcess {
     async fn assert_little_memory(&self) {
         self.answers().await;
         let before = self.resident_bytes_at_start;
-        let grown = resident_bytes(self.process.id(), "VmHWM:").saturating_sub(before);
+        let grown = resident_bytes(self.process.pid(), "VmHWM:").saturating_sub(before);
         println!("the server's memory grew by {} KiB at most, from {} KiB", grown >> 10, before >> 10);
         assert!(grown < MEMORY_BYTES_MAX, "{grown} bytes");
-    }
-}
-
-impl Drop for ServingProcess {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
     }
 }
 

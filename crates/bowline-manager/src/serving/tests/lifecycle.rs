@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bowline_testkit::deadline;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -71,7 +72,7 @@ async fn a_client_that_speaks_no_tls_or_nothing_harms_nobody() {
     for stream in [&mut plain, &mut silent] {
         let mut answer = Vec::new();
         // How it ends (an alert, a reset) does not matter, that it ends does.
-        drop(tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut answer)).await.unwrap());
+        drop(tokio::time::timeout(deadline(), stream.read_to_end(&mut answer)).await.unwrap());
     }
     assert_eq!(server.status(Ask::get("/healthz")).await, 200);
 }
@@ -87,7 +88,7 @@ async fn a_head_that_does_not_end_and_an_idle_connection_are_closed() {
     let mut idle = connect(server.address, "localhost", None, &[]).await;
     for stream in [&mut slow, &mut idle] {
         let mut answer = Vec::new();
-        drop(tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut answer)).await.unwrap());
+        drop(tokio::time::timeout(deadline(), stream.read_to_end(&mut answer)).await.unwrap());
         assert!(answer.is_empty());
     }
 }

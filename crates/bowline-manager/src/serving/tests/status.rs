@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bowline_cloud::Note;
 use bowline_kube::clock::Clock;
+use bowline_testkit::deadline;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -43,7 +44,7 @@ async fn read_until(stream: &mut (impl AsyncRead + Unpin), wanted: &str) -> Stri
             }
         }
     };
-    timeout(Duration::from_secs(60), reading).await.expect("it is said in time");
+    timeout(deadline(), reading).await.expect("it is said in time");
     String::from_utf8_lossy(&said).into_owned()
 }
 
@@ -122,5 +123,5 @@ async fn too_many_who_watch_are_refused_with_words_and_a_place_that_is_left_is_f
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(Duration::from_secs(30), left).await.expect("the places are free again");
+    timeout(deadline(), left).await.expect("the places are free again");
 }

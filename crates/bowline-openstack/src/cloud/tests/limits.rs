@@ -16,7 +16,7 @@ fn scrape(registry: &Registry) -> String {
 
 /// Scrapes until the text has this line.
 async fn scraped(registry: &Registry, line: &str) {
-    until(line, || scrape(registry).contains(line)).await;
+    eventually_virtual(line, || scrape(registry).contains(line)).await;
 }
 
 async fn scraped_cloud(bench: &Bench) -> (OpenStackCloud, Registry) {
@@ -84,7 +84,7 @@ async fn what_has_a_limit_is_shown_with_what_is_used_of_it() {
     scraped(&registry, "bowline_openstack_quota_used{resource=\"load_balancer\"} 1").await;
     bench.simulation.sim.with(|cloud| cloud.faults().clear());
     set_limit(-1);
-    until("no limit", || !scrape(&registry).contains("resource=\"load_balancer\"")).await;
+    eventually_virtual("no limit", || !scrape(&registry).contains("resource=\"load_balancer\"")).await;
 }
 
 #[tokio::test(start_paused = true)]

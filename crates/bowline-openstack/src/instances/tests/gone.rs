@@ -13,8 +13,7 @@ const SERVER: &str = "/v2.1/servers/{id}";
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_gone_is_a_doubt_in_the_snapshot_and_proven_by_a_direct_read() {
-    let simulation = Simulation::new(Config::default(), 2);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(2);
     let gone = Arc::new(simulation.of(0));
     present(&servers.observe(&[Arc::clone(&gone)]).await[0]);
     simulation.remove(0);
@@ -36,8 +35,7 @@ async fn a_server_that_is_gone_is_a_doubt_in_the_snapshot_and_proven_by_a_direct
 
 #[tokio::test(start_paused = true)]
 async fn a_new_server_that_an_older_snapshot_does_not_show_is_found_at_once() {
-    let simulation = Simulation::new(Config::default(), 1);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(1);
     servers.observe(&[Arc::new(simulation.of(0))]).await;
     tokio::time::advance(Duration::from_secs(11)).await;
     let id = simulation.boot("late");
@@ -62,8 +60,7 @@ async fn a_new_server_that_an_older_snapshot_does_not_show_is_found_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_look_that_was_told_404_counts_as_the_first_of_two_and_the_last_word_is_read_now() {
-    let simulation = Simulation::new(Config::default(), 2);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(2);
     let gone = Arc::new(simulation.of(0));
     servers.observe(&[Arc::clone(&gone)]).await;
     simulation.remove(0);
@@ -85,8 +82,7 @@ async fn a_look_that_was_told_404_counts_as_the_first_of_two_and_the_last_word_i
 
 #[tokio::test(start_paused = true)]
 async fn a_look_that_was_told_a_wrong_404_costs_no_node() {
-    let simulation = Simulation::new(Config::default(), 2);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(2);
     let node = Arc::new(simulation.of(0));
     servers.observe(&[Arc::clone(&node)]).await;
     // The list of its name does not show it either, so that all hangs on the last word.
@@ -118,8 +114,7 @@ async fn a_server_that_is_there_is_never_called_gone_whatever_one_answer_says() 
         Fault::SilenceBefore,
         Fault::DisconnectAfter,
     ] {
-        let simulation = Simulation::new(Config::default(), 1);
-        let servers = simulation.servers();
+        let (simulation, servers) = Simulation::with_servers(1);
         simulation.fault(Rule::new(fault.clone()).on(Service::Compute).path(SERVER).times(1));
         let found = servers.confirm(&simulation.of(0)).await;
         assert!(class(&found).is_some_and(|class| class != ErrorClass::NotFound), "{fault:?}: {found:?}");
@@ -129,16 +124,14 @@ async fn a_server_that_is_there_is_never_called_gone_whatever_one_answer_says() 
 
 #[tokio::test(start_paused = true)]
 async fn a_nova_that_denies_a_server_by_id_again_and_again_is_caught_by_its_own_list() {
-    let simulation = Simulation::new(Config::default(), 1);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(1);
     simulation.fault(Rule::new(Fault::not_found_lie()).on(Service::Compute).path(SERVER));
     assert_eq!(class(&servers.confirm(&simulation.of(0)).await), Some(ErrorClass::Transient));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_refused_again_and_again_proves_nothing() {
-    let simulation = Simulation::new(Config::default(), 1);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(1);
     simulation.remove(0);
     simulation.fault(Rule::new(Fault::unauthorized()).on(Service::Compute).path(SERVER));
     assert_eq!(class(&servers.confirm(&simulation.of(0)).await), Some(ErrorClass::Unauthenticated));
@@ -146,8 +139,7 @@ async fn a_token_that_is_refused_again_and_again_proves_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn failures_of_the_second_look_at_a_server_that_is_gone_prove_nothing() {
-    let simulation = Simulation::new(Config::default(), 1);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(1);
     simulation.remove(0);
     let broken = Fault::status(StatusCode::INTERNAL_SERVER_ERROR);
     for rule in
@@ -161,8 +153,7 @@ async fn failures_of_the_second_look_at_a_server_that_is_gone_prove_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_fails_or_is_cut_short_makes_doubts_and_the_direct_read_finds_what_it_hid() {
-    let simulation = Simulation::new(Config::default(), 4);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(4);
     let hidden = Arc::new(simulation.of(0));
     let lists = |fault: Fault| Rule::new(fault).on(Service::Compute).path("*/servers/detail").times(1);
     for (fault, doubted) in [
@@ -180,8 +171,7 @@ async fn a_list_that_fails_or_is_cut_short_makes_doubts_and_the_direct_read_find
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_was_made_anew_under_its_name_is_another_one() {
-    let simulation = Simulation::new(Config::default(), 1);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(1);
     simulation.remove(0);
     let new = simulation.boot("node-1");
     let old = simulation.of(0);
@@ -193,8 +183,7 @@ async fn a_server_that_was_made_anew_under_its_name_is_another_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_404_for_the_system_uuid_of_a_node_without_provider_id_proves_nothing() {
-    let simulation = Simulation::new(Config::default(), 2);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(2);
     simulation.remove(0);
     let bare = node("node-1", None);
     assert_eq!(class(&servers.observe(&[Arc::new(bare.clone())]).await[0]), Some(ErrorClass::NotFound));

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{Instances, NodeView};
-use sim_openstack::Config;
 
 use crate::instances::simulation::{Simulation, node, present};
 
@@ -14,8 +13,7 @@ fn told(name: &str, id: &str) -> NodeView {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_of_a_new_server_is_not_given_the_id_of_the_one_that_had_its_name() {
-    let simulation = Simulation::new(Config::default(), 2);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(2);
     let old = simulation.estate.servers[0].clone();
     let first = servers.observe(&[Arc::new(told("node-1", &old))]).await;
     assert_eq!(present(&first[0]).provider_id, format!("openstack:///{old}"));
@@ -31,8 +29,7 @@ async fn a_node_of_a_new_server_is_not_given_the_id_of_the_one_that_had_its_name
 
 #[tokio::test(start_paused = true)]
 async fn many_of_them_at_once_are_told_apart_as_well() {
-    let simulation = Simulation::new(Config::default(), 12);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(12);
     let names: Vec<String> = (1..=12).map(|number| format!("node-{number}")).collect();
     let nodes = |ids: &[String]| -> Vec<Arc<NodeView>> {
         names.iter().zip(ids).map(|(name, id)| Arc::new(told(name, id))).collect()
@@ -63,8 +60,7 @@ async fn many_of_them_at_once_are_told_apart_as_well() {
 
 #[tokio::test(start_paused = true)]
 async fn a_machine_whose_firmware_tells_something_else_is_found_by_its_name() {
-    let simulation = Simulation::new(Config::default(), 8);
-    let servers = simulation.servers();
+    let (_simulation, servers) = Simulation::with_servers(8);
     let odd = "7b9cf879-7146-417c-abfd-cb4272f0c935";
     let all: Vec<_> = (1..=8).map(|number| Arc::new(told(&format!("node-{number}"), odd))).collect();
     let mut waiting = all.clone();

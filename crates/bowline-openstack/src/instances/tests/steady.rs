@@ -81,8 +81,7 @@ async fn a_server_that_is_shut_off_soon_after_its_node_ceased_to_be_ready_is_see
 
 #[tokio::test(start_paused = true)]
 async fn in_a_small_project_a_server_that_goes_is_missed_within_seconds() {
-    let simulation = Simulation::new(Config::default(), 3);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(3);
     let node = [Arc::new(simulation.of(0))];
     present(&servers.observe(&node).await[0]);
     simulation.remove(0);
@@ -123,8 +122,7 @@ fn since(simulation: &Simulation, before: u64) -> u64 {
 #[tokio::test(start_paused = true)]
 async fn whether_servers_are_there_costs_a_call_for_each_of_a_few_or_the_pages_of_all_and_no_ports() {
     for (nodes, kept, calls) in [(100, 4, 1), (100, 50, 1), (5000, 4, 4), (5000, 50, 6)] {
-        let simulation = Simulation::new(Config::default(), nodes);
-        let servers = simulation.servers();
+        let (simulation, servers) = Simulation::with_servers(nodes);
         let all: Vec<_> = (0..nodes).map(|index| Arc::new(simulation.of(index))).collect();
         servers.observe(&all).await;
         tokio::time::advance(Duration::from_secs(100)).await;
@@ -144,8 +142,7 @@ async fn whether_servers_are_there_costs_a_call_for_each_of_a_few_or_the_pages_o
 
 #[tokio::test(start_paused = true)]
 async fn who_wants_addresses_is_not_told_what_was_read_without_them() {
-    let simulation = Simulation::new(Config::default(), 2);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(2);
     servers.observe(&[Arc::new(simulation.of(0))]).await;
     tokio::time::advance(Duration::from_millis(1)).await;
     let id = simulation.boot("late");
@@ -157,8 +154,7 @@ async fn who_wants_addresses_is_not_told_what_was_read_without_them() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_new_enough_is_told_although_the_rest_cannot_be_read() {
-    let simulation = Simulation::new(Config::default(), 2);
-    let servers = simulation.servers();
+    let (simulation, servers) = Simulation::with_servers(2);
     let known = Arc::new(simulation.of(0));
     servers.observe(&[Arc::clone(&known)]).await;
     tokio::time::advance(Duration::from_millis(1)).await;

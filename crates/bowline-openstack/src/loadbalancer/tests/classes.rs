@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bowline_cloud::{Purpose, ServiceView};
+use bowline_cloud::ServiceView;
 use sim_openstack::Config;
 use sim_openstack::network::{NewSubnet, add_subnet};
 
-use super::sharing::{at_port, id_of, joining, on, refused, users_own};
-use super::stage::{Stage, annotated};
+use super::sharing::{at_port, joining, on, users_own};
+use super::stage::{Stage, annotated, id_of};
 use super::tenancy::rules;
 use crate::config::{LoadBalancerClass, Tenancy};
 use crate::loadbalancer::annotations::{CLASS, INTERNAL, MEMBER_SUBNET_ID, NODE_SELECTOR, TLS_CONTAINER_REF};
@@ -42,7 +42,7 @@ fn in_class(service: &Arc<ServiceView>) -> Arc<ServiceView> {
 }
 
 async fn served(stage: &mut Stage, mut web: Arc<ServiceView>) -> Arc<ServiceView> {
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     web
 }
 
@@ -53,8 +53,8 @@ fn floating_network(wanted: &Wanted) -> Option<String> {
 
 /// The subnets that the members name.
 fn subnets(stage: &Stage) -> BTreeSet<String> {
-    stage.simulation.sim.with(|cloud| {
-        let members = cloud.state().load_balancer.members.iter();
+    stage.simulation.look(|state| {
+        let members = state.load_balancer.members.iter();
         members.filter_map(|member| member.subnet_id.clone()).collect()
     })
 }
@@ -65,7 +65,7 @@ async fn a_forbidden_class_brings_no_floating_ip_of_its_network_to_a_service_tha
     let internal = served(&mut stage, annotated(&at_port("web", 80), INTERNAL.key, "true")).await;
     forbid(&mut stage);
     let public = in_class(&annotated(&internal, INTERNAL.key, "false"));
-    let (wanted, _found) = stage.ensured(&public).await;
+    let (wanted, _found) = stage.observed(&public).await;
     assert_eq!(floating_network(&wanted), Some(stage.simulation.estate.external_network.clone()));
     assert_eq!(wanted.withheld, [""; 0]);
     assert_eq!(stage.told(), [FORBIDDEN]);
@@ -82,7 +82,7 @@ async fn a_forbidden_class_with_floating_keys_only_is_told_and_a_served_service_
     let mut web = served(&mut stage, in_class(&at_port("web", 80))).await;
     forbid(&mut stage);
     stage.clear();
-    assert_eq!(stage.drive(&mut web, Purpose::Ensure).await.settled(), web.status);
+    assert_eq!(stage.ensure(&mut web).await, web.status);
     assert_eq!((stage.mutating(), stage.told()), (0, vec![FORBIDDEN.to_owned()]));
 }
 
@@ -92,7 +92,7 @@ async fn a_forbidden_class_does_not_move_the_members_into_its_subnet() {
     let web = served(&mut stage, at_port("web", 80)).await;
     forbid(&mut stage);
     stage.clear();
-    let refusal = refused(stage.drive(&mut in_class(&web), Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut in_class(&web)).await;
     assert!(refusal.contains("[Tenancy] class"), "{refusal}");
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
     assert!(!subnets(&stage).contains(&second));
@@ -106,7 +106,7 @@ async fn a_forbidden_class_behind_a_forbidden_annotation_is_not_in_force() {
     stage.reconfigure(|conf| conf.tenancy = rules("[Tenancy]\nclass = none\nmember-subnet-id = none\n"));
     let mut both = in_class(&annotated(&web, MEMBER_SUBNET_ID.key, "another"));
     stage.clear();
-    let refusal = refused(stage.drive(&mut both, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut both).await;
     assert!(
         refusal.contains("[Tenancy] class") && refusal.contains("[Tenancy] member-subnet-id"),
         "{refusal}"
@@ -127,10 +127,10 @@ async fn a_class_that_is_in_force_when_the_rule_comes_stays_in_force_for_the_mem
         assert_eq!(subnets(&stage), BTreeSet::from([second.clone()]));
         forbid(&mut stage);
         stage.clear();
-        assert_eq!(stage.drive(&mut web, Purpose::Ensure).await.settled(), web.status);
+        assert_eq!(stage.ensure(&mut web).await, web.status);
         assert_eq!((stage.mutating(), stage.told()), (0, vec![FORBIDDEN.to_owned()]));
         stage.change_nodes(|nodes| drop(nodes.pop_first()));
-        stage.drive(&mut web, Purpose::Ensure).await.settled();
+        stage.ensure(&mut web).await;
         assert_eq!(subnets(&stage), BTreeSet::from([second]));
     }
 }
@@ -161,15 +161,15 @@ async fn a_certificate_of_a_listener_that_is_not_the_services_is_not_in_force_fo
     stage.reconfigure(|conf| conf.tenancy = rules("[Tenancy]\ndefault-tls-container-ref = none\n"));
     stage.clear();
     let mut tls = annotated(&web, TLS_CONTAINER_REF.key, CERTIFICATE);
-    let refusal = refused(stage.drive(&mut tls, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut tls).await;
     assert!(refusal.contains("[Tenancy] default-tls-container-ref"), "{refusal}");
     assert_eq!((stage.mutating(), on(&stage, &id).1), (0, vec![443, 8080]));
     // Its own certificate it keeps.
     stage.reconfigure(|conf| conf.tenancy = Tenancy::default());
-    stage.drive(&mut tls, Purpose::Ensure).await.settled();
+    stage.ensure(&mut tls).await;
     stage.reconfigure(|conf| conf.tenancy = rules("[Tenancy]\ndefault-tls-container-ref = none\n"));
     stage.clear();
-    stage.drive(&mut tls, Purpose::Ensure).await.settled();
+    stage.ensure(&mut tls).await;
     assert_eq!((stage.mutating(), stage.told()), (0, vec![FORBIDDEN.to_owned()]));
 }
 
@@ -177,15 +177,15 @@ async fn a_certificate_of_a_listener_that_is_not_the_services_is_not_in_force_fo
 async fn a_certificate_that_cannot_be_read_is_not_replaced_by_that_of_a_foreign_listener() {
     let mut stage = Stage::new();
     let id = with_tls(&stage, CERTIFICATE).await;
-    let mut web = (*joining("web", 8080, &id)).clone();
+    let mut web = joining("web", 8080, &id);
     let mut datagrams = web.ports[0].clone();
     (datagrams.port, datagrams.node_port, datagrams.name) = (443, Some(30443), Some("udp".into()));
     datagrams.protocol = bowline_cloud::Protocol::Udp;
-    web.ports.push(datagrams);
-    let web = served(&mut stage, Arc::new(web)).await;
+    Arc::make_mut(&mut web).ports.push(datagrams);
+    let web = served(&mut stage, web).await;
     stage.clear();
     let mut odd = annotated(&web, TLS_CONTAINER_REF.key, "nonsense");
-    stage.drive(&mut odd, Purpose::Ensure).await.settled();
+    stage.ensure(&mut odd).await;
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
 }
 
@@ -197,10 +197,10 @@ async fn the_subnet_of_other_members_is_not_in_force_for_a_service() {
     stage.reconfigure(|conf| conf.tenancy = rules("[Tenancy]\nmember-subnet-id = none\n"));
     stage.clear();
     let mut two = annotated(&two, MEMBER_SUBNET_ID.key, &second);
-    let refusal = refused(stage.drive(&mut two, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut two).await;
     assert!(refusal.contains("[Tenancy] member-subnet-id"), "{refusal}");
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
     // Without members nothing is proven.
     let mut owner = annotated(&owner, NODE_SELECTOR.key, "none=such");
-    assert!(refused(stage.drive(&mut owner, Purpose::Ensure).await).contains("member-subnet-id"));
+    assert!(stage.refusal(&mut owner).await.contains("member-subnet-id"));
 }

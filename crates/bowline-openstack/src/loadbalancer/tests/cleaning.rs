@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bowline_cloud::{Purpose, ServiceView};
 use http::Method;
-use sim_openstack::{Config, Fault, Rule, Service};
+use sim_openstack::{Fault, Rule, Service};
 
-use super::stage::{Stage, annotated, service};
+use super::stage::{Stage, annotated, id_of, service};
 use crate::cleanup::{CleanupPlan, Done, Kind, Request, User, observe, perform};
 use crate::loadbalancer::annotations::LOAD_BALANCER_ID;
 
@@ -15,8 +15,7 @@ const WEB: &str = "kube_service_kubernetes_default_web";
 
 /// What is in the project, as three lists of names: load balancers, floating IPs, security groups of Services.
 fn left(stage: &Stage) -> [Vec<String>; 3] {
-    let mut lists = stage.simulation.sim.with(|cloud| {
-        let state = cloud.state();
+    let mut lists = stage.simulation.look(|state| {
         let groups = state.network.security_groups.iter().map(|group| group.name.clone());
         [
             state.load_balancer.load_balancers.iter().map(|one| one.name.clone()).collect::<Vec<_>>(),
@@ -30,9 +29,7 @@ fn left(stage: &Stage) -> [Vec<String>; 3] {
 
 async fn serve(stage: &mut Stage, names: &[&str]) -> Vec<Arc<ServiceView>> {
     let mut services: Vec<_> = names.iter().map(|name| service(name, 1)).collect();
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     services
 }
 
@@ -40,14 +37,10 @@ async fn serve(stage: &mut Stage, names: &[&str]) -> Vec<Arc<ServiceView>> {
 async fn serve_in(stage: &mut Stage, cluster: &'static str, uid: &'static str, names: &[&str]) {
     let before = (stage.cluster, stage.cluster_uid);
     (stage.cluster, stage.cluster_uid) = (cluster, uid);
-    stage.restart("sim");
+    stage.restart();
     serve(stage, names).await;
     (stage.cluster, stage.cluster_uid) = before;
-    stage.restart("sim");
-}
-
-fn with_groups() -> Stage {
-    Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true)
+    stage.restart();
 }
 
 fn asked() -> Request {
@@ -73,7 +66,7 @@ fn why<'p>(plan: &'p CleanupPlan, name: &str) -> &'p str {
 
 #[tokio::test(start_paused = true)]
 async fn all_that_a_dead_cluster_left_goes_and_another_cluster_notices_nothing() {
-    let mut stage = with_groups();
+    let mut stage = Stage::with_groups();
     serve(&mut stage, &["web", "api"]).await;
     serve_in(&mut stage, "harbour", "cluster-2", &["shop"]).await;
     stage.clear();
@@ -94,8 +87,8 @@ async fn all_that_a_dead_cluster_left_goes_and_another_cluster_notices_nothing()
     assert_eq!(floating.len(), 1);
     assert!(floating[0].ends_with("default/shop from cluster harbour"));
     assert_eq!(groups, ["lb-sg-uid-of-shop-default-shop"]);
-    stage.simulation.sim.with(|cloud| {
-        let ports = cloud.state().network.ports.iter().filter(|port| port.name.starts_with("octavia-lb-"));
+    stage.simulation.look(|state| {
+        let ports = state.network.ports.iter().filter(|port| port.name.starts_with("octavia-lb-"));
         assert_eq!(ports.count(), 1, "no port is stranded");
     });
     assert_eq!(planned(&stage, &asked()).await, CleanupPlan::default(), "nothing is left");
@@ -103,11 +96,9 @@ async fn all_that_a_dead_cluster_left_goes_and_another_cluster_notices_nothing()
 
 #[tokio::test(start_paused = true)]
 async fn what_only_has_the_name_is_told_of_and_stays() {
-    let mut stage = with_groups();
+    let mut stage = Stage::with_groups();
     serve(&mut stage, &["web", "old"]).await;
-    stage.edit_balancer("kube_service_kubernetes_default_old", |one| {
-        one.tags.retain(|tag| !tag.starts_with("bowline-"));
-    });
+    stage.untag("kube_service_kubernetes_default_old");
     let plan = planned(&stage, &asked()).await;
     assert!(why(&plan, "kube_service_kubernetes_default_old").starts_with("no tag"));
     assert!(why(&plan, "lb-sg-uid-of-old-default-old").starts_with("no tag"));
@@ -120,12 +111,12 @@ async fn what_only_has_the_name_is_told_of_and_stays() {
 
 #[tokio::test(start_paused = true)]
 async fn occms_tags_count_only_when_asked_for_and_never_against_those_of_another_cluster() {
-    let mut stage = with_groups();
+    let mut stage = Stage::with_groups();
     serve(&mut stage, &["old"]).await;
     serve_in(&mut stage, "kubernetes", "cluster-2", &["shop"]).await;
     serve_in(&mut stage, "harbour", "cluster-3", &["quay"]).await;
     for name in ["kube_service_kubernetes_default_old", "kube_service_harbour_default_quay"] {
-        stage.edit_balancer(name, |one| one.tags.retain(|tag| !tag.starts_with("bowline-")));
+        stage.untag(name);
     }
     let careful = Request { cluster_uid: Some("cluster-1".to_owned()), ..asked() };
     let plan = planned(&stage, &careful).await;
@@ -166,7 +157,7 @@ async fn a_load_balancer_of_several_owners_goes_only_if_all_are_of_the_cluster()
     let id = services[0].annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned();
     let mut sharer = annotated(&service("api", 1), LOAD_BALANCER_ID.key, &id);
     Arc::make_mut(&mut sharer).ports[0].port = 443;
-    stage.drive(&mut sharer, Purpose::Ensure).await.settled();
+    stage.ensure(&mut sharer).await;
     let plan = planned(&stage, &asked()).await;
     let balancer = plan.remove.iter().find(|removal| removal.thing.kind == Kind::LoadBalancer).unwrap();
     assert_eq!(balancer.thing.services, ["default/web", "default/api"]);
@@ -185,12 +176,12 @@ async fn a_load_balancer_of_several_owners_goes_only_if_all_are_of_the_cluster()
 
 #[tokio::test(start_paused = true)]
 async fn what_a_living_service_uses_stays() {
-    let mut stage = with_groups();
+    let mut stage = Stage::with_groups();
     let services = serve(&mut stage, &["web", "api"]).await;
     let web = &services[0];
     let address = web.status.ingress[0].ip.unwrap();
     let by_uid = User { service: "default/web".to_owned(), uid: web.uid.to_string(), ..User::default() };
-    let id = web.annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned();
+    let id = id_of(web);
     let stranger = || User { service: "default/web".to_owned(), uid: "other".to_owned(), ..User::default() };
     let by_id = User { load_balancer: Some(id), ..stranger() };
     let by_address = User { addresses: vec![address], ..stranger() };
@@ -212,7 +203,7 @@ async fn a_cloud_that_is_busy_slow_or_loses_its_answers_is_asked_until_all_is_go
         [octavia(Fault::DisconnectAfter).times(2), neutron(Fault::DisconnectAfter).times(2)],
         [octavia(Fault::SilenceAfter).times(1), neutron(Fault::SilenceAfter).times(1)],
     ] {
-        let mut stage = with_groups();
+        let mut stage = Stage::with_groups();
         serve(&mut stage, &["web", "api"]).await;
         let plan = planned(&stage, &asked()).await;
         rules.into_iter().for_each(|rule| stage.simulation.fault(rule));
@@ -240,7 +231,7 @@ async fn a_load_balancer_that_octavia_is_at_work_on_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_interrupted_is_finished_by_the_next_run_and_what_changed_meanwhile_stays() {
-    let mut stage = with_groups();
+    let mut stage = Stage::with_groups();
     serve(&mut stage, &["web", "api"]).await;
     let plan = planned(&stage, &asked()).await;
     for done in 0..plan.remove.len() {

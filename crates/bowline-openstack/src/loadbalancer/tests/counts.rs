@@ -6,17 +6,17 @@ use std::time::Duration;
 use bowline_cloud::{Purpose, Text};
 use sim_openstack::Config;
 
-use super::stage::{Stage, annotated, service};
+use super::stage::{Stage, annotated, service, services};
 
 #[tokio::test(start_paused = true)]
 async fn a_new_service_costs_two_changes_and_three_reads_however_many_ports_it_has() {
     let mut stage = Stage::new();
     // Logins, endpoints and versions are asked for once.
-    stage.drive(&mut service("first", 1), Purpose::Ensure).await.settled();
+    stage.ensure(&mut service("first", 1)).await;
     for (name, ports) in [("one", 1), ("three", 3)] {
         stage.clear();
         let mut service = service(name, ports);
-        let status = stage.drive(&mut service, Purpose::Ensure).await.settled();
+        let status = stage.ensure(&mut service).await;
         assert!(
             status.ingress[0].ip.unwrap().to_string().starts_with("172.24."),
             "a floating IP: {status:?}"
@@ -26,34 +26,31 @@ async fn a_new_service_costs_two_changes_and_three_reads_however_many_ports_it_h
         // What it wanted is there, and looking again changes nothing.
         tokio::time::advance(Duration::from_secs(60)).await;
         stage.clear();
-        stage.drive(&mut service, Purpose::Ensure).await.settled();
+        stage.ensure(&mut service).await;
         assert_eq!((stage.mutating(), stage.reads()), (0, 2), "{:?}", stage.counts());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_goes_leaves_nothing_and_is_proven_gone() {
-    let mut stage = Stage::new();
-    let mut gone = service("gone", 2);
-    stage.drive(&mut gone, Purpose::Ensure).await;
+    let (mut stage, mut gone) = Stage::serving(service("gone", 2)).await;
     stage.clear();
-    stage.drive(&mut gone, Purpose::Remove).await.settled();
+    stage.remove(&mut gone).await;
     assert_eq!(stage.mutating(), 2, "{:?}", stage.counts());
     // The load balancer, its floating IP, and at last whether anything of its name is there.
     assert!(stage.reads() <= 3, "{} reads: {:?}", stage.reads(), stage.counts());
-    stage.simulation.sim.with(|cloud| {
-        let state = cloud.state();
+    stage.simulation.look(|state| {
         assert!(state.load_balancer.load_balancers.is_empty() && state.network.floating_ips.is_empty());
     });
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_managed_security_group_costs_nine_changes_and_few_reads_and_ports_are_not_read_for_each_service() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
-    stage.drive(&mut service("first", 1), Purpose::Ensure).await.settled();
+    let mut stage = Stage::with_groups();
+    stage.ensure(&mut service("first", 1)).await;
     let mut web = service("web", 1);
     stage.clear();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     // The load balancer, its floating IP, the group, its rule, two rules that Neutron gave it, three ports.
     assert_eq!(stage.mutating(), 9, "{:?}", stage.counts());
     // OCCM makes 19 besides its polls.
@@ -62,7 +59,7 @@ async fn a_managed_security_group_costs_nine_changes_and_few_reads_and_ports_are
     assert!(!single(&stage.counts()), "{:?}", stage.counts());
     tokio::time::advance(Duration::from_secs(60)).await;
     stage.clear();
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.remove(&mut web).await;
     assert_eq!(stage.mutating(), 6, "{:?}", stage.counts());
     assert!(stage.reads() <= 6, "{} reads: {:?}", stage.reads(), stage.counts());
     assert!(!single(&stage.counts()), "{:?}", stage.counts());
@@ -74,20 +71,16 @@ async fn a_new_leader_looks_at_a_thousand_unchanged_services_with_thirty_calls()
         Config { load_balancer_page_max: Some(1000), network_page_max: Some(1000), ..Config::default() };
     let mut stage = Stage::with(config, |_conf| {});
     stage.change_nodes(|nodes| nodes.retain(|name, _node| name == "node-1"));
-    let mut services: Vec<_> = (0..1000).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let mut services = services(0..1000);
     stage.clear();
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     assert_eq!(stage.mutating(), 2000);
     let lists = stage.polls;
     assert!(lists <= 80, "{lists} calls of polls");
 
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     assert_eq!(stage.mutating(), 0);
     let calls = stage.simulation.calls();
     assert!(calls <= 30, "{calls} calls: {:?}", stage.counts());
@@ -107,19 +100,17 @@ async fn a_node_that_joins_costs_each_pool_one_change_and_reads_by_the_page() {
     assert_eq!(stage.mutating(), 80, "{:?}", stage.counts());
     println!("1 Node joins, 40 Services of 2 ports: {} reads, {} polls", stage.reads(), stage.polls);
     assert!(stage.reads() <= 4, "{} reads: {:?}", stage.reads(), stage.counts());
-    stage.simulation.sim.with(|cloud| assert_eq!(cloud.state().load_balancer.members.len(), 240));
+    stage.simulation.look(|state| assert_eq!(state.load_balancer.members.len(), 240));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_edit_costs_one_change_and_a_look_at_the_load_balancer_before_and_behind_it() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let (mut stage, mut web) = Stage::serving(service("web", 1)).await;
     for timeout in ["60000", "70000"] {
         tokio::time::advance(Duration::from_secs(60)).await;
         stage.clear();
         let mut edited = annotated(&web, "loadbalancer.openstack.org/timeout-client-data", timeout);
-        stage.drive(&mut edited, Purpose::Ensure).await.settled();
+        stage.ensure(&mut edited).await;
         println!("an edit: {} reads, {} polls", stage.reads(), stage.polls);
         // What hangs on it is known from the answer to its creation, and this cannot have moved its floating IP.
         assert_eq!((stage.mutating(), stage.reads()), (1, 1), "{:?}", stage.counts());
@@ -128,19 +119,19 @@ async fn an_edit_costs_one_change_and_a_look_at_the_load_balancer_before_and_beh
     // Who looks for no reason of his own reads the floating IP.
     tokio::time::advance(Duration::from_secs(60)).await;
     stage.clear();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     assert_eq!((stage.mutating(), stage.reads()), (0, 2), "{:?}", stage.counts());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_joins_many_behind_many_services_costs_no_read_of_what_hangs_on_load_balancers() {
     // More members than would fit if each were remembered.
-    let (nodes, services) = (106, 200);
+    let nodes = 106;
     let mut stage = Stage::of_size(nodes, Config::default(), |_conf| {});
     let last: Text = format!("node-{nodes}").into();
     let joining = Arc::clone(&stage.nodes.nodes[&last]);
     stage.change_nodes(|nodes| drop(nodes.remove(&last)));
-    let mut services: Vec<_> = (0..services).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let mut services = services(0..200);
     stage.drive_all(&mut services, Purpose::Ensure).await;
     println!("200 Services are made: {} reads, {} polls", stage.reads(), stage.polls);
     assert!(stage.reads() <= 10, "{} reads: {:?}", stage.reads(), stage.counts());
@@ -156,8 +147,8 @@ async fn a_node_that_joins_many_behind_many_services_costs_no_read_of_what_hangs
 async fn services_that_come_and_go_together_share_their_looks() {
     let mut stage = Stage::new();
     // Logins, endpoints and versions are asked for once.
-    stage.drive(&mut service("first", 1), Purpose::Ensure).await.settled();
-    let mut services: Vec<_> = (0..20).map(|number| service(&format!("web-{number}"), 1)).collect();
+    stage.ensure(&mut service("first", 1)).await;
+    let mut services = services(0..20);
     stage.clear();
     stage.drive_all(&mut services, Purpose::Ensure).await;
     println!("20 Services come: {} reads, {} polls", stage.reads(), stage.polls);
@@ -169,7 +160,7 @@ async fn services_that_come_and_go_together_share_their_looks() {
     println!("20 Services go: {} reads, {} polls", stage.reads(), stage.polls);
     assert_eq!(stage.mutating(), 40, "{:?}", stage.counts());
     assert!(stage.reads() <= 3, "nor is their end: {:?}", stage.counts());
-    stage.simulation.sim.with(|cloud| assert_eq!(cloud.state().load_balancer.load_balancers.len(), 1));
+    assert_eq!(stage.balancer_count(), 1);
 }
 
 /// What a hundred Services cost that are made, get another Node, and go: changes and reads of each, without polls.
@@ -178,7 +169,7 @@ async fn a_hundred(nodes: usize, ports: u16) -> [(u64, u64); 3] {
     let last: Text = format!("node-{nodes}").into();
     let joining = Arc::clone(&stage.nodes.nodes[&last]);
     stage.change_nodes(|nodes| drop(nodes.remove(&last)));
-    stage.drive(&mut service("first", 1), Purpose::Ensure).await.settled();
+    stage.ensure(&mut service("first", 1)).await;
     let mut services: Vec<_> = (0..100).map(|number| service(&format!("web-{number}"), ports)).collect();
     let mut costs = [(0, 0); 3];
     for (place, purpose) in [Purpose::Ensure, Purpose::Ensure, Purpose::Remove].into_iter().enumerate() {

@@ -32,7 +32,7 @@ async fn stumble(living: &mut Living, purpose: Purpose, ends: Ends) -> usize {
                 steps += 1;
                 if matches!(ends, Ends::Always) || matches!(ends, Ends::After(last) if last == steps) {
                     living.service = before;
-                    living.estate.stage.restart("sim");
+                    living.estate.stage.restart();
                 }
             }
             None => tokio::time::sleep(Duration::from_secs(2)).await,

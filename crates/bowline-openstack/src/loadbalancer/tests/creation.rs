@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView, Shortfall, ShortfallKind};
 
-use super::sharing::{at_port, balancer, id_of, joining, users_own};
-use super::stage::{Stage, annotated};
+use super::sharing::{at_port, balancer, joining, users_own};
+use super::stage::{Stage, annotated, id_of};
 use crate::config::LoadBalancerClass;
 use crate::loadbalancer::annotations::{
     ANNOTATIONS, AVAILABILITY_ZONE, CLASS, Effect, FLAVOR_ID, Kind, NETWORK_ID, PORT_ID, SUBNET_ID,
@@ -32,13 +32,13 @@ async fn every_annotation_that_counts_at_creation_is_compared_with_what_is_there
     for row in rows {
         let mut stage = open_stage();
         let mut web = at_port("web", 80);
-        stage.drive(&mut web, Purpose::Ensure).await.settled();
+        stage.ensure(&mut web).await;
         let name = "kube_service_kubernetes_default_web";
         stage.edit_balancer(name, |one| {
             one.flavor_id = Some("flavor-1".to_owned());
             one.availability_zone = Some("zone-1".to_owned());
         });
-        let found = stage.ensured(&web).await.1.balancer.unwrap().balancer;
+        let found = stage.observed(&web).await.1.balancer.unwrap().balancer;
         let there = match row.key {
             key if key == PORT_ID.key => found.vip_port_id.unwrap().to_string(),
             key if key == SUBNET_ID.key => found.vip_subnet_id.unwrap().to_string(),
@@ -68,35 +68,32 @@ async fn every_annotation_that_counts_at_creation_is_compared_with_what_is_there
 
 #[tokio::test(start_paused = true)]
 async fn an_edit_of_what_counts_at_creation_is_told_once_and_costs_nothing() {
-    let mut stage = Stage::new();
-    let mut web = at_port("web", 80);
-    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let (mut stage, mut web) = Stage::serving(at_port("web", 80)).await;
+    let status = web.status.clone();
+    stage.ensure(&mut web).await;
     stage.clear();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     let steady = stage.counts();
     let mut asked = annotated(&web, FLAVOR_ID.key, "large");
     for round in 0..3 {
         stage.clear();
-        assert_eq!(stage.drive(&mut asked, Purpose::Ensure).await.settled(), status);
+        assert_eq!(stage.ensure(&mut asked).await, status);
         assert_eq!(stage.mutating(), 0);
         assert!(round == 0 || stage.counts() == steady, "an edit is looked at once: {:?}", stage.counts());
     }
     assert_eq!(stage.told(), [REASON]);
     // Corrected, and edited again.
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     assert_eq!(shortfalls(&stage, &web).await, []);
-    stage.drive(&mut asked, Purpose::Ensure).await.settled();
+    stage.ensure(&mut asked).await;
     let mut third = annotated(&web, FLAVOR_ID.key, "small");
-    stage.drive(&mut third, Purpose::Ensure).await.settled();
+    stage.ensure(&mut third).await;
     assert_eq!(stage.told(), [REASON; 3]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_the_service_does_not_say_itself_or_what_has_no_effect_is_not_told() {
-    let mut stage = Stage::new();
-    let mut web = at_port("web", 80);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let (mut stage, web) = Stage::serving(at_port("web", 80)).await;
     // An administrator changes defaults.
     stage.reconfigure(|conf| {
         conf.load_balancer.flavor_id = "large".to_owned();
@@ -125,7 +122,7 @@ async fn who_shares_a_load_balancer_is_not_told_to_create_it_again() {
     let joins = annotated(&joining("web", 8080, &id), FLAVOR_ID.key, "large");
     assert_eq!(shortfalls(&stage, &joins).await, [], "it is not on it yet");
     let mut joins = joins;
-    stage.drive(&mut joins, Purpose::Ensure).await.settled();
+    stage.ensure(&mut joins).await;
     let found = shortfalls(&stage, &joins).await;
     let [one] = found.as_slice() else { panic!("{found:?}") };
     assert!(one.message.contains("it is shared") && !one.message.contains("spec.type"), "{one:?}");

@@ -4,62 +4,49 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_cloud::service::FINALIZER;
 use bowline_cloud::{LoadBalancers, Purpose, ServiceView, Unfenced};
+use http::Method;
 use sim_openstack::{Fault, Rule, Service};
 
-use super::stage::{End, Stage, annotated, service};
+use super::stage::{End, Stage, annotated, edited, service};
 use crate::loadbalancer::annotations::KEEP_FLOATING_IP;
 
-fn balancers(stage: &Stage) -> usize {
-    stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.len())
-}
-
-fn floating(stage: &Stage) -> Vec<String> {
-    let addresses = |state: &sim_openstack::State| {
-        state.network.floating_ips.iter().map(|one| one.floating_ip_address.clone()).collect()
-    };
-    stage.simulation.sim.with(|cloud| addresses(cloud.state()))
+/// A Service for which a load balancer was requested: this was the answer.
+async fn failed_creation(fault: Fault) -> (Stage, Arc<ServiceView>) {
+    let (stage, web) = (Stage::new(), service("web", 1));
+    stage.simulation.fault(Rule::new(fault).on(Service::LoadBalancer).method(Method::POST).times(1));
+    stage.perform_first(&web, Purpose::Ensure).await.unwrap_err();
+    (stage, web)
 }
 
 /// The same Service, made anew.
 fn successor(of: &Arc<ServiceView>) -> Arc<ServiceView> {
-    let mut next = (*service(&of.name, 1)).clone();
-    next.uid = "99999999-0000-0000-0000-000000000000".into();
-    Arc::new(next)
+    edited(&service(&of.name, 1), |view| view.uid = "99999999-0000-0000-0000-000000000000".into())
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_load_balancer_is_not_asked_for_again_while_the_first_may_still_come() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    let step = stage.first_step(&web, Purpose::Ensure).await;
-    let unheard = Rule::new(Fault::DisconnectBefore).on(Service::LoadBalancer).method(http::Method::POST);
-    stage.simulation.fault(unheard.times(1));
-    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    let (mut stage, mut web) = failed_creation(Fault::DisconnectBefore).await;
     let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
     assert!(doubt.why.contains("was lost") && doubt.retry_after.is_some(), "{doubt:?}");
-    assert_eq!(balancers(&stage), 0);
+    assert_eq!(stage.balancer_count(), 0);
     tokio::time::sleep(Duration::from_secs(181)).await;
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(balancers(&stage), 1, "nothing came of the first, so it is made now");
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1, "nothing came of the first, so it is made now");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_configuration_does_not_forget_what_may_still_come() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    let step = stage.first_step(&web, Purpose::Ensure).await;
-    let unheard = Rule::new(Fault::DisconnectBefore).on(Service::LoadBalancer).method(http::Method::POST);
-    stage.simulation.fault(unheard.times(1));
-    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    let (mut stage, mut web) = failed_creation(Fault::DisconnectBefore).await;
     stage.reconfigure(|conf| conf.load_balancer.lb_method = "LEAST_CONNECTIONS".to_owned());
     let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
     assert!(doubt.why.contains("was lost"), "{doubt:?}");
-    assert_eq!(balancers(&stage), 0);
+    assert_eq!(stage.balancer_count(), 0);
     tokio::time::sleep(Duration::from_secs(181)).await;
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let method = stage.simulation.sim.with(|cloud| {
-        cloud.state().load_balancer.pools.iter().map(|pool| pool.lb_algorithm.clone()).collect::<Vec<_>>()
+    stage.ensure(&mut web).await;
+    let method = stage.simulation.look(|state| {
+        state.load_balancer.pools.iter().map(|pool| pool.lb_algorithm.clone()).collect::<Vec<_>>()
     });
     assert_eq!(method, ["LEAST_CONNECTIONS"], "and the new one counts");
 }
@@ -70,21 +57,15 @@ async fn a_new_configuration_does_not_forget_what_may_still_come() {
 async fn a_load_balancer_that_is_made_anew_keeps_its_floating_ip_through_a_new_configuration() {
     let mut stage = Stage::new();
     let mut web = service("web", 1);
-    while stage.simulation.sim.with(|cloud| cloud.state().network.floating_ips.len()) == 0 {
-        let step = stage.first_step(&web, Purpose::Ensure).await;
-        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+    while stage.floating_ips().is_empty() {
+        stage.perform_first(&web, Purpose::Ensure).await.unwrap();
     }
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let name = stage.simulation.sim.with(|cloud| {
-        cloud.state().load_balancer.load_balancers.iter().map(|one| one.name.clone()).collect::<String>()
-    });
-    stage.fail_balancer(&name, "OFFLINE");
-    let deletes = stage.first_step(&web, Purpose::Ensure).await;
-    stage.balancers.execute(&deletes, &Unfenced).await.unwrap();
+    stage.fail_balancer("kube_service_kubernetes_default_web", "OFFLINE");
+    stage.perform_first(&web, Purpose::Ensure).await.unwrap();
     stage.reconfigure(|_conf| {});
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let floating = stage.simulation.sim.with(|cloud| cloud.state().network.floating_ips.len());
-    assert_eq!((balancers(&stage), floating), (1, 1));
+    stage.ensure(&mut web).await;
+    assert_eq!((stage.balancer_count(), stage.floating_ips().len()), (1, 1));
 }
 
 /// Found by the simulation (seed 4459): one read said that it is not there, and the next was from before it was made.
@@ -93,16 +74,15 @@ async fn what_was_made_a_moment_ago_is_not_made_again_because_it_is_not_shown() 
     for purpose in [Purpose::Ensure, Purpose::Remove] {
         let mut stage = Stage::new();
         let mut web = service("web", 1);
-        let step = stage.first_step(&web, Purpose::Ensure).await;
-        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+        stage.perform_first(&web, Purpose::Ensure).await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let get = |fault| Rule::new(fault).on(Service::LoadBalancer).method(http::Method::GET);
+        let get = |fault| Rule::new(fault).on(Service::LoadBalancer).method(Method::GET);
         stage.simulation.fault(get(Fault::not_found_lie()).times(1));
         stage.simulation.fault(get(Fault::Stale(Duration::from_secs(30))).times(1));
         let doubt = stage.drive(&mut web, purpose).await.unknown();
         assert!(doubt.why.contains("no second one is made"), "{doubt:?}");
-        stage.drive(&mut web, Purpose::Ensure).await.settled();
-        assert_eq!(balancers(&stage), 1);
+        stage.ensure(&mut web).await;
+        assert_eq!(stage.balancer_count(), 1);
     }
 }
 
@@ -113,27 +93,17 @@ async fn a_list_of_versions_that_is_cut_short_is_not_believed() {
     let cut = Rule::new(Fault::TruncateList { keep: 1 }).on(Service::LoadBalancer).path("/load-balancer/");
     stage.simulation.fault(cut.times(1));
     let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let tags: Vec<String> = stage.simulation.sim.with(|cloud| {
-        cloud.state().load_balancer.load_balancers.iter().flat_map(|one| one.tags.clone()).collect()
-    });
+    stage.ensure(&mut web).await;
+    let tags: Vec<String> = stage
+        .simulation
+        .look(|state| state.load_balancer.load_balancers.iter().flat_map(|one| one.tags.clone()).collect());
     assert!(!tags.is_empty(), "this Octavia has tags");
-}
-
-/// Whom the answer leaves in doubt: nobody serves, says who stands before Octavia.
-async fn unserved(stage: &mut Stage, fault: Fault) -> Arc<ServiceView> {
-    let web = service("web", 1);
-    let step = stage.first_step(&web, Purpose::Ensure).await;
-    let rule = Rule::new(fault).on(Service::LoadBalancer).method(http::Method::POST);
-    stage.simulation.fault(rule.times(1));
-    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
-    web
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_is_told_that_nobody_serves_asks_again_after_half_a_minute_and_three_looks() {
-    let mut stage = Stage::new();
-    let mut web = unserved(&mut stage, Fault::html(http::StatusCode::SERVICE_UNAVAILABLE)).await;
+    let unserved = Fault::html(http::StatusCode::SERVICE_UNAVAILABLE);
+    let (mut stage, mut web) = failed_creation(unserved).await;
     let began = tokio::time::Instant::now();
     let mut looks = Vec::new();
     // The back-off of the queue.
@@ -143,29 +113,29 @@ async fn who_is_told_that_nobody_serves_asks_again_after_half_a_minute_and_three
         looks.push(began.elapsed().as_secs());
         let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
         pause = doubt.retry_after.unwrap();
-        assert_eq!(balancers(&stage), 0);
+        assert_eq!(stage.balancer_count(), 0);
     }
     assert_eq!(looks, [5, 15]);
     tokio::time::sleep(pause).await;
     assert_eq!(began.elapsed().as_secs(), 30);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(balancers(&stage), 1);
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_that_was_made_although_nobody_seemed_to_serve_is_found_and_not_made_twice() {
     // Also by reads that are behind.
     for age in [0, 10] {
-        let mut stage = Stage::new();
-        let mut web = unserved(&mut stage, Fault::AnswerAfter(http::StatusCode::SERVICE_UNAVAILABLE)).await;
-        assert_eq!(balancers(&stage), 1);
+        let unserved = Fault::AnswerAfter(http::StatusCode::SERVICE_UNAVAILABLE);
+        let (mut stage, mut web) = failed_creation(unserved).await;
+        assert_eq!(stage.balancer_count(), 1);
         let behind = Rule::new(Fault::Stale(Duration::from_secs(age))).on(Service::LoadBalancer);
-        stage.simulation.fault(behind.method(http::Method::GET));
+        stage.simulation.fault(behind.method(Method::GET));
         tokio::time::sleep(Duration::from_secs(5)).await;
         while matches!(stage.drive(&mut web, Purpose::Ensure).await, End::Unknown(_)) {
             tokio::time::sleep(Duration::from_secs(5)).await;
         }
-        assert_eq!(balancers(&stage), 1, "reads are {age} s old");
+        assert_eq!(stage.balancer_count(), 1, "reads are {age} s old");
     }
 }
 
@@ -174,12 +144,12 @@ async fn a_load_balancer_is_asked_for_again_at_once_if_it_was_refused_for_the_mo
     let mut stage = Stage::new();
     let mut web = service("web", 1);
     let step = stage.first_step(&web, Purpose::Ensure).await;
-    let rule = Rule::new(Fault::too_many_requests(2)).on(Service::LoadBalancer).method(http::Method::POST);
+    let rule = Rule::new(Fault::too_many_requests(2)).on(Service::LoadBalancer).method(Method::POST);
     stage.simulation.fault(rule.times(2));
     stage.clear();
     stage.balancers.execute(&step, &Unfenced).await.unwrap();
-    assert_eq!((stage.mutating(), stage.reads(), balancers(&stage)), (3, 0, 1), "{:?}", stage.counts());
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    assert_eq!((stage.mutating(), stage.reads(), stage.balancer_count()), (3, 0, 1), "{:?}", stage.counts());
+    stage.ensure(&mut web).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,76 +157,66 @@ async fn a_floating_ip_that_nobody_served_costs_a_look_at_its_port_and_no_other(
     let mut stage = Stage::new();
     let mut web = service("web", 1);
     let rule = Rule::new(Fault::html(http::StatusCode::SERVICE_UNAVAILABLE)).on(Service::Network);
-    stage.simulation.fault(rule.method(http::Method::POST).times(1));
-    let step = stage.first_step(&web, Purpose::Ensure).await;
-    stage.balancers.execute(&step, &Unfenced).await.unwrap();
-    let step = stage.first_step(&web, Purpose::Ensure).await;
-    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+    stage.simulation.fault(rule.method(Method::POST).times(1));
+    stage.perform_first(&web, Purpose::Ensure).await.unwrap();
+    stage.perform_first(&web, Purpose::Ensure).await.unwrap_err();
     tokio::time::sleep(Duration::from_secs(60)).await;
     stage.clear();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(floating(&stage).len(), 1);
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.floating_ips().len(), 1);
     // The load balancer, and which floating IPs lead to its port; behind the change both are known.
     assert_eq!((stage.mutating(), stage.reads()), (1, 2), "{:?}", stage.counts());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_floating_ip_that_a_namesake_kept_is_neither_used_nor_given_back() {
-    let mut stage = Stage::new();
-    let mut first = annotated(&service("web", 1), KEEP_FLOATING_IP.key, "true");
-    stage.drive(&mut first, Purpose::Ensure).await.settled();
-    stage.drive(&mut first, Purpose::Remove).await.settled();
-    let kept = floating(&stage);
+    let (mut stage, mut first) =
+        Stage::serving(annotated(&service("web", 1), KEEP_FLOATING_IP.key, "true")).await;
+    stage.remove(&mut first).await;
+    let kept = stage.floating_ips();
     assert_eq!(kept.len(), 1);
     let mut second = successor(&first);
-    let status = stage.drive(&mut second, Purpose::Ensure).await.settled();
+    let status = stage.ensure(&mut second).await;
     assert_ne!(status.ingress[0].ip.unwrap().to_string(), kept[0]);
-    stage.drive(&mut second, Purpose::Remove).await.settled();
-    assert_eq!(floating(&stage), kept, "the kept one stays, the other one goes");
+    stage.remove(&mut second).await;
+    assert_eq!(stage.floating_ips(), kept, "the kept one stays, the other one goes");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_floating_ip_of_a_load_balancer_that_never_came_up_leads_to_the_next_one() {
     let mut stage = Stage::new();
-    let fails = Rule::new(Fault::LoadBalancerError).on(Service::LoadBalancer).method(http::Method::POST);
+    let fails = Rule::new(Fault::LoadBalancerError).on(Service::LoadBalancer).method(Method::POST);
     stage.simulation.fault(fails.times(1));
     let mut web = service("web", 1);
-    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(floating(&stage), [status.ingress[0].ip.unwrap().to_string()], "there is one, and it is used");
-    stage.drive(&mut web, Purpose::Remove).await.settled();
-    assert_eq!((floating(&stage).len(), balancers(&stage)), (0, 0));
+    let status = stage.ensure(&mut web).await;
+    assert_eq!(
+        stage.floating_ips(),
+        [status.ingress[0].ip.unwrap().to_string()],
+        "there is one, and it is used"
+    );
+    stage.remove(&mut web).await;
+    assert_eq!((stage.floating_ips().len(), stage.balancer_count()), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn octavia_that_says_itself_that_it_failed_is_asked_again_at_once() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    let step = stage.first_step(&web, Purpose::Ensure).await;
-    let fails = Rule::new(Fault::status(http::StatusCode::INTERNAL_SERVER_ERROR)).on(Service::LoadBalancer);
-    stage.simulation.fault(fails.method(http::Method::POST).times(1));
-    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(balancers(&stage), 1);
+    let failed = Fault::status(http::StatusCode::INTERNAL_SERVER_ERROR);
+    let (mut stage, mut web) = failed_creation(failed).await;
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_that_came_although_its_answer_was_lost_goes_at_once_when_it_shall() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    let step = stage.first_step(&web, Purpose::Ensure).await;
-    let lost = Rule::new(Fault::DisconnectAfter).on(Service::LoadBalancer).method(http::Method::POST);
-    stage.simulation.fault(lost.times(1));
-    stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    stage.drive(&mut web, Purpose::Remove).await.settled();
-    assert_eq!((balancers(&stage), floating(&stage).len()), (0, 0));
+    let (mut stage, mut web) = failed_creation(Fault::DisconnectAfter).await;
+    stage.ensure(&mut web).await;
+    stage.remove(&mut web).await;
+    assert_eq!((stage.balancer_count(), stage.floating_ips().len()), (0, 0));
 }
 
 /// A Service whose load balancer somebody may have asked for already.
 fn begun(name: &str) -> Arc<ServiceView> {
-    let mut service = (*service(name, 1)).clone();
-    service.finalizers = ["service.kubernetes.io/load-balancer-cleanup"].into();
-    Arc::new(service)
+    edited(&service(name, 1), |view| view.finalizers = [FINALIZER].into())
 }
 
 /// Somebody asked for a load balancer, and it came when his successor had asked for another one. The successor has gone on since.
@@ -267,7 +227,7 @@ async fn asked_for_twice(stage: &mut Stage, web: &mut Arc<ServiceView>) {
     stage.one_round(web, Purpose::Ensure).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     predecessor.execute(&step, &Unfenced).await.unwrap();
-    assert_eq!(balancers(stage), 2);
+    assert_eq!(stage.balancer_count(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,13 +235,13 @@ async fn one_that_a_predecessor_asked_for_unseen_does_not_stay_beside_our_own() 
     let mut stage = Stage::new();
     let mut web = begun("web");
     asked_for_twice(&mut stage, &mut web).await;
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!((balancers(&stage), floating(&stage).len()), (1, 1));
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    assert_eq!((stage.balancer_count(), stage.floating_ips().len()), (1, 1));
+    stage.ensure(&mut web).await;
+    stage.remove(&mut web).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!((balancers(&stage), floating(&stage).len()), (0, 0));
+    assert_eq!((stage.balancer_count(), stage.floating_ips().len()), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -292,24 +252,19 @@ async fn of_two_that_are_proven_our_own_one_stays_and_both_go_with_the_service()
         asked_for_twice(&mut stage, &mut web).await;
         // What was noted on the Service is lost as well.
         web = begun("web");
-        stage.restart("sim");
+        stage.restart();
         tokio::time::sleep(Duration::from_secs(60)).await;
         stage.drive(&mut web, purpose).await.settled();
         tokio::time::sleep(Duration::from_secs(60)).await;
         let left = usize::from(purpose == Purpose::Ensure);
-        assert_eq!((balancers(&stage), floating(&stage).len()), (left, left), "{purpose:?}");
+        assert_eq!((stage.balancer_count(), stage.floating_ips().len()), (left, left), "{purpose:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_begins_a_service_himself_looks_for_no_other() {
-    let mut stage = Stage::new();
-    let mut fresh = service("web", 1);
-    stage.drive(&mut fresh, Purpose::Ensure).await.settled();
-    let reads = stage.reads();
-    let mut stage = Stage::new();
-    let mut web = begun("web");
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let reads = Stage::serving(service("web", 1)).await.0.reads();
+    let (stage, _web) = Stage::serving(begun("web")).await;
     assert_eq!(
         stage.reads(),
         reads + 2,
@@ -328,8 +283,8 @@ async fn what_another_process_has_begun_is_looked_for_twice_before_it_is_made() 
     assert_eq!(error.asked_to_wait(), Some(Duration::from_secs(10)), "{error}");
     // What was ordered before shows only now.
     predecessor.execute(&step, &Unfenced).await.unwrap();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(balancers(&stage), 1);
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -339,16 +294,16 @@ async fn what_another_process_has_begun_and_not_ordered_is_made_soon_and_made_an
     let step = stage.first_step(&web, Purpose::Ensure).await;
     let error = stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
     assert!(error.to_string().contains("a process before this one began"), "{error}");
-    assert_eq!(balancers(&stage), 0);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(balancers(&stage), 1);
+    assert_eq!(stage.balancer_count(), 0);
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1);
     // By now this process is the one that orders. Somebody deletes what was shown long ago.
     tokio::time::sleep(Duration::from_secs(60)).await;
     stage.simulation.edit(|state| {
         let ids = state.load_balancer.load_balancers.find_ids("name", "kube_service_kubernetes_default_web");
         ids.iter().for_each(|id| drop(state.load_balancer.load_balancers.remove(id)));
     });
-    assert_eq!(balancers(&stage), 0);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    assert_eq!(balancers(&stage), 1);
+    assert_eq!(stage.balancer_count(), 0);
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1);
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Evidence, LoadBalancers, Purpose, Unfenced};
+use bowline_cloud::{Evidence, Purpose};
 use sim_openstack::{Fault, Rule, Service, State};
 
-use super::stage::End;
+use super::stage::{End, id_of};
 use super::transitions::course::{Living, Setting};
 use super::transitions::picture::differences;
 use crate::loadbalancer::annotations::{self, LOAD_BALANCER_ID};
@@ -241,7 +241,7 @@ async fn a_repair_that_is_due_outlasts_a_read_and_a_step_that_fail() {
         let mut living = Living::born(&all()).await;
         let fresh = living.picture();
         // So long after it was made, nobody knows any more what was sent.
-        living.estate.stage.restart("sim");
+        living.estate.stage.restart();
         living.drive(Purpose::Ensure).await.settled();
         living.estate.stage.simulation.edit(|state| {
             let id = first_member(state);
@@ -253,8 +253,7 @@ async fn a_repair_that_is_due_outlasts_a_read_and_a_step_that_fail() {
         match stage.look(&living.service, Purpose::Ensure).await {
             Evidence::Unknown(_) => assert_eq!(failing, "read"),
             _ => {
-                let step = stage.first_step(&living.service, Purpose::Ensure).await;
-                stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
+                stage.perform_first(&living.service, Purpose::Ensure).await.unwrap_err();
             }
         }
         living.drive(Purpose::Ensure).await.settled();
@@ -275,7 +274,7 @@ async fn a_load_balancer_that_is_gone_is_made_anew_with_its_floating_ip() {
     let (fresh, status) = (living.picture(), living.service.status.clone());
     living.lose_balancer().await;
     // The annotation that names it is stale now.
-    let stale = living.service.annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned();
+    let stale = id_of(&living.service);
     living.drive(Purpose::Ensure).await.settled();
     assert_eq!(differences(&living.picture(), &fresh), Vec::<String>::new());
     assert_eq!(living.service.status, status, "the same address");

@@ -6,49 +6,51 @@ use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Purpose};
 use http::StatusCode;
 use sim_openstack::{Config, Fault, Latencies, Rule, Service};
 
-use super::stage::{Stage, annotated, id_of, reached, service};
+use super::stage::{Stage, annotated, reached, service, services};
 use crate::loadbalancer::Observed;
 use crate::loadbalancer::annotations;
-use crate::loadbalancer::found::FoundBy;
+use crate::loadbalancer::found::{Found, FoundBy};
 
 const ID: &str = annotations::LOAD_BALANCER_ID.key;
 
+fn found_id(found: &Found) -> String {
+    found.balancer.as_ref().unwrap().balancer.id.to_string()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_load_balancer_is_found_by_id_by_name_and_by_the_name_of_kubernetes_own_provider() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await;
+    let (mut stage, web) = Stage::serving(service("web", 1)).await;
     let id = web.annotations.get(ID).unwrap().to_owned();
-    stage.restart("sim");
-    let (_, found) = stage.ensured(&web).await;
-    assert_eq!((id_of(&found), found.balancer.unwrap().by), (id.clone(), FoundBy::Id));
+    stage.restart();
+    let (_, found) = stage.observed(&web).await;
+    assert_eq!((found_id(&found), found.balancer.unwrap().by), (id.clone(), FoundBy::Id));
 
-    stage.restart("sim");
+    stage.restart();
     let bare = service("web", 1);
-    let (_, found) = stage.ensured(&bare).await;
-    assert_eq!((id_of(&found), found.balancer.unwrap().by), (id.clone(), FoundBy::Name));
+    let (_, found) = stage.observed(&bare).await;
+    assert_eq!((found_id(&found), found.balancer.unwrap().by), (id.clone(), FoundBy::Name));
 
     stage.edit_balancer("kube_service_kubernetes_default_web", |balancer| {
         balancer.name = bare.default_load_balancer_name();
     });
-    stage.restart("sim");
-    let (_, found) = stage.ensured(&bare).await;
+    stage.restart();
+    let (_, found) = stage.observed(&bare).await;
     assert!(found.balancer.is_none(), "it never had an address, so nothing of another provider is there");
-    let (_, found) = stage.ensured(&reached(&bare)).await;
-    assert_eq!((id_of(&found), found.balancer.unwrap().by), (id, FoundBy::LegacyName));
+    let (_, found) = stage.observed(&reached(&bare)).await;
+    assert_eq!((found_id(&found), found.balancer.unwrap().by), (id, FoundBy::LegacyName));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_id_that_is_gone_is_told_and_the_name_is_looked_for() {
     let mut stage = Stage::new();
     let stale = "00000000-0000-4000-8000-000000000001";
-    let (_, found) = stage.ensured(&annotated(&service("web", 1), ID, stale)).await;
+    let (_, found) = stage.observed(&annotated(&service("web", 1), ID, stale)).await;
     assert!(found.named_is_gone && found.balancer.is_none());
     let mut web = service("web", 1);
     stage.drive(&mut web, Purpose::Ensure).await;
-    let (_, found) = stage.ensured(&annotated(&service("web", 1), ID, stale)).await;
+    let (_, found) = stage.observed(&annotated(&service("web", 1), ID, stale)).await;
     assert!(found.named_is_gone);
-    assert_eq!(id_of(&found), web.annotations.get(ID).unwrap());
+    assert_eq!(found_id(&found), web.annotations.get(ID).unwrap());
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,8 +63,8 @@ async fn two_of_one_name_are_told_and_neither_is_chosen() {
         balancer.name = "kube_service_kubernetes_default_web".to_owned();
     });
     // One of them says by its tag that it is the Service's own.
-    stage.restart("sim");
-    let (_, found) = stage.ensured(&service("web", 1)).await;
+    stage.restart();
+    let (_, found) = stage.observed(&service("web", 1)).await;
     assert!(found.namesakes.is_empty() && found.balancer.unwrap().balancer.tags.contains(&tag_of("web")));
     for tags in [vec![], vec![tag_of("web")]] {
         stage.simulation.edit(|state| {
@@ -71,25 +73,22 @@ async fn two_of_one_name_are_told_and_neither_is_chosen() {
                 all.update(&id, |one| one.tags = tags.clone()).unwrap();
             }
         });
-        stage.restart("sim");
-        let (_, found) = stage.ensured(&service("web", 1)).await;
+        stage.restart();
+        let (_, found) = stage.observed(&service("web", 1)).await;
         assert_eq!((found.namesakes.len(), found.balancer.is_none()), (2, true), "{tags:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_goes_leaves_a_namesake_of_its_load_balancer_alone() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await;
+    let (mut stage, mut web) = Stage::serving(service("web", 1)).await;
     stage.drive(&mut service("other", 1), Purpose::Ensure).await;
     stage.edit_balancer("kube_service_kubernetes_default_other", |balancer| {
         balancer.name = "kube_service_kubernetes_default_web".to_owned();
         balancer.tags.clear();
     });
-    stage.drive(&mut web, Purpose::Remove).await.settled();
-    let left = stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.len());
-    assert_eq!(left, 1);
+    stage.remove(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1);
 }
 
 fn tag_of(name: &str) -> String {
@@ -102,19 +101,19 @@ async fn services_whose_names_are_cut_to_the_same_have_a_load_balancer_each() {
     stage.cluster = "a-cluster-with-a-name-that-is-far-too-long-".repeat(6).leak();
     let mut services = [service("one", 1), service("two", 1)];
     for service in &mut services {
-        stage.drive(service, Purpose::Ensure).await.settled();
+        stage.ensure(service).await;
     }
     let ids = services.clone().map(|service| service.annotations.get(ID).unwrap().to_owned());
     assert_ne!(ids[0], ids[1]);
     // Without their notes, as if they could not be written.
-    stage.restart("sim");
+    stage.restart();
     for (name, id) in [("one", &ids[0]), ("two", &ids[1])] {
-        assert_eq!(id_of(&stage.ensured(&service(name, 1)).await.1), *id);
+        assert_eq!(found_id(&stage.observed(&service(name, 1)).await.1), *id);
     }
     let removal = stage.look(&service("three", 1), Purpose::Remove).await;
     assert!(matches!(removal, Evidence::Absent(_)), "a third has none: {removal:?}");
-    stage.drive(&mut services[0], Purpose::Remove).await.settled();
-    assert_eq!(id_of(&stage.ensured(&services[1]).await.1), ids[1]);
+    stage.remove(&mut services[0]).await;
+    assert_eq!(found_id(&stage.observed(&services[1]).await.1), ids[1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,9 +121,8 @@ async fn one_that_octavia_was_told_to_delete_is_not_deleted_twice_although_it_lo
     let latencies = Latencies { amphora_delete: std::time::Duration::from_secs(600), ..Latencies::default() };
     let mut stage = Stage::with(Config { latencies, ..Config::default() }, |_conf| {});
     let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let shown =
-        stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.iter().next().cloned());
+    stage.ensure(&mut web).await;
+    let shown = stage.simulation.look(|state| state.load_balancer.load_balancers.iter().next().cloned());
     while stage
         .simulation
         .sim
@@ -151,14 +149,14 @@ const DELETE: &str = "/v2.0/lbaas/loadbalancers/{id}";
 #[tokio::test(start_paused = true)]
 async fn what_a_list_does_not_show_is_asked_for_directly() {
     let mut stage = Stage::new();
-    let mut services: Vec<_> = (0..12).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let mut services = services(0..12);
     stage.drive_all(&mut services, Purpose::Ensure).await;
     // Half of them with their id, half by name.
     let bare = services.iter().enumerate().map(|(number, noted)| {
         if number % 2 == 0 { service(&format!("web-{number}"), 1) } else { Arc::clone(noted) }
     });
     let requests: Vec<_> = bare.map(|one| stage.request(&one, Purpose::Ensure)).collect();
-    stage.restart("sim");
+    stage.restart();
     let cut = Rule::new(Fault::TruncateList { keep: 1 }).on(Service::LoadBalancer).path("*/loadbalancers");
     stage.simulation.fault(cut.times(1));
     for evidence in stage.balancers.observe(&requests).await {
@@ -167,7 +165,7 @@ async fn what_a_list_does_not_show_is_asked_for_directly() {
     }
     // The same for their removal: nothing is gone because a list is short.
     let requests: Vec<_> = services.iter().map(|one| stage.request(one, Purpose::Remove)).collect();
-    stage.restart("sim");
+    stage.restart();
     for list in ["*/loadbalancers", "*/floatingips"] {
         stage.simulation.fault(Rule::new(Fault::TruncateList { keep: 0 }).path(list).times(1));
     }
@@ -180,15 +178,15 @@ async fn what_a_list_does_not_show_is_asked_for_directly() {
 #[tokio::test(start_paused = true)]
 async fn a_list_that_does_not_show_what_is_known_to_be_there_proves_nothing() {
     let mut stage = Stage::new();
-    let mut services: Vec<_> = (0..8).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let mut services = services(0..8);
     stage.drive_all(&mut services, Purpose::Ensure).await;
     // Somebody made load balancers of these names, of which their Services know nothing.
     let mut others: Vec<_> = (8..16).map(|number| service(&format!("web-{number}"), 1)).collect();
     stage.taken_over();
     stage.drive_all(&mut others, Purpose::Ensure).await;
-    stage.restart("sim");
+    stage.restart();
     for known in &services {
-        stage.ensured(known).await;
+        stage.observed(known).await;
     }
     let bare: Vec<_> = (8..16).map(|number| service(&format!("web-{number}"), 1)).collect();
     let requests: Vec<_> = bare.iter().map(|one| stage.request(one, Purpose::Ensure)).collect();
@@ -202,14 +200,12 @@ async fn a_list_that_does_not_show_what_is_known_to_be_there_proves_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn what_belongs_to_another_project_is_not_found_by_name_and_refused_by_id() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await;
+    let (mut stage, web) = Stage::serving(service("web", 1)).await;
     // An administrator sees the load balancers of all projects.
-    stage.restart("sim-admin");
-    let (_, found) = stage.ensured(&service("web", 1)).await;
+    stage.restart_as("sim-admin");
+    let (_, found) = stage.observed(&service("web", 1)).await;
     assert!(found.balancer.is_none());
-    let refusal = stage.refused(&web).await;
+    let refusal = stage.observed_refusal(&web).await;
     assert!(refusal.contains(&stage.simulation.estate.project) && refusal.contains(ID), "{refusal}");
     let many: Vec<_> = (0..6).map(|_| stage.request(&service("web", 1), Purpose::Ensure)).collect();
     for evidence in stage.balancers.observe(&many).await {
@@ -220,28 +216,24 @@ async fn what_belongs_to_another_project_is_not_found_by_name_and_refused_by_id(
 
 #[tokio::test(start_paused = true)]
 async fn one_that_is_being_deleted_counts_by_its_id_and_for_who_wants_it_gone() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await;
+    let (mut stage, web) = Stage::serving(service("web", 1)).await;
     stage.edit_balancer("kube_service_kubernetes_default_web", |balancer| {
         balancer.provisioning_status = "PENDING_DELETE".to_owned();
     });
-    stage.restart("sim");
+    stage.restart();
     let bare = service("web", 1);
-    assert!(stage.ensured(&bare).await.1.balancer.is_none(), "a new one can be made beside it");
-    assert!(stage.ensured(&web).await.1.balancer.is_some());
+    assert!(stage.observed(&bare).await.1.balancer.is_none(), "a new one can be made beside it");
+    assert!(stage.observed(&web).await.1.balancer.is_some());
     let removal = stage.look(&bare, Purpose::Remove).await;
     assert!(matches!(removal, Evidence::Present(Observed::Remove { .. })), "{removal:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn while_octavia_is_down_nothing_is_known_and_nobody_else_is_asked() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await;
+    let (mut stage, mut web) = Stage::serving(service("web", 1)).await;
     for known in [true, false] {
         if !known {
-            stage.restart("sim");
+            stage.restart();
         }
         stage.clear();
         let down = Rule::new(Fault::status(StatusCode::BAD_GATEWAY)).on(Service::LoadBalancer);

@@ -10,12 +10,13 @@ use http::Method;
 use jiff::Timestamp;
 use sim_openstack::{Config, Fault, Rule, Service};
 
-use super::stage::{Stage, service};
+use super::stage::{Stage, annotated, service, services};
 use crate::loadbalancer::step::CloudStep;
 
-fn groups(stage: &Stage) -> Vec<(String, usize)> {
-    stage.simulation.sim.with(|cloud| {
-        let network = &cloud.state().network;
+/// The groups of Services, and at how many ports each is.
+pub(super) fn groups(stage: &Stage) -> Vec<(String, usize)> {
+    stage.simulation.look(|state| {
+        let network = &state.network;
         let ours = network.security_groups.iter().filter(|group| group.name.starts_with("lb-sg-"));
         let ports =
             |id: &String| network.ports.iter().filter(|port| port.security_groups.contains(id)).count();
@@ -25,30 +26,24 @@ fn groups(stage: &Stage) -> Vec<(String, usize)> {
 
 #[tokio::test(start_paused = true)]
 async fn a_managed_group_comes_with_the_service_and_goes_with_it() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
-    let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    let mut stage = Stage::with_groups();
+    let mut services = services(0..6);
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     let made = groups(&stage);
     assert_eq!(made.len(), 6);
     assert!(made.iter().all(|(_name, ports)| *ports == 3), "every Node has each of them: {made:?}");
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
-    for end in stage.drive_all(&mut services, Purpose::Remove).await {
-        end.settled();
-    }
+    stage.settle_all(&mut services, Purpose::Remove).await;
     assert_eq!(groups(&stage), []);
 }
 
 /// Found by the simulation (seed 22292): the answer to the making was lost, the group was found, and the next list was older.
 #[tokio::test(start_paused = true)]
 async fn a_group_that_was_seen_is_not_made_again_because_of_an_old_list() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut stage = Stage::with_groups();
     let unheard = Rule::new(Fault::DisconnectAfter).on(Service::Network).method(Method::POST);
     let unheard = unheard.path("/network/v2.0/security-groups");
     stage.simulation.fault(unheard.times(1));
@@ -56,60 +51,54 @@ async fn a_group_that_was_seen_is_not_made_again_because_of_an_old_list() {
     while groups(&stage).is_empty() {
         stage.drive(&mut web, Purpose::Ensure).await;
     }
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     let old = Rule::new(Fault::Stale(Duration::from_secs(50))).on(Service::Network).method(Method::GET);
     stage.simulation.fault(old.path("/network/v2.0/security-groups").times(1));
-    web = super::stage::annotated(&web, "loadbalancer.openstack.org/connection-limit", "300");
+    web = annotated(&web, "loadbalancer.openstack.org/connection-limit", "300");
     stage.drive(&mut web, Purpose::Ensure).await;
     assert_eq!(groups(&stage).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_group_that_is_left_when_groups_are_no_longer_managed_goes() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut stage = Stage::with_groups();
     let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     assert_eq!(groups(&stage).len(), 1);
     stage.conf.load_balancer.manage_security_groups = false;
-    stage.restart("sim");
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.restart();
+    stage.ensure(&mut web).await;
     assert_eq!(groups(&stage), []);
 }
 
 /// Found by the simulation (seeds 14319 and 18222).
 #[tokio::test(start_paused = true)]
 async fn a_new_leader_makes_no_group_again_because_a_list_of_all_was_cut_short() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
-    let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    let mut stage = Stage::with_groups();
+    let mut services = services(0..6);
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     for service in &mut services {
         Arc::make_mut(service).finalizers = [FINALIZER].into();
     }
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
     let cut = Rule::new(Fault::TruncateList { keep: 1 }).on(Service::Network).method(Method::GET);
     let cut = cut.path("/v2.0/security-groups").times(1);
     let rule = stage.simulation.sim.with(|cloud| cloud.faults().add(cut));
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     assert_eq!(stage.simulation.sim.with(|cloud| cloud.faults().acted(rule)), Some(1));
     assert_eq!((groups(&stage).len(), stage.mutating()), (6, 0), "{:?}", stage.counts());
 }
 
 #[tokio::test(start_paused = true)]
 async fn groups_that_come_and_go_with_many_services_are_not_asked_for_one_by_one() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
-    let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let mut stage = Stage::with_groups();
+    let mut services = services(0..6);
     for service in &mut services {
         Arc::make_mut(service).finalizers = [FINALIZER].into();
     }
     for purpose in [Purpose::Ensure, Purpose::Remove] {
-        for end in stage.drive_all(&mut services, purpose).await {
-            end.settled();
-        }
+        stage.settle_all(&mut services, purpose).await;
     }
     let by_name: Vec<_> =
         stage.targets(Service::Network).into_iter().filter(|target| target.contains("name=lb-sg-")).collect();
@@ -134,12 +123,10 @@ async fn next_steps(stage: &Stage, services: &[Arc<ServiceView>]) -> Vec<CloudSt
 /// Made as a cluster has them whose groups were not managed before.
 async fn fifty_on_ten_nodes() -> (Stage, Vec<Arc<ServiceView>>) {
     let mut stage = Stage::of_size(10, Config::default(), |_conf| {});
-    let mut services: Vec<_> = (0..50).map(|number| service(&format!("web-{number}"), 1)).collect();
-    for end in stage.drive_all(&mut services, Purpose::Ensure).await {
-        end.settled();
-    }
+    let mut services = services(0..50);
+    stage.settle_all(&mut services, Purpose::Ensure).await;
     stage.conf.load_balancer.manage_security_groups = true;
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
     (stage, services)
 }
@@ -177,18 +164,14 @@ async fn fifty_services_that_get_their_groups_at_once_write_each_port_once_for_e
 
 #[tokio::test(start_paused = true)]
 async fn a_group_that_neutrons_lists_do_not_show_yet_is_not_made_twice() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
-    let mut services: Vec<_> = (0..6).map(|number| service(&format!("web-{number}"), 1)).collect();
+    let mut stage = Stage::with_groups();
+    let mut services = services(0..6);
     // The lists of groups lag behind by most of a minute.
     let behind = Rule::new(Fault::Stale(Duration::from_secs(50))).on(Service::Network).method(Method::GET);
     let rule = stage.simulation.sim.with(|cloud| cloud.faults().add(behind.path("/v2.0/security-groups")));
     let (few, many) = services.split_at_mut(1);
-    for end in stage.drive_all(few, Purpose::Ensure).await {
-        end.settled();
-    }
-    for end in stage.drive_all(many, Purpose::Ensure).await {
-        end.settled();
-    }
+    stage.settle_all(few, Purpose::Ensure).await;
+    stage.settle_all(many, Purpose::Ensure).await;
     let made = groups(&stage);
     assert!(made.len() == 6 && made.iter().all(|(_name, ports)| *ports == 3), "{made:?}");
     assert!(stage.simulation.sim.with(|cloud| cloud.faults().acted(rule)) > Some(0));
@@ -196,19 +179,18 @@ async fn a_group_that_neutrons_lists_do_not_show_yet_is_not_made_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn while_a_new_group_is_shown_nowhere_nothing_is_made_and_after_a_minute_it_is_believed() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut stage = Stage::with_groups();
     let mut web = service("web", 1);
     let made = loop {
-        let step = stage.first_step(&web, Purpose::Ensure).await;
-        stage.balancers.execute(&step, &Unfenced).await.unwrap();
+        stage.perform_first(&web, Purpose::Ensure).await.unwrap();
         let made = groups(&stage);
         if !made.is_empty() {
             break made;
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
     };
-    let gone = stage.simulation.sim.with(|cloud| {
-        let groups = &cloud.state().network.security_groups;
+    let gone = stage.simulation.look(|state| {
+        let groups = &state.network.security_groups;
         groups.iter().find(|group| group.name == made[0].0).unwrap().id.clone()
     });
     stage.simulation.edit(|state| drop(state.network.security_groups.remove(&gone)));
@@ -219,6 +201,6 @@ async fn while_a_new_group_is_shown_nowhere_nothing_is_made_and_after_a_minute_i
     assert!(doubt.to_string().contains(&gone), "{doubt}");
     assert_eq!(groups(&stage), []);
     tokio::time::sleep(Duration::from_secs(61)).await;
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     assert_eq!(groups(&stage).len(), 1);
 }

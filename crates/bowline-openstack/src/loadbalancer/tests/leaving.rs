@@ -5,47 +5,42 @@ use std::time::Duration;
 
 use bowline_cloud::{Broken, Evidence, LoadBalancers, Purpose, ServiceView, Traffic, Unfenced};
 use http::Method;
-use openstack_client::load_balancer::{ListenerCreate, Protocol};
-use sim_openstack::{Config, Fault, Rule, Service};
+use sim_openstack::{Fault, Rule, Service};
 
-use super::sharing::{at_port, balancer, id_of, joining, on, pools_and_floating, refused, users_own};
-use super::stage::{Stage, annotated, service};
+use super::grouping::groups;
+use super::sharing::{
+    at_port, balancer, foreign_listener, joining, on, owner_and_tenant, pools_and_floating, shared_by,
+    users_own,
+};
+use super::stage::{Stage, annotated, id_of, service};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, LOAD_BALANCER_TAGS};
 use crate::loadbalancer::step::Action;
 
 /// An owner that asks for a tag of its own, and a tenant of the same namespace on its load balancer.
-async fn shared_with_tags(stage: &mut Stage) -> (Arc<ServiceView>, Arc<ServiceView>, String) {
-    let mut owner = annotated(&at_port("one", 80), LOAD_BALANCER_TAGS.key, "env=prod");
-    stage.drive(&mut owner, Purpose::Ensure).await.settled();
-    let id = id_of(&owner);
-    let mut tenant = joining("two", 8080, &id);
-    stage.drive(&mut tenant, Purpose::Ensure).await.settled();
-    assert!(balancer(stage, &id).unwrap().tags.contains(&"env=prod".to_owned()));
-    (owner, tenant, id)
+async fn shared_with_tags() -> (Stage, Arc<ServiceView>, Arc<ServiceView>, String) {
+    let owner = annotated(&at_port("one", 80), LOAD_BALANCER_TAGS.key, "env=prod");
+    let (stage, owner, tenant, id) = shared_by(Stage::new(), owner).await;
+    assert!(balancer(&stage, &id).unwrap().tags.contains(&"env=prod".to_owned()));
+    (stage, owner, tenant, id)
 }
 
 #[tokio::test(start_paused = true)]
 async fn tags_that_an_owner_asked_for_do_not_keep_its_load_balancer_after_the_last_tenant() {
-    let mut stage = Stage::new();
-    let (mut owner, mut tenant, id) = shared_with_tags(&mut stage).await;
-    stage.drive(&mut owner, Purpose::Remove).await.settled();
-    stage.restart("sim");
-    stage.drive(&mut tenant, Purpose::Remove).await.settled();
+    let (mut stage, mut owner, mut tenant, id) = shared_with_tags().await;
+    stage.remove(&mut owner).await;
+    stage.restart();
+    stage.remove(&mut tenant).await;
     assert!(balancer(&stage, &id).is_none());
     assert_eq!(pools_and_floating(&stage), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_load_balancer_that_stays_after_its_last_service_keeps_no_floating_ip_and_is_told_of() {
-    let mut stage = Stage::new();
-    let (mut owner, mut tenant, id) = shared_with_tags(&mut stage).await;
-    stage.drive(&mut owner, Purpose::Remove).await.settled();
-    // As OCCM leaves it: no tag tells the cluster.
-    stage.edit_balancer("kube_service_kubernetes_default_one", |one| {
-        one.tags.retain(|tag| !tag.starts_with("bowline-"));
-    });
-    stage.restart("sim");
-    stage.drive(&mut tenant, Purpose::Remove).await.settled();
+    let (mut stage, mut owner, mut tenant, id) = shared_with_tags().await;
+    stage.remove(&mut owner).await;
+    stage.untag("kube_service_kubernetes_default_one");
+    stage.restart();
+    stage.remove(&mut tenant).await;
     assert_eq!(balancer(&stage, &id).unwrap().tags, ["env=prod"]);
     assert_eq!((on(&stage, &id).1, pools_and_floating(&stage)), (vec![], (0, 0)));
     let text = stage.events.text("LoadBalancerNotDeleted");
@@ -58,17 +53,17 @@ async fn a_service_whose_annotation_was_changed_to_another_load_balancer_leaves_
         let mut stage = Stage::new();
         let users = users_own(&stage).await;
         let mut web = at_port("web", 8080);
-        stage.drive(&mut web, Purpose::Ensure).await.settled();
+        stage.ensure(&mut web).await;
         let own = id_of(&web);
         let mut web = annotated(&web, LOAD_BALANCER_ID.key, &users);
         if joined {
-            stage.drive(&mut web, Purpose::Ensure).await.settled();
+            stage.ensure(&mut web).await;
             assert_eq!(on(&stage, &users).1, [80, 8080]);
         }
         if restarted {
-            stage.restart("sim");
+            stage.restart();
         }
-        stage.drive(&mut web, Purpose::Remove).await.settled();
+        stage.remove(&mut web).await;
         assert!(balancer(&stage, &own).is_none(), "joined: {joined}, restarted: {restarted}");
         assert_eq!(on(&stage, &users), (Vec::new(), vec![80]), "the user's load balancer is as it was");
         assert_eq!(pools_and_floating(&stage), (1, 1), "joined: {joined}, restarted: {restarted}");
@@ -80,34 +75,28 @@ async fn a_service_whose_annotation_was_changed_to_another_load_balancer_leaves_
 async fn a_service_that_names_what_its_namesake_in_another_cluster_uses_leaves_no_load_balancer_behind() {
     let mut stage = Stage::new();
     let users = users_own(&stage).await;
-    stage.cluster_uid = "cluster-2";
-    stage.restart("sim");
+    stage.restart_with_uid("cluster-2");
     let namesake = ServiceView { uid: "uid-elsewhere".into(), ..(*joining("web", 8080, &users)).clone() };
-    stage.drive(&mut Arc::new(namesake), Purpose::Ensure).await.settled();
+    stage.ensure(&mut Arc::new(namesake)).await;
     let before = (on(&stage, &users), pools_and_floating(&stage));
 
-    stage.cluster_uid = "cluster-1";
-    stage.restart("sim");
+    stage.restart_with_uid("cluster-1");
     let mut web = at_port("web", 8080);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     let own = id_of(&web);
     let mut web = annotated(&web, LOAD_BALANCER_ID.key, &users);
-    let refusal = refused(stage.drive(&mut web, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut web).await;
     assert!(refusal.contains("cluster-2"), "{refusal}");
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.remove(&mut web).await;
     assert!(balancer(&stage, &own).is_none());
     assert_eq!((on(&stage, &users), pools_and_floating(&stage)), before);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tenant_that_leaves_costs_one_read_more_to_see_that_it_has_no_load_balancer_of_its_own() {
-    let mut stage = Stage::new();
-    let mut owner = at_port("one", 80);
-    stage.drive(&mut owner, Purpose::Ensure).await.settled();
-    let mut tenant = joining("two", 8080, &id_of(&owner));
-    stage.drive(&mut tenant, Purpose::Ensure).await.settled();
+    let (mut stage, _owner, mut tenant, _id) = owner_and_tenant().await;
     stage.clear();
-    stage.drive(&mut tenant, Purpose::Remove).await.settled();
+    stage.remove(&mut tenant).await;
     let own = "name=kube_service_kubernetes_default_two";
     let targets = stage.targets(Service::LoadBalancer);
     let asked = targets.iter().filter(|target| target.contains(own)).count();
@@ -117,24 +106,13 @@ async fn a_tenant_that_leaves_costs_one_read_more_to_see_that_it_has_no_load_bal
 
 #[tokio::test(start_paused = true)]
 async fn a_load_balancer_in_error_with_a_listener_of_somebody_else_is_not_replaced() {
-    let mut stage = Stage::new();
-    let mut web = at_port("web", 80);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let (mut stage, mut web) = Stage::serving(at_port("web", 80)).await;
     let id = id_of(&web);
-    let new = ListenerCreate {
-        name: "mine".to_owned(),
-        protocol: Protocol::Tcp,
-        protocol_port: 9000,
-        loadbalancer_id: id.parse().ok(),
-        tags: vec!["team-a".to_owned()],
-        ..ListenerCreate::default()
-    };
-    stage.simulation.client.load_balancer().create_listener(&new).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    foreign_listener(&stage, &id, vec!["team-a".to_owned()]).await;
     stage.fail_balancer("kube_service_kubernetes_default_web", "ERROR");
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
-    let refusal = refused(stage.drive(&mut web, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut web).await;
     assert!(refusal.contains("not made for this Service") && refusal.contains("failover"), "{refusal}");
     assert_eq!((stage.mutating(), on(&stage, &id).1), (0, vec![80, 9000]));
 }
@@ -150,17 +128,13 @@ async fn broken(stage: &Stage, service: &Arc<ServiceView>) -> Option<Broken> {
 
 #[tokio::test(start_paused = true)]
 async fn a_load_balancer_in_error_counts_for_services_that_use_it_and_not_for_those_that_only_name_it() {
-    let mut stage = Stage::new();
-    let mut owner = at_port("one", 80);
-    stage.drive(&mut owner, Purpose::Ensure).await.settled();
-    let mut tenant = joining("two", 8080, &id_of(&owner));
-    stage.drive(&mut tenant, Purpose::Ensure).await.settled();
+    let (mut stage, owner, tenant, id) = owner_and_tenant().await;
     stage.fail_balancer("kube_service_kubernetes_default_one", "ONLINE");
-    stage.restart("sim");
-    let expected = Some(Broken { id: id_of(&owner), traffic: Traffic::Possible });
+    stage.restart();
+    let expected = Some(Broken { id: id.clone(), traffic: Traffic::Possible });
     assert_eq!(broken(&stage, &owner).await, expected);
     assert_eq!(broken(&stage, &tenant).await, expected);
-    assert_eq!(broken(&stage, &joining("three", 8081, &id_of(&owner))).await, None);
+    assert_eq!(broken(&stage, &joining("three", 8081, &id)).await, None);
 }
 
 /// Performs steps until Octavia has accepted the deletion of a listener, which ends in ERROR. The operator of the cloud repairs the load
@@ -188,21 +162,19 @@ async fn a_service_does_not_leave_a_load_balancer_before_its_listener_is_seen_to
     let mut stage = Stage::new();
     let users = users_own(&stage).await;
     let mut web = joining("web", 8080, &users);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     listener_deletion_fails(&stage, &web, Purpose::Remove, "users").await;
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.remove(&mut web).await;
     assert_eq!(on(&stage, &users), (Vec::new(), vec![80]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_is_no_longer_wanted_is_deleted_again_when_its_deletion_ended_in_error() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 2);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let (mut stage, mut web) = Stage::serving(service("web", 2)).await;
     Arc::make_mut(&mut web).ports.truncate(1);
     let name = "kube_service_kubernetes_default_web";
     listener_deletion_fails(&stage, &web, Purpose::Ensure, name).await;
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     assert_eq!(on(&stage, &id_of(&web)).1, [80]);
 }
 
@@ -211,22 +183,20 @@ async fn a_listener_that_is_no_longer_wanted_is_deleted_again_when_its_deletion_
 #[tokio::test(start_paused = true)]
 async fn one_answer_that_a_named_load_balancer_is_not_there_leaves_no_part_of_the_service_on_it() {
     let mut stage = Stage::new();
-    stage.cluster_uid = "cluster-2";
-    stage.restart("sim");
+    stage.restart_with_uid("cluster-2");
     let mut other = at_port("web", 8080);
     Arc::make_mut(&mut other).uid = "uid-in-cluster-2".into();
-    stage.drive(&mut other, Purpose::Ensure).await.settled();
-    stage.cluster_uid = "cluster-1";
-    stage.restart("sim");
+    stage.ensure(&mut other).await;
+    stage.restart_with_uid("cluster-1");
     let users = users_own(&stage).await;
     let mut web = joining("web", 8080, &users);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     let lie = Rule::new(Fault::not_found_lie()).on(Service::LoadBalancer).method(Method::GET);
     stage.simulation.fault(lie.path("*/loadbalancers/*").times(1));
     let doubt = stage.drive(&mut web, Purpose::Remove).await.unknown();
     assert!(doubt.why.contains(&users), "{doubt:?}");
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.remove(&mut web).await;
     assert_eq!(on(&stage, &users), (Vec::new(), vec![80]));
     assert_eq!(on(&stage, &id_of(&other)).1, [8080], "another cluster's");
 }
@@ -235,21 +205,15 @@ async fn one_answer_that_a_named_load_balancer_is_not_there_leaves_no_part_of_th
 /// not looked for any more.
 #[tokio::test(start_paused = true)]
 async fn a_security_group_whose_deletion_failed_goes_also_after_its_service_has_left_the_load_balancer() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut stage = Stage::with_groups();
     let users = users_own(&stage).await;
     let mut web = joining("web", 8080, &users);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let groups = |stage: &Stage| {
-        stage.simulation.sim.with(|cloud| {
-            let groups = cloud.state().network.security_groups.iter();
-            groups.filter(|group| group.name.starts_with("lb-sg-")).count()
-        })
-    };
-    assert_eq!(groups(&stage), 1);
+    stage.ensure(&mut web).await;
+    assert_eq!(groups(&stage).len(), 1);
     let fails = Rule::new(Fault::conflict()).on(Service::Network).method(Method::DELETE);
     let fails = fails.path("/v2.0/security-groups/*").times(1);
     let rule = stage.simulation.sim.with(|cloud| cloud.faults().add(fails));
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.remove(&mut web).await;
     assert_eq!(stage.simulation.sim.with(|cloud| cloud.faults().acted(rule)), Some(1));
-    assert_eq!((groups(&stage), on(&stage, &users)), (0, (Vec::new(), vec![80])));
+    assert_eq!((groups(&stage).len(), on(&stage, &users)), (0, (Vec::new(), vec![80])));
 }

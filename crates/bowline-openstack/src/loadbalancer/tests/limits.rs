@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView};
 
-use super::stage::{Stage, annotated, service};
+use super::stage::{Stage, annotated, edited, service};
 use crate::loadbalancer::Observed;
 use crate::loadbalancer::annotations::{CONNECTION_LIMIT, PREFIX};
 
 /// A Service with as many unknown annotations as fit into 256 KiB, and one that refuses it.
 fn hostile(name: &str) -> Arc<ServiceView> {
-    let mut web = (*service(name, 1)).clone();
-    web.annotations = (0..7_939).map(|n| (format!("{PREFIX}{n:03}"), "")).collect();
-    annotated(&Arc::new(web), CONNECTION_LIMIT.key, "ten")
+    let many = (0..7_939).map(|n| (format!("{PREFIX}{n:03}"), "")).collect();
+    annotated(&edited(&service(name, 1), |view| view.annotations = many), CONNECTION_LIMIT.key, "ten")
 }
 
 /// `/livez` is answered by the threads that handle a batch.
@@ -41,9 +40,9 @@ async fn a_batch_of_services_with_thousands_of_annotations_lets_other_tasks_run(
 #[tokio::test(start_paused = true)]
 async fn all_listeners_of_a_service_and_the_requests_that_make_them_share_the_source_ranges() {
     let stage = Stage::new();
-    let mut web = (*service("web", 20)).clone();
-    web.source_ranges = (0..50).map(|n| format!("10.0.{n}.0/24").into()).collect();
-    let (wanted, _found) = stage.ensured(&Arc::new(web)).await;
+    let ranges = (0..50).map(|n| format!("10.0.{n}.0/24").into()).collect();
+    let (wanted, _found) =
+        stage.observed(&edited(&service("web", 20), |view| view.source_ranges = ranges)).await;
     let frame = wanted.new_balancer().frame;
     let in_requests = frame.listeners.iter().map(|listener| &listener.allowed_cidrs);
     let all: Vec<_> = wanted

@@ -6,23 +6,21 @@ use std::time::Duration;
 use bowline_cloud::{ErrorClass, LoadBalancers, Purpose, ServiceView, Unfenced};
 use sim_openstack::{Fault, Rule, Service};
 
-use super::reserved::port;
-use super::stage::{Stage, annotated, refused, service};
+use super::stage::{Stage, annotated, edited, service};
 use crate::loadbalancer::annotations::{INTERNAL, PORT_ID};
 
 /// Two internal Services of different namespaces that name this port.
 fn rivals(port: &str) -> [Arc<ServiceView>; 2] {
     ["one", "two"].map(|name| {
-        let mut view = (*annotated(&service(name, 1), PORT_ID.key, port)).clone();
-        view.namespace = name.into();
-        annotated(&Arc::new(view), INTERNAL.key, "true")
+        let named = edited(&service(name, 1), |view| view.namespace = name.into());
+        annotated(&annotated(&named, PORT_ID.key, port), INTERNAL.key, "true")
     })
 }
 
 /// The names of the load balancers at a port.
 fn at(stage: &Stage, port: &str) -> Vec<String> {
-    stage.simulation.sim.with(|cloud| {
-        let all = cloud.state().load_balancer.load_balancers.iter();
+    stage.simulation.look(|state| {
+        let all = state.load_balancer.load_balancers.iter();
         all.filter(|one| one.vip_port_id == port).map(|one| one.name.clone()).collect()
     })
 }
@@ -30,7 +28,7 @@ fn at(stage: &Stage, port: &str) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn of_two_services_that_saw_the_same_free_port_one_gets_a_load_balancer() {
     let mut stage = Stage::new();
-    let port = port(&stage).await;
+    let port = stage.users_port().await;
     let [mut first, mut second] = rivals(&port);
     let steps =
         [stage.first_step(&first, Purpose::Ensure).await, stage.first_step(&second, Purpose::Ensure).await];
@@ -41,13 +39,13 @@ async fn of_two_services_that_saw_the_same_free_port_one_gets_a_load_balancer() 
     // A list that is older than the first load balancer does not show it.
     let stale = Rule::new(Fault::Stale(Duration::from_secs(30))).on(Service::LoadBalancer);
     stage.simulation.fault(stale.method(http::Method::GET).path("*/lbaas/loadbalancers").times(2));
-    let why = refused(stage.drive(&mut second, Purpose::Ensure).await);
-    assert!(why.contains(&port) && why.contains("is used by load balancer"), "{why}");
-    stage.drive(&mut first, Purpose::Ensure).await.settled();
+    let why = stage.refusal(&mut second).await;
+    assert!(why.contains(&port) && why.contains("is used by another load balancer"), "{why}");
+    stage.ensure(&mut first).await;
     assert_eq!(at(&stage, &port), ["kube_service_kubernetes_one_one"]);
 
-    stage.drive(&mut first, Purpose::Remove).await.settled();
-    stage.drive(&mut second, Purpose::Ensure).await.settled();
+    stage.remove(&mut first).await;
+    stage.ensure(&mut second).await;
     assert_eq!(at(&stage, &port), ["kube_service_kubernetes_two_two"], "the port is free again");
 }
 
@@ -55,7 +53,7 @@ async fn of_two_services_that_saw_the_same_free_port_one_gets_a_load_balancer() 
 async fn a_port_stays_reserved_only_if_octavia_may_have_created_the_load_balancer() {
     for (fault, is_free) in [(Fault::forbidden(), true), (Fault::DisconnectBefore, false)] {
         let stage = Stage::new();
-        let port = port(&stage).await;
+        let port = stage.users_port().await;
         let [first, second] = rivals(&port);
         let steps = [
             stage.first_step(&first, Purpose::Ensure).await,

@@ -11,10 +11,10 @@ use crate::loadbalancer::notes::notes;
 async fn the_load_balancer_is_noted_when_it_is_there() {
     let mut stage = Stage::new();
     let mut web = service("web", 1);
-    let (wanted, found) = stage.ensured(&web).await;
+    let (wanted, found) = stage.observed(&web).await;
     assert!(notes(&wanted, &found, false).is_empty(), "there is nothing yet");
-    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let (wanted, found) = stage.ensured(&web).await;
+    let status = stage.ensure(&mut web).await;
+    let (wanted, found) = stage.observed(&web).await;
     let notes_now = notes(&wanted, &found, false);
     let keys: Vec<_> = notes_now.iter().map(|(key, _)| key).collect();
     assert_eq!(keys, [LOAD_BALANCER_ADDRESS.key, LOAD_BALANCER_ID.key]);
@@ -35,7 +35,7 @@ async fn what_comes_back_is_told_again_and_what_stays_is_not() {
     let stage = Stage::new();
     let wrong = super::stage::annotated(&service("web", 1), "loadbalancer.openstack.org/flavour-id", "x");
     for web in [&wrong, &wrong, &service("web", 1), &wrong] {
-        stage.ensured(web).await;
+        stage.observed(web).await;
     }
     assert_eq!(stage.told(), ["LoadBalancerAnnotationIgnored", "LoadBalancerAnnotationIgnored"]);
 }
@@ -43,26 +43,17 @@ async fn what_comes_back_is_told_again_and_what_stays_is_not() {
 /// Found by the simulation (seed 3021): the floating IP was deleted before the Service showed it, and it was shown all the same.
 #[tokio::test(start_paused = true)]
 async fn what_a_service_shows_first_was_read_a_moment_ago() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let (mut stage, mut web) = Stage::serving(service("web", 1)).await;
     // What was to be shown could not be written.
     std::sync::Arc::make_mut(&mut web).status = bowline_cloud::LoadBalancerStatus::default();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     std::sync::Arc::make_mut(&mut web).status = bowline_cloud::LoadBalancerStatus::default();
-    let addresses = |stage: &Stage| -> Vec<String> {
-        stage.simulation.sim.with(|cloud| {
-            cloud.state().network.floating_ips.iter().map(|one| one.floating_ip_address.clone()).collect()
-        })
-    };
-    let ids: Vec<String> = stage
-        .simulation
-        .sim
-        .with(|cloud| cloud.state().network.floating_ips.iter().map(|one| one.id.clone()).collect());
+    let ids: Vec<String> =
+        stage.simulation.look(|state| state.network.floating_ips.iter().map(|one| one.id.clone()).collect());
     stage.simulation.edit(|state| ids.iter().for_each(|id| drop(state.network.floating_ips.remove(id))));
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
     web = super::stage::annotated(&web, "loadbalancer.openstack.org/connection-limit", "300");
-    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let status = stage.ensure(&mut web).await;
     let shown = status.ingress[0].ip.unwrap().to_string();
-    assert!(addresses(&stage).contains(&shown), "{shown} leads nowhere");
+    assert!(stage.floating_ips().contains(&shown), "{shown} leads nowhere");
 }

@@ -8,6 +8,7 @@ use futures::future::join;
 use openstack_client::network::FloatingIpCreate;
 use sim_openstack::load_balancer::LoadBalancerQuota;
 use sim_openstack::network::{NewSubnet, add_subnet};
+use sim_openstack::{Fault, Rule, Service};
 
 use super::stage::{Stage, service};
 use crate::loadbalancer::found::Children;
@@ -16,13 +17,11 @@ use crate::loadbalancer::{annotations, plan};
 
 #[tokio::test(start_paused = true)]
 async fn of_two_steps_that_were_planned_for_the_same_sight_one_is_performed() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 2);
-    stage.drive(&mut web, Purpose::Ensure).await;
-    stage.restart("sim");
+    let (mut stage, _noted) = Stage::serving(service("web", 2)).await;
+    stage.restart();
     stage.forget_fingerprints();
-    web = service("web", 2);
-    let (wanted, found) = stage.ensured(&web).await;
+    let web = service("web", 2);
+    let (wanted, found) = stage.observed(&web).await;
     let at = found.balancer.unwrap();
     let Children::Known(tree) = at.children else { panic!("not read") };
     let step = |pool: usize| {
@@ -41,10 +40,10 @@ async fn of_two_steps_that_were_planned_for_the_same_sight_one_is_performed() {
     assert!(error.to_string().contains("meanwhile"), "{error}");
     assert_eq!(stage.mutating(), 1);
     // What was sent is known without being read: first as at work, then as it is.
-    assert!(matches!(stage.ensured(&web).await.1.balancer.unwrap().children, Children::Busy));
+    assert!(matches!(stage.observed(&web).await.1.balancer.unwrap().children, Children::Busy));
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
     stage.clear();
-    let found = stage.ensured(&web).await.1;
+    let found = stage.observed(&web).await.1;
     let Children::Known(tree) = found.balancer.unwrap().children else { panic!("not known") };
     let mut members: Vec<_> = tree.pools.iter().map(|pool| pool.members.len()).collect();
     members.sort_unstable();
@@ -124,24 +123,20 @@ async fn a_floating_ip_that_cannot_be_had_is_told_with_what_to_do() {
 
 #[tokio::test(start_paused = true)]
 async fn no_load_balancer_is_made_for_a_floating_ip_that_leads_elsewhere() {
-    let mut stage = Stage::new();
-    let mut first = service("first", 1);
-    stage.drive(&mut first, Purpose::Ensure).await;
-    let (_, found) = stage.ensured(&first).await;
+    let (stage, first) = Stage::serving(service("first", 1)).await;
+    let (_, found) = stage.observed(&first).await;
     let mut second = service("second", 1);
     Arc::make_mut(&mut second).load_balancer_ip =
         Some(found.floating.attached[0].floating_ip_address.to_string().into());
-    let (wanted, found) = stage.ensured(&second).await;
+    let (wanted, found) = stage.observed(&second).await;
     let Plan::Refuse(refusal) = plan::ensure(&wanted, &found) else { panic!("not refused") };
     assert!(refusal.to_string().contains("detach it there or ask for another address"), "{refusal}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn deleting_what_is_gone_is_done() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await;
-    let (_, found) = stage.ensured(&web).await;
+    let (stage, web) = Stage::serving(service("web", 1)).await;
+    let (_, found) = stage.observed(&web).await;
     let id = found.floating.attached[0].id.clone();
     let step = CloudStep::new(Action::DeleteFloatingIp(id));
     for _again in 0..2 {
@@ -185,9 +180,9 @@ async fn a_floating_ip_comes_from_the_first_subnet_that_has_an_address_left() {
     stage.clear();
     stage.balancers.execute(&step(&subnets), &Unfenced).await.unwrap();
     assert_eq!(stage.mutating(), 2, "the first one refused");
-    let addresses: Vec<String> = stage.simulation.sim.with(|cloud| {
-        cloud.state().network.floating_ips.iter().map(|one| one.floating_ip_address.clone()).collect()
-    });
+    let addresses: Vec<String> = stage
+        .simulation
+        .look(|state| state.network.floating_ips.iter().map(|one| one.floating_ip_address.clone()).collect());
     assert!(addresses.contains(&"203.0.113.7".to_owned()), "{addresses:?}");
     let error = stage.balancers.execute(&step(&subnets), &Unfenced).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Forbidden);
@@ -197,13 +192,11 @@ async fn a_floating_ip_comes_from_the_first_subnet_that_has_an_address_left() {
 #[tokio::test(start_paused = true)]
 async fn a_load_balancer_that_was_made_although_the_answer_got_lost_is_found_and_not_made_twice() {
     let mut stage = Stage::new();
-    let lost = sim_openstack::Rule::new(sim_openstack::Fault::DisconnectAfter)
-        .on(sim_openstack::Service::LoadBalancer)
-        .method(http::Method::POST);
+    let lost = Rule::new(Fault::DisconnectAfter).on(Service::LoadBalancer).method(http::Method::POST);
     let mut web = service("web", 1);
     let step = stage.first_step(&web, Purpose::Ensure).await;
     stage.simulation.fault(lost.times(1));
     stage.balancers.execute(&step, &Unfenced).await.unwrap_err();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    stage.simulation.sim.with(|cloud| assert_eq!(cloud.state().load_balancer.load_balancers.len(), 1));
+    stage.ensure(&mut web).await;
+    assert_eq!(stage.balancer_count(), 1);
 }

@@ -19,8 +19,8 @@ async fn a_load_balancer_is_shown_with_its_listeners_pools_members_and_whose_it_
         Stage::with(sim_openstack::Config::default(), |conf| conf.load_balancer.create_monitor = true);
     let mut web = service("web", 2);
     assert_eq!(picture(&stage, &web, Purpose::Ensure).await, None, "nothing is there yet");
-    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
-    stage.restart("sim");
+    let status = stage.ensure(&mut web).await;
+    stage.restart();
     stage.forget_fingerprints();
     let shown = picture(&stage, &web, Purpose::Ensure).await.unwrap();
 
@@ -50,10 +50,8 @@ async fn a_load_balancer_is_shown_with_its_listeners_pools_members_and_whose_it_
 
 #[tokio::test(start_paused = true)]
 async fn what_was_not_read_is_shown_as_the_wish_without_ids_or_health_and_what_is_busy_is_not_shown() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await;
-    stage.restart("sim");
+    let (mut stage, web) = Stage::serving(service("web", 1)).await;
+    stage.restart();
     let shown = picture(&stage, &web, Purpose::Ensure).await.unwrap();
     assert_eq!(shown.detail, Detail::AsWanted);
     let [frontend] = shown.frontends.as_slice() else { panic!("{shown:?}") };

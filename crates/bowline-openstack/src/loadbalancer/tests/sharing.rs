@@ -9,20 +9,16 @@ use openstack_client::network::FloatingIpCreate;
 use sim_openstack::load_balancer::LoadBalancer;
 use sim_openstack::{Config, Fault, Rule, Service};
 
-use super::stage::{End, Stage, annotated, service};
+use super::stage::{Stage, annotated, edited, id_of, service};
 use crate::config::TenancySection;
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ADDRESS, LOAD_BALANCER_ID};
 use crate::loadbalancer::step::Action;
 
 /// A Service with one port.
 pub(super) fn at_port(name: &str, port: u16) -> Arc<ServiceView> {
-    let mut view = (*service(name, 1)).clone();
-    (view.ports[0].port, view.ports[0].node_port) = (port, Some(30000 + port));
-    Arc::new(view)
-}
-
-pub(super) fn id_of(service: &ServiceView) -> String {
-    service.annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned()
+    edited(&service(name, 1), |view| {
+        (view.ports[0].port, view.ports[0].node_port) = (port, Some(30000 + port));
+    })
 }
 
 /// A Service with one port that names a load balancer.
@@ -31,7 +27,7 @@ pub(super) fn joining(name: &str, port: u16, id: &str) -> Arc<ServiceView> {
 }
 
 pub(super) fn balancer(stage: &Stage, id: &str) -> Option<LoadBalancer> {
-    stage.simulation.sim.with(|cloud| cloud.state().load_balancer.load_balancers.get(id).cloned())
+    stage.simulation.look(|state| state.load_balancer.load_balancers.get(id).cloned())
 }
 
 /// The Services that are on a load balancer by its tags, and the ports of its listeners.
@@ -40,8 +36,8 @@ pub(super) fn on(stage: &Stage, id: &str) -> (Vec<String>, Vec<u16>) {
     let name = |tag: &String| Some(tag.strip_prefix("kube_service_kubernetes_default_")?.to_owned());
     let mut names: Vec<String> = tags.iter().filter_map(name).collect();
     names.sort();
-    let mut ports: Vec<u16> = stage.simulation.sim.with(|cloud| {
-        let listeners = cloud.state().load_balancer.listeners.find("loadbalancer_id", id);
+    let mut ports: Vec<u16> = stage.simulation.look(|state| {
+        let listeners = state.load_balancer.listeners.find("loadbalancer_id", id);
         listeners.map(|listener| listener.protocol_port).collect()
     });
     ports.sort_unstable();
@@ -52,35 +48,40 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-pub(super) fn refused(end: End) -> String {
-    match end {
-        End::Refused(refusal) => refusal.to_string(),
-        other => panic!("{other:?}"),
-    }
+/// An owner on port 80, a tenant of its load balancer on port 8080, and the id of that.
+pub(super) async fn owner_and_tenant() -> (Stage, Arc<ServiceView>, Arc<ServiceView>, String) {
+    shared_by(Stage::new(), at_port("one", 80)).await
+}
+
+/// The same with this owner, on this cloud.
+pub(super) async fn shared_by(
+    mut stage: Stage,
+    mut owner: Arc<ServiceView>,
+) -> (Stage, Arc<ServiceView>, Arc<ServiceView>, String) {
+    stage.ensure(&mut owner).await;
+    let id = id_of(&owner);
+    let mut tenant = joining("two", 8080, &id);
+    stage.ensure(&mut tenant).await;
+    (stage, owner, tenant, id)
 }
 
 pub(super) fn pools_and_floating(stage: &Stage) -> (usize, usize) {
-    stage.simulation.sim.with(|cloud| {
-        let state = cloud.state();
-        (state.load_balancer.pools.len(), state.network.floating_ips.len())
-    })
+    stage.simulation.look(|state| (state.load_balancer.pools.len(), state.network.floating_ips.len()))
 }
 
 /// Found on a real API server: a Service was deleted while another one joined its load balancer.
 #[tokio::test(start_paused = true)]
 async fn who_leaves_does_not_take_the_address_of_somebody_who_has_just_come() {
-    let mut stage = Stage::new();
-    let mut one = at_port("one", 80);
-    let status = stage.drive(&mut one, Purpose::Ensure).await.settled();
+    let (mut stage, mut one) = Stage::serving(at_port("one", 80)).await;
+    let status = one.status.clone();
     let mut two = joining("two", 8080, &id_of(&one));
     let leaves = stage.first_step(&one, Purpose::Remove).await;
     assert!(matches!(leaves.action, Action::DeleteFloatingIp(_)), "{leaves}");
-    let joins = stage.first_step(&two, Purpose::Ensure).await;
-    stage.balancers.execute(&joins, &Unfenced).await.unwrap();
+    stage.perform_first(&two, Purpose::Ensure).await.unwrap();
     let error = stage.balancers.execute(&leaves, &Unfenced).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Conflict, "{error}");
-    stage.drive(&mut one, Purpose::Remove).await.settled();
-    assert_eq!(stage.drive(&mut two, Purpose::Ensure).await.settled(), status, "the same address");
+    stage.remove(&mut one).await;
+    assert_eq!(stage.ensure(&mut two).await, status, "the same address");
     assert_eq!(pools_and_floating(&stage), (1, 1));
 }
 
@@ -88,43 +89,41 @@ async fn who_leaves_does_not_take_the_address_of_somebody_who_has_just_come() {
 async fn services_come_to_a_shared_load_balancer_and_leave_it_as_upstream_tries_it() {
     let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.create_monitor = true);
     let mut one = at_port("one", 80);
-    stage.drive(&mut one, Purpose::Ensure).await.settled();
+    stage.ensure(&mut one).await;
     let id = id_of(&one);
     let mut two = joining("two", 8080, &id);
-    let status = stage.drive(&mut two, Purpose::Ensure).await.settled();
+    let status = stage.ensure(&mut two).await;
     assert_eq!((id_of(&two), &status), (id.clone(), &one.status));
     assert_eq!(on(&stage, &id), (names(&["one", "two"]), vec![80, 8080]));
     // Another port: the listener before goes.
-    let mut moved = (*two).clone();
-    moved.ports[0].port = 8081;
-    let mut two = Arc::new(moved);
-    stage.drive(&mut two, Purpose::Ensure).await.settled();
+    Arc::make_mut(&mut two).ports[0].port = 8081;
+    stage.ensure(&mut two).await;
     assert_eq!(on(&stage, &id), (names(&["one", "two"]), vec![80, 8081]));
     // A third is more than max-shared-lb.
-    let refusal = refused(stage.drive(&mut joining("third", 90, &id), Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut joining("third", 90, &id)).await;
     assert!(refusal.contains("max-shared-lb"), "{refusal}");
-    stage.drive(&mut two, Purpose::Remove).await.settled();
+    stage.remove(&mut two).await;
     assert_eq!(on(&stage, &id), (names(&["one"]), vec![80]));
     assert_eq!(pools_and_floating(&stage), (1, 1));
 
     stage.conf.load_balancer.max_shared_lb = 9;
-    stage.restart("sim");
+    stage.restart();
     let mut three = joining("three", 8080, &id);
-    stage.drive(&mut three, Purpose::Ensure).await.settled();
+    stage.ensure(&mut three).await;
     let mut four = joining("four", 8080, &id);
-    let refusal = refused(stage.drive(&mut four, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut four).await;
     assert!(refusal.contains("8080") && refusal.contains("default_three"), "{refusal}");
     assert_eq!(on(&stage, &id), (names(&["one", "three"]), vec![80, 8080]));
-    stage.drive(&mut four, Purpose::Remove).await.settled();
+    stage.remove(&mut four).await;
     assert_eq!(on(&stage, &id), (names(&["one", "three"]), vec![80, 8080]));
     // The owner goes first: the load balancer and its address stay for the other.
-    stage.drive(&mut one, Purpose::Remove).await.settled();
+    stage.remove(&mut one).await;
     assert_eq!(on(&stage, &id), (names(&["three"]), vec![8080]));
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
-    assert_eq!(stage.drive(&mut three, Purpose::Ensure).await.settled(), status);
+    assert_eq!(stage.ensure(&mut three).await, status);
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
-    stage.drive(&mut three, Purpose::Remove).await.settled();
+    stage.remove(&mut three).await;
     assert!(balancer(&stage, &id).is_none());
     assert_eq!(pools_and_floating(&stage), (0, 0));
 }
@@ -134,18 +133,13 @@ async fn services_come_to_a_shared_load_balancer_and_leave_it_as_upstream_tries_
 #[tokio::test(start_paused = true)]
 async fn an_owner_and_a_tenant_that_are_deleted_together_leave_nothing() {
     for restarted in [false, true] {
-        let mut stage = Stage::new();
-        let mut one = at_port("one", 80);
-        stage.drive(&mut one, Purpose::Ensure).await.settled();
-        let id = id_of(&one);
-        let mut two = joining("two", 8080, &id);
-        stage.drive(&mut two, Purpose::Ensure).await.settled();
-        stage.drive(&mut one, Purpose::Remove).await.settled();
+        let (mut stage, mut one, mut two, id) = owner_and_tenant().await;
+        stage.remove(&mut one).await;
         stage.still_exists(&one);
         if restarted {
-            stage.restart("sim");
+            stage.restart();
         }
-        stage.drive(&mut two, Purpose::Remove).await.settled();
+        stage.remove(&mut two).await;
         assert!(balancer(&stage, &id).is_none(), "restarted: {restarted}");
         assert_eq!(pools_and_floating(&stage), (0, 0), "restarted: {restarted}");
     }
@@ -155,19 +149,14 @@ async fn an_owner_and_a_tenant_that_are_deleted_together_leave_nothing() {
 #[tokio::test(start_paused = true)]
 async fn an_owner_hands_its_floating_ip_over_to_no_service_that_is_about_to_leave() {
     for owner_first in [true, false] {
-        let mut stage = Stage::new();
-        let mut one = at_port("one", 80);
-        stage.drive(&mut one, Purpose::Ensure).await.settled();
-        let id = id_of(&one);
-        let mut two = joining("two", 8080, &id);
-        stage.drive(&mut two, Purpose::Ensure).await.settled();
+        let (mut stage, mut one, mut two, id) = owner_and_tenant().await;
         // Both are deleted at once.
         stage.still_exists(&one);
         stage.still_exists(&two);
         let (first, last) = if owner_first { (&mut one, &mut two) } else { (&mut two, &mut one) };
-        stage.drive(first, Purpose::Remove).await.settled();
+        stage.remove(first).await;
         stage.still_exists(first);
-        stage.drive(last, Purpose::Remove).await.settled();
+        stage.remove(last).await;
         assert!(balancer(&stage, &id).is_none(), "owner first: {owner_first}");
         assert_eq!(pools_and_floating(&stage), (0, 0), "owner first: {owner_first}");
     }
@@ -176,12 +165,7 @@ async fn an_owner_hands_its_floating_ip_over_to_no_service_that_is_about_to_leav
 /// The tenant is deleted, too, after the floating IP was handed over to it, and leaves before the owner has left.
 #[tokio::test(start_paused = true)]
 async fn a_tenant_that_leaves_takes_the_floating_ip_that_was_handed_over_to_it() {
-    let mut stage = Stage::new();
-    let mut one = at_port("one", 80);
-    stage.drive(&mut one, Purpose::Ensure).await.settled();
-    let id = id_of(&one);
-    let mut two = joining("two", 8080, &id);
-    stage.drive(&mut two, Purpose::Ensure).await.settled();
+    let (mut stage, mut one, mut two, id) = owner_and_tenant().await;
     stage.simulation.edit(|state| {
         let id = state.network.floating_ips.iter().next().unwrap().id.clone();
         let handed_over = |one: &mut sim_openstack::network::FloatingIp| {
@@ -189,11 +173,11 @@ async fn a_tenant_that_leaves_takes_the_floating_ip_that_was_handed_over_to_it()
         };
         state.network.floating_ips.update(&id, handed_over).unwrap();
     });
-    stage.restart("sim");
+    stage.restart();
     stage.still_exists(&one);
-    stage.drive(&mut two, Purpose::Remove).await.settled();
+    stage.remove(&mut two).await;
     stage.still_exists(&two);
-    stage.drive(&mut one, Purpose::Remove).await.settled();
+    stage.remove(&mut one).await;
     assert!(balancer(&stage, &id).is_none());
     assert_eq!(pools_and_floating(&stage), (0, 0));
 }
@@ -202,35 +186,18 @@ async fn a_tenant_that_leaves_takes_the_floating_ip_that_was_handed_over_to_it()
 /// there again.
 #[tokio::test(start_paused = true)]
 async fn who_stays_on_a_load_balancer_whose_owner_is_gone_sees_to_its_address() {
-    let mut stage = Stage::new();
-    let mut one = at_port("one", 80);
-    let status = stage.drive(&mut one, Purpose::Ensure).await.settled();
-    let mut two = joining("two", 8080, &id_of(&one));
-    stage.drive(&mut two, Purpose::Ensure).await.settled();
-    let detach = |stage: &Stage| {
-        stage.simulation.edit(|state| {
-            let id = state.network.floating_ips.iter().next().unwrap().id.clone();
-            state
-                .network
-                .floating_ips
-                .update(&id, |one| (one.port_id, one.fixed_ip_address, one.router_id) = (None, None, None))
-                .unwrap();
-        });
-    };
-    detach(&stage);
-    stage.restart("sim");
-    assert!(refused(stage.drive(&mut two, Purpose::Ensure).await).contains("only the Service that owns it"));
-    stage.drive(&mut one, Purpose::Ensure).await.settled();
-    stage.drive(&mut one, Purpose::Remove).await.settled();
-    detach(&stage);
-    stage.restart("sim");
-    assert_eq!(
-        stage.drive(&mut two, Purpose::Ensure).await.settled(),
-        status,
-        "the same address leads there again"
-    );
+    let (mut stage, mut one, mut two, _id) = owner_and_tenant().await;
+    let status = one.status.clone();
+    stage.detach_floating_ips();
+    stage.restart();
+    assert!(stage.refusal(&mut two).await.contains("only the Service that owns it"));
+    stage.ensure(&mut one).await;
+    stage.remove(&mut one).await;
+    stage.detach_floating_ips();
+    stage.restart();
+    assert_eq!(stage.ensure(&mut two).await, status, "the same address leads there again");
     assert_eq!(pools_and_floating(&stage), (1, 1));
-    stage.drive(&mut two, Purpose::Remove).await.settled();
+    stage.remove(&mut two).await;
     assert_eq!(pools_and_floating(&stage), (0, 0), "with the last one all goes");
 }
 
@@ -238,13 +205,8 @@ async fn who_stays_on_a_load_balancer_whose_owner_is_gone_sees_to_its_address() 
 #[tokio::test(start_paused = true)]
 async fn one_lie_does_not_part_a_service_from_the_load_balancer_that_it_shares() {
     for purpose in [Purpose::Ensure, Purpose::Remove] {
-        let mut stage = Stage::new();
-        let mut one = at_port("one", 80);
-        stage.drive(&mut one, Purpose::Ensure).await.settled();
-        let id = id_of(&one);
-        let mut two = joining("two", 8080, &id);
-        stage.drive(&mut two, Purpose::Ensure).await.settled();
-        stage.restart("sim");
+        let (mut stage, _one, mut two, id) = owner_and_tenant().await;
+        stage.restart();
         stage.clear();
         let lie = Rule::new(Fault::not_found_lie()).on(Service::LoadBalancer).method(http::Method::GET);
         stage.simulation.fault(lie.path(&format!("/v2.0/lbaas/loadbalancers/{id}")).times(1));
@@ -263,12 +225,12 @@ async fn one_lie_does_not_part_a_service_from_the_load_balancer_that_it_shares()
 async fn of_a_load_balancer_that_a_service_may_not_use_nothing_is_noted() {
     let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.max_shared_lb = 1);
     let mut one = at_port("one", 80);
-    stage.drive(&mut one, Purpose::Ensure).await.settled();
+    stage.ensure(&mut one).await;
     let mut two = joining("two", 8080, &id_of(&one));
-    assert!(refused(stage.drive(&mut two, Purpose::Ensure).await).contains("max-shared-lb"));
+    assert!(stage.refusal(&mut two).await.contains("max-shared-lb"));
     assert_eq!(two.annotations.get(LOAD_BALANCER_ADDRESS.key), None);
-    stage.drive(&mut one, Purpose::Remove).await.settled();
-    assert!(refused(stage.drive(&mut two, Purpose::Ensure).await).contains("which is not there"));
+    stage.remove(&mut one).await;
+    assert!(stage.refusal(&mut two).await.contains("which is not there"));
 }
 
 /// A load balancer that a user made, with a listener for HTTP on port 80 and a floating IP.
@@ -302,18 +264,32 @@ pub(super) async fn users_own(stage: &Stage) -> String {
     made.id.to_string()
 }
 
+/// A listener on port 9000 that somebody else adds to a load balancer.
+pub(super) async fn foreign_listener(stage: &Stage, id: &str, tags: Vec<String>) {
+    let new = ListenerCreate {
+        name: "mine".to_owned(),
+        protocol: Protocol::Tcp,
+        protocol_port: 9000,
+        loadbalancer_id: id.parse().ok(),
+        tags,
+        ..ListenerCreate::default()
+    };
+    stage.simulation.client.load_balancer().create_listener(&new).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_service_joins_a_users_load_balancer_and_leaves_it_to_the_user() {
     let mut stage = Stage::new();
     let id = users_own(&stage).await;
     let mut web = joining("web", 8080, &id);
-    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let status = stage.ensure(&mut web).await;
     assert!(status.ingress[0].ip.unwrap().to_string().starts_with("172.24."), "{status:?}");
     assert_eq!(on(&stage, &id), (names(&["web"]), vec![80, 8080]));
     // What the user has at port 80 is not for us.
-    let refusal = refused(stage.drive(&mut joining("other", 80, &id), Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut joining("other", 80, &id)).await;
     assert!(refusal.contains("80"), "{refusal}");
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.remove(&mut web).await;
     assert_eq!(on(&stage, &id), (names(&[]), vec![80]));
     assert_eq!(pools_and_floating(&stage), (1, 1));
     let tags = balancer(&stage, &id).unwrap().tags;
@@ -322,42 +298,38 @@ async fn a_service_joins_a_users_load_balancer_and_leaves_it_to_the_user() {
 
 #[tokio::test(start_paused = true)]
 async fn two_clusters_of_one_name_in_one_project_leave_each_others_load_balancers_alone() {
-    let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true);
+    let mut stage = Stage::with_groups();
     let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     let id = id_of(&web);
     let before = balancer(&stage, &id);
-    stage.cluster_uid = "cluster-2";
-    stage.restart("sim");
-    let mut namesake = (*service("web", 1)).clone();
-    namesake.uid = "uid-elsewhere".into();
-    let mut namesake = Arc::new(namesake);
+    stage.restart_with_uid("cluster-2");
+    let mut namesake = edited(&service("web", 1), |view| view.uid = "uid-elsewhere".into());
     stage.clear();
-    let refusal = refused(stage.drive(&mut namesake, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut namesake).await;
     assert!(refusal.contains("cluster-1") && refusal.contains("--cluster-name"), "{refusal}");
-    stage.drive(&mut namesake, Purpose::Remove).await.settled();
+    stage.remove(&mut namesake).await;
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
     assert_eq!((balancer(&stage, &id), pools_and_floating(&stage)), (before, (1, 1)));
     // It can be shared between them if an administrator allows it.
     let mut other = joining("other", 8080, &id);
-    let refusal = refused(stage.drive(&mut other, Purpose::Ensure).await);
+    let refusal = stage.refusal(&mut other).await;
     assert!(refusal.contains("join-other-clusters"), "{refusal}");
     let rule = TenancySection { join_other_clusters: Some(true), ..TenancySection::default() };
     stage.reconfigure(|conf| drop(conf.tenancy.0.insert("default".to_owned(), rule)));
-    stage.drive(&mut other, Purpose::Ensure).await.settled();
+    stage.ensure(&mut other).await;
     assert_eq!(on(&stage, &id), (names(&["other", "web"]), vec![80, 8080]));
-    stage.drive(&mut other, Purpose::Remove).await.settled();
+    stage.remove(&mut other).await;
     assert_eq!(on(&stage, &id), (names(&["web"]), vec![80]));
-    stage.cluster_uid = "cluster-1";
-    stage.restart("sim");
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.restart_with_uid("cluster-1");
+    stage.remove(&mut web).await;
     assert_eq!(pools_and_floating(&stage), (0, 0));
 }
 
 /// All names and tags of load balancers and of what hangs on them.
 fn all_names(stage: &Stage) -> Vec<String> {
-    stage.simulation.sim.with(|cloud| {
-        let octavia = &cloud.state().load_balancer;
+    stage.simulation.look(|state| {
+        let octavia = &state.load_balancer;
         let balancers = octavia.load_balancers.iter().flat_map(|one| one.tags.iter().chain([&one.name]));
         let listeners = octavia.listeners.iter().flat_map(|one| one.tags.iter().chain([&one.name]));
         let pools = octavia.pools.iter().map(|one| &one.name);
@@ -373,39 +345,33 @@ fn all_names(stage: &Stage) -> Vec<String> {
 async fn after_a_change_of_the_clusters_name_all_of_it_is_renamed_and_nothing_is_made_anew() {
     let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.create_monitor = true);
     let mut web = service("web", 2);
-    let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
+    let status = stage.ensure(&mut web).await;
     let (id, before) = (id_of(&web), all_names(&stage));
-    stage.cluster = "renamed";
-    stage.restart("sim");
-    assert_eq!(stage.drive(&mut web, Purpose::Ensure).await.settled(), status);
+    stage.restart_with_name("renamed");
+    assert_eq!(stage.ensure(&mut web).await, status);
     let expected: Vec<String> = before.iter().map(|name| name.replace("kubernetes", "renamed")).collect();
     assert_eq!((all_names(&stage), id_of(&web)), (expected, id));
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
+    stage.ensure(&mut web).await;
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
-    stage.drive(&mut web, Purpose::Remove).await.settled();
+    stage.remove(&mut web).await;
     assert_eq!(pools_and_floating(&stage), (0, 0), "what was made under the old name goes as well");
 }
 
 #[tokio::test(start_paused = true)]
 async fn of_a_shared_load_balancer_only_the_owner_changes_the_name_whoever_looks_first() {
     for owner_first in [true, false] {
-        let mut stage = Stage::with(Config::default(), |conf| conf.load_balancer.create_monitor = true);
-        let mut one = at_port("one", 80);
-        stage.drive(&mut one, Purpose::Ensure).await.settled();
-        let id = id_of(&one);
-        let mut two = joining("two", 8080, &id);
-        stage.drive(&mut two, Purpose::Ensure).await.settled();
-        stage.cluster = "renamed";
-        stage.restart("sim");
+        let stage = Stage::with(Config::default(), |conf| conf.load_balancer.create_monitor = true);
+        let (mut stage, mut one, mut two, id) = shared_by(stage, at_port("one", 80)).await;
+        stage.restart_with_name("renamed");
         if !owner_first {
             // Until the owner has done so, the other is not known on it, and leaves it as it is.
-            refused(stage.drive(&mut two, Purpose::Ensure).await);
+            stage.refusal(&mut two).await;
             assert_eq!(balancer(&stage, &id).unwrap().name, "kube_service_kubernetes_default_one");
         }
         for service in [&mut one, &mut two] {
-            stage.drive(service, Purpose::Ensure).await.settled();
+            stage.ensure(service).await;
         }
         let is = balancer(&stage, &id).unwrap();
         assert_eq!(is.name, "kube_service_renamed_default_one", "owner first: {owner_first}");
@@ -417,7 +383,7 @@ async fn of_a_shared_load_balancer_only_the_owner_changes_the_name_whoever_looks
             "owner first: {owner_first}"
         );
         for service in [&mut one, &mut two] {
-            stage.drive(service, Purpose::Remove).await.settled();
+            stage.remove(service).await;
         }
         assert!(balancer(&stage, &id).is_none());
         assert_eq!(pools_and_floating(&stage), (0, 0), "owner first: {owner_first}");

@@ -2,21 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline_cloud::{
-    About, AddressKind, Doubt, ErrorClass, EventKind, EventSink, Evidence, Ingress, IpFamily,
+    About, AddressKind, CloudError, Doubt, ErrorClass, EventKind, EventSink, Evidence, Ingress, IpFamily,
     LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView, Plan, Protocol,
     Purpose, Refusal, ServiceDirectory, ServiceLookup, ServicePort, ServiceType, ServiceView, Text, Unfenced,
 };
 use jiff::Timestamp;
-use openstack_client::Client;
+use openstack_client::network::{FloatingIpCreate, NewFixedIp, PortCreate};
+use openstack_client::{Client, NetworkId};
+use sim_openstack::network::FloatingIp;
 use sim_openstack::{Config, LogEntry, Service};
 
 use crate::config::CloudConf;
 use crate::instances::simulation::Simulation;
 use crate::inventory::{AGE_LIMIT, Inventory};
+use crate::loadbalancer::annotations::LOAD_BALANCER_ID;
 use crate::loadbalancer::found::Found;
 use crate::loadbalancer::step::CloudStep;
 use crate::loadbalancer::wanted::Wanted;
@@ -36,6 +40,14 @@ impl End {
             Self::Settled(status) => status,
             Self::Refused(refusal) => panic!("refused: {refusal}"),
             Self::Unknown(doubt) => panic!("unknown: {doubt}"),
+        }
+    }
+
+    /// Why it was refused.
+    pub(super) fn refused(self) -> String {
+        match self {
+            Self::Refused(refusal) => refusal.to_string(),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -81,11 +93,8 @@ impl ServiceLookup for Existing {
     }
 
     fn wants_load_balancer(&self, namespace: &str, name: &str) -> bool {
-        self.0
-            .lock()
-            .unwrap()
-            .get(&(namespace.to_owned(), name.to_owned()))
-            .is_some_and(|(wants, _service)| *wants)
+        let services = self.0.lock().unwrap();
+        services.get(&(namespace.to_owned(), name.to_owned())).is_some_and(|(wants, _service)| *wants)
     }
 
     fn find(&self, fits: &dyn Fn(&ServiceView) -> bool) -> Option<Arc<ServiceView>> {
@@ -122,6 +131,18 @@ impl Stage {
 
     pub(super) fn with(config: Config, change: impl FnOnce(&mut CloudConf)) -> Self {
         Self::of_size(3, config, change)
+    }
+
+    /// One that gives each Service a security group.
+    pub(super) fn with_groups() -> Self {
+        Self::with(Config::default(), |conf| conf.load_balancer.manage_security_groups = true)
+    }
+
+    /// A cloud in which this Service has its load balancer.
+    pub(super) async fn serving(mut service: Arc<ServiceView>) -> (Self, Arc<ServiceView>) {
+        let mut stage = Self::new();
+        stage.ensure(&mut service).await;
+        (stage, service)
     }
 
     pub(super) fn of_size(servers: usize, config: Config, change: impl FnOnce(&mut CloudConf)) -> Self {
@@ -170,32 +191,47 @@ impl Stage {
     }
 
     /// Another process takes over: it knows nothing.
-    pub(super) fn restart(&mut self, account: &str) {
-        self.balancers = balancers(self.new_client(account), &self.conf, &self.events, self.cluster_uid);
+    pub(super) fn restart(&mut self) {
+        self.restart_as("sim");
+    }
+
+    /// The same, with the account of this name in the simulator's clouds.yaml.
+    pub(super) fn restart_as(&mut self, account: &str) {
+        self.balancers = self.new_process(account);
+    }
+
+    /// The same in a cluster with another UID.
+    pub(super) fn restart_with_uid(&mut self, cluster_uid: &'static str) {
+        self.cluster_uid = cluster_uid;
+        self.restart();
+    }
+
+    /// The same with another `--cluster-name`.
+    pub(super) fn restart_with_name(&mut self, cluster: &'static str) {
+        self.cluster = cluster;
+        self.restart();
     }
 
     /// The same, where load balancers are compared with their Services so often.
     pub(super) fn restart_comparing_every(&mut self, period: Duration) {
-        let next = balancers(self.new_client("sim"), &self.conf, &self.events, self.cluster_uid);
-        self.balancers = next.compared_every(Some(period));
+        self.balancers = self.new_process("sim").compared_every(Some(period));
     }
 
     /// The configuration is another one: the process goes on.
     pub(super) fn reconfigure(&mut self, change: impl FnOnce(&mut CloudConf)) {
         change(&mut self.conf);
-        let next = balancers(self.new_client("sim"), &self.conf, &self.events, self.cluster_uid);
-        self.balancers = next.knowing(&self.balancers.lore());
+        self.balancers = self.new_process("sim").knowing(&self.balancers.lore());
     }
 
     /// Another process takes over, and the one before is not dead yet.
     pub(super) fn taken_over(&mut self) -> Balancers {
-        let next = balancers(self.new_client("sim"), &self.conf, &self.events, self.cluster_uid);
+        let next = self.new_process("sim");
         std::mem::replace(&mut self.balancers, next)
     }
 
-    /// A client that knows nothing yet, by the name of its account in the simulator's clouds.yaml.
-    fn new_client(&self, account: &str) -> Client {
-        self.simulation.cloud.client(account).unwrap()
+    fn new_process(&self, account: &str) -> Balancers {
+        let client = self.simulation.cloud.client(account).unwrap();
+        balancers(client, &self.conf, &self.events, self.cluster_uid)
     }
 
     pub(super) fn told(&self) -> Vec<String> {
@@ -241,14 +277,14 @@ impl Stage {
         LoadBalancers::observe(&self.balancers, &[request]).await.pop().unwrap()
     }
 
-    pub(super) async fn ensured(&self, service: &Arc<ServiceView>) -> (Wanted, Found) {
+    pub(super) async fn observed(&self, service: &Arc<ServiceView>) -> (Wanted, Found) {
         match self.look(service, Purpose::Ensure).await {
             Evidence::Present(Observed::Ensure { wanted, found }) => (*wanted, *found),
             other => panic!("{other:?}"),
         }
     }
 
-    pub(super) async fn refused(&self, service: &Arc<ServiceView>) -> String {
+    pub(super) async fn observed_refusal(&self, service: &Arc<ServiceView>) -> String {
         match self.look(service, Purpose::Ensure).await {
             Evidence::Present(Observed::Refused(refusal)) => refusal.to_string(),
             other => panic!("{other:?}"),
@@ -261,6 +297,37 @@ impl Stage {
         match LoadBalancers::plan(&self.balancers, &request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
             Plan::Act(mut steps) => steps.remove(0).step,
             other => panic!("{other:?}"),
+        }
+    }
+
+    /// Performs the first of the steps that are planned for a Service.
+    pub(super) async fn perform_first(
+        &self,
+        service: &Arc<ServiceView>,
+        purpose: Purpose,
+    ) -> Result<(), CloudError> {
+        let step = self.first_step(service, purpose).await;
+        LoadBalancers::execute(&self.balancers, &step, &Unfenced).await
+    }
+
+    /// Gives a Service its load balancer.
+    pub(super) async fn ensure(&mut self, service: &mut Arc<ServiceView>) -> LoadBalancerStatus {
+        self.drive(service, Purpose::Ensure).await.settled()
+    }
+
+    /// Why a Service gets no load balancer, or not the changes that it asks for.
+    pub(super) async fn refusal(&mut self, service: &mut Arc<ServiceView>) -> String {
+        self.drive(service, Purpose::Ensure).await.refused()
+    }
+
+    /// Takes its load balancer from a Service.
+    pub(super) async fn remove(&mut self, service: &mut Arc<ServiceView>) {
+        self.drive(service, Purpose::Remove).await.settled();
+    }
+
+    pub(super) async fn settle_all(&mut self, services: &mut [Arc<ServiceView>], purpose: Purpose) {
+        for end in self.drive_all(services, purpose).await {
+            end.settled();
         }
     }
 
@@ -369,11 +436,11 @@ impl Stage {
 
     pub(super) fn clear(&mut self) {
         self.polls = 0;
-        self.simulation.sim.with(|cloud| cloud.log_mut().clear());
+        self.simulation.forget();
     }
 
     pub(super) fn mutating(&self) -> u64 {
-        self.simulation.sim.with(|cloud| cloud.log().mutating())
+        self.simulation.requests().1
     }
 
     /// Calls that changed nothing and were no poll.
@@ -391,6 +458,82 @@ impl Stage {
 
     pub(super) fn counts(&self) -> Vec<String> {
         self.simulation.counts()
+    }
+
+    /// How many load balancers there are.
+    pub(super) fn balancer_count(&self) -> usize {
+        self.simulation.look(|state| state.load_balancer.load_balancers.len())
+    }
+
+    /// The addresses of all floating IPs.
+    pub(super) fn floating_ips(&self) -> Vec<String> {
+        self.simulation.look(|state| {
+            state.network.floating_ips.iter().map(|one| one.floating_ip_address.clone()).collect()
+        })
+    }
+
+    /// A floating IP that a person made, with terraform for example.
+    pub(super) async fn users_floating_ip(&self) -> IpAddr {
+        let new = FloatingIpCreate {
+            floating_network_id: self.simulation.estate.external_network.parse().unwrap(),
+            subnet_id: None,
+            floating_ip_address: None,
+            port_id: None,
+            description: "users".to_owned(),
+        };
+        self.simulation.client.network().create_floating_ip(&new).await.unwrap().floating_ip_address
+    }
+
+    /// A port that belongs to nothing.
+    pub(super) async fn users_port(&self) -> String {
+        self.port_with(Vec::new()).await
+    }
+
+    /// The same with this address.
+    pub(super) async fn users_port_at(&self, address: IpAddr) -> String {
+        self.port_with(vec![NewFixedIp { subnet_id: None, ip_address: Some(address) }]).await
+    }
+
+    async fn port_with(&self, fixed_ips: Vec<NewFixedIp>) -> String {
+        let new = PortCreate {
+            network_id: NetworkId::new(self.simulation.estate.network.as_str()).unwrap(),
+            name: String::new(),
+            description: String::new(),
+            fixed_ips,
+            security_groups: None,
+        };
+        self.simulation.client.network().create_port(&new).await.unwrap().id.to_string()
+    }
+
+    /// Somebody deletes the load balancer of a Service behind our back.
+    pub(super) async fn lose(&self, service: &ServiceView) {
+        let id = id_of(service).parse().unwrap();
+        self.simulation.client.load_balancer().delete_load_balancer(&id, true).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(120)).await;
+    }
+
+    /// The same, and another process takes over.
+    pub(super) async fn lose_and_restart(&mut self, service: &ServiceView) {
+        self.lose(service).await;
+        self.restart();
+    }
+
+    /// The load balancer of this name is as OCCM leaves it: without the tags of the cluster and of the Service.
+    pub(super) fn untag(&self, name: &str) {
+        self.edit_balancer(name, |one| one.tags.retain(|tag| !tag.starts_with("bowline-")));
+    }
+
+    /// Somebody detaches all floating IPs.
+    pub(super) fn detach_floating_ips(&self) {
+        self.simulation.edit(|state| {
+            let all = &mut state.network.floating_ips;
+            for id in all.iter().map(|one| one.id.clone()).collect::<Vec<_>>() {
+                let detach = |one: &mut FloatingIp| {
+                    (one.port_id, one.fixed_ip_address, one.router_id) = (None, None, None);
+                };
+                all.update(&id, detach).unwrap();
+            }
+        });
     }
 
     /// Octavia reports the load balancer of this name in ERROR, and this operating status of it and its pools.
@@ -440,31 +583,32 @@ pub(super) fn service(name: &str, ports: u16) -> Arc<ServiceView> {
     })
 }
 
+/// Services with one port each: web-0, web-1 and so on.
+pub(super) fn services(numbers: Range<u16>) -> Vec<Arc<ServiceView>> {
+    numbers.map(|number| service(&format!("web-{number}"), 1)).collect()
+}
+
+/// The same Service with a change.
+pub(super) fn edited(service: &Arc<ServiceView>, change: impl FnOnce(&mut ServiceView)) -> Arc<ServiceView> {
+    let mut service = Arc::clone(service);
+    change(Arc::make_mut(&mut service));
+    service
+}
+
 /// The same Service with an annotation.
 pub(super) fn annotated(service: &Arc<ServiceView>, key: &str, value: &str) -> Arc<ServiceView> {
-    let mut service = (**service).clone();
-    service.annotations.insert(key.to_owned(), value.to_owned());
-    Arc::new(service)
+    edited(service, |view| view.annotations.insert(key.to_owned(), value.to_owned()))
 }
 
 /// The same Service as if it had an address.
 pub(super) fn reached(service: &Arc<ServiceView>) -> Arc<ServiceView> {
-    let mut service = (**service).clone();
     let ingress = Ingress { ip: Some("192.0.2.9".parse().unwrap()), ..Ingress::default() };
-    service.status = LoadBalancerStatus { ingress: vec![ingress] };
-    Arc::new(service)
+    edited(service, |view| view.status = LoadBalancerStatus { ingress: vec![ingress] })
 }
 
-pub(super) fn id_of(found: &Found) -> String {
-    found.balancer.as_ref().unwrap().balancer.id.to_string()
-}
-
-/// Why a Service was refused.
-pub(super) fn refused(end: End) -> String {
-    match end {
-        End::Refused(refusal) => refusal.to_string(),
-        other => panic!("{other:?}"),
-    }
+/// The load balancer that a Service names.
+pub(super) fn id_of(service: &ServiceView) -> String {
+    service.annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned()
 }
 
 /// The address that a Service shows.

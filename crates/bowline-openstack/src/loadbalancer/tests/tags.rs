@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bowline_cloud::{Purpose, ServiceView};
+use bowline_cloud::ServiceView;
 use sim_openstack::Config;
 
-use super::stage::{Stage, annotated, service};
-use crate::loadbalancer::annotations::{LISTENER_TAGS, LOAD_BALANCER_ID, LOAD_BALANCER_TAGS, POOL_TAGS};
+use super::sharing::joining;
+use super::stage::{Stage, annotated, id_of, service};
+use crate::loadbalancer::annotations::{LISTENER_TAGS, LOAD_BALANCER_TAGS, POOL_TAGS};
 
 const OWN: &str = "kube_service_kubernetes_default_web";
 
@@ -18,8 +19,8 @@ fn tagged(service: &Arc<ServiceView>, tags: [&str; 3]) -> Arc<ServiceView> {
 
 /// The tags of the load balancer, of all listeners and of all pools.
 fn tags(stage: &Stage) -> [BTreeSet<String>; 3] {
-    stage.simulation.sim.with(|cloud| {
-        let octavia = &cloud.state().load_balancer;
+    stage.simulation.look(|state| {
+        let octavia = &state.load_balancer;
         [
             octavia.load_balancers.iter().flat_map(|one| one.tags.clone()).collect(),
             octavia.listeners.iter().flat_map(|one| one.tags.clone()).collect(),
@@ -42,7 +43,7 @@ async fn tags_come_with_the_load_balancer_are_added_later_and_are_never_taken_aw
         });
         let bare = service("web", 2);
         let mut web = tagged(&bare, ["env=prod", "env=prod,team=a", "env=prod"]);
-        stage.drive(&mut web, Purpose::Ensure).await.settled();
+        stage.ensure(&mut web).await;
         assert_eq!(tags(&stage)[0], set(&[OWN, UIDS[0], UIDS[1], "env=prod"]), "{provider}");
         assert_eq!(tags(&stage)[1..], [set(&[OWN, "env=prod", "team=a"]), set(&["env=prod"])], "{provider}");
 
@@ -52,23 +53,23 @@ async fn tags_come_with_the_load_balancer_are_added_later_and_are_never_taken_aw
             }
         });
         stage.edit_balancer(OWN, |balancer| balancer.tags.push("by-hand".to_owned()));
-        stage.restart("sim");
+        stage.restart();
         stage.forget_fingerprints();
         let mut later = tagged(&web, ["team=b", "x", "y"]);
-        stage.drive(&mut later, Purpose::Ensure).await.settled();
+        stage.ensure(&mut later).await;
         let all = tags(&stage);
         assert_eq!(all[0], set(&[OWN, UIDS[0], UIDS[1], "env=prod", "by-hand", "team=b"]), "{provider}");
         assert_eq!(all[1..], [set(&[OWN, "env=prod", "team=a", "x"]), set(&["env=prod", "by-hand", "y"])]);
 
         stage.clear();
-        stage.drive(&mut later, Purpose::Ensure).await.settled();
-        stage.restart("sim");
-        stage.drive(&mut later, Purpose::Ensure).await.settled();
+        stage.ensure(&mut later).await;
+        stage.restart();
+        stage.ensure(&mut later).await;
         let mut none = tagged(&later, ["", "", ""]);
-        stage.drive(&mut none, Purpose::Ensure).await.settled();
+        stage.ensure(&mut none).await;
         assert_eq!((stage.mutating(), tags(&stage)), (0, all), "{provider}");
 
-        stage.drive(&mut later, Purpose::Remove).await.settled();
+        stage.remove(&mut later).await;
         assert_eq!(tags(&stage), [set(&[]), set(&[]), set(&[])], "they keep nothing from being deleted");
     }
 }
@@ -78,7 +79,7 @@ async fn a_tag_that_would_prove_ownership_is_refused_wherever_it_stands() {
     let stage = Stage::new();
     for key in [LOAD_BALANCER_TAGS.key, LISTENER_TAGS.key, POOL_TAGS.key] {
         for forged in ["kube_service_kubernetes_other_db", "a,bowline-cluster:c2", "Bowline-Service:s2"] {
-            let refused = stage.refused(&annotated(&service("web", 1), key, forged)).await;
+            let refused = stage.observed_refusal(&annotated(&service("web", 1), key, forged)).await;
             assert!(refused.contains(key) && refused.contains("none that begins with"), "{refused}");
         }
     }
@@ -86,14 +87,10 @@ async fn a_tag_that_would_prove_ownership_is_refused_wherever_it_stands() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_puts_no_tags_on_the_load_balancer_of_another_one() {
-    let mut stage = Stage::new();
-    let mut web = service("web", 1);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    let id = web.annotations.get(LOAD_BALANCER_ID.key).unwrap().to_owned();
-    let mut view = (*service("tenant", 1)).clone();
-    view.ports[0].port = 8080;
-    let mut tenant = tagged(&annotated(&Arc::new(view), LOAD_BALANCER_ID.key, &id), ["mine", "mine", "mine"]);
-    stage.drive(&mut tenant, Purpose::Ensure).await.settled();
+    let (mut stage, web) = Stage::serving(service("web", 1)).await;
+    let id = id_of(&web);
+    let mut tenant = tagged(&joining("tenant", 8080, &id), ["mine", "mine", "mine"]);
+    stage.ensure(&mut tenant).await;
     assert!(!tags(&stage)[0].contains("mine"));
     assert!(
         tags(&stage)[1].contains("mine") && tags(&stage)[2].contains("mine"),
@@ -111,7 +108,7 @@ async fn there_are_never_more_than_a_hundred_tags_on_one_thing() {
         let many: Vec<String> = (0..45).map(|n| format!("t-{round}-{n}")).collect();
         let many = many.join(",");
         web = tagged(&web, [&many, &many, &many]);
-        stage.drive(&mut web, Purpose::Ensure).await.settled();
+        stage.ensure(&mut web).await;
     }
     assert!(tags(&stage).iter().all(|tags| tags.len() <= 100 && tags.len() > 80));
     let told: Vec<_> =

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView, ShortfallKind};
 
-use super::sharing::{at_port, balancer, id_of, joining, on, pools_and_floating, refused};
-use super::stage::{Stage, annotated};
+use super::sharing::{at_port, balancer, joining, on, pools_and_floating};
+use super::stage::{Stage, annotated, id_of};
 use crate::loadbalancer::annotations::{
     ANNOTATIONS, CLASS, CONNECTION_LIMIT, Fallback, INTERNAL, KEEP_FLOATING_IP, LB_METHOD, NODE_SELECTOR,
     RECREATE_ON_ERROR, TLS_CONTAINER_REF, VIP_ADDRESS,
@@ -24,16 +24,10 @@ async fn told(stage: &Stage, service: &Arc<ServiceView>) -> Vec<String> {
     invalid.map(|one| one.message).collect()
 }
 
-async fn served(stage: &mut Stage) -> Arc<ServiceView> {
-    let mut web = at_port("web", 80);
-    stage.drive(&mut web, Purpose::Ensure).await.settled();
-    web
-}
-
 /// Listeners, pools and floating IPs, as text.
 fn cloud(stage: &Stage) -> String {
-    stage.simulation.sim.with(|cloud| {
-        let (octavia, network) = (&cloud.state().load_balancer, &cloud.state().network);
+    stage.simulation.look(|state| {
+        let (octavia, network) = (&state.load_balancer, &state.network);
         let listeners: Vec<_> = octavia.listeners.iter().collect();
         let pools: Vec<_> = octavia.pools.iter().collect();
         let floating: Vec<_> = network.floating_ips.iter().collect();
@@ -99,19 +93,17 @@ async fn every_annotation_that_cannot_be_read_is_served_as_the_table_says_and_re
         let (_key, _occm, fallback) = known.unwrap_or_else(|| panic!("{} is not in the table", row.key));
         assert_eq!(row.fallback, *fallback, "{}", row.key);
         let Some(value) = wrong_values(row).first() else { continue };
-        let mut stage = Stage::new();
-        let mut web = served(&mut stage).await;
+        let (mut stage, mut web) = Stage::serving(at_port("web", 80)).await;
         stage.change_nodes(|nodes| drop(nodes.pop_first()));
         let mut odd = annotated(&web, row.key, value);
         stage.clear();
         let end = stage.drive(&mut odd, Purpose::Ensure).await;
         if *fallback == Fallback::Refusal {
-            assert!(refused(end).contains(row.key), "{}", row.key);
+            assert!(end.refused().contains(row.key), "{}", row.key);
             assert_eq!(stage.mutating(), 0, "{}: {:?}", row.key, stage.counts());
         } else {
             assert_eq!(end.settled(), web.status, "{}: its address stays", row.key);
-            let members =
-                stage.simulation.sim.with(|cloud| cloud.state().load_balancer.members.iter().count());
+            let members = stage.simulation.look(|state| state.load_balancer.members.iter().count());
             assert_eq!(members, 2, "{}: its members follow the Nodes", row.key);
             let told = told(&stage, &odd).await;
             let [message] = told.as_slice() else { panic!("{}: {told:?}", row.key) };
@@ -120,17 +112,17 @@ async fn every_annotation_that_cannot_be_read_is_served_as_the_table_says_and_re
             }
             // Once, and without a call more than any other Service costs.
             stage.clear();
-            stage.drive(&mut odd, Purpose::Ensure).await.settled();
+            stage.ensure(&mut odd).await;
             let cost = stage.counts();
             assert_eq!((stage.mutating(), stage.told()), (0, vec![REASON.to_owned()]), "{}", row.key);
-            stage.drive(&mut web, Purpose::Ensure).await.settled();
+            stage.ensure(&mut web).await;
             stage.clear();
-            stage.drive(&mut web, Purpose::Ensure).await.settled();
+            stage.ensure(&mut web).await;
             assert_eq!(cost, stage.counts(), "{}", row.key);
         }
         let mut new = annotated(&at_port("new", 81), row.key, value);
         stage.clear();
-        assert!(refused(stage.drive(&mut new, Purpose::Ensure).await).contains(row.key), "{}", row.key);
+        assert!(stage.refusal(&mut new).await.contains(row.key), "{}", row.key);
         assert_eq!(stage.mutating(), 0, "{}: {:?}", row.key, stage.counts());
     }
     assert_eq!(TABLE.len(), ANNOTATIONS.len());
@@ -138,31 +130,27 @@ async fn every_annotation_that_cannot_be_read_is_served_as_the_table_says_and_re
 
 #[tokio::test(start_paused = true)]
 async fn all_values_that_cannot_be_read_are_told_and_one_that_occm_refuses_refuses_the_service() {
-    let mut stage = Stage::new();
-    let web = served(&mut stage).await;
-    let odd = annotated(&annotated(&web, CONNECTION_LIMIT.key, "ten"), NODE_SELECTOR.key, "=x");
-    let mut odd = (*odd).clone();
-    odd.load_balancer_ip = Some("nowhere".into());
-    let mut odd = Arc::new(odd);
+    let (mut stage, web) = Stage::serving(at_port("web", 80)).await;
+    let mut odd = annotated(&annotated(&web, CONNECTION_LIMIT.key, "ten"), NODE_SELECTOR.key, "=x");
+    Arc::make_mut(&mut odd).load_balancer_ip = Some("nowhere".into());
     stage.clear();
-    stage.drive(&mut odd, Purpose::Ensure).await.settled();
+    stage.ensure(&mut odd).await;
     assert_eq!((stage.mutating(), stage.told()), (0, vec![REASON.to_owned(); 3]));
     let told = told(&stage, &odd).await.join("\n");
     assert!(told.contains("spec.loadBalancerIP is \"nowhere\""), "{told}");
     let mut refusing = annotated(&odd, CLASS.key, "none-such");
-    let text = refused(stage.drive(&mut refusing, Purpose::Ensure).await);
+    let text = stage.refusal(&mut refusing).await;
     assert!(text.contains("none-such") && text.contains("\"ten\""), "{text}");
     // Another process concludes the same.
-    stage.restart("sim");
+    stage.restart();
     stage.clear();
-    stage.drive(&mut odd, Purpose::Ensure).await.settled();
+    stage.ensure(&mut odd).await;
     assert_eq!(stage.mutating(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_value_of_many_kilobytes_is_not_told_whole() {
-    let mut stage = Stage::new();
-    let web = served(&mut stage).await;
+    let (stage, web) = Stage::serving(at_port("web", 80)).await;
     let odd = annotated(&web, CONNECTION_LIMIT.key, &"\u{fc}".repeat(100_000));
     let told = told(&stage, &odd).await;
     assert!(told[0].len() < 512, "{}", told[0].len());
@@ -175,16 +163,16 @@ async fn a_method_or_a_certificate_that_cannot_be_read_leaves_what_is_in_force()
         let mut stage = Stage::new();
         stage.reconfigure(|conf| conf.load_balancer.container_store = "external".to_owned());
         let mut web = annotated(&at_port("web", 80), row.key, good);
-        stage.drive(&mut web, Purpose::Ensure).await.settled();
+        stage.ensure(&mut web).await;
         stage.reconfigure(|conf| conf.load_balancer.container_store = "barbican".to_owned());
         let before = cloud(&stage);
         for restarts in [false, true] {
             if restarts {
-                stage.restart("sim");
+                stage.restart();
             }
             let mut odd = annotated(&web, row.key, "nonsense");
             stage.clear();
-            stage.drive(&mut odd, Purpose::Ensure).await.settled();
+            stage.ensure(&mut odd).await;
             assert_eq!((stage.mutating(), cloud(&stage)), (0, before.clone()), "{}", row.key);
             let told = told(&stage, &odd).await.join("\n");
             assert!(told.contains(&format!("{good:?} counts")), "{told}");
@@ -195,12 +183,11 @@ async fn a_method_or_a_certificate_that_cannot_be_read_leaves_what_is_in_force()
 #[tokio::test(start_paused = true)]
 async fn whether_it_is_internal_stays_as_the_service_shows_it() {
     for (good, floating) in [("true", 0), ("false", 1)] {
-        let mut stage = Stage::new();
-        let mut web = annotated(&at_port("web", 80), INTERNAL.key, good);
-        let status = stage.drive(&mut web, Purpose::Ensure).await.settled();
+        let (mut stage, web) = Stage::serving(annotated(&at_port("web", 80), INTERNAL.key, good)).await;
+        let status = web.status.clone();
         let mut odd = annotated(&web, INTERNAL.key, "True");
         stage.clear();
-        assert_eq!(stage.drive(&mut odd, Purpose::Ensure).await.settled(), status);
+        assert_eq!(stage.ensure(&mut odd).await, status);
         assert_eq!((stage.mutating(), pools_and_floating(&stage).1), (0, floating), "{good}");
     }
 }
@@ -208,19 +195,17 @@ async fn whether_it_is_internal_stays_as_the_service_shows_it() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_read_leads_to_no_removal() {
     // Of the address.
-    let mut stage = Stage::new();
-    let web = served(&mut stage).await;
+    let (mut stage, web) = Stage::serving(at_port("web", 80)).await;
     let mut internal = annotated(&annotated(&web, KEEP_FLOATING_IP.key, "no"), INTERNAL.key, "true");
-    stage.drive(&mut internal, Purpose::Ensure).await.settled();
+    stage.ensure(&mut internal).await;
     assert_eq!(pools_and_floating(&stage).1, 1, "it is kept");
     // Of the load balancer.
     for (key, value) in [(RECREATE_ON_ERROR.key, "no"), (CONNECTION_LIMIT.key, "ten")] {
-        let mut stage = Stage::new();
-        let web = served(&mut stage).await;
+        let (mut stage, web) = Stage::serving(at_port("web", 80)).await;
         stage.fail_balancer(NAME, "ERROR");
         let mut odd = annotated(&web, key, value);
         stage.clear();
-        let text = refused(stage.drive(&mut odd, Purpose::Ensure).await);
+        let text = stage.refusal(&mut odd).await;
         assert!(text.contains("failover"), "{text}");
         assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
     }
@@ -228,27 +213,24 @@ async fn what_cannot_be_read_leads_to_no_removal() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_has_lost_its_load_balancer_is_refused_until_the_value_is_corrected() {
-    let mut stage = Stage::new();
-    let web = served(&mut stage).await;
+    let (mut stage, web) = Stage::serving(at_port("web", 80)).await;
     stage.edit_balancer(NAME, |one| one.provisioning_status = "DELETED".to_owned());
     let mut odd = annotated(&web, VIP_ADDRESS.key, "nowhere");
     stage.clear();
-    assert!(refused(stage.drive(&mut odd, Purpose::Ensure).await).contains("nowhere"));
+    assert!(stage.refusal(&mut odd).await.contains("nowhere"));
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
 }
 
 /// A status and annotations prove nothing.
 #[tokio::test(start_paused = true)]
 async fn a_service_that_names_the_load_balancer_of_another_is_not_served_by_it() {
-    let mut stage = Stage::new();
-    let web = served(&mut stage).await;
+    let (mut stage, web) = Stage::serving(at_port("web", 80)).await;
     let id = id_of(&web);
     let before = (balancer(&stage, &id), on(&stage, &id));
-    let mut stranger = (*annotated(&joining("two", 8080, &id), CONNECTION_LIMIT.key, "ten")).clone();
-    stranger.status = web.status.clone();
-    let mut stranger = Arc::new(stranger);
+    let mut stranger = annotated(&joining("two", 8080, &id), CONNECTION_LIMIT.key, "ten");
+    Arc::make_mut(&mut stranger).status = web.status.clone();
     stage.clear();
-    assert!(refused(stage.drive(&mut stranger, Purpose::Ensure).await).contains("\"ten\""));
+    assert!(stage.refusal(&mut stranger).await.contains("\"ten\""));
     assert_eq!((balancer(&stage, &id), on(&stage, &id)), before);
     assert_eq!(stage.mutating(), 0, "{:?}", stage.counts());
 }

@@ -4,9 +4,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::*;
+use crate::eventually_blocking;
 
 /// Names the folder in which [`the_owner_that_will_be_killed`] works; unset when it runs as an ordinary test.
 const OWNER_FOLDER: &str = "BOWLINE_TEST_OWNER_FOLDER";
@@ -24,14 +24,6 @@ fn new_folder() -> PathBuf {
 fn is_alive(pid: u32) -> bool {
     let kill = Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status();
     kill.is_ok_and(|status| status.success())
-}
-
-fn eventually(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !condition() {
-        assert!(Instant::now() < deadline, "not within 20 s: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]
@@ -60,9 +52,9 @@ fn a_server_halts_and_goes_on_as_ordered() {
     let mut process = start(&new_folder(), "exec sleep 1000");
     assert!(!process.is_stopped().unwrap());
     process.signal(Signal::Stop).unwrap();
-    eventually("the server has halted", || process.is_stopped().unwrap());
+    eventually_blocking("the server has halted", || process.is_stopped().unwrap());
     process.signal(Signal::Continue).unwrap();
-    eventually("the server goes on", || !process.is_stopped().unwrap());
+    eventually_blocking("the server goes on", || !process.is_stopped().unwrap());
 }
 
 #[test]
@@ -82,14 +74,14 @@ fn even_a_paused_server_and_its_folder_are_gone_after_their_owner_was_killed() {
         .spawn()
         .unwrap();
     let pid_file = folder.join("pid");
-    eventually("the owner has started a server", || pid_file.exists());
+    eventually_blocking("the owner has started a server", || pid_file.exists());
     let pid: u32 = fs::read_to_string(&pid_file).unwrap().parse().unwrap();
     assert!(is_alive(pid));
 
     owner.kill().unwrap(); // SIGKILL: no code of the owner runs any more
     owner.wait().unwrap();
-    eventually("the server is gone", || !is_alive(pid));
-    eventually("the folder is removed", || !folder.exists());
+    eventually_blocking("the server is gone", || !is_alive(pid));
+    eventually_blocking("the folder is removed", || !folder.exists());
 }
 
 /// Not a test of its own: the process that the test above kills.

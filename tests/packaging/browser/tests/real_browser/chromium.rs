@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bowline_testkit::Wait;
+use bowline_testkit::{Wait, deadline};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -22,8 +21,6 @@ use tokio::time::timeout;
 const START: &str = r#"exec chromium --headless=new --no-sandbox --disable-gpu --no-first-run --disable-extensions \
   --disable-background-networking --disable-component-update --disable-sync --hide-scrollbars --force-color-profile=srgb \
   --remote-debugging-pipe --user-data-dir="$PROFILE" about:blank 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"#;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 type Waiting = Arc<Mutex<BTreeMap<u64, oneshot::Sender<Value>>>>;
 
@@ -100,7 +97,7 @@ impl Browser {
         self.commands.write_all(&line).await?;
         self.commands.flush().await?;
         let mut message =
-            timeout(PATIENCE, answered).await.with_context(|| format!("no answer to {method}"))??;
+            timeout(deadline(), answered).await.with_context(|| format!("no answer to {method}"))??;
         match message.get("error") {
             Some(error) => Err(anyhow!("{method}: {error}")),
             None => Ok(message["result"].take()),
@@ -130,7 +127,7 @@ impl Browser {
     /// Waits until an expression is true.
     pub(crate) async fn until(&mut self, expression: &str) -> Result<()> {
         let is_true = async || Ok((self.value(expression).await? == true).then_some(()));
-        if let Err(error) = Wait::within(PATIENCE).until(expression, is_true).await {
+        if let Err(error) = Wait::default().until(expression, is_true).await {
             let shown = self.value("document.body.innerText").await?;
             return Err(error.context(format!("the page shows: {shown}")));
         }
@@ -195,7 +192,7 @@ impl Browser {
     pub(crate) async fn end(mut self) -> Result<()> {
         self.session = None;
         self.command("Browser.close", json!({})).await.ok();
-        timeout(PATIENCE, self.child.wait()).await.context("chromium does not end")??;
+        timeout(deadline(), self.child.wait()).await.context("chromium does not end")??;
         Ok(())
     }
 }

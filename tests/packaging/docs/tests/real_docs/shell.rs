@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use bowline_testkit::scaled;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -39,7 +40,8 @@ impl Shell {
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
-        let output = timeout(PATIENCE, command.output()).await.context("the block does not end")??;
+        let output =
+            timeout(scaled(PATIENCE), command.output()).await.context("the block does not end")??;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if !output.status.success() {
             bail!("the block failed ({}) after printing\n{printed}", output.status);

@@ -16,8 +16,6 @@ use serde_json::Value;
 use crate::shapes::Shape;
 use bowline_testkit::cloud::Cloud;
 
-/// How long a manager may take until nothing changes any more.
-const LIMIT: Duration = Duration::from_secs(120);
 /// A manager is quiet when it has asked the cloud for nothing this long: longer than the five seconds between two polls of a load balancer
 /// whose members change.
 const QUIET: Duration = Duration::from_secs(6);
@@ -104,7 +102,7 @@ impl Harness {
     }
 
     pub(crate) fn services(&self, namespace: &str) -> Services {
-        Services::of(&self.client, namespace).waiting(Wait::within(LIMIT))
+        Services::of(&self.client, namespace)
     }
 
     /// Deletes all Services of a namespace, and waits until they are gone.
@@ -129,7 +127,7 @@ impl Harness {
                 .map(str::to_owned)
                 .collect())
         };
-        let wait = Wait::within(LIMIT);
+        let wait = Wait::default();
         let served = wait.until_value("all Services have addresses", unserved, Vec::<String>::is_empty).await;
         served.with_context(|| manager.tail())?;
         self.until_quiet(manager).await?;
@@ -148,7 +146,7 @@ impl Harness {
             // A manager waits without a request for a load balancer that Octavia is changing.
             Ok((count > 0 && !self.cloud.is_changing()).then_some(count))
         };
-        let quiet = Wait::within(LIMIT).until_settled("no more requests to the cloud", QUIET, requests).await;
+        let quiet = Wait::default().until_settled("no more requests to the cloud", QUIET, requests).await;
         quiet.with_context(|| format!("{:?}\n{}", self.cloud.counts(), manager.tail()))
     }
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use bowline_testkit::Wait;
 use bowline_testkit::apiserver::{Cluster, Identity};
 use bowline_testkit::manager::Manager;
 use bowline_testkit::process::{Process, tail};
 use kube::Client;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 use crate::edit::{self, Edit};
 use crate::record::{Audited, Call, StageRecord, Write, audited};
@@ -30,8 +30,6 @@ const QUIET: Duration = Duration::from_millis(1800);
 
 /// The longest wait for quiet.
 const UNREST: Duration = Duration::from_secs(8);
-
-const POLL: Duration = Duration::from_millis(100);
 
 /// What both are told, so that things happen fast.
 const FLAGS: [&str; 14] = [
@@ -122,19 +120,14 @@ impl Side {
         for edit in &stage.edits {
             self.perform(edit).await.with_context(|| format!("{}: {edit:?}", stage.name))?;
         }
-        let deadline = Instant::now() + PATIENCE;
-        let arrived = loop {
+        let wait = Wait::within(PATIENCE);
+        let arrived = wait.until(stage.name, async || {
             let seen = seen::look(&self.client, &mut self.uids).await?;
             let calls = self.calls()?;
-            if (stage.until)(&seen, calls.get(calls_before..).unwrap_or_default()) {
-                break true;
-            }
-            if Instant::now() >= deadline {
-                break false;
-            }
-            sleep(POLL).await;
-        };
-        self.wait_for_quiet().await?;
+            Ok((stage.until)(&seen, calls.get(calls_before..).unwrap_or_default()).then_some(()))
+        });
+        let arrived = arrived.await.inspect_err(|error| println!("{}: {error:#}", self.program.name)).is_ok();
+        self.wait_for_quiet().await;
         let seen = seen::look(&self.client, &mut self.uids).await?;
         let calls = self.calls()?.split_off(calls_before);
         Ok(StageRecord { name: stage.name, arrived, seen, calls })
@@ -155,17 +148,10 @@ impl Side {
         Ok(())
     }
 
-    async fn wait_for_quiet(&self) -> anyhow::Result<()> {
-        let deadline = Instant::now() + UNREST;
-        let (mut since, mut before) = (Instant::now(), self.changes()?);
-        while since.elapsed() < QUIET && Instant::now() < deadline {
-            sleep(POLL).await;
-            let now = self.changes()?;
-            if now != before {
-                (since, before) = (Instant::now(), now);
-            }
-        }
-        Ok(())
+    async fn wait_for_quiet(&self) {
+        let changes = async || self.changes().map(Some);
+        // A side that does not become quiet is compared as it is.
+        Wait::within(UNREST).until_settled("no more changes", QUIET, changes).await.ok();
     }
 
     /// How much was changed: successful calls to the cloud, and writes that are no notes and say something.

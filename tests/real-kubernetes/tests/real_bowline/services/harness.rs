@@ -1,7 +1,7 @@
 //! A cluster on a cloud, and the people who use both with the programs that people have.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,12 +97,6 @@ impl Harness {
     /// Waits until an administrator reads all of this on `/readyz`.
     pub(crate) async fn until_readyz(&self, parts: &[&str]) -> anyhow::Result<()> {
         self.port.until_readyz(&self.cluster, parts, &self.wait).await
-    }
-
-    /// Writes the cloud.conf anew, as one does who rotates a password.
-    pub(crate) fn rewrite_conf(&self, password: &str, conf: &str) -> anyhow::Result<()> {
-        let folder = self.conf.parent().unwrap_or(Path::new("."));
-        self.cloud.write_conf_with(folder, password, conf).map(drop)
     }
 
     /// Waits until the `openstack` client shows rows as they are wanted.

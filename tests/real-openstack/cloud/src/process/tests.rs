@@ -1,5 +1,7 @@
 //! Starting, freezing and ending real processes, in a folder of their own.
 
+use bowline_testkit::eventually_blocking;
+
 use super::*;
 
 const GRACE: Duration = Duration::from_secs(20);
@@ -18,17 +20,9 @@ fn family() -> Launch {
     Launch::new("sh").arg("-c").arg("sleep 1000 & echo ready; wait")
 }
 
-fn until(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + GRACE;
-    while !condition() {
-        assert!(Instant::now() < deadline, "waited for {what}");
-        std::thread::sleep(POLL_INTERVAL);
-    }
-}
-
 fn started(settings: &Settings, name: &str) -> Record {
     let_go(spawn(settings, name, &family(), 7).unwrap());
-    until("the shell", || fs::read_to_string(settings.log(name)).unwrap().contains("ready"));
+    eventually_blocking("the shell", || fs::read_to_string(settings.log(name)).unwrap().contains("ready"));
     Record::read(settings, name).unwrap()
 }
 
@@ -39,7 +33,9 @@ fn what_is_ended_takes_its_children_with_it_and_is_forgotten() {
     let members = record.members();
     assert_eq!((members.len(), record.fingerprint), (2, 7));
     end(&settings, &records(&settings), GRACE).unwrap();
-    until("their end", || !members.iter().any(|pid| procfs::stat(*pid).is_some_and(|stat| stat.is_alive())));
+    eventually_blocking("their end", || {
+        !members.iter().any(|pid| procfs::stat(*pid).is_some_and(|stat| stat.is_alive()))
+    });
     assert_eq!(Record::read(&settings, "family"), None);
 }
 
@@ -48,13 +44,13 @@ fn a_frozen_process_is_seen_as_such_goes_on_and_can_be_ended() {
     let (_folder, settings) = place();
     let record = started(&settings, "family");
     record.signal_all("STOP").unwrap();
-    until("the freeze", || record.is_frozen());
+    eventually_blocking("the freeze", || record.is_frozen());
     record.signal_all("CONT").unwrap();
-    until("the thaw", || record.is_running() && !record.is_frozen());
+    eventually_blocking("the thaw", || record.is_running() && !record.is_frozen());
     record.signal_all("STOP").unwrap();
-    until("the freeze", || record.is_frozen());
+    eventually_blocking("the freeze", || record.is_frozen());
     end(&settings, &records(&settings), GRACE).unwrap();
-    until("its end", || !record.is_running());
+    eventually_blocking("its end", || !record.is_running());
 }
 
 #[test]

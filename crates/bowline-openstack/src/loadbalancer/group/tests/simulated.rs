@@ -150,8 +150,8 @@ impl World {
     }
 
     fn group(&self, name: &str) -> SecurityGroupId {
-        self.simulation.sim.with(|cloud| {
-            let groups = &cloud.state().network.security_groups;
+        self.simulation.look(|state| {
+            let groups = &state.network.security_groups;
             let found = groups.iter().find(|group| group.name == name).unwrap();
             SecurityGroupId::new(found.id.as_str()).unwrap()
         })
@@ -160,16 +160,16 @@ impl World {
     /// The names of the groups of a server's port.
     fn groups(&self, index: usize) -> Vec<String> {
         let port = self.port(index);
-        self.simulation.sim.with(|cloud| {
-            let groups = &cloud.state().network.security_groups;
+        self.simulation.look(|state| {
+            let groups = &state.network.security_groups;
             port.security_groups.iter().map(|id| groups.get(id).unwrap().name.clone()).collect()
         })
     }
 
     /// The rules of all groups of this name.
     fn rules(&self, name: &str) -> Vec<String> {
-        self.simulation.sim.with(|cloud| {
-            let state = &cloud.state().network;
+        self.simulation.look(|state| {
+            let state = &state.network;
             let groups = state.security_groups.iter().filter(|group| group.name == name);
             let rules = groups.flat_map(|group| state.rules.find("security_group_id", &group.id));
             rules
@@ -196,9 +196,9 @@ async fn fifty_nodes_get_the_group_and_every_look_takes_the_same_few_reads() {
     let all = world.nodes(0..50);
     let (rounds, calls) = world.counted(world.ensure(&service(), &all)).await;
     assert_eq!(rounds, 2, "the group first, then its rules and ports");
-    let subnet = world.simulation.sim.with(|cloud| {
-        cloud.state().network.subnets.get(&world.simulation.estate.subnet).unwrap().cidr.clone()
-    });
+    let subnet = world
+        .simulation
+        .look(|state| state.network.subnets.get(&world.simulation.estate.subnet).unwrap().cidr.clone());
     let rule = format!("ingress IPv4 Some(\"tcp\") (Some(30080), Some(30080)) Some({subnet:?})");
     assert_eq!(world.rules(NAME), [rule], "no way out is left of the two of a new group");
     assert!((0..50).all(|index| world.groups(index) == [BASE, NAME]));
@@ -337,8 +337,8 @@ async fn a_port_without_port_security_and_the_second_nic_of_a_node_are_left_alon
     let second_id = second.id.clone();
     world.simulation.edit(|state| state.network.ports.insert(second));
     world.ensure(&service(), &nodes).await;
-    let having = world.simulation.sim.with(|cloud| {
-        let state = &cloud.state().network;
+    let having = world.simulation.look(|state| {
+        let state = &state.network;
         let group = state.security_groups.iter().find(|group| group.name == NAME).unwrap().id.clone();
         state.ports.find_ids("security_groups", &group)
     });

@@ -132,7 +132,7 @@ impl Living {
         let mut done = Vec::new();
         for remembers in [true, false] {
             if !remembers {
-                self.estate.stage.restart("sim");
+                self.estate.stage.restart();
                 self.estate.stage.forget_fingerprints();
             }
             self.estate.stage.clear();

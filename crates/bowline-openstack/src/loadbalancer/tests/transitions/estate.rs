@@ -65,8 +65,22 @@ impl Estate {
         let is = &self.stage.conf;
         if is.load_balancer != conf.load_balancer || is.classes != conf.classes {
             self.stage.conf = conf;
-            self.stage.restart("sim");
+            self.stage.restart();
         }
+    }
+}
+
+/// A certificate of the user.
+pub(in super::super) fn secret(estate: &sim_openstack::Estate, id: &str) -> Secret {
+    Secret {
+        id: id.to_owned(),
+        project_id: estate.project.clone(),
+        creator_id: estate.user.clone(),
+        kind: "opaque".to_owned(),
+        payload: Some("x".to_owned()),
+        content_type: "application/octet-stream".to_owned(),
+        created: "2026-11-15T08:00:00".to_owned(),
+        ..Secret::default()
     }
 }
 
@@ -121,16 +135,7 @@ fn lay_out(stage: &Stage) -> Things {
         things.extend([("gold", gold), ("silver", silver)]);
         for (name, id) in [("certificate-1", 1), ("certificate-2", 2)] {
             let id = format!("00000000-0000-4000-8000-00000000000{id}");
-            world.state.key_manager.secrets.insert(Secret {
-                id: id.clone(),
-                project_id: project.clone(),
-                creator_id: estate.user.clone(),
-                kind: "opaque".to_owned(),
-                payload: Some("x".to_owned()),
-                content_type: "application/octet-stream".to_owned(),
-                created: "2026-11-15T08:00:00".to_owned(),
-                ..Secret::default()
-            });
+            world.state.key_manager.secrets.insert(secret(&estate, &id));
             things.insert(name, format!("http://openstack.sim/key-manager/v1/secrets/{id}"));
         }
         let octavia = &mut world.state.load_balancer;

@@ -31,8 +31,7 @@ const ASIDE: [&str; 14] = [
 
 /// The project and what its Service shows.
 pub(in super::super) fn picture(stage: &Stage, service: &ServiceView) -> Value {
-    stage.simulation.sim.with(|cloud| {
-        let state = cloud.state();
+    stage.simulation.look(|state| {
         json!({
             "load balancers": sorted(state.load_balancer.load_balancers.iter().map(|one| balancer(state, one))),
             "floating ips": sorted(floating_ips(state)),
