@@ -155,3 +155,44 @@ fn without_a_cluster_a_command_could_not_look() -> io::Result<()> {
     assert_eq!(missing.status.code(), Some(2));
     Ok(())
 }
+
+/// The filter of `tracing` warns on standard error of each directive that the build cannot serve, before any line of the log: a release
+/// build contains no trace events. Tests are built with all events, so this test is strictest with `cargo test --release`.
+#[test]
+fn no_command_begins_with_a_warning_about_directives_of_the_log() -> io::Result<()> {
+    let folder = folder()?;
+    let conf = folder.path().join("cloud.conf");
+    let text = "[Global]\nauth-url = https://k.example/v3\nusername = u\npassword = p\ntenant-id = t\ndomain-id = d\n";
+    std::fs::write(&conf, text)?;
+    let conf = conf.display().to_string();
+    let has_no_warning = |command: &str, said: &str| {
+        for part in ["filter directives", "disabled statically"] {
+            assert!(!said.contains(part), "{command}: {said}");
+        }
+    };
+    for command in [
+        &["--help"][..],
+        &["--version"],
+        &["ccm", "--version"],
+        &["config", "check", &conf],
+        &["explain", "--help"],
+        &["operator", "manifests", "--help"],
+        #[cfg(feature = "playground")]
+        &["playground", "--scenario", "list"],
+    ] {
+        let ended = bowline(command)?;
+        assert_eq!((ended.status.code(), err(&ended).as_str()), (Some(0), ""), "{command:?}");
+    }
+    for verbosity in ["-v=0", "-v=4", "-v=6"] {
+        let help = bowline(&["ccm", verbosity, "--help"])?;
+        assert_eq!((help.status.code(), err(&help).as_str()), (Some(0), ""), "{verbosity}");
+        // These log, and end because there is no cloud and no cluster.
+        let manager = start(folder.path(), "", &[verbosity])?;
+        assert_eq!(manager.status.code(), Some(255), "{verbosity}: {}", err(&manager));
+        has_no_warning(verbosity, &err(&manager));
+        let operator = bowline(&["operator", "run", verbosity, "--secure-port=0", "--kubeconfig=/nowhere"])?;
+        assert!(!operator.status.success());
+        has_no_warning(verbosity, &err(&operator));
+    }
+    Ok(())
+}
