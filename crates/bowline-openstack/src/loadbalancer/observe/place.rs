@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use bowline_cloud::ServiceView;
+use bowline_cloud::{Doubt, ServiceView};
 use openstack_client::PortId;
 use openstack_client::load_balancer::LoadBalancerQuery;
 use openstack_client::network::Port;
@@ -13,6 +13,7 @@ use openstack_client::network::Port;
 use super::find::At;
 use super::owners::{is_address_of, is_other, is_own, shows};
 use super::{Run, Wish};
+use crate::loadbalancer::annotations::PORT_ID;
 use crate::loadbalancer::balancers::Balancers;
 use crate::loadbalancer::intent::VipPlace;
 use crate::loadbalancer::names::Names;
@@ -50,8 +51,12 @@ impl Balancers {
         }
         let port = match self.client.network().port(id).await {
             Ok(port) => port,
-            // Octavia says so, too, and better.
-            Err(error) if error.is_not_found() => return Ok(None),
+            // Not left to Octavia: Neutron's answer may be wrong, and the port that of a machine.
+            Err(error) if error.is_not_found() => {
+                let key = PORT_ID.key;
+                let said = format!("Neutron shows this project no port {id}. Correct annotation {key}");
+                return Err(Trouble::Unknown(Doubt::new(said)));
+            }
             Err(error) => return Err(error.into()),
         };
         if !is_for_load_balancers(&port) {

@@ -80,19 +80,24 @@ async fn a_quota_that_is_used_up_is_named() {
 #[tokio::test(start_paused = true)]
 async fn what_the_cloud_does_not_take_is_told_with_where_it_was_said() {
     const NOWHERE: &str = "11111111-2222-3333-4444-555555555555";
+    let stage = Stage::new();
+    // It is refused without a call while it is not there; this one goes in the last moment.
+    let port = stage.users_port().await;
     let rows = [
         (annotations::SUBNET_ID, NOWHERE, "subnet-id in cloud.conf"),
-        (annotations::PORT_ID, NOWHERE, "Correct annotation loadbalancer.openstack.org/port-id"),
+        (annotations::PORT_ID, &port, "Correct annotation loadbalancer.openstack.org/port-id"),
         (annotations::FLAVOR_ID, NOWHERE, "flavor-id in cloud.conf"),
         (annotations::MEMBER_SUBNET_ID, NOWHERE, "annotation loadbalancer.openstack.org/member-subnet-id"),
         (annotations::AVAILABILITY_ZONE, "nosuch", "availability-zone in cloud.conf"),
         (annotations::VIP_ADDRESS, "192.0.2.77", "spec.loadBalancerIP"),
     ];
-    let stage = Stage::new();
     for (row, value, advice) in rows {
         let mut web = service("web", 1);
         Arc::make_mut(&mut web).annotations.insert(row.key.to_owned(), value.to_owned());
         let step = stage.first_step(&web, Purpose::Ensure).await;
+        if row.key == annotations::PORT_ID.key {
+            stage.simulation.client.network().delete_port(&port.parse().unwrap()).await.unwrap();
+        }
         let text = stage.balancers.execute(&step, &Unfenced).await.unwrap_err().to_string();
         assert!(text.contains(advice), "{}: {text}", row.key);
     }

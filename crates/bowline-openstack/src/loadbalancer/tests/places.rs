@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bowline_cloud::{Purpose, RESYNC_AT, ServiceView};
 use openstack_client::network::FloatingIpUpdate;
+use sim_openstack::{Fault, Rule};
 
 use super::stage::{Stage, address_of, annotated, edited, id_of, service};
 use crate::loadbalancer::annotations::{
@@ -134,6 +135,18 @@ async fn the_port_of_a_machine_is_not_taken_and_its_floating_ip_and_groups_stay(
         stage.remove(&mut thief).await;
         assert_eq!(network(&stage), before);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_port_that_seems_not_to_be_there_is_not_left_to_octavia() {
+    let mut stage = Stage::new();
+    let port = stage.simulation.port(&stage.simulation.estate.servers[0]).unwrap().id;
+    let lie = Rule::new(Fault::not_found_lie()).on(sim_openstack::Service::Network);
+    stage.simulation.fault(lie.method(http::Method::GET).path("*/ports/*"));
+    let mut web = annotated(&service("web", 1), PORT_ID.key, &port);
+    let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
+    assert!(doubt.to_string().contains("Correct annotation loadbalancer.openstack.org/port-id"), "{doubt}");
+    assert_eq!(stage.balancer_count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
