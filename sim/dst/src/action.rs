@@ -56,6 +56,8 @@ pub enum Meddling {
     BalancerError,
     /// Sets it to ERROR, and it serves nobody any more.
     BalancerDies,
+    /// A change fails: provisioning and operating status become ERROR, and it goes on to serve. The OVN driver reports failed changes so.
+    UpdateFails,
     /// Deletes one listener.
     DeleteListener,
     /// Deletes one pool.
@@ -100,6 +102,12 @@ pub enum Shop {
     Given,
     /// Requests a port that a person created.
     Pinned,
+    /// Internal: its status shows the VIP of its load balancer.
+    Inside,
+    /// Internal, at a port that a person created.
+    PinnedInside,
+    /// Requests a floating IP that a person allocated, and its status shows a host name.
+    Named,
 }
 
 /// What the hostile tenant names in its Service although it belongs to somebody else.
@@ -117,6 +125,10 @@ pub enum Target {
     Ownerless,
     /// What no Service made.
     Unmanaged,
+    /// The port of a server, to which a person attached a floating IP.
+    NodePort,
+    /// The port of a router.
+    RouterPort,
 }
 
 /// What the Service of the hostile tenant asks for.
@@ -134,6 +146,8 @@ pub enum Attack {
     PortId(Target),
     /// The VIP of a load balancer, by annotation.
     VipAddress(Target),
+    /// The same, by `spec.loadBalancerIP` of an internal Service.
+    InternalIp(Target),
     /// Tags that say that everything of the attacker belongs to another Service.
     Tags(Target),
 }
@@ -147,6 +161,8 @@ pub enum TenantAction {
     Close(Shop),
     /// Somebody deletes its load balancer in the cloud.
     LoseBalancer(Shop),
+    /// A person attaches a floating IP to the port of the server of `node-1`.
+    ReachNode,
     /// The hostile tenant creates Service `attacker/attack-<number>`, or edits it.
     Attack(usize, Attack),
     /// The hostile tenant deletes it.
@@ -190,8 +206,12 @@ pub enum Action {
     Meddle(usize, Meddling),
     /// A tenant does something in a namespace of its own.
     Tenant(TenantAction),
-    /// Octavia's management network fails: it reports all load balancers in ERROR, and all of them go on to serve.
-    BalancersInError,
+    /// Octavia reports all load balancers in ERROR. If its management network failed, all of them go on to serve; if all amphorae are lost,
+    /// the operating status is OFFLINE and none of them serves.
+    BalancersInError {
+        /// Whether none of them serves any more.
+        offline: bool,
+    },
     /// No more load balancers are allowed, or as many as wanted.
     Quota(bool),
     /// The password of the cloud's user is changed, and cloud.conf a moment later.
@@ -236,8 +256,14 @@ impl fmt::Display for Action {
             Self::Edit(number, edit) => write!(out, "edit Service web-{number}: {edit:?}"),
             Self::Delete(number) => write!(out, "delete Service web-{number}"),
             Self::Meddle(number, meddling) => write!(out, "behind the back of web-{number}: {meddling:?}"),
-            Self::BalancersInError => {
+            Self::BalancersInError { offline: false } => {
                 write!(out, "Octavia reports all load balancers in ERROR, and they go on to serve")
+            }
+            Self::BalancersInError { offline: true } => {
+                write!(
+                    out,
+                    "Octavia reports all load balancers in ERROR and OFFLINE, and none of them serves"
+                )
             }
             Self::Tenant(action) => write!(out, "tenant: {action:?}"),
             Self::Quota(exhausted) => write!(out, "quota of load balancers exhausted: {exhausted}"),

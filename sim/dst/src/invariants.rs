@@ -3,6 +3,7 @@
 //!
 //! Judges by names, tags and states that users see; of Bowline it knows the contract only.
 
+mod broken;
 mod goal;
 mod rule;
 mod seen;
@@ -21,7 +22,7 @@ use sim_kube::RequestInfo;
 pub use self::rule::{Rule, Violation};
 use self::seen::{balancer_of, has_finalizer, is_going, is_tainted, leads_to, owned, tag_of, text, twice};
 use crate::net::Net;
-use crate::world::{LEADER_LEASE, METAL, NAMESPACE, World, may_serve, service_name};
+use crate::world::{LEADER_LEASE, METAL, NAMESPACE, SHOP, World, service_name};
 
 /// The finalizer of Services with a load balancer.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
@@ -61,6 +62,8 @@ struct Memory {
     needless: u64,
     /// What each Service shows.
     published: BTreeMap<String, Vec<String>>,
+    /// The process that last wrote each Service of a shop while its address led to it, by the name of the Service.
+    witnesses: BTreeMap<String, String>,
 }
 
 /// Whether a request is about the Lease by which a manager leads; the ledger beside it is a Lease too.
@@ -117,6 +120,7 @@ impl Judge {
         self.has_finalizer(request);
         self.serves_nobody(request);
         self.takes_nothing(request);
+        self.takes_no_place(request);
         let balancer = self.world.cloud.with(|cloud| balancer_of(cloud.state(), request))?;
         let count = {
             let mut memory = self.memory();
@@ -150,30 +154,9 @@ impl Judge {
         self.check(holds, Rule::S4, || format!("{name} is made, but its Service has no finalizer: {of:?}"));
     }
 
-    /// S13: a load balancer in ERROR that serves goes with its Service only. One of several that were made for a Service may go.
-    fn serves_nobody(&self, request: &Request<Bytes>) {
-        let id = request.uri().path().rsplit_once("/lbaas/loadbalancers/").map(|(_, id)| id);
-        let Some(id) = id.filter(|_id| request.method() == Method::DELETE) else { return };
-        let serving = self.world.cloud.with(|cloud| {
-            let octavia = &cloud.state().load_balancer;
-            let one = octavia.load_balancers.get(id)?;
-            let namesakes = octavia.load_balancers.iter().filter(|other| other.name == one.name).count();
-            let serves = one.provisioning_status == "ERROR" && may_serve(octavia, one) && namesakes == 1;
-            serves.then(|| one.name.clone())
-        });
-        let services = self.world.kube.stored("", "services");
-        let is_wanted = |name: &String| {
-            let of = services.iter().find(|one| *name == tag_of(one));
-            of.is_some_and(|one| goal::is_balanced(one) && one["metadata"]["deletionTimestamp"].is_null())
-        };
-        let wrong = serving.filter(is_wanted);
-        self.check(wrong.is_none(), Rule::S13, || {
-            format!("{id} is deleted, which is in ERROR and may serve {}", wrong.clone().unwrap_or_default())
-        });
-    }
-
     /// S11: every call, also one that reads.
     pub fn call(&self, process: &str, request: &Request<Bytes>) {
+        self.world.note_traffic();
         let service = request.uri().path().split('/').nth(1).unwrap_or_default().to_owned();
         if service == "identity" {
             return;
@@ -346,6 +329,7 @@ impl Judge {
             _ if is_of_leader(request) => self.lease_written(process),
             "nodes" => self.nodes_are_sound(&request.name),
             "services" if request.namespace == NAMESPACE => self.service_is_sound(&request.name),
+            "services" if request.namespace == SHOP => self.note_witness(process, &request.name),
             _ => {}
         }
     }

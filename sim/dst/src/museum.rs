@@ -40,6 +40,8 @@ pub fn configuration(piece: Option<Piece>) -> &'static str {
 pub fn flags(piece: Option<Piece>) -> &'static [&'static str] {
     match piece {
         Some(Piece::NoElection) => &["--leader-elect=false"],
+        Some(Piece::OneLookIsEnough) => &["--load-balancer-replacement-delay=1s"],
+        Some(Piece::NoFleetBreaker) => &["--load-balancer-breaker-percent=100"],
         Some(Piece::NoBrake) => &["--node-deletion-limit-percent=100", "--node-deletion-breaker-percent=100"],
         _ => &[],
     }

@@ -34,6 +34,8 @@ pub fn all() -> Vec<Case> {
     cases.extend(processes());
     cases.extend(take_overs());
     cases.extend(tenants());
+    cases.extend(places());
+    cases.extend(fleets());
     cases.extend(additions());
     cases
 }
@@ -152,12 +154,13 @@ fn edits(provider: Provider) -> Vec<Case> {
 fn meddlings(provider: Provider) -> Vec<Case> {
     use Meddling::{
         AddMember, BalancerDies, BalancerError, DeleteBalancer, DeleteFloatingIp, DeleteListener,
-        DeleteMember, DeletePool, DetachFloatingIp,
+        DeleteMember, DeletePool, DetachFloatingIp, UpdateFails,
     };
     let all = [
         DeleteBalancer,
         BalancerError,
         BalancerDies,
+        UpdateFails,
         DeleteListener,
         DeletePool,
         DeleteMember,
@@ -362,6 +365,64 @@ fn tenants() -> Vec<Case> {
         })
     };
     cases(stories, false).chain(cases(same, true)).collect()
+}
+
+/// A hostile tenant asks for the places of others: the VIP or port of an internal Service whose load balancer is away, the floating IP of
+/// a Service that shows a host name, the ports of servers and routers.
+fn places() -> Vec<Case> {
+    use TenantAction::{Attack as Attacks, LoseBalancer, Open, ReachNode, Withdraw};
+    // A Service that is younger than two minutes may be unknown.
+    let old = |shop| vec![Open(shop), Open(Shop::Front), Open(Shop::Given)];
+    let away = |shop, attack: Attack| {
+        [old(shop), vec![LoseBalancer(shop), Attacks(1, attack), Withdraw(1)]].concat()
+    };
+    let target = Target::Shop;
+    let named = [
+        old(Shop::Named),
+        vec![
+            Attacks(1, Attack::Join(target(Shop::Named))),
+            LoseBalancer(Shop::Named),
+            Attacks(2, Attack::FloatingIp(target(Shop::Named))),
+            Withdraw(2),
+            Withdraw(1),
+        ],
+    ];
+    let device = |of| vec![ReachNode, Attacks(1, Attack::PortId(of)), Withdraw(1)];
+    let stories = vec![
+        ("the VIP of an internal Service", away(Shop::Inside, Attack::VipAddress(target(Shop::Inside)))),
+        (
+            "the VIP of an internal Service, for an internal one",
+            away(Shop::Inside, Attack::InternalIp(target(Shop::Inside))),
+        ),
+        (
+            "the port of an internal Service",
+            away(Shop::PinnedInside, Attack::PortId(target(Shop::PinnedInside))),
+        ),
+        ("a person's floating IP behind a host name", named.concat()),
+        ("the port of a server", device(Target::NodePort)),
+        ("the port of a router", device(Target::RouterPort)),
+    ];
+    let cases = stories.into_iter().map(|(name, then)| {
+        // The load balancer that is away is not missed before the attack.
+        let setting =
+            Setting { tenants: true, repair: Some(Duration::from_secs(600)), ..setting(Provider::Ovn) };
+        case(format!("hostile, {name}"), setting, then.into_iter().map(Action::Tenant).collect())
+    });
+    cases.collect()
+}
+
+/// All load balancers are in ERROR and none of them serves: few are replaced, many are not.
+fn fleets() -> Vec<Case> {
+    let create = |number| Action::Create(number, web());
+    let stories = [("few", 2), ("many", 5)].map(|(name, count)| {
+        let creations = (1..=count).map(create);
+        let fails = [Action::BalancersInError { offline: true }, Action::Ready(2, true)];
+        (name, creations.chain(fails).collect::<Vec<_>>())
+    });
+    let cases = stories.into_iter().map(|(name, story)| {
+        case(named(Provider::Ovn, &format!("offline, {name}")), setting(Provider::Ovn), story)
+    });
+    cases.collect()
 }
 
 /// People add a listener or pool of their own to the load balancer of a Service, which is edited, replaced or deleted afterwards.

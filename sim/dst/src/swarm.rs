@@ -2,6 +2,7 @@
 
 mod additions;
 mod company;
+mod fleet;
 mod tenants;
 
 use std::time::Duration;
@@ -63,8 +64,10 @@ pub fn case(seed: u64) -> Case {
     actions.extend(company::of(&setting, at));
     actions.extend(tenants::of(&setting, at));
     actions.extend(tenants::more(&setting, at));
+    actions.extend(tenants::places(&setting, at));
     actions.extend(additions::of(seed, at));
     actions.extend(control_plane(seed, at));
+    actions.extend(fleet::of(seed, at));
     actions.sort_by_key(|timed| timed.at);
     Case {
         name: format!("seed {seed}"),
@@ -85,7 +88,7 @@ fn predecessor(seed: u64) -> Option<Duration> {
 fn control_plane(seed: u64, until: Duration) -> Option<Timed> {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x4d47_4d54));
     let at = until.mul_f64(dice.of(0.0..1.0));
-    dice.one_in(6).then_some(Timed { at, action: Action::BalancersInError })
+    dice.one_in(6).then_some(Timed { at, action: Action::BalancersInError { offline: false } })
 }
 
 /// What has to be put right before the end: nothing converges without.

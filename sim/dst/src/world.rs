@@ -10,6 +10,7 @@ mod people;
 mod property;
 mod strangers;
 mod tenants;
+mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -30,11 +31,11 @@ use crate::replica::CloudConf;
 pub use self::excuses::Excused;
 use self::foreign::Foreign;
 pub use self::occm::TURN;
-pub(crate) use self::operator::may_serve;
 use self::property::Property;
 use self::strangers::Strangers;
 pub(crate) use self::strangers::{ADDED_BY_HAND, is_added_by_hand};
-pub(crate) use self::tenants::{ATTACKER, ATTACKERS, SHOP, is_of_a_shop, tenant_names};
+pub(crate) use self::tenants::{ATTACKER, ATTACKERS, LAST_ATTACKER, SHOP, is_of_a_shop, tenant_names};
+use self::traffic::Traffic;
 
 /// When every run begins.
 const START: &str = "2026-11-15T08:00:00Z";
@@ -53,6 +54,9 @@ pub const ANNOTATION: &str = "loadbalancer.openstack.org/";
 
 /// The namespace of all Services.
 pub const NAMESPACE: &str = "default";
+
+/// The highest number that a Service of [`NAMESPACE`] has in any run.
+pub(crate) const SERVICES: usize = 13;
 
 /// Secrets that must be seen nowhere: the passwords, or secrets of application credentials, before and after the change.
 pub const CANARIES: [&str; 2] = ["canary-secret-1f7e", "canary-secret-2c9b"];
@@ -74,6 +78,10 @@ pub struct World {
     property: Property,
     /// What people added to load balancers of Services.
     strangers: Mutex<Strangers>,
+    /// Which load balancers pass traffic.
+    traffic: Mutex<Traffic>,
+    /// The floating IP that a person attached to the port of a server: its id and that of the port.
+    reached: Mutex<Option<(String, String)>>,
     /// Load balancers that a Service joined before it named another one; see [`Excused::left_behind`].
     left_behind: Mutex<BTreeSet<(String, String)>>,
     /// The Services that ever said that their floating IP shall be kept.
@@ -135,6 +143,8 @@ impl World {
             foreign: Foreign::default(),
             property: Property::default(),
             strangers: Mutex::default(),
+            traffic: Mutex::default(),
+            reached: Mutex::default(),
             left_behind: Mutex::default(),
             kept: Mutex::default(),
             strays: Mutex::default(),
@@ -191,6 +201,7 @@ impl World {
     pub fn perform(&self, action: &Action, net: &Net) {
         self.note_kept(action);
         self.note_moved(action);
+        self.note_traffic();
         match action {
             // Where somebody has deleted the server meanwhile, there is no kubelet.
             Action::Join(number) if !self.has_living_server(*number) => {}
@@ -234,7 +245,7 @@ impl World {
             }
             Action::Meddle(number, meddling) => self.meddle(*number, *meddling),
             Action::Tenant(action) => self.tenant(*action),
-            Action::BalancersInError => self.control_plane_fails(),
+            Action::BalancersInError { offline } => self.all_fail(*offline),
             Action::Quota(exhausted) => self.quota(*exhausted),
             Action::RotatePassword => {
                 self.cloud.with(|cloud| {

@@ -66,6 +66,15 @@ pub enum Held {
         /// Of how many.
         known: usize,
     },
+    /// Too many load balancers could not be observed since one was seen broken: they may be broken, too.
+    Unobserved {
+        /// Its id.
+        id: String,
+        /// How many were not.
+        unobserved: usize,
+        /// Of how many.
+        known: usize,
+    },
 }
 
 impl fmt::Display for Held {
@@ -81,6 +90,12 @@ impl fmt::Display for Held {
                 "{broken} of {known} load balancers are reported as broken at once, so none is deleted; check the control plane of the \
                  cloud. To replace load balancer {id} all the same, set annotation {ALLOW_REPLACEMENT} of the Service to its id"
             ),
+            Self::Unobserved { id, unobserved, known } => write!(
+                f,
+                "{unobserved} of {known} load balancers could not be observed since load balancer {id} was seen broken, so nobody knows \
+                 whether they are broken, too, and none is deleted; check the control plane of the cloud. To replace it all the same, set \
+                 annotation {ALLOW_REPLACEMENT} of the Service to its id"
+            ),
         }
     }
 }
@@ -92,6 +107,8 @@ pub struct FleetBreaker<K> {
     entries: BTreeMap<K, Entry>,
     is_open: bool,
     swept: Option<Instant>,
+    /// The Services without a complete observation since the last sweep began.
+    unobserved: BTreeSet<K>,
 }
 
 #[derive(Debug, Clone)]
@@ -106,7 +123,7 @@ impl<K: Ord + Clone> FleetBreaker<K> {
     /// Closed, with nothing broken.
     #[must_use]
     pub fn new(limits: ReplacementLimits) -> Self {
-        Self { limits, entries: BTreeMap::new(), is_open: false, swept: None }
+        Self { limits, entries: BTreeMap::new(), is_open: false, swept: None, unobserved: BTreeSet::new() }
     }
 
     /// Its limits.
@@ -118,6 +135,7 @@ impl<K: Ord + Clone> FleetBreaker<K> {
     /// Takes in an observation of one Service; `broken` is `None` if its load balancer is well or gone, `known` counts the Services that
     /// have one. A load balancer that never served does not count: failed creations say nothing about those that work.
     pub fn look(&mut self, key: &K, broken: Option<&Broken>, known: usize, now: Instant) -> Option<Turn> {
+        self.unobserved.remove(key);
         match broken.filter(|broken| broken.traffic != Traffic::Never) {
             Some(broken) => {
                 let entry = Entry { id: broken.id.clone(), at: now, is_broken: true };
@@ -136,8 +154,13 @@ impl<K: Ord + Clone> FleetBreaker<K> {
         turned.then_some(if open { Turn::Opened } else { Turn::Closed })
     }
 
+    /// Forgets Services that are gone: nobody observes them any more.
+    pub fn retain_unobserved(&mut self, exists: impl Fn(&K) -> bool) {
+        self.unobserved.retain(exists);
+    }
+
     /// Whether a broken load balancer may be replaced, as far as the fleet is concerned. `allowed` is the value of
-    /// [`ALLOW_REPLACEMENT`].
+    /// [`ALLOW_REPLACEMENT`]. Those that could not be observed count as broken: a control plane that fails answers some questions only.
     ///
     /// # Errors
     ///
@@ -147,19 +170,25 @@ impl<K: Ord + Clone> FleetBreaker<K> {
         match broken.traffic {
             Traffic::Possible => Err(Held::MayServe { id }),
             Traffic::Never => Ok(()),
-            Traffic::None if !self.is_open || allowed == Some(id.as_str()) => Ok(()),
-            Traffic::None => {
+            Traffic::None if allowed == Some(id.as_str()) => Ok(()),
+            Traffic::None if self.is_open => {
                 Err(Held::BreakerOpen { id, broken: self.count(), known: known.max(self.count()) })
             }
+            Traffic::None if self.count() + self.unobserved.len() > self.limit(known) => {
+                Err(Held::Unobserved { id, unobserved: self.unobserved.len(), known })
+            }
+            Traffic::None => Ok(()),
         }
     }
 
     /// Whether all Services have to be observed now, because one is broken and the others were not looked at for it yet. `true` once
-    /// within the time between two observations: the second observation of the first one then knows of all.
-    pub fn begin_sweep(&mut self, now: Instant) -> bool {
+    /// within the time between two observations: the second observation of the first one then knows of all. `others` are the Services
+    /// that are to be observed.
+    pub fn begin_sweep(&mut self, others: impl IntoIterator<Item = K>, now: Instant) -> bool {
         let is_due = self.swept.is_none_or(|at| now.duration_since(at) >= self.limits.apart);
         if is_due {
             self.swept = Some(now);
+            self.unobserved = others.into_iter().collect();
         }
         is_due
     }
@@ -277,10 +306,25 @@ mod tests {
         let (mut fleet, now) = (fleet(1, 10, Instant::now()), Instant::now());
         let apart = ReplacementLimits::default().apart;
         assert_eq!(
-            [0, 1, 59].map(|at| fleet.begin_sweep(now + Duration::from_secs(at))),
+            [0, 1, 59].map(|at| fleet.begin_sweep([], now + Duration::from_secs(at))),
             [true, false, false]
         );
-        assert!(fleet.begin_sweep(now + apart));
+        assert!(fleet.begin_sweep([], now + apart));
+    }
+
+    #[test]
+    fn those_that_could_not_be_observed_since_one_was_broken_count_as_broken() {
+        let (mut fleet, now) = (fleet(1, 9, Instant::now()), Instant::now());
+        let none = broken("lb-0", Traffic::None);
+        assert!(fleet.begin_sweep(1..=4, now));
+        let held = Held::Unobserved { id: "lb-0".to_owned(), unobserved: 4, known: 9 };
+        assert_eq!(fleet.judge(&none, 9, None), Err(held));
+        assert_eq!(fleet.judge(&none, 9, Some("lb-0")), Ok(()), "a person allows this one");
+        assert_eq!(fleet.judge(&broken("lb-0", Traffic::Never), 9, None), Ok(()));
+        assert_eq!(fleet.look(&1, None, 9, now), None);
+        assert!(fleet.judge(&none, 9, None).is_err(), "one broken and three unknown are four");
+        fleet.retain_unobserved(|key| *key != 2);
+        assert_eq!(fleet.judge(&none, 9, None), Ok(()), "four are too many, and three are not");
     }
 
     #[test]

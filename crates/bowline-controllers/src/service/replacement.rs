@@ -89,7 +89,12 @@ impl Work {
             return None;
         }
         let allowed = job.service().annotations.get(ALLOW_REPLACEMENT);
-        let judged = self.fleet.breaker().judge(broken, self.memories.count(), allowed);
+        let known: BTreeSet<_> = self.memories.keys().into_iter().collect();
+        let judged = {
+            let mut breaker = self.fleet.breaker();
+            breaker.retain_unobserved(|key| known.contains(key));
+            breaker.judge(broken, known.len(), allowed)
+        };
         if let Err(held) = judged {
             return Some(self.hold_broken(job, &held));
         }
@@ -131,10 +136,9 @@ impl Work {
 
     /// Observes all other Services before one load balancer is replaced: if many are broken the breaker has to know.
     fn look_at_all(&self, except: &ObjectKey) {
-        if !self.fleet.breaker().begin_sweep(Instant::now()) {
-            return;
+        let others: Vec<_> = self.memories.keys().into_iter().filter(|key| key != except).collect();
+        if self.fleet.breaker().begin_sweep(others.iter().cloned(), Instant::now()) {
+            self.queue.add_all(others.into_iter().map(|key| (key, Priority::Background)).collect::<Vec<_>>());
         }
-        let others = self.memories.keys().into_iter().filter(|key| key != except);
-        self.queue.add_all(others.map(|key| (key, Priority::Background)).collect::<Vec<_>>());
     }
 }

@@ -4,13 +4,14 @@ use anyhow::{Context, bail};
 use bowline_testkit::eventually;
 use http::Request;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{GetParams, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use serde_json::{Value, json};
 
 use crate::harness::{Annotations, Harness, one, service};
 
-/// Changes a Service; the warnings of the answer.
+/// Changes a Service; the warnings of the answer. The API server judges a change against its cache first, and keeps the warnings when it
+/// repeats that against etcd: so the next change waits until the cache shows this one.
 async fn change(site: &Harness, name: &str, change: &Value) -> anyhow::Result<Vec<String>> {
     let url = format!("{}/{name}", site.services.resource_url());
     let request = Request::patch(url)
@@ -20,7 +21,15 @@ async fn change(site: &Harness, name: &str, change: &Value) -> anyhow::Result<Ve
     if !answer.status().is_success() {
         bail!("the change should be admitted: {}", answer.status());
     }
-    let warnings = answer.headers().get_all("warning").iter();
+    let (head, body) = answer.into_parts();
+    let changed: Value = serde_json::from_slice(&body.collect_bytes().await?)?;
+    eventually("the cache shows the change", async || {
+        let cached = site.services.get_with(name, &GetParams::any()).await?;
+        let version = cached.resource_version();
+        Ok((version.as_deref() == changed["metadata"]["resourceVersion"].as_str()).then_some(()))
+    })
+    .await?;
+    let warnings = head.headers.get_all("warning").iter();
     warnings.map(|value| Ok(value.to_str()?.to_owned())).collect()
 }
 

@@ -7,12 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sim_openstack::State;
 use sim_openstack::load_balancer::{LoadBalancer, Pool};
+use sim_openstack::network::FloatingIp;
 
 use super::Judge;
 use super::seen::{has_finalizer, is_tainted, owned, tag_of, text};
 use crate::case::{Provider, Setting};
 use crate::world::{
-    ATTACKER, EXCLUDED, Excused, METAL, NAMESPACE, annotation, is_added_by_hand, is_of_a_shop, tenant_names,
+    ATTACKER, EXCLUDED, Excused, METAL, NAMESPACE, SERVICES, annotation, is_added_by_hand, is_of_a_shop,
+    service_name, tenant_names,
 };
 
 impl Judge {
@@ -89,10 +91,14 @@ fn conditions(service: &Value) -> &[Value] {
     service["status"]["conditions"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The addresses at which a Service says it is reached.
+/// The addresses at which a Service says it is reached. For a host name in its status this is the address that the manager noted in the
+/// annotation: no Service of a run whose status shows a host name is edited.
 pub(super) fn published(service: &Value) -> Vec<String> {
     let ingress = service["status"]["loadBalancer"]["ingress"].as_array();
-    ingress.into_iter().flatten().filter_map(|one| one["ip"].as_str().map(str::to_owned)).collect()
+    let noted =
+        |one: &Value| one["hostname"].as_str().and_then(|_name| note(service, "load-balancer-address"));
+    let address = |one: &'_ Value| one["ip"].as_str().or_else(|| noted(one)).map(str::to_owned);
+    ingress.into_iter().flatten().filter_map(address).collect()
 }
 
 pub(super) fn is_balanced(service: &Value) -> bool {
@@ -139,10 +145,23 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
 /// A Node says where its server is reached now.
 fn wrong_address(state: &State, node: &Value, server: &str) -> Option<String> {
     let Some(said) = internal_ip(node) else { return Some("has no address".to_owned()) };
-    let ports = state.network.ports.iter().filter(|port| port.device_id == server);
+    let ports = || state.network.ports.iter().filter(|port| port.device_id == server);
     let there: Vec<&str> =
-        ports.flat_map(|port| &port.fixed_ips).map(|fixed| fixed.ip_address.as_str()).collect();
-    (!there.contains(&said)).then(|| format!("says {said}, and its server has {there:?}"))
+        ports().flat_map(|port| &port.fixed_ips).map(|fixed| fixed.ip_address.as_str()).collect();
+    if !there.contains(&said) {
+        return Some(format!("says {said}, and its server has {there:?}"));
+    }
+    let leads_there =
+        |floating: &&FloatingIp| ports().any(|port| floating.port_id.as_ref() == Some(&port.id));
+    let outside = state.network.floating_ips.iter().filter(leads_there);
+    let mut untold =
+        outside.map(|floating| &floating.floating_ip_address).filter(|address| !says_outside(node, address));
+    untold.next().map(|address| format!("does not say {address}, which leads to its server"))
+}
+
+fn says_outside(node: &Value, address: &str) -> bool {
+    let addresses = node["status"]["addresses"].as_array();
+    addresses.into_iter().flatten().any(|one| one["type"] == "ExternalIP" && one["address"] == address)
 }
 
 fn is_ready(node: &Value) -> bool {
@@ -369,7 +388,7 @@ fn wrong_rules(state: &State, service: &Value, name: &str) -> Option<String> {
 /// What is in the cloud for Services that are not there.
 fn leftovers(state: &State, services: &[Value], excused: &Excused) -> Vec<String> {
     let names: BTreeSet<&str> = services.iter().map(|service| text(&service["metadata"]["name"])).collect();
-    let gone = (1..=9).map(|number| format!("web-{number}")).filter(|name| !names.contains(name.as_str()));
+    let gone = (1..=SERVICES).map(service_name).filter(|name| !names.contains(name.as_str()));
     gone.flat_map(|name| {
         owned(state, NAMESPACE, &name, excused)
             .into_iter()

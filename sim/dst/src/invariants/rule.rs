@@ -46,7 +46,9 @@ impl Rule {
             Self::S12 => {
                 "S12: no tenant's Service changes, takes or deletes what belongs to another tenant or cluster"
             }
-            Self::S13 => "S13: a load balancer that serves is not deleted for being in ERROR",
+            Self::S13 => {
+                "S13: a load balancer in ERROR is not deleted while it serves, nor soon after, nor while many are in ERROR"
+            }
             Self::L1 => "L1: in the end everything is as it is wanted, and at rest",
             Self::L2 => "L2: nobody waits for somebody else's trouble",
             Self::L3 => "L3: every wait has a reason that is told",

@@ -50,10 +50,60 @@ impl Judge {
             return;
         }
         let changed = self.world.property_changes();
+        let changed = changed.or_else(|| self.world.server_is_reached_otherwise());
         let changed = changed.or_else(|| self.world.cloud.with(|cloud| intruder(cloud.state())));
         let is_about_addresses = step.ends_with("/loadbalancers") || step.contains("/floatingips");
         let changed = changed.or_else(|| self.misled_address(step).filter(|_address| is_about_addresses));
         self.check(changed.is_none(), Rule::S12, || format!("after {step}: {}", changed.unwrap_or_default()));
+    }
+
+    /// S12, before a load balancer is created. A Service that chooses no address may be given any by Neutron, so only what is asked for is
+    /// judged.
+    pub(super) fn takes_no_place(&self, request: &Request<Bytes>) {
+        let is_creation =
+            request.method() == Method::POST && request.uri().path().ends_with("/lbaas/loadbalancers");
+        if !is_creation || !self.world.setting.tenants {
+            return;
+        }
+        let wrong = self.place_of_another(request);
+        self.check(wrong.is_none(), Rule::S12, || wrong.clone().unwrap_or_default());
+    }
+
+    /// Why the VIP or the port that is asked for belongs to something else: a server or a router, or a Service of another namespace that
+    /// nobody edits and that shows the address.
+    fn place_of_another(&self, request: &Request<Bytes>) -> Option<String> {
+        let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+        let new = &body["loadbalancer"];
+        let name = text(&new["name"]);
+        let owner = place_in(name)?;
+        let (device, asked) = self.world.cloud.with(|cloud| {
+            let (ports, floating) = (&cloud.state().network.ports, &cloud.state().network.floating_ips);
+            let has = |address: &str| {
+                ports.iter().any(|port| port.fixed_ips.iter().any(|one| one.ip_address == address))
+                    || floating.iter().any(|one| one.floating_ip_address == address)
+            };
+            // Octavia refuses an address that something has, and one outside the subnet.
+            let asked = new["vip_address"].as_str().filter(|address| !has(address)).map(str::to_owned);
+            let port = new["vip_port_id"].as_str().and_then(|id| ports.get(id));
+            let at_port = port.and_then(|port| port.fixed_ips.first()).map(|one| one.ip_address.clone());
+            (port.map(|port| port.device_owner.clone()).unwrap_or_default(), at_port.or(asked))
+        });
+        if device.starts_with("compute:") || device.starts_with("network:") {
+            return Some(format!("load balancer {name} is created at a port of {device}"));
+        }
+        let asked = asked?;
+        let services = self.world.kube.stored("", "services");
+        let shows = |service: &Value| published(service).contains(&asked);
+        let is_shown = |service: &&Value| {
+            is_of_a_shop(service)
+                && self.is_established(service)
+                && shows(service)
+                && namespace_of(&place_of(service)) != namespace_of(&owner)
+        };
+        let shop = services.iter().find(is_shown).map(place_of)?;
+        let both_show = services.iter().any(|service| place_of(service) == owner && shows(service));
+        (!both_show)
+            .then(|| format!("load balancer {name} is created at {asked}, which Service {shop} shows"))
     }
 
     fn service(&self, place: &str) -> Option<Value> {
@@ -65,9 +115,34 @@ impl Judge {
     fn shop_that_shows(&self, address: &String) -> Option<Place> {
         let services = self.world.kube.stored("", "services");
         let shows = |service: &&Value| {
-            is_of_a_shop(service) && is_balanced(service) && published(service).contains(address)
+            let is_shop = is_of_a_shop(service) && is_balanced(service) && self.is_known(service);
+            is_shop && published(service).contains(address)
         };
         services.iter().find(shows).map(place_of)
+    }
+
+    /// Whether the leader can know at which address a shop is reached. For a host name in its status only a process does that saw the address
+    /// lead there, which is a known gap.
+    fn is_known(&self, shop: &Value) -> bool {
+        let shown = &shop["status"]["loadBalancer"]["ingress"][0]["hostname"];
+        let witness = || self.memory().witnesses.get(text(&shop["metadata"]["name"])).cloned();
+        shown.is_null() || self.world.leader() == witness()
+    }
+
+    /// A process wrote the Service of a shop.
+    pub(super) fn note_witness(&self, process: &str, name: &str) {
+        let place = format!("{SHOP}/{name}");
+        let shown = self.service(&place).map(|service| published(&service)).unwrap_or_default();
+        let leads_to_it = self.world.cloud.with(|cloud| {
+            let floating = cloud.state().network.floating_ips.iter();
+            let mut ports = floating
+                .filter(|one| shown.contains(&one.floating_ip_address))
+                .filter_map(|one| one.port_id.as_deref());
+            ports.any(|port| users_at(cloud.state(), port).is_some_and(|users| users.contains(&place)))
+        });
+        if leads_to_it {
+            self.memory().witnesses.insert(name.to_owned(), process.to_owned());
+        }
     }
 
     /// Whether a Service has had the right to a load balancer long enough for everybody to know it.
@@ -184,7 +259,11 @@ impl Judge {
                 let (address, owner) = (&floating.floating_ip_address, owner_in(&floating.description));
                 let is_owner = |service: &&&Value| match &owner {
                     Some(owner) => place_of(service) == *owner,
-                    None => is_of_a_shop(service) && published(service).contains(address),
+                    None => {
+                        is_of_a_shop(service)
+                            && self.is_known(service)
+                            && published(service).contains(address)
+                    }
                 };
                 let owner = established.iter().find(is_owner).map(|service| place_of(service))?;
                 let is_other = |users: &BTreeSet<Place>| {

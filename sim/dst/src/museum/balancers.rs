@@ -130,11 +130,33 @@ impl Balancers {
     fn other_request(&self, request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
         match self.workshop().piece {
             Some(Piece::AnnotationIsProof) => believing(request),
-            Some(Piece::ShownAddressIsFree) => {
-                Some(LoadBalancerRequest { services: ServiceDirectory::default(), ..request.clone() })
+            Some(Piece::ShownAddressIsFree) => Some(knowing_nobody(request)),
+            Some(Piece::ShownVipIsFree) if chooses_vip(request) => Some(knowing_nobody(request)),
+            Some(Piece::InternalPortIsFree) if noted(request, "port-id").is_some() => {
+                Some(knowing_nobody(request))
             }
+            Some(Piece::NamedIsLed) if self.asks_for_named(request) => Some(knowing_nobody(request)),
             _ => self.without_nodes(request),
         }
+    }
+
+    /// Whether a Service asks for a floating IP that leads to a load balancer which it, or another Service of its namespace, named.
+    fn asks_for_named(&self, request: &LoadBalancerRequest) -> bool {
+        let namespace = &request.service.namespace;
+        let led: Vec<String> = self.workshop().truth(|state| {
+            let named = named(request).and_then(|id| state.load_balancer.load_balancers.get(id));
+            let port = named.map(|one| &one.vip_port_id);
+            let there = state
+                .network
+                .floating_ips
+                .iter()
+                .filter(|one| port.is_some() && one.port_id.as_ref() == port);
+            there.map(|one| format!("{namespace} {}", one.floating_ip_address)).collect()
+        });
+        let asked = request.service.annotations.get("loadbalancer.bowline.dev/floating-ip");
+        let mut memory = self.workshop().memory();
+        memory.done.extend(led);
+        asked.is_some_and(|asked| memory.done.contains(&format!("{namespace} {asked}")))
     }
 
     /// The nodes of a Service that has its load balancer are looked up in a list that is empty.
@@ -191,9 +213,24 @@ impl Balancers {
     }
 }
 
+/// The same request, with nothing known of other Services.
+fn knowing_nobody(request: &LoadBalancerRequest) -> LoadBalancerRequest {
+    LoadBalancerRequest { services: ServiceDirectory::default(), ..request.clone() }
+}
+
+/// Whether a Service chooses the VIP of its load balancer.
+fn chooses_vip(request: &LoadBalancerRequest) -> bool {
+    let vip = request.service.annotations.get("loadbalancer.bowline.dev/vip-address");
+    vip.is_some() || request.service.load_balancer_ip.is_some()
+}
+
+fn noted<'r>(request: &'r LoadBalancerRequest, key: &str) -> Option<&'r str> {
+    request.service.annotations.get(&format!("loadbalancer.openstack.org/{key}"))
+}
+
 /// The address that a user noted in the annotation stands in the status.
 fn believing(request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
-    let noted = request.service.annotations.get("loadbalancer.openstack.org/load-balancer-address")?;
+    let noted = noted(request, "load-balancer-address")?;
     let mut service = (*request.service).clone();
     service.status.ingress = vec![Ingress { ip: noted.parse().ok(), ..Ingress::default() }];
     Some(LoadBalancerRequest { service: Arc::new(service), ..request.clone() })
@@ -201,7 +238,7 @@ fn believing(request: &LoadBalancerRequest) -> Option<LoadBalancerRequest> {
 
 /// The load balancer that the annotation of a Service names.
 fn named(request: &LoadBalancerRequest) -> Option<&str> {
-    request.service.annotations.get("loadbalancer.openstack.org/load-balancer-id")
+    noted(request, "load-balancer-id")
 }
 
 fn kind(step: &AnyStep, kind: &str) -> bool {

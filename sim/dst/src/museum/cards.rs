@@ -265,6 +265,42 @@ impl Piece {
                 &[L1],
                 4,
             ),
+            Self::NamedIsLed => card(
+                "the floating IP of a load balancer that a Service only names counts as led by that Service",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::ShownVipIsFree => card(
+                "the VIP that an internal Service shows is given to another one while its load balancer is away",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::InternalPortIsFree => card(
+                "the port of an internal Service is given to another one while its load balancer is away",
+                "Bowline before SR-20",
+                &[S12],
+                4,
+            ),
+            Self::NodePortIsFree => card(
+                "a load balancer is created at the port of a server",
+                "Bowline before SR-20, OCCM",
+                &[S12],
+                4,
+            ),
+            Self::OneLookIsEnough => card(
+                "one look that shows no traffic is enough to replace a load balancer in ERROR",
+                "Bowline before SR-19",
+                &[S13],
+                1,
+            ),
+            Self::NoFleetBreaker => card(
+                "load balancers in ERROR are replaced however many there are at once",
+                "Bowline before SR-19",
+                &[S13],
+                1,
+            ),
             Self::TwoAtOnce => card("two workers change one load balancer at once", "k/k #100846", &[S8], 8),
         }
     }

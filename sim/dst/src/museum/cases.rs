@@ -218,8 +218,19 @@ fn octavia(piece: Piece, seed: u64) -> Option<Case> {
             .fold(short(seed, 2).set(|setting| setting.patience = second(3600)), |case, number| {
                 case.create(5, number)
             })
-            .then(120, Action::BalancersInError)
+            .then(120, Action::BalancersInError { offline: false })
             .then(130, Action::NewServer(3)),
+        Piece::OneLookIsEnough => short(seed, 2)
+            .create(5, 1)
+            .then(120, Action::Meddle(1, Meddling::BalancerDies))
+            .then(130, Action::NewServer(3)),
+        Piece::NoFleetBreaker => (1..=5)
+            .fold(short(seed, 2).set(|setting| setting.patience = second(3600)), |case, number| {
+                case.create(5, number)
+            })
+            .then(120, Action::BalancersInError { offline: true })
+            .then(130, Action::NewServer(3))
+            .between(0, 400),
         Piece::CreatedBeforeDeleted => short(seed, 2)
             .amphora()
             .create(5, 1)
@@ -274,6 +285,30 @@ fn tenants(piece: Piece, seed: u64) -> Option<Case> {
             .tenant(160, LoseBalancer(Shop::Given))
             .tenant(161, Attacks(1, Attack::FloatingIp(Target::Shop(Shop::Given))))
             .tenant(240, Withdraw(1))
+            .set(|setting| setting.repair = Some(second(240))),
+        Piece::ShownVipIsFree => case
+            .tenant(5, Open(Shop::Inside))
+            .tenant(160, LoseBalancer(Shop::Inside))
+            .tenant(161, Attacks(1, Attack::InternalIp(Target::Shop(Shop::Inside))))
+            .tenant(240, Withdraw(1))
+            .set(|setting| setting.repair = Some(second(240))),
+        Piece::InternalPortIsFree => case
+            .tenant(5, Open(Shop::PinnedInside))
+            .tenant(160, LoseBalancer(Shop::PinnedInside))
+            .tenant(161, Attacks(1, Attack::PortId(Target::Shop(Shop::PinnedInside))))
+            .tenant(240, Withdraw(1))
+            .set(|setting| setting.repair = Some(second(240))),
+        Piece::NodePortIsFree => case
+            .tenant(5, TenantAction::ReachNode)
+            .tenant(60, Attacks(1, Attack::PortId(Target::NodePort)))
+            .tenant(180, Withdraw(1)),
+        Piece::NamedIsLed => case
+            .tenant(5, Open(Shop::Named))
+            .tenant(140, Attacks(1, Attack::Join(Target::Shop(Shop::Named))))
+            .tenant(160, LoseBalancer(Shop::Named))
+            .tenant(161, Attacks(2, Attack::FloatingIp(Target::Shop(Shop::Named))))
+            .tenant(240, Withdraw(2))
+            .tenant(241, Withdraw(1))
             .set(|setting| setting.repair = Some(second(240))),
         Piece::OwnStaysBeside => case
             .tenant(5, Attacks(3, Attack::FloatingIp(Target::Shop(Shop::Given))))

@@ -78,11 +78,23 @@ pub enum Piece {
     PortIsFree,
     /// The removal of a Service that names another load balancer than its own is taken for done.
     OwnStaysBeside,
+    /// Of a Service that asks for a floating IP which leads to a load balancer that it named, the statuses of other Services are unknown.
+    NamedIsLed,
+    /// The statuses of other Services are unknown for one that chooses its VIP.
+    ShownVipIsFree,
+    /// The statuses of other Services are unknown for one that names a port.
+    InternalPortIsFree,
+    /// Ports seem to belong to nothing.
+    NodePortIsFree,
+    /// The delay of the rail is one second, by its flag.
+    OneLookIsEnough,
+    /// The breaker never opens: more than all load balancers would have to be broken, by its flag.
+    NoFleetBreaker,
 }
 
 impl Piece {
     /// All of them: first the eighteen of the list that the programme began with, in its order.
-    pub const ALL: [Self; 52] = [
+    pub const ALL: [Self; 58] = [
         Self::MissIsAnError,
         Self::ShutOffIsGone,
         Self::FloatingIpKept,
@@ -135,5 +147,11 @@ impl Piece {
         Self::ShownAddressIsFree,
         Self::PortIsFree,
         Self::OwnStaysBeside,
+        Self::NamedIsLed,
+        Self::ShownVipIsFree,
+        Self::InternalPortIsFree,
+        Self::NodePortIsFree,
+        Self::OneLookIsEnough,
+        Self::NoFleetBreaker,
     ];
 }

@@ -51,6 +51,7 @@ pub(crate) async fn send(link: &CloudLink, request: Request<Bytes>) -> Answer {
         Piece::DetachedAddressIsFree => gives_what_leads_nowhere(link, request).await,
         Piece::NameIsProof => sees_one_cluster(link, request).await,
         Piece::PortIsFree => sees_free_ports(link, request).await,
+        Piece::NodePortIsFree => sees_no_devices(link, request).await,
         Piece::DeletedWithUnknownParts => pass(link, cascade_for_last(link, request)).await,
         _ => pass(link, request).await,
     }
@@ -344,6 +345,16 @@ async fn sees_free_ports(link: &CloudLink, request: Request<Bytes>) -> Answer {
         }
     })
     .await
+}
+
+/// A port that is looked at seems to belong to nothing.
+async fn sees_no_devices(link: &CloudLink, request: Request<Bytes>) -> Answer {
+    let looks = is(&request, &Method::GET) && path(&request).contains("/ports/");
+    let answer = pass(link, request).await?;
+    if !looks || !answer.status().is_success() {
+        return Ok(answer);
+    }
+    altered(answer, |value| value["port"]["device_owner"] = "".into()).await
 }
 
 /// The tags of a load balancer become those of the Service that was last worked for.

@@ -8,10 +8,13 @@ use rand::rngs::Xoshiro256PlusPlus;
 use super::{Dice, SERVICES};
 use crate::action::{Action, Attack, Shop, Target, TenantAction};
 use crate::case::{Setting, Timed};
-use crate::world::ATTACKERS;
+use crate::world::{ATTACKERS, LAST_ATTACKER};
 
 /// An attack that follows what makes it possible comes within this time.
 const SOON: Duration = Duration::from_secs(150);
+
+/// The Service that names a load balancer, for those of higher numbers, each of which asks for one thing.
+const NAMER: usize = ATTACKERS + 2;
 
 fn dice(seed: u64) -> Dice {
     Dice(Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x5445_4e54))
@@ -109,7 +112,65 @@ pub(super) fn more(setting: &Setting, end: Duration) -> Vec<Timed> {
     actions
 }
 
+/// Shops whose address or port is their own while their load balancer is away, and up to four more Services of the hostile tenant, in one
+/// of two seeds with tenants. Its dice are its own, too.
+pub(super) fn places(setting: &Setting, end: Duration) -> Vec<Timed> {
+    let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(setting.seed ^ 0x5649_4449));
+    if !setting.tenants || dice.one_in(2) {
+        return Vec::new();
+    }
+    let mut actions = Vec::new();
+    let mut act = |at: Duration, action| actions.push(Timed { at, action: Action::Tenant(action) });
+    let mut chances = Vec::new();
+    for shop in [Shop::Inside, Shop::PinnedInside, Shop::Named] {
+        if dice.one_in(2) {
+            let opened = dice.moment(Duration::ZERO, end / 2);
+            let away = dice.moment(opened, end) + Duration::from_secs(60);
+            act(opened, TenantAction::Open(shop));
+            act(away, TenantAction::LoseBalancer(shop));
+            chances.push((away, Target::Shop(shop)));
+        }
+    }
+    let reached = dice.moment(Duration::ZERO, end / 2);
+    if dice.one_in(2) {
+        act(reached, TenantAction::ReachNode);
+        chances.push((reached, Target::NodePort));
+    }
+    if chances.is_empty() || dice.one_in(8) {
+        chances.push((Duration::ZERO, Target::RouterPort));
+    }
+    let mut last = Duration::ZERO;
+    for asker in NAMER + 1..=NAMER + dice.of(1..=3) {
+        let (from, target) = dice.pick(&chances);
+        let at = dice.moment(from, from + SOON);
+        if target == Target::Shop(Shop::Named) {
+            // Names the load balancer while it is there.
+            let named = from.saturating_sub(Duration::from_secs(dice.of(5..30)));
+            act(named, TenantAction::Attack(NAMER, Attack::Join(target)));
+        }
+        act(at, TenantAction::Attack(asker, dice.attack_on_place(target)));
+        last = last.max(at);
+    }
+    for number in NAMER..=LAST_ATTACKER {
+        let went = dice.moment(last, last.max(end)) + Duration::from_secs(60);
+        act(went, TenantAction::Withdraw(number));
+    }
+    actions
+}
+
 impl Dice {
+    fn attack_on_place(&mut self, target: Target) -> Attack {
+        match (target, self.of(0..6)) {
+            (Target::Shop(Shop::Named), 0..4) => Attack::FloatingIp(target),
+            (Target::Shop(Shop::Named), _) => Attack::LoadBalancerIp(target),
+            (Target::Shop(Shop::PinnedInside), 0..3) => Attack::PortId(target),
+            (Target::Shop(_), 0..3) => Attack::VipAddress(target),
+            (Target::Shop(_), _) => Attack::InternalIp(target),
+            (Target::NodePort, 0) => Attack::FloatingIp(target),
+            _ => Attack::PortId(target),
+        }
+    }
+
     fn further_attack(&mut self, target: Target) -> Attack {
         match (target, self.of(0..8)) {
             (Target::Joined | Target::Ownerless, 0..6) => Attack::Join(target),

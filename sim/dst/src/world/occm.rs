@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sim_openstack::State;
 use sim_openstack::load_balancer::LoadBalancer;
 
-use super::{LEADER_LEASE, NAMESPACE, UNINITIALIZED, World, annotation, service_name};
+use super::{LEADER_LEASE, NAMESPACE, SERVICES, UNINITIALIZED, World, annotation, service_name};
 use crate::action::{Action, Edit};
 use crate::case::Provider;
 use crate::invariants::FINALIZER;
@@ -72,6 +72,9 @@ impl World {
             action
         {
             self.moved.lock().expect("one thread").insert(service_name(*number));
+        }
+        if let Action::BalancersInError { offline: true } = action {
+            self.moved.lock().expect("one thread").extend((1..=SERVICES).map(service_name));
         }
     }
 

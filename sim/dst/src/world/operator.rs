@@ -160,7 +160,18 @@ impl World {
                 self.cloud.with(|cloud| {
                     cloud.edit(|state| set_failed(&mut state.load_balancer, &parts.balancer, "ERROR"));
                 });
+                self.loses_traffic(&parts.balancer);
             }
+            Meddling::UpdateFails => self.cloud.with(|cloud| {
+                cloud.edit(|state| {
+                    state.load_balancer.load_balancers.update(&parts.balancer, |balancer| {
+                        if balancer.provisioning_status == "ACTIVE" {
+                            "ERROR".clone_into(&mut balancer.provisioning_status);
+                            "ERROR".clone_into(&mut balancer.operating_status);
+                        }
+                    })
+                });
+            }),
             Meddling::DeleteListener => {
                 parts.listener.map(|id| delete(format!("{lbaas}/listeners/{id}")));
             }
@@ -199,6 +210,7 @@ impl World {
 
     /// What a person does when a load balancer never ends what it began: the operator of the cloud sets it to ERROR.
     pub fn mend_stuck(&self) -> Vec<String> {
+        self.note_traffic();
         let now = self.cloud.now();
         let mut since = self.pending.lock().expect("one thread");
         self.cloud.with(|cloud| {
@@ -221,30 +233,46 @@ impl World {
         })
     }
 
-    /// The control plane of Octavia fails. What is under way has an end of its own.
-    pub(super) fn control_plane_fails(&self) {
-        self.cloud.with(|cloud| {
+    /// The control plane of Octavia fails, or all load balancers do. What is under way has an end of its own.
+    pub(super) fn all_fail(&self, offline: bool) {
+        let failed = self.cloud.with(|cloud| {
+            let balancers = cloud.state().load_balancer.load_balancers.iter();
+            let all = balancers.filter(|one| one.provisioning_status == "ACTIVE");
+            let ids: Vec<String> = all.map(|one| one.id.clone()).collect();
             cloud.edit(|state| {
-                let balancers = &mut state.load_balancer.load_balancers;
-                let all = balancers.iter().filter(|one| one.provisioning_status == "ACTIVE");
-                let ids: Vec<String> = all.map(|one| one.id.clone()).collect();
-                for id in ids {
-                    balancers.update(&id, |one| "ERROR".clone_into(&mut one.provisioning_status));
+                let octavia = &mut state.load_balancer;
+                for id in &ids {
+                    match offline {
+                        true => set_failed(octavia, id, "OFFLINE"),
+                        false => {
+                            let fails =
+                                |one: &mut LoadBalancer| "ERROR".clone_into(&mut one.provisioning_status);
+                            octavia.load_balancers.update(id, fails);
+                        }
+                    }
                 }
             });
+            ids
         });
+        if offline {
+            failed.iter().for_each(|id| self.loses_traffic(id));
+        }
     }
 
-    /// What a person does with a load balancer in ERROR that nobody may replace, because several Services share it or it may serve: the
-    /// operator of the cloud fails it over, as the Services say.
+    /// What a person does with a load balancer in ERROR that nobody may replace, because several Services share it, it may serve, or too
+    /// many are in ERROR at once: the operator of the cloud fails it over, as the Services say.
     pub fn fail_over(&self) -> Vec<String> {
+        self.note_traffic();
+        let are_too_many = self.are_too_many_in_error(jiff::SignedDuration::ZERO);
         let added_to = self.balancers_added_to();
         let is_kept = |octavia: &LoadBalancerState, balancer: &LoadBalancer| {
             let users = balancer.tags.iter().filter(|tag| tag.starts_with("kube_service_")).count();
             // Nor may anybody replace one that no Service of this cluster made.
             let is_ours = balancer.name.starts_with("kube_service_kubernetes_");
-            let is_shared = users > 1 || !is_ours || added_to.contains(&balancer.id);
-            balancer.provisioning_status == "ERROR" && (is_shared || may_serve(octavia, balancer))
+            let is_planted = self.is_planted(&balancer.id);
+            let is_shared = users > 1 || !is_ours || is_planted || added_to.contains(&balancer.id);
+            let is_held = is_shared || are_too_many || may_serve(octavia, balancer);
+            balancer.provisioning_status == "ERROR" && is_held
         };
         let now = self.cloud.now().strftime("%Y-%m-%dT%H:%M:%S").to_string();
         self.cloud.with(|cloud| {
@@ -255,6 +283,11 @@ impl World {
                 let active = |status: &mut String| "ACTIVE".clone_into(status);
                 let octavia = &mut state.load_balancer;
                 for id in &ids {
+                    let serves_nobody =
+                        octavia.load_balancers.get(id).is_some_and(|one| !may_serve(octavia, one));
+                    if serves_nobody {
+                        set_failed(octavia, id, "ONLINE");
+                    }
                     octavia.load_balancers.update(id, |one| {
                         active(&mut one.provisioning_status);
                         // Octavia writes the load balancer twice during a failover.
@@ -286,8 +319,8 @@ impl World {
     }
 }
 
-/// Whether a load balancer, or a pool of it, shows that traffic may pass.
-pub(crate) fn may_serve(octavia: &LoadBalancerState, balancer: &LoadBalancer) -> bool {
+/// Whether a load balancer, or a pool of it, shows that traffic may pass: what the operator of the cloud goes by. The truth is in `traffic`.
+fn may_serve(octavia: &LoadBalancerState, balancer: &LoadBalancer) -> bool {
     let serves = |status: &str| !matches!(status, "OFFLINE" | "ERROR");
     let mut pools = octavia.pools.iter().filter(|pool| pool.loadbalancer_id == balancer.id);
     serves(&balancer.operating_status) || pools.any(|pool| serves(&pool.operating_status))

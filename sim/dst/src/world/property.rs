@@ -29,6 +29,15 @@ pub(super) const GIVEN: &str = "allocated by hand for the shop";
 /// The port that a person created for Service `shop/pinned`.
 pub(super) const PINNED: &str = "port-of-the-shop";
 
+/// The floating IP that a person allocated for Service `shop/named`.
+pub(super) const NAMED: &str = "allocated by hand for the host name of the shop";
+
+/// The port that a person created for Service `shop/pinned-inside`.
+pub(super) const PINNED_INSIDE: &str = "internal-port-of-the-shop";
+
+/// The floating IP that a person attached to the port of a server.
+pub(super) const REACHED: &str = "attached by hand to a server";
+
 /// The Service of the hostile tenant that has the name of the one that shares [`JOINED`].
 pub(super) const JOINER: usize = ATTACKERS + 1;
 
@@ -166,10 +175,7 @@ impl World {
         }
         // A Service of the shop uses it, so it is attached and detached in a run.
         self.plant_floating_ip(GIVEN, None);
-        let port = json!({"port": {"name": PINNED, "network_id": self.estate.network,
-            "project_id": self.estate.project, "fixed_ips": [{"subnet_id": self.estate.subnet}]}});
-        let (code, answer) = self.operator(Method::POST, "/network/v2.0/ports", &port);
-        assert_eq!(code, 201, "{answer}");
+        self.plant_port(PINNED);
         self.settle();
         self.cloud.with(|cloud| {
             property.was = property.texts(cloud.state());
@@ -238,12 +244,25 @@ impl World {
         id_in(&answer["loadbalancer"])
     }
 
+    /// The port that a person creates.
+    pub(super) fn plant_port(&self, name: &str) {
+        let port = json!({"port": {"name": name, "network_id": self.estate.network,
+            "project_id": self.estate.project, "fixed_ips": [{"subnet_id": self.estate.subnet}]}});
+        let (code, answer) = self.operator(Method::POST, "/network/v2.0/ports", &port);
+        assert_eq!(code, 201, "{answer}");
+    }
+
     fn plant_floating_ip(&self, description: &str, at: Option<&str>) -> String {
         let port = self.cloud.with(|cloud| {
             let mut all = cloud.state().load_balancer.load_balancers.iter();
             let at = at.and_then(|name| all.find(|one| one.name == name));
             at.map(|one| one.vip_port_id.clone())
         });
+        self.plant_floating_ip_at(description, port.as_deref())
+    }
+
+    /// The floating IP that a person allocates, attached to a port or to none.
+    pub(super) fn plant_floating_ip_at(&self, description: &str, port: Option<&str>) -> String {
         let body = json!({"floatingip": {"floating_network_id": self.estate.external_network,
             "project_id": self.estate.project, "description": description, "port_id": port}});
         let (code, answer) = self.operator(Method::POST, "/network/v2.0/floatingips", &body);

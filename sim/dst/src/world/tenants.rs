@@ -9,7 +9,7 @@ use sim_openstack::State;
 use sim_openstack::load_balancer::LoadBalancer;
 use sim_openstack::network::FloatingIp;
 
-use super::property::{GIVEN, JOINED, OWNERLESS, PINNED, SPARE, UNMANAGED};
+use super::property::{GIVEN, JOINED, NAMED, OWNERLESS, PINNED, PINNED_INSIDE, REACHED, SPARE, UNMANAGED};
 use super::{NAMESPACE, World, annotation, service_name};
 use crate::action::{Attack, Shop, Target, TenantAction};
 
@@ -22,6 +22,14 @@ pub(crate) const ATTACKER: &str = "attacker";
 /// How many Services the hostile tenant has in the older attacks. As many are in the other cluster under the same names.
 pub(crate) const ATTACKERS: usize = 2;
 
+/// The highest number that a Service of the hostile tenant has.
+pub(crate) const LAST_ATTACKER: usize = ATTACKERS + 5;
+
+/// The host name in the status of [`Shop::Named`].
+const HOST_NAME: &str = "shop.example.org";
+
+const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
+
 impl Shop {
     fn name(self) -> &'static str {
         match self {
@@ -29,15 +37,30 @@ impl Shop {
             Self::Archive => "archive",
             Self::Given => "given",
             Self::Pinned => "pinned",
+            Self::Inside => "inside",
+            Self::PinnedInside => "pinned-inside",
+            Self::Named => "named",
         }
+    }
+
+    fn is_internal(self) -> bool {
+        matches!(self, Self::Inside | Self::PinnedInside)
     }
 }
 
 /// The names that Services of the tenants have in a run, by namespace.
 pub(crate) fn tenant_names() -> impl Iterator<Item = (&'static str, String)> {
-    let shops = [Shop::Front, Shop::Archive, Shop::Given, Shop::Pinned].into_iter();
-    let attackers = (1..=ATTACKERS + 1).map(|number| (ATTACKER, attack_name(number)));
-    shops.map(|shop| (SHOP, shop.name().to_owned())).chain(attackers)
+    let shops = [
+        Shop::Front,
+        Shop::Archive,
+        Shop::Given,
+        Shop::Pinned,
+        Shop::Inside,
+        Shop::PinnedInside,
+        Shop::Named,
+    ];
+    let attackers = (1..=LAST_ATTACKER).map(|number| (ATTACKER, attack_name(number)));
+    shops.into_iter().map(|shop| (SHOP, shop.name().to_owned())).chain(attackers)
 }
 
 /// Whether this is a Service of namespace `shop`.
@@ -54,7 +77,12 @@ fn service_of(target: Target) -> Option<(&'static str, String)> {
     match target {
         Target::Shop(shop) => Some((SHOP, shop.name().to_owned())),
         Target::Web(number) => Some((NAMESPACE, service_name(number))),
-        Target::OtherCluster | Target::Joined | Target::Ownerless | Target::Unmanaged => None,
+        Target::OtherCluster
+        | Target::Joined
+        | Target::Ownerless
+        | Target::Unmanaged
+        | Target::NodePort
+        | Target::RouterPort => None,
     }
 }
 
@@ -78,7 +106,17 @@ fn given_address(state: &State) -> Option<String> {
 
 /// The port that a person created for a shop.
 fn pinned_port(state: &State) -> Option<String> {
-    state.network.ports.iter().find(|port| port.name == PINNED).map(|port| port.id.clone())
+    port_named(state, PINNED)
+}
+
+fn port_named(state: &State, name: &str) -> Option<String> {
+    state.network.ports.iter().find(|port| port.name == name).map(|port| port.id.clone())
+}
+
+/// The port of a router in the network of the servers.
+fn router_port(state: &State) -> Option<String> {
+    let mut ports = state.network.ports.iter();
+    ports.find(|port| port.device_owner == "network:router_interface").map(|port| port.id.clone())
 }
 
 /// What a Service of the hostile tenant says.
@@ -95,6 +133,7 @@ impl World {
             Target::Joined => JOINED.to_owned(),
             Target::Ownerless => OWNERLESS.to_owned(),
             Target::Shop(_) | Target::Web(_) => tag_of(target).unwrap_or_default(),
+            Target::NodePort | Target::RouterPort => String::new(),
             Target::OtherCluster => {
                 format!("kube_service_{}_{ATTACKER}_{}", self.other_cluster(), attack_name(number))
             }
@@ -105,6 +144,8 @@ impl World {
     fn floating_ip<'s>(&self, state: &'s State, number: usize, target: Target) -> Option<&'s FloatingIp> {
         match (target, service_of(target)) {
             (Target::Shop(Shop::Given), _) => described(state, GIVEN),
+            (Target::Shop(Shop::Named), _) => described(state, NAMED),
+            (Target::NodePort, _) => described(state, REACHED),
             (_, Some((namespace, name))) => described(
                 state,
                 &format!(
@@ -132,6 +173,7 @@ impl World {
                     self.delete_balancer(&id);
                 }
             }
+            TenantAction::ReachNode => self.reach_node(),
             TenantAction::Attack(number, attack) => self.attack(number, attack),
             TenantAction::Withdraw(number) => {
                 let _gone = self.kube.objects::<Service>(ATTACKER).delete(&attack_name(number)).is_ok();
@@ -159,8 +201,65 @@ impl World {
             Shop::Pinned => {
                 service["metadata"]["annotations"] = json!({annotation("port-id"): state(pinned_port)});
             }
+            Shop::Inside => service["metadata"]["annotations"] = json!({INTERNAL: "true"}),
+            Shop::PinnedInside => {
+                let port = || state(|state| port_named(state, PINNED_INSIDE));
+                if port().is_none() {
+                    self.plant_port(PINNED_INSIDE);
+                }
+                service["metadata"]["annotations"] = json!({INTERNAL: "true", annotation("port-id"): port()});
+            }
+            Shop::Named => {
+                let address =
+                    || state(|state| described(state, NAMED).map(|one| one.floating_ip_address.clone()));
+                if address().is_none() {
+                    self.plant_floating_ip_at(NAMED, None);
+                }
+                service["metadata"]["annotations"] = json!({annotation("hostname"): HOST_NAME});
+                service["spec"]["loadBalancerIP"] = json!(address());
+            }
         }
         services.create(&serde_json::from_value(service).expect("a Service")).expect("a Service can be made");
+    }
+
+    /// Once in a run: the floating IP stays there.
+    fn reach_node(&self) {
+        let mut reached = self.reached.lock().expect("one thread");
+        let Some(server) = self.server_id(1).filter(|_server| reached.is_none()) else { return };
+        let port = self.cloud.with(|cloud| {
+            cloud
+                .state()
+                .network
+                .ports
+                .iter()
+                .find(|port| port.device_id == server)
+                .map(|port| port.id.clone())
+        });
+        *reached = port.map(|port| (self.plant_floating_ip_at(REACHED, Some(&port)), port));
+    }
+
+    /// What became of the floating IP that a person attached to a server, if it is not as it was. It leads nowhere when the server is gone.
+    #[must_use]
+    pub fn server_is_reached_otherwise(&self) -> Option<String> {
+        let (id, port) = self.reached.lock().expect("one thread").clone()?;
+        self.cloud.with(|cloud| {
+            let network = &cloud.state().network;
+            let Some(floating) = network.floating_ips.get(&id) else {
+                return Some(format!("floating IP {id} of a server is deleted"));
+            };
+            let is_changed = floating.port_id.as_ref() != Some(&port) && network.ports.get(&port).is_some();
+            let is_changed = is_changed || floating.description != REACHED;
+            is_changed.then(|| format!("floating IP {id} of a server is {floating:?}"))
+        })
+    }
+
+    /// The address that an internal shop shows.
+    fn shown_inside(&self, target: Target) -> Option<String> {
+        let Target::Shop(shop) = target else { return None };
+        let services = self.kube.stored("", "services");
+        let of_shop = |one: &&Value| is_of_a_shop(one) && one["metadata"]["name"] == shop.name();
+        let service = services.iter().find(of_shop).filter(|_service| shop.is_internal())?;
+        service["status"]["loadBalancer"]["ingress"][0]["ip"].as_str().map(str::to_owned)
     }
 
     /// Nobody can name what is not there.
@@ -205,6 +304,10 @@ impl World {
     }
 
     fn claims(&self, number: usize, attack: Attack) -> Option<Claims> {
+        let shown = match attack {
+            Attack::VipAddress(target) | Attack::InternalIp(target) => self.shown_inside(target),
+            _ => None,
+        };
         self.cloud.with(|cloud| {
             let state = cloud.state();
             let address =
@@ -224,9 +327,22 @@ impl World {
                     annotate("load-balancer-address", balancer.vip_address.clone());
                 }
                 Attack::PortId(Target::Shop(Shop::Pinned)) => annotate("port-id", pinned_port(state)?),
+                Attack::PortId(Target::Shop(Shop::PinnedInside)) => {
+                    annotate("port-id", port_named(state, PINNED_INSIDE)?);
+                }
+                Attack::PortId(Target::NodePort) => {
+                    annotate("port-id", described(state, REACHED)?.port_id.clone()?);
+                }
+                Attack::PortId(Target::RouterPort) => annotate("port-id", router_port(state)?),
                 Attack::PortId(target) => annotate("port-id", named(target)?.vip_port_id.clone()),
                 Attack::VipAddress(target) => {
-                    annotate("loadbalancer.bowline.dev/vip-address", named(target)?.vip_address.clone());
+                    let vip = shown.or_else(|| Some(named(target)?.vip_address.clone()));
+                    annotate("loadbalancer.bowline.dev/vip-address", vip?);
+                }
+                Attack::InternalIp(target) => {
+                    let vip = shown.or_else(|| Some(named(target)?.vip_address.clone()));
+                    annotate(INTERNAL, "true".to_owned());
+                    claims.load_balancer_ip = Some(vip?);
                 }
                 Attack::Tags(target) => {
                     let forged =
