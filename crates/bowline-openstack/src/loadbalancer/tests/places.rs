@@ -9,6 +9,7 @@ use openstack_client::network::FloatingIpUpdate;
 use sim_openstack::{Fault, Rule};
 
 use super::stage::{Stage, address_of, annotated, edited, id_of, service};
+use crate::config::{Source, decode};
 use crate::loadbalancer::annotations::{
     FLOATING_IP, HOSTNAME, INTERNAL, LOAD_BALANCER_ADDRESS, LOAD_BALANCER_ID, PORT_ID, SUBNET_ID, VIP_ADDRESS,
 };
@@ -182,6 +183,23 @@ async fn a_service_that_names_a_load_balancer_in_vain_does_not_get_its_floating_
     let mut thief = attacker(&annotated(&service("thief", 1), FLOATING_IP.key, &address.to_string()));
     let problem = stage.refusal(&mut thief).await;
     assert!(problem.contains("default/owner"), "{problem}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_shows_a_host_name_keeps_its_floating_ip_although_a_stranger_named_its_load_balancer()
+{
+    let mut stage = Stage::new();
+    let rules = "[Tenancy \"*\"]\nfloating-ip = none\n";
+    stage
+        .reconfigure(|conf| conf.tenancy = decode(&[Source::new("cloud.conf", rules)]).unwrap().conf.tenancy);
+    let mut owner = annotated(&service("owner", 1), HOSTNAME.key, "web.example.org");
+    stage.ensure(&mut owner).await;
+    let before = stage.floating_ips();
+    let thief = attacker(&annotated(&service("thief", 1), LOAD_BALANCER_ID.key, &id_of(&owner)));
+    stage.refusal(&mut thief.clone()).await;
+    stage.lose(&owner).await;
+    stage.ensure(&mut owner).await;
+    assert_eq!(stage.floating_ips(), before);
 }
 
 #[tokio::test(start_paused = true)]
