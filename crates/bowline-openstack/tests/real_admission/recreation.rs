@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use bowline_testkit::eventually;
 use http::Request;
+use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::{GetParams, Patch, PatchParams, PostParams};
 use kube::client::Body;
@@ -22,11 +23,10 @@ async fn change(site: &Harness, name: &str, change: &Value) -> anyhow::Result<Ve
         bail!("the change should be admitted: {}", answer.status());
     }
     let (head, body) = answer.into_parts();
-    let changed: Value = serde_json::from_slice(&body.collect_bytes().await?)?;
+    let changed: Service = serde_json::from_slice(&body.collect_bytes().await?)?;
     eventually("the cache shows the change", async || {
         let cached = site.services.get_with(name, &GetParams::any()).await?;
-        let version = cached.resource_version();
-        Ok((version.as_deref() == changed["metadata"]["resourceVersion"].as_str()).then_some(()))
+        Ok((cached.resource_version() == changed.resource_version()).then_some(()))
     })
     .await?;
     let warnings = head.headers.get_all("warning").iter();
