@@ -145,7 +145,13 @@ pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
     for (id, _address) in &before {
         let online = format!("update load_balancer set operating_status = 'ONLINE' where id = '{id}'");
         site.world.cloud.sql("octavia", &online)?;
-        site.world.cloud.sql("octavia", &set_to_error(id))?;
+        // A change of its members may still be under way.
+        until("Octavia reports it in ERROR", async || {
+            site.world.cloud.sql("octavia", &set_to_error(id))?;
+            let there = site.world.member.get(LoadBalancer, &format!("loadbalancers/{id}")).await?;
+            Ok((there["provisioning_status"] == "ERROR").then_some(()))
+        })
+        .await?;
     }
     site.nodes.delete("node-3").await?;
     for name in NAMES {
