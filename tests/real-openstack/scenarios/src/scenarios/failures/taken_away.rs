@@ -148,8 +148,9 @@ pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
         // A change of its members may still be under way.
         until("Octavia reports it in ERROR", async || {
             site.world.cloud.sql("octavia", &set_to_error(id))?;
-            let there = site.world.member.get(LoadBalancer, &format!("loadbalancers/{id}")).await?;
-            Ok((there["provisioning_status"] == "ERROR").then_some(()))
+            let status = format!("select provisioning_status from load_balancer where id = '{id}'");
+            let rows = site.world.cloud.sql("octavia", &status)?;
+            Ok(rows.iter().any(|row| row == "ERROR").then_some(()))
         })
         .await?;
     }
