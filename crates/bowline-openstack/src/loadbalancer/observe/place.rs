@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use bowline_cloud::{Doubt, ServiceView};
+use bowline_cloud::ServiceView;
 use openstack_client::PortId;
 use openstack_client::load_balancer::LoadBalancerQuery;
 use openstack_client::network::Port;
@@ -54,8 +54,9 @@ impl Balancers {
             // Not left to Octavia: Neutron's answer may be wrong, and the port that of a machine.
             Err(error) if error.is_not_found() => {
                 let key = PORT_ID.key;
-                let said = format!("Neutron shows this project no port {id}. Correct annotation {key}");
-                return Err(Trouble::Unknown(Doubt::new(said)));
+                return Ok(Some(format!(
+                    "Neutron shows this project no port {id}; correct annotation {key}"
+                )));
             }
             Err(error) => return Err(error.into()),
         };

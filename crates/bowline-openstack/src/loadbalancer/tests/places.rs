@@ -144,9 +144,8 @@ async fn a_port_that_seems_not_to_be_there_is_not_left_to_octavia() {
     let port = stage.simulation.port(&stage.simulation.estate.servers[0]).unwrap().id;
     let lie = Rule::new(Fault::not_found_lie()).on(sim_openstack::Service::Network);
     stage.simulation.fault(lie.method(http::Method::GET).path("*/ports/*"));
-    let mut web = annotated(&service("web", 1), PORT_ID.key, &port);
-    let doubt = stage.drive(&mut web, Purpose::Ensure).await.unknown();
-    assert!(doubt.to_string().contains("Correct annotation loadbalancer.openstack.org/port-id"), "{doubt}");
+    let problem = stage.refusal(&mut annotated(&service("web", 1), PORT_ID.key, &port)).await;
+    assert!(problem.contains("correct annotation loadbalancer.openstack.org/port-id"), "{problem}");
     assert_eq!(stage.balancer_count(), 0);
 }
 

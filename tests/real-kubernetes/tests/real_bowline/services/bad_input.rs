@@ -148,11 +148,10 @@ async fn references_that_lead_nowhere(site: &Harness) -> anyhow::Result<()> {
             NOWHERE,
             "Correct annotation loadbalancer.openstack.org/member-subnet-id",
         ),
-        annotated(
+        Case::annotated(
             "port",
-            openstack!("port-id"),
-            NOWHERE,
-            "Correct annotation loadbalancer.openstack.org/port-id",
+            &[(openstack!("port-id"), NOWHERE)],
+            &[NOWHERE, "correct annotation loadbalancer.openstack.org/port-id"],
         ),
         annotated(
             "flavor",
