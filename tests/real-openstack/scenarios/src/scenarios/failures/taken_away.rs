@@ -12,7 +12,7 @@ use crate::conf::Conf;
 use crate::harness::Harness;
 use crate::openstack::Api::{LoadBalancer, Network};
 use crate::scenario::Stage;
-use crate::waiting::{holds, until};
+use crate::waiting::{holds, until, wait};
 
 /// Longer than the time between two messages of an amphora.
 const HEARTBEATS: Duration = Duration::from_secs(3);
@@ -145,15 +145,20 @@ pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
     for (id, _address) in &before {
         let online = format!("update load_balancer set operating_status = 'ONLINE' where id = '{id}'");
         site.world.cloud.sql("octavia", &online)?;
-        // A change of its members may still be under way.
-        until("Octavia reports it in ERROR", async || {
-            site.world.cloud.sql("octavia", &set_to_error(id))?;
-            let status = format!("select provisioning_status from load_balancer where id = '{id}'");
-            let rows = site.world.cloud.sql("octavia", &status)?;
-            Ok(rows.iter().any(|row| row == "ERROR").then_some(()))
-        })
-        .await?;
     }
+    // The driver of OVN may still report that the floating IPs are attached, which ends in ACTIVE.
+    let failed = wait().until_settled("Octavia leaves them in ERROR", Duration::from_secs(10), async || {
+        let mut all_failed = true;
+        for (id, _address) in &before {
+            let status = format!("select provisioning_status from load_balancer where id = '{id}'");
+            if !site.world.cloud.sql("octavia", &status)?.iter().any(|row| row == "ERROR") {
+                site.world.cloud.sql("octavia", &set_to_error(id))?;
+                all_failed = false;
+            }
+        }
+        Ok(all_failed.then_some(()))
+    });
+    failed.await?;
     site.nodes.delete("node-3").await?;
     for name in NAMES {
         site.until_warned(name, "may still carry traffic").await?;
