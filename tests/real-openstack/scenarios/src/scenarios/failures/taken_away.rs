@@ -147,7 +147,8 @@ pub(super) async fn many_in_error(stage: &Stage<'_>) -> anyhow::Result<()> {
         site.world.cloud.sql("octavia", &online)?;
     }
     // The driver of OVN may still report that the floating IPs are attached, which ends in ACTIVE.
-    let failed = wait().until_settled("Octavia leaves them in ERROR", Duration::from_secs(10), async || {
+    let waiting = wait();
+    let failed = waiting.until_settled("Octavia leaves them in ERROR", Duration::from_secs(10), async || {
         let mut all_failed = true;
         for (id, _address) in &before {
             let status = format!("select provisioning_status from load_balancer where id = '{id}'");
