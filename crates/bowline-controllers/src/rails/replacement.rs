@@ -92,8 +92,8 @@ impl fmt::Display for Held {
             ),
             Self::Unobserved { id, unobserved, known } => write!(
                 f,
-                "{unobserved} of {known} load balancers could not be observed since load balancer {id} was seen broken, so nobody knows \
-                 whether they are broken, too, and none is deleted; check the control plane of the cloud. To replace it all the same, set \
+                "{unobserved} of {known} load balancers could not be observed since load balancer {id} was reported as broken. They may \
+                 be broken, too, so none is deleted; check the control plane of the cloud. To replace it all the same, set \
                  annotation {ALLOW_REPLACEMENT} of the Service to its id"
             ),
         }

@@ -1,5 +1,5 @@
 //! Whether the address or the port that a Service chooses for a new load balancer belongs to something else. Octavia refuses what another
-//! load balancer has at that moment; this is about what was there before and will be again, and about ports of machines.
+//! load balancer has at that moment; this file is about load balancers that are being replaced, and about ports of machines.
 //!
 //! Nothing is decided here.
 
@@ -38,7 +38,7 @@ impl Balancers {
         }
     }
 
-    /// No ids and no addresses of what is there: whoever names a port learns nothing about it.
+    /// Why a port cannot be used. The reason contains no id or address of another object: a user who names a port must learn nothing about it.
     async fn port_taken(&self, run: &Run<'_>, id: &PortId) -> Result<Option<String>, Trouble> {
         let query = LoadBalancerQuery {
             vip_port_id: Some(id.clone()),

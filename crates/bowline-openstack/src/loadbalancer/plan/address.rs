@@ -102,7 +102,7 @@ fn reserved(floating: &FloatingIp, why: &str) -> String {
     format!("floating IP {address} ({id}) {why}")
 }
 
-/// The port is not named: it may be anybody's, and whoever knows its id can ask for it.
+/// The reason does not contain the id of the port: a user who knows it could request that port with `port-id`.
 fn taken(floating: &FloatingIp) -> String {
     let (address, id) = (floating.floating_ip_address, &floating.id);
     format!(
