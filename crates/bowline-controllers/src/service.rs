@@ -28,6 +28,7 @@ mod record;
 mod refused;
 mod replacement;
 mod rounds;
+mod said;
 mod turn;
 mod waiting;
 mod work;

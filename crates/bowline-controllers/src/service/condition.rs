@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::memory::Task;
 use super::message::{cut, fitting};
+use super::said::Present;
 
 /// A message of the same reason is not written again sooner than this: the texts of clouds carry request ids.
 const REWORD_AFTER: Duration = Duration::from_secs(600);
@@ -86,12 +87,12 @@ pub(super) fn not_adopted(held: &str) -> ServiceCondition {
 
 /// Whether `wanted` is worth a write, given what is `there` and when that was written, if by us.
 pub(super) fn is_news(
-    there: Option<&ServiceCondition>,
+    there: &Present,
     written: Option<Instant>,
     wanted: &ServiceCondition,
     now: Instant,
 ) -> bool {
-    let Some(there) = there else { return true };
+    let Some(there) = there.known() else { return true };
     let is_old = written.is_none_or(|at| now.saturating_duration_since(at) >= REWORD_AFTER);
     let only_other_words = there.status == wanted.status && there.reason == wanted.reason;
     !says_the_same(there, wanted) && (is_old || !only_other_words)
@@ -111,12 +112,14 @@ mod tests {
     fn a_failure_is_news_once_and_its_other_words_after_a_while() {
         let now = Instant::now();
         let (one, other) = (failed(Task::Ensure, "502 (req-1)"), failed(Task::Ensure, "502 (req-2)"));
-        assert!(is_news(None, None, &one, now));
-        assert!(!is_news(Some(&one), None, &one, now), "the same words after a restart");
-        assert!(!is_news(Some(&one), Some(now), &other, now + Duration::from_secs(300)));
-        assert!(is_news(Some(&one), Some(now), &other, now + REWORD_AFTER));
-        assert!(is_news(Some(&one), Some(now), &waits("amphora boots"), now), "another reason");
-        assert!(is_news(Some(&one), Some(now), &ready(), now), "another status");
+        let there = Present::Says(one.clone());
+        assert!(is_news(&Present::Nothing, None, &one, now));
+        assert!(is_news(&Present::Unknown, Some(now), &one, now), "the last write had no answer");
+        assert!(!is_news(&there, None, &one, now), "the same words after a restart");
+        assert!(!is_news(&there, Some(now), &other, now + Duration::from_secs(300)));
+        assert!(is_news(&there, Some(now), &other, now + REWORD_AFTER));
+        assert!(is_news(&there, Some(now), &waits("amphora boots"), now), "another reason");
+        assert!(is_news(&there, Some(now), &ready(), now), "another status");
     }
 
     #[test]

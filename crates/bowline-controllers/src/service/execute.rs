@@ -22,6 +22,7 @@ use super::message;
 use super::moved::Moved;
 use super::noted::with_notes;
 use super::patch::{self, FINGERPRINT};
+use super::said::Present;
 use super::turn::Turn;
 use super::waiting::Waiter;
 use super::work::{Job, Work};
@@ -239,21 +240,27 @@ impl Work {
         if let Some(moved) = Moved::of(&job.service().status, status) {
             job.memory().moves(moved);
         }
-        let there = job.memory().said_of(job.service());
+        let there = job.memory().condition_of(job.service());
         let short = condition::falls_short(shortfalls);
         // With the status, or over what was said before: not for its own sake on every Service there is. A shortfall is worth a write.
         let is_worth_saying = shows_something_new || short.is_some();
         let wanted = short.unwrap_or_else(condition::ready);
-        let is_due =
-            there.as_ref().map_or(is_worth_saying, |there| !condition::says_the_same(there, &wanted));
+        let is_due = match &there {
+            Present::Nothing => is_worth_saying,
+            Present::Says(there) => !condition::says_the_same(there, &wanted),
+            Present::Unknown => true,
+        };
         let now = self.context.clock.now();
-        let said = is_due.then(|| patch::condition(there.as_ref(), &wanted, now));
+        let said = is_due.then(|| patch::condition(there.known(), &wanted, now));
         // It goes with what is written anyway. For its own sake a Service is not written, which every node of the cluster watches.
         let rides = shows_something_new || said.is_some() || !job.notes.is_empty();
         if let Some(word) = word.as_deref().filter(|_word| rides) {
             job.notes = std::mem::take(&mut job.notes).with(FINGERPRINT, word);
         }
         let change = patch::status(job.service(), status, said, &job.notes);
+        if is_due {
+            job.memory().will_say(job.service(), wanted);
+        }
         if let Some(outcome) = self.outcome_of(job, self.patch_noting(job, change).await) {
             return outcome;
         }
@@ -265,7 +272,7 @@ impl Work {
         let episode = {
             let mut memory = job.memory();
             if is_due {
-                memory.says(job.service(), wanted);
+                memory.has_said();
             }
             let episode = memory.settle(&with_notes(job.service(), &job.notes), &job.request.nodes);
             // The informer may be ahead of this run already, with what was just written.
@@ -300,7 +307,7 @@ impl Work {
 
     /// Another controller does this: what we said of it, if anything, is not ours to say any more.
     async fn elsewhere(&self, job: &Job) -> Outcome {
-        if job.memory().said_of(job.service()).is_some() {
+        if job.memory().condition_of(job.service()) != Present::Nothing {
             if let Some(outcome) = self.write(job, patch::unsay()).await {
                 return outcome;
             }
@@ -411,16 +418,19 @@ impl Work {
         let (service, now) = (job.service(), Instant::now());
         let (there, written) = {
             let memory = job.memory();
-            (memory.said_of(service), memory.said.as_ref().map(|said| said.at))
+            (memory.condition_of(service), memory.said.as_ref().map(|said| said.at))
         };
         // One that is gone has nobody who could read it.
         if job.task == Task::RemoveOrphan {
             return;
         }
-        let is_news = condition::is_news(there.as_ref(), written, &wanted, now);
-        let entry = is_news.then(|| patch::condition(there.as_ref(), &wanted, self.context.clock.now()));
+        let is_news = condition::is_news(&there, written, &wanted, now);
+        let entry = is_news.then(|| patch::condition(there.known(), &wanted, self.context.clock.now()));
+        if is_news {
+            job.memory().will_say(service, wanted);
+        }
         match self.patch_telling(job, patch::say(entry.as_ref(), &job.notes)).await {
-            Ok(_written) if is_news => job.memory().says(service, wanted),
+            Ok(_written) if is_news => job.memory().has_said(),
             Ok(_nothing_new_said) => {}
             Err(error) => debug!(service = %job.key, %error, "could not say what it waits for"),
         }

@@ -11,11 +11,11 @@ use bowline_kube::informer::ObjectKey;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
-use super::condition::says_the_same;
 use super::desire::needs_update;
 use super::moved::{Moved, add_reason};
 use super::noted::{Noted, with_notes};
 use super::refused::Refused;
+use super::said::{Present, Said};
 use crate::metrics::ControllerMetrics;
 use crate::rails::create_budget::CreateBudget;
 use crate::rails::second_look::SecondLook;
@@ -89,17 +89,6 @@ impl Drop for DriftMark {
     fn drop(&mut self) {
         self.0.dec();
     }
-}
-
-/// The condition that we wrote last.
-#[derive(Debug)]
-pub(super) struct Said {
-    /// Of which Service: another may have its name.
-    uid: Text,
-    condition: ServiceCondition,
-    pub(super) at: Instant,
-    /// The informer has shown it: from then on the informer is asked, which shows if somebody changes it.
-    shown: bool,
 }
 
 /// What the load balancer was last brought to.
@@ -186,10 +175,16 @@ impl Memory {
         }
     }
 
-    /// Notes what was written on `service`.
-    pub(super) fn says(&mut self, service: &ServiceView, condition: ServiceCondition) {
-        let (uid, at) = (service.uid.clone(), Instant::now());
-        self.said = Some(Said { uid, condition, at, shown: false });
+    /// This condition is about to be written on `service`.
+    pub(super) fn will_say(&mut self, service: &ServiceView, condition: ServiceCondition) {
+        self.said = Some(Said::sent(service, condition));
+    }
+
+    /// It was written.
+    pub(super) fn has_said(&mut self) {
+        if let Some(said) = &mut self.said {
+            said.was_accepted();
+        }
     }
 
     /// The informer shows `service`.
@@ -199,14 +194,14 @@ impl Memory {
             self.creates.wish_changed();
         }
         if let (Some(said), Some(there)) = (&mut self.said, service.condition.as_deref()) {
-            said.shown |= says_the_same(there, &said.condition);
+            said.is_shown_by(there);
         }
     }
 
     /// The condition that `service` has by now, as far as we know.
-    pub(super) fn said_of(&self, service: &ServiceView) -> Option<ServiceCondition> {
-        let ours = self.said.as_ref().filter(|said| !said.shown).map(|said| &said.condition);
-        ours.or(service.condition.as_deref()).cloned()
+    pub(super) fn condition_of(&self, service: &ServiceView) -> Present {
+        let ours = self.said.as_ref().and_then(Said::unshown);
+        ours.unwrap_or_else(|| Present::of(service))
     }
 
     /// Takes down what is about to be written on `service`: the informer may show it before the server's answer is here. Gives

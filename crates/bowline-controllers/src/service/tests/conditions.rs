@@ -2,6 +2,7 @@
 
 use bowline_cloud::{CloudError, Doubt, ErrorClass};
 use serde_json::json;
+use sim_kube::Verdict;
 
 use super::*;
 
@@ -316,6 +317,58 @@ async fn a_condition_that_somebody_took_away_is_said_again_with_the_next_try() {
         });
         seconds(10).await;
         assert!(cluster.condition("odd").is_some());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
+/// The simulation found it (seed 4448): the Service said for hours that its load balancer is broken, which was repaired.
+#[tokio::test(start_paused = true)]
+async fn a_condition_whose_write_had_no_answer_is_replaced_although_the_informer_never_showed_the_one_before()
+{
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        cluster.withhold();
+        seconds(10).await;
+        assert_eq!(cluster.condition("web"), ready());
+        cloud.state().refusal = Some("the load balancer is in ERROR");
+        let writer = cluster.clone();
+        cluster.once(
+            |request| request.verb == "patch" && request.resource == "services",
+            move |request| {
+                let refused = request.json()["status"]["conditions"].clone();
+                writer.put("web", |service| service["status"]["conditions"] = refused);
+                Verdict::Break
+            },
+        );
+        cluster.put_node("b");
+        seconds(10).await;
+        assert_eq!(cluster.condition("web").unwrap()[1], "Refused");
+        cluster.deliver();
+        cloud.state().refusal = None;
+        cluster.put_node("c");
+        seconds(10).await;
+        assert_eq!(cluster.condition("web"), ready());
+    };
+    run(&cluster, &cloud, meanwhile).await;
+}
+
+/// As the one above, but the answer came, and somebody else wrote before the informer showed it.
+#[tokio::test(start_paused = true)]
+async fn a_condition_that_the_informer_skips_does_not_hide_what_stands_there_for_ever() {
+    let (cluster, cloud) = (Cluster::with_nodes(&["a"]), FakeCloud::default());
+    cluster.put("web", |_| {});
+    let meanwhile = async {
+        cluster.withhold();
+        seconds(10).await;
+        assert_eq!(cluster.condition("web"), ready());
+        cluster
+            .put("web", |service| service["status"]["conditions"][0]["reason"] = json!("WrittenByAnother"));
+        cluster.deliver();
+        seconds(90).await;
+        cluster.put_node("b");
+        seconds(10).await;
+        assert_eq!(cluster.condition("web"), ready());
     };
     run(&cluster, &cloud, meanwhile).await;
 }
