@@ -69,6 +69,20 @@ fn give_back(wanted: &Wanted, floating: &FloatingIp, keep: bool, why: &str) -> P
     Planned::new(CloudStep::new(Action::DeleteFloatingIp(floating.id.clone())), why)
 }
 
+/// Takes away the floating IP of a load balancer that is given up before the Service showed any address. Only this process knows whose it is
+/// once it leads nowhere: another leader would make a second one, and this one would stay for ever.
+pub(super) fn untold(wanted: &Wanted, found: &Found) -> Steps {
+    let WantedAddress::Floating { asked: None, keep_floating_ip: false, .. } = &wanted.address else {
+        return Vec::new();
+    };
+    let is_own = |one: &&FloatingIp| {
+        wanted.names.describes_own_floating_ip(&one.description) && !found.floating.is_of_other(&one.id)
+    };
+    let own = by_id(found.floating.attached.iter().filter(is_own), |one| &one.id);
+    let why = "its load balancer is given up before anybody was told of it";
+    own.into_iter().map(|one| give_back(wanted, one, false, why)).collect()
+}
+
 /// Why a load balancer is not even made: the address or the port that the Service chooses belongs to something else, or the floating IP
 /// that it asks for leads elsewhere.
 pub(super) fn is_taken(wanted: &Wanted, found: &Found) -> Option<String> {

@@ -7,7 +7,7 @@ use openstack_client::load_balancer::{LoadBalancer, LoadBalancerUpdate, Provisio
 
 use super::claim::Claim;
 use super::order::by_id;
-use super::{LoadBalancerPlan, address, refuse, removal, tags};
+use super::{LoadBalancerPlan, address, in_one_go, refuse, removal, tags};
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ID, RECREATE_ON_ERROR};
 use crate::loadbalancer::broken::traffic;
 use crate::loadbalancer::found::{Children, Found, FoundBalancer};
@@ -66,7 +66,8 @@ pub(super) fn broken(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadB
     if let Some(forbidden) = rules::keeps_from_recreation(wanted) {
         return refuse(vec![format!("{failed}; {forbidden}; {failover}")]);
     }
-    let why = match traffic(claim.there, found) {
+    let traffic = traffic(claim.there, found);
+    let why = match traffic {
         Traffic::Possible => {
             let why = if balancer.admin_state_up { "may still carry traffic" } else { "is disabled" };
             return refuse(vec![format!(
@@ -84,7 +85,9 @@ pub(super) fn broken(wanted: &Wanted, found: &Found, claim: &Claim<'_>) -> LoadB
         )]);
     }
     let delete = Action::DeleteBalancer { name: balancer.name.clone(), cascade: true };
-    Plan::Act(vec![claim.step(delete, format!("{failed}; {why}"))])
+    let untold = if traffic == Traffic::Never { address::untold(wanted, found) } else { Vec::new() };
+    let delete = claim.step(delete, format!("{failed}; {why}"));
+    Plan::Act(in_one_go(untold.into_iter().chain([delete]).collect()))
 }
 
 /// Whether parts of a load balancer are of unknown origin. A deletion would take them too (safety rail SR-8).

@@ -24,6 +24,16 @@ fn internal(name: &'static str, keep: bool, description: &'static str) -> Case {
     })
 }
 
+/// With a load balancer in ERROR that never served, and a floating IP of this description.
+fn given_up(name: &'static str, description: &'static str, change: impl FnOnce(&mut Wanted)) -> Case {
+    bare(name, |wanted, world| {
+        world.fails("OFFLINE");
+        world.published = false;
+        world.float("192.0.2.1", Some("vip-port"), description);
+        change(wanted);
+    })
+}
+
 pub(in super::super) fn address() -> Vec<Case> {
     let none = |asked: Option<&str>| WantedAddress::Floating {
         place: None,
@@ -53,6 +63,26 @@ pub(in super::super) fn address() -> Vec<Case> {
         }),
         internal("internal: ours goes", false, OURS),
         internal("internal: that of the same Service in another cluster is not ours", false, BEFORE),
+        given_up("given up before it served: ours goes", OURS, |_| {}),
+        given_up("given up before it served: that of a person stays", "for the shop", |_| {}),
+        given_up(
+            "given up before it served: that of the same Service in another cluster stays",
+            BEFORE,
+            |_| {},
+        ),
+        given_up("given up before it served: ours stays if it is kept", OURS, |wanted| {
+            let WantedAddress::Floating { keep_floating_ip, .. } = &mut wanted.address else {
+                unreachable!()
+            };
+            *keep_floating_ip = true;
+        }),
+        given_up(
+            "given up before it served: one that is asked for is found again, and stays",
+            OURS,
+            |wanted| {
+                wanted.address = floating(Some("192.0.2.1"), true);
+            },
+        ),
         bare("internal: ours of a name that an administrator says the cluster had goes", |wanted, world| {
             wanted.names = wanted.names.clone().with_former_clusters(&["before".to_owned()]);
             world.float("192.0.2.1", Some("vip-port"), BEFORE);
