@@ -107,7 +107,7 @@ pub(super) fn is_balanced(service: &Value) -> bool {
 
 /// What is wrong, and what is held back.
 fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
-    let (mut wrong, mut stale, mut gone) = (Vec::new(), Vec::new(), 0_usize);
+    let (mut wrong, mut stale, mut held, mut gone) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     let servers: BTreeMap<&str, &str> =
         state.compute.servers.iter().map(|server| (server.id.as_str(), server.name.as_str())).collect();
     let known = nodes.iter().filter(|node| !text(&node["spec"]["providerID"]).is_empty()).count();
@@ -120,6 +120,8 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
                 wrong.push(format!("{name} is not initialised"));
             } else {
                 gone += 1;
+                // It goes when SR-2 permits it if this process once found its server, and else stays (SR-4).
+                held.push(format!("{name} has no provider ID, and its server is gone"));
             }
             continue;
         }
@@ -136,10 +138,9 @@ fn wrong_nodes(state: &State, nodes: &[Value]) -> (Vec<String>, Vec<String>) {
     }
     // SR-2: when more than a third look gone nobody is deleted until a person says so. Nodes that no cloud ever found a machine
     // for are not counted (SR-4).
-    if gone * 100 <= known * 33 {
-        wrong.append(&mut stale);
-    }
-    (wrong, stale)
+    let few_are_gone = gone * 100 <= known * 33;
+    if few_are_gone { &mut wrong } else { &mut held }.append(&mut stale);
+    (wrong, held)
 }
 
 /// A Node says where its server is reached now.
