@@ -143,15 +143,9 @@ impl Members {
             Self::Alike { .. } => Digest::default().0,
             Self::Each(all) => match ports_of(all) {
                 Some((port, monitor_port)) if all.iter().all(|member| member.tags.is_empty()) => {
-                    let backend = |digest: Digest, member: &BatchMember| {
-                        let BatchMember { name, address, subnet_id, weight, .. } = member;
-                        digest.parts(name, address, subnet_id.as_ref(), *weight)
-                    };
-                    all.iter().fold(Digest::default(), backend).ports(port, monitor_port).0
+                    all.iter().fold(Digest::default(), Digest::member).ports(port, monitor_port).0
                 }
-                _ => {
-                    all.iter().fold(Digest::default(), |digest, member| digest.text(&format!("{member:?}"))).0
-                }
+                _ => all.iter().fold(Digest::default(), Digest::whole_member).0,
             },
         }
     }
@@ -359,6 +353,17 @@ impl Digest {
     fn backend(self, backend: &Backend) -> Self {
         let Backend { name, address, subnet, weight } = backend;
         self.parts(name, address, subnet.as_deref(), *weight)
+    }
+
+    /// Without its ports.
+    fn member(self, member: &BatchMember) -> Self {
+        self.parts(&member.name, &member.address, member.subnet_id.as_ref(), member.weight)
+    }
+
+    fn whole_member(self, member: &BatchMember) -> Self {
+        let with_ports = self.member(member).ports(member.protocol_port, member.monitor_port);
+        let with_count = with_ports.text(&member.tags.len().to_string());
+        member.tags.iter().fold(with_count, |digest, tag| digest.text(tag))
     }
 
     fn parts(self, name: &str, address: &IpAddr, subnet: Option<&SubnetId>, weight: Option<i64>) -> Self {

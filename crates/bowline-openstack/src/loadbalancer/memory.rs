@@ -285,7 +285,7 @@ impl Memory {
         let believes_note = tree.is_none() && !entry.doubted;
         if as_made
             || entry.fingerprint.as_ref() == Some(&fingerprint)
-            || believes_note && noted.contains(&fingerprint.as_str())
+            || believes_note && wanted.is_noted(balancer, &fingerprint, noted)
         {
             entry.fingerprint = Some(fingerprint);
             entry.checked_at.get_or_insert(now);

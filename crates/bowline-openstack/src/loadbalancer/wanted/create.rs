@@ -69,6 +69,15 @@ impl Wanted {
 
     /// The same without its members, of which there may be thousands.
     pub(super) fn frame(&self) -> LoadBalancerCreate {
+        self.frame_with(self.made_at_once())
+    }
+
+    /// With all that hangs on it, whether the provider takes it so or not.
+    pub(super) fn whole_frame(&self) -> LoadBalancerCreate {
+        self.frame_with(&self.listeners)
+    }
+
+    fn frame_with(&self, listeners: &[WantedListener]) -> LoadBalancerCreate {
         let wanted = &self.balancer;
         LoadBalancerCreate {
             name: self.names.load_balancer(),
@@ -82,7 +91,7 @@ impl Wanted {
             flavor_id: wanted.flavor.clone(),
             availability_zone: wanted.zone.clone(),
             tags: self.with_extra(self.tags(), &self.extra_tags.balancer),
-            listeners: self.made_at_once().iter().map(|listener| self.listener_with_pool(listener)).collect(),
+            listeners: listeners.iter().map(|listener| self.listener_with_pool(listener)).collect(),
             pools: Vec::new(),
         }
     }

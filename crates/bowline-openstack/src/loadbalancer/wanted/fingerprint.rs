@@ -1,35 +1,43 @@
 //! A short text that is the same for the same wish: noted on the Service, so that a new leader need not read every load balancer.
 //!
-//! What is hashed grows with the ports of a Service and not with its Nodes: members count by the digest of their list, which is made
-//! once for all Services.
+//! What is hashed is a text of its own, [`Described`], and not what Rust calls things: a new leader of another version reads every load balancer
+//! when that text changes. Its form has a number, and the tests pin it. It grows with the ports of a Service and not with its Nodes: members
+//! count by the digest of their list, which is made once for all Services.
 
-use std::fmt::Write as _;
+mod first_form;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::IpAddr;
 
 use openstack_client::load_balancer::{BatchMember, LoadBalancer, LoadBalancerCreate};
+use openstack_client::{LoadBalancerId, NetworkId, PortId, SubnetId};
+use serde::Serialize;
 
-use super::Wanted;
+use super::{Wanted, WantedAddress};
+use crate::loadbalancer::group::{WantedGroup, WantedRule};
 use crate::loadbalancer::members::{Digest, Members};
+
+/// With what a fingerprint of the present form begins. Those of the first form have nothing there.
+const FORM: &str = "2-";
 
 impl Wanted {
     /// The fingerprint of this wish on a load balancer as it is now. It changes with every change of the load balancer or of
     /// what hangs on it, for Octavia then writes another time on it. None if Octavia tells no time.
     #[must_use]
     pub fn fingerprint(&self, on: &LoadBalancer) -> Option<String> {
-        let changed = on.updated_at.as_ref().or(on.created_at.as_ref())?;
-        let mut text = format!("{} {changed} {:?} {} {}", on.id, self.address, self.serial, self.names.tag());
-        // All that is compared is in the request that would make it.
-        let request = serde_json::to_string(&self.frame()).ok()?;
-        write!(text, " {request} {:?}", self.group).ok()?;
-        for members in self.listeners.iter().map(|listener| &listener.pool.members) {
-            write!(text, " {members:?}").ok()?;
-        }
-        for member in self.draining() {
-            write!(text, " {} {}", member.address, member.protocol_port).ok()?;
-        }
-        if self.serial {
-            write!(text, " {:?}", self.listeners).ok()?;
-        }
-        Some(format!("{:016x}", fnv1a(text.as_bytes())))
+        let mut hash = Fnv1a::default();
+        serde_json::to_writer(&mut hash, &Described::of(self, on)?).ok()?;
+        Some(format!("{FORM}{:016x}", hash.0))
+    }
+
+    /// Whether one of these fingerprints, noted by whichever version, is that of this wish; `present` is its fingerprint.
+    #[must_use]
+    pub fn is_noted(&self, on: &LoadBalancer, present: &str, noted: &[&str]) -> bool {
+        noted.contains(&present)
+            || noted.iter().any(|one| !one.starts_with(FORM))
+                && first_form::fingerprint(self, on).is_some_and(|first| noted.contains(&first.as_str()))
     }
 
     /// A number that is the same for requests that make the same, wherever it stands; see [`request_digest`].
@@ -41,6 +49,88 @@ impl Wanted {
     /// The members of Nodes that leave. They are in no request that makes a load balancer.
     pub fn draining(&self) -> impl Iterator<Item = &BatchMember> {
         self.listeners.iter().filter_map(|listener| listener.pool.leaving.as_ref()).flatten()
+    }
+}
+
+/// What a fingerprint is made of, as JSON. The names are those of this form for ever.
+#[derive(Serialize)]
+struct Described<'a> {
+    load_balancer: &'a LoadBalancerId,
+    changed: &'a str,
+    tag: String,
+    address: DescribedAddress<'a>,
+    /// All that is compared is in the request that would make it.
+    request: LoadBalancerCreate,
+    members: Vec<DescribedMembers>,
+    draining: Vec<(IpAddr, u16)>,
+    group: Option<DescribedGroup<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum DescribedAddress<'a> {
+    Own {
+        keep: bool,
+    },
+    Floating {
+        place: Option<(&'a NetworkId, &'a [SubnetId])>,
+        asked: Option<IpAddr>,
+        insist: bool,
+        keep: bool,
+    },
+}
+
+/// How many, and their digest.
+#[derive(Serialize)]
+struct DescribedMembers(usize, String);
+
+#[derive(Serialize)]
+struct DescribedGroup<'a> {
+    name: &'a str,
+    description: &'a str,
+    /// Family, protocol, port, and from where.
+    rules: Vec<(&'a str, &'a str, u16, &'a str)>,
+    ports: Vec<&'a PortId>,
+}
+
+impl<'a> Described<'a> {
+    fn of(wanted: &'a Wanted, on: &'a LoadBalancer) -> Option<Self> {
+        let members =
+            |members: &Members| DescribedMembers(members.len(), format!("{:032x}", members.digest()));
+        Some(Self {
+            load_balancer: &on.id,
+            changed: on.updated_at.as_ref().or(on.created_at.as_ref())?,
+            tag: wanted.names.tag(),
+            address: DescribedAddress::of(&wanted.address),
+            request: wanted.whole_frame(),
+            members: wanted.listeners.iter().map(|listener| members(&listener.pool.members)).collect(),
+            draining: wanted.draining().map(|member| (member.address, member.protocol_port)).collect(),
+            group: wanted.group.as_ref().map(DescribedGroup::of),
+        })
+    }
+}
+
+impl<'a> DescribedAddress<'a> {
+    fn of(address: &'a WantedAddress) -> Self {
+        match address {
+            WantedAddress::Own { keep_floating_ip } => Self::Own { keep: *keep_floating_ip },
+            WantedAddress::Floating { place, asked, insist, keep_floating_ip } => Self::Floating {
+                place: place.as_ref().map(|place| (&place.network, place.subnets.as_slice())),
+                asked: *asked,
+                insist: *insist,
+                keep: *keep_floating_ip,
+            },
+        }
+    }
+}
+
+impl<'a> DescribedGroup<'a> {
+    fn of(group: &'a WantedGroup) -> Self {
+        let WantedGroup { name, description, rules, ports } = group;
+        let rule = |rule: &'a WantedRule| {
+            (rule.ethertype.as_str(), rule.protocol.as_str(), rule.port, rule.from.as_str())
+        };
+        Self { name, description, rules: rules.iter().map(rule).collect(), ports: ports.iter().collect() }
     }
 }
 
@@ -63,8 +153,28 @@ pub(in crate::loadbalancer) fn request_digest<'m>(
 }
 
 /// FNV-1a: the same in every build, and nobody gains by a collision.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    fn add(&mut self, bytes: &[u8]) {
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        self.0 = bytes.iter().fold(self.0, step);
+    }
+}
+
+impl io::Write for Fnv1a {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.add(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
