@@ -14,7 +14,6 @@ use futures::{FutureExt, StreamExt};
 use prometheus_client::registry::Registry;
 
 use crate::CloudError;
-use crate::budget::{CallBudget, Unlimited};
 use crate::events::{EventSink, NoEvents};
 use crate::extra::ExtraController;
 use crate::instances::Instances;
@@ -22,6 +21,7 @@ use crate::journal::Journal;
 use crate::loadbalancer::AnyLoadBalancers;
 use crate::routes::Routes;
 use crate::secrets::SecretReader;
+use crate::{CallBudget, Unlimited};
 
 /// A cloud. Accessors are called often and must be cheap.
 #[async_trait]

@@ -1,6 +1,6 @@
 //! Events that a cloud emits about Nodes and Services, beside those of the framework.
 
-use crate::{NodeView, ServiceView};
+use crate::{EventKind, NodeView, ServiceView};
 
 /// Where a cloud's events go. Never blocks; repeats are aggregated and limited behind it.
 pub trait EventSink: Send + Sync {
@@ -15,26 +15,6 @@ pub enum About<'a> {
     Node(&'a NodeView),
     /// A Service.
     Service(&'a ServiceView),
-}
-
-/// Whether a person should worry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EventKind {
-    /// All is well.
-    Normal,
-    /// Something needs attention.
-    Warning,
-}
-
-impl EventKind {
-    /// The word that the API uses.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "Normal",
-            Self::Warning => "Warning",
-        }
-    }
 }
 
 /// Drops events: for tests.

@@ -10,18 +10,12 @@
 //! This crate deliberately has no client, no runtime and no clock: it builds without tokio and without kube.
 
 pub mod broken;
-pub mod bucket;
-pub mod budget;
 pub mod cidr;
 pub mod cloud;
 pub mod directory;
 pub mod ensure;
-pub mod error;
 pub mod events;
-pub mod evidence;
 pub mod extra;
-pub mod fair;
-pub mod fence;
 pub mod finalizers;
 pub mod instances;
 pub mod journal;
@@ -29,7 +23,6 @@ pub mod loadbalancer;
 pub mod node;
 pub mod notes;
 pub mod pairs;
-pub mod pause;
 pub mod picture;
 pub mod plan;
 pub mod reference;
@@ -44,22 +37,21 @@ pub mod suggest;
 pub mod words;
 
 pub use async_trait::async_trait;
-/// A string in 16 bytes: short ones cost nothing more, clones are cheap. The views are kept by the thousand.
-pub use ecow::EcoString as Text;
+
+/// The vocabulary that the provider interface shares with the rest of the framework: a provider needs no other crate.
+pub use bowline_core::{
+    CallBudget, CloudError, Doubt, ErrorClass, EventKind, Evidence, FairPermit, FairSemaphore, Fence, Fenced,
+    PAUSED, Pause, Proof, Retry, Text, TokenBucket, Unfenced, Unlimited, Urgency, namespace_in_turn,
+    on_behalf_of, pause_said,
+};
 
 pub use broken::{Broken, Traffic};
-pub use bucket::TokenBucket;
-pub use budget::{CallBudget, Unlimited, Urgency};
 pub use cidr::lenient_cidr;
 pub use cloud::{Capability, Cloud, CloudConfig, CloudContext, CloudFactory};
 pub use directory::{ServiceDirectory, ServiceLookup};
 pub use ensure::{EnsureLoadBalancer, EnsureOutcome, Ensured};
-pub use error::{CloudError, ErrorClass, Retry};
-pub use events::{About, EventKind, EventSink, NoEvents};
-pub use evidence::{Doubt, Evidence, Proof};
+pub use events::{About, EventSink, NoEvents};
 pub use extra::{Answer, ExtraController, Watched, Watches};
-pub use fair::{FairPermit, FairSemaphore, namespace_in_turn, on_behalf_of};
-pub use fence::{Fence, Fenced, Pause, Unfenced};
 pub use finalizers::Finalizers;
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
 pub use journal::{CallNote, EventNote, HeldNote, Journal, Note, Scribe, ServiceNote, Standing, StepNote};
@@ -70,7 +62,6 @@ pub use loadbalancer::{
 pub use node::{AddressKind, ConditionView, NodeAddress, NodeSet, NodeView, Taint};
 pub use notes::Notes;
 pub use pairs::Pairs;
-pub use pause::{PAUSED, pause_said};
 pub use picture::BalancerPicture;
 pub use plan::{Plan, Planned, Refusal, SetChange, Step, StepFacts, Verb, Wait};
 pub use resync::RESYNC_AT;

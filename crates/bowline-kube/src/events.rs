@@ -10,9 +10,11 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{EventKind, EventNote, Journal, Note};
+use bowline_core::EventKind;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use prometheus_client::{
@@ -35,7 +37,13 @@ pub struct EventRecorder {
     jobs: mpsc::Sender<Job>,
     clock: Clock,
     metrics: EventMetrics,
-    journal: Journal,
+    witness: Option<Arc<dyn EventWitness>>,
+}
+
+/// Is told of every event when it is recorded, with its message as it is written. Never blocks.
+pub trait EventWitness: fmt::Debug + Send + Sync {
+    /// An event was recorded.
+    fn recorded(&self, object: &ObjectReference, kind: EventKind, reason: &str, message: &str);
 }
 
 #[derive(Debug)]
@@ -61,25 +69,27 @@ impl EventRecorder {
         let (jobs, queue) = mpsc::channel(BUFFER);
         let correlator = EventCorrelator::new(component, host);
         tokio::spawn(sender::write_all(client, correlator, queue, metrics.clone(), component.to_owned()));
-        Self { component: component.to_owned(), jobs, clock, metrics, journal: Journal::default() }
+        Self { component: component.to_owned(), jobs, clock, metrics, witness: None }
     }
 
-    /// The same recorder, whose events are noted in `journal` too.
+    /// The same recorder, which tells `witness` of its events too.
     #[must_use]
-    pub fn noting_in(mut self, journal: Journal) -> Self {
-        self.journal = journal;
-        self
+    pub fn witnessed_by(self, witness: Arc<dyn EventWitness>) -> Self {
+        Self { witness: Some(witness), ..self }
     }
 
     /// Records one event. Never blocks; if too many wait already, this one is dropped.
     pub fn event(&self, object: &ObjectReference, kind: EventKind, reason: &str, message: &str) {
         tracing::debug!(object = ?object.name, kind = kind.as_str(), reason, message, "event");
-        self.journal.note(|| Note::Event(noted(object, kind, reason, message)));
+        let message = correlator::truncate(message);
+        if let Some(witness) = &self.witness {
+            witness.recorded(object, kind, reason, message);
+        }
         let event = Box::new(NewEvent {
             object: object.clone(),
             kind,
             reason: reason.to_owned(),
-            message: correlator::truncate(message).to_owned(),
+            message: message.to_owned(),
             at: self.clock.now(),
         });
         if self.jobs.try_send(Job::Write(event)).is_err() {
@@ -102,18 +112,6 @@ impl EventRecorder {
         }
         Err(Unflushed { component: self.component.clone(), within })
     }
-}
-
-/// The event as the journal has it.
-fn noted(object: &ObjectReference, kind: EventKind, reason: &str, message: &str) -> EventNote {
-    let text = |part: &Option<String>| part.clone().unwrap_or_default();
-    let (of_kind, name) = (text(&object.kind), text(&object.name));
-    let about = match object.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
-        Some(namespace) if of_kind != "Node" => format!("{of_kind} {namespace}/{name}"),
-        _ => format!("{of_kind} {name}"),
-    };
-    let message = correlator::truncate(message).to_owned();
-    EventNote { about, kind, reason: reason.to_owned(), message }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_cloud::Text;
+use bowline_core::Text;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::DynamicObject;
 use kube::core::ApiResource;

@@ -13,7 +13,7 @@ mod tests;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use bowline_cloud::{Fence, Fenced};
+use bowline_core::{Fence, Fenced};
 use k8s_openapi::api::core::v1::Node;
 use kube::{
     Client, Resource,

@@ -28,7 +28,7 @@ use crate::clients::ClientError;
 use crate::cloud_identity::IdentityKeeper;
 use crate::cluster_uid::cluster_uid;
 use crate::election_runtime::ElectionRuntime;
-use crate::events::CloudEvents;
+use crate::events::{CloudEvents, NotedEvents};
 use crate::exit::{Exit, StopSignal};
 use crate::locks::Lock;
 use crate::migration::{Component, LeaderMigration, Placement};
@@ -298,7 +298,7 @@ impl Leader<'_> {
     fn recorder(&self, client: Client) -> EventRecorder {
         let Tools { host, clock, metrics, status, .. } = &self.tools;
         EventRecorder::new(client, COMPONENT, host, clock.clone(), metrics.events.clone())
-            .noting_in(status.journal())
+            .witnessed_by(Arc::new(NotedEvents(status.journal())))
     }
 }
 

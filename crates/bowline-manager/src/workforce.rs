@@ -30,6 +30,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
 use crate::clients::{ClientError, Clients};
+use crate::events::NotedEvents;
 use crate::metrics::Metrics;
 use crate::pause;
 use crate::serving::{CheckOutcome, CheckSets, HealthRegistry};
@@ -304,7 +305,7 @@ impl Workforce {
     fn recorder(&self, client: Client, component: &str) -> EventRecorder {
         let (host, clock) = (&self.tools.host, self.tools.clock.clone());
         let recorder = EventRecorder::new(client, component, host, clock, self.tools.metrics.events.clone())
-            .noting_in(self.tools.status.journal());
+            .witnessed_by(Arc::new(NotedEvents(self.tools.status.journal())));
         self.recorders.lock().unwrap_or_else(PoisonError::into_inner).push(recorder.clone());
         recorder
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_cloud::{FairSemaphore, Fence, TokenBucket};
+use bowline_core::{FairSemaphore, Fence, TokenBucket};
 use futures::{FutureExt, future::BoxFuture};
 use http::Request;
 use kube::client::Body;
@@ -26,7 +26,7 @@ use super::measure::RestMetrics;
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// Put into the extensions of a request that may leave only while this fence is open. If it is closed when the wait is
-/// over, the request fails with [`bowline_cloud::Fenced`] and is never sent.
+/// over, the request fails with [`bowline_core::Fenced`] and is never sent.
 #[derive(Debug, Clone)]
 pub(crate) struct FencedBy(pub(crate) Arc<dyn Fence>);
 

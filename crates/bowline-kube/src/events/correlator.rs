@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_cloud::{EventKind, TokenBucket};
+use bowline_core::{EventKind, TokenBucket};
 use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::{Event, EventSource, ObjectReference},

@@ -251,33 +251,24 @@ async fn recording_never_blocks_and_drops_beyond_the_buffer() {
     assert_eq!(metrics.count("c", "buffer-full"), 7);
 }
 
-#[derive(Default)]
-struct Kept(std::sync::Mutex<Vec<Note>>);
+#[derive(Debug, Default)]
+struct Seen(std::sync::Mutex<Vec<String>>);
 
-impl bowline_cloud::Scribe for Kept {
-    fn keep(&self, note: Note) {
-        self.0.lock().unwrap().push(note);
-    }
-}
-
-#[test]
-fn an_event_is_noted_with_what_it_is_about_as_people_write_it() {
-    let mut service = ObjectReference { namespace: Some("shop".into()), ..node("web") };
-    service.kind = Some("Service".into());
-    let of_a_node = ObjectReference { namespace: Some("default".into()), ..node("n1") };
-    for (object, about) in [(service, "Service shop/web"), (of_a_node, "Node n1"), (node("n2"), "Node n2")] {
-        let noted = noted(&object, EventKind::Warning, "Failed", "no quota");
-        assert_eq!(noted.about, about);
-        assert_eq!((noted.reason.as_str(), noted.message.as_str()), ("Failed", "no quota"));
+impl EventWitness for Seen {
+    fn recorded(&self, _object: &ObjectReference, _kind: EventKind, reason: &str, message: &str) {
+        self.0.lock().unwrap().push(format!("{reason}: {message}"));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_recorder_with_a_journal_notes_each_event_once() {
-    let kept = std::sync::Arc::new(Kept::default());
+async fn a_witness_is_told_of_each_event_once_as_it_is_written() {
+    let seen = Arc::new(Seen::default());
     let (client, _log) = scripted_api::client(|_| Answer::Silence);
     let recorder = EventRecorder::new(client, "test", "", Clock::system(), EventMetrics::default())
-        .noting_in(Journal::new(kept.clone()));
+        .witnessed_by(seen.clone());
     recorder.event(&node("n1"), EventKind::Normal, "Synced", "done");
-    assert_eq!(kept.0.lock().unwrap().len(), 1);
+    recorder.event(&node("n1"), EventKind::Warning, "Failed", &"x".repeat(5000));
+    let seen = seen.0.lock().unwrap();
+    assert_eq!(seen[0], "Synced: done");
+    assert!((1000..1100).contains(&seen[1].len()), "{}", seen[1].len());
 }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use bowline_cloud::Text;
+use bowline_core::Text;
 use kube::api::ObjectMeta;
 use uuid::Uuid;
 

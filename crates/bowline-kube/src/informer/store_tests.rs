@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bowline_cloud::Text;
+use bowline_core::Text;
 use proptest::prelude::*;
 
 use super::index::Indexes;

@@ -10,7 +10,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bowline_cloud::TokenBucket;
+use bowline_core::TokenBucket;
 use bytes::Bytes;
 use futures::stream;
 use http::{Request, Response, StatusCode};

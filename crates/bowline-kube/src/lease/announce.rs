@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use super::LeaseConfig;
-use bowline_cloud::EventKind;
+use bowline_core::EventKind;
 
 use crate::events::EventRecorder;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bowline_cloud::{PAUSED, pause_said};
+use bowline_core::{PAUSED, pause_said};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, api::PostParams};
 use rand::{RngExt, SeedableRng, rngs::StdRng};

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_cloud::{Fence, Fenced, PAUSED, Pause};
+use bowline_core::{Fence, Fenced, PAUSED, Pause};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_cloud::Text;
+use bowline_core::Text;
 
 use super::Subject;
 

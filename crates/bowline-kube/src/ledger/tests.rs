@@ -1,6 +1,6 @@
 //! Tests of the ledger on a Lease in memory.
 
-use bowline_cloud::{Fence, Unfenced};
+use bowline_core::{Fence, Unfenced};
 use bowline_testkit::fence::TestFence;
 use bowline_testkit::memory_cluster::MemoryCluster;
 use serde_json::{Value, json};

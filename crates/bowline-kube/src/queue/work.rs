@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline_cloud::TokenBucket;
+use bowline_core::TokenBucket;
 
 use super::Backoff;
 

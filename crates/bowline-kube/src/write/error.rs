@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline_cloud::Fenced;
+use bowline_core::Fenced;
 
 /// A write that did not happen, or of which we do not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

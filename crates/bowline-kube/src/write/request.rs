@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bowline_cloud::Fenced;
+use bowline_core::Fenced;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use kube::{

@@ -1,6 +1,6 @@
 //! Tests of guarded writes on a scripted server.
 
-use bowline_cloud::Unfenced;
+use bowline_core::Unfenced;
 use bowline_testkit::fence::TestFence;
 use bytes::Bytes;
 use http::{Method, Response};

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
 };
 
-use bowline_cloud::Fence;
+use bowline_core::Fence;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::{

@@ -1,6 +1,6 @@
 //! A person pauses the whole cluster by an annotation of the Lease: who leads obeys, and so does who leads next.
 
-use bowline_cloud::Fence;
+use bowline_core::Fence;
 
 use super::{server::LeaseServer, *};
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
 };
 
-use bowline_cloud::Fence;
+use bowline_core::Fence;
 use http::Method;
 
 use crate::scripted_api::Asked;

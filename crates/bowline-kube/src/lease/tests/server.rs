@@ -112,12 +112,12 @@ impl LeaseServer {
     pub(super) fn annotate(&self, paused: Option<&str>) {
         self.0.edit(PATH, |lease| {
             lease["metadata"]["annotations"] =
-                paused.map_or(json!({}), |why| json!({bowline_cloud::PAUSED: why}));
+                paused.map_or(json!({}), |why| json!({bowline_core::PAUSED: why}));
         });
     }
 
     pub(super) fn annotation(&self) -> String {
-        self.lease()["metadata"]["annotations"][bowline_cloud::PAUSED].as_str().unwrap_or_default().to_owned()
+        self.lease()["metadata"]["annotations"][bowline_core::PAUSED].as_str().unwrap_or_default().to_owned()
     }
 
     pub(super) fn delete(&self) {
