@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{AnyLoadBalancers, Doubt, Evidence, LoadBalancerRequest, NodeView, ServiceView};
+use bowline_cloud::{AnyLoadBalancers, Doubt, LoadBalancerRequest, NodeView, ServiceView};
 use bowline_controllers::service::nodes::select;
 use bowline_controllers::shadow::preview::{self, Machine, Preview};
 use bowline_openstack::config::LoadBalancer;
@@ -63,17 +63,18 @@ pub(crate) async fn look(
     services: &[Arc<ServiceView>],
     now: Timestamp,
 ) -> Vec<Preview> {
+    let policy = balancers.policy();
     let requests: Vec<LoadBalancerRequest> = services
         .iter()
-        .filter_map(|service| preview::request(balancers, cluster, service, nodes, now))
+        .filter_map(|service| preview::request(policy.as_ref(), cluster, service, nodes, now))
         .collect();
     let mut previews = Vec::with_capacity(requests.len());
     for batch in requests.chunks(BATCH) {
         let mut answers = balancers.observe(batch).await.into_iter();
         for request in batch {
-            let none = || Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"));
+            let none = || Err(Doubt::new("the provider gave fewer answers than asked for"));
             let answer = answers.next().unwrap_or_else(none);
-            previews.push(preview::preview(balancers, request, answer, now));
+            previews.push(preview::preview(request, answer, now));
         }
     }
     previews

@@ -18,7 +18,7 @@ use crate::events::{EventSink, NoEvents};
 use crate::extra::ExtraController;
 use crate::instances::Instances;
 use crate::journal::Journal;
-use crate::loadbalancer::AnyLoadBalancers;
+use crate::load_balancer::{AnyLoadBalancers, Reconciled};
 use crate::routes::Routes;
 use crate::secrets::SecretReader;
 use crate::{CallBudget, Unlimited};
@@ -73,6 +73,9 @@ pub trait Cloud: Send + Sync {
     fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
         Vec::new()
     }
+
+    /// Work for a Service came to an end: for the metrics of a cloud. Nothing waits for this, and it decides nothing.
+    fn concluded(&self, _reconciled: Reconciled) {}
 
     /// Adds the cloud's own metrics to the scrape. Called once, at start.
     fn register_metrics(&self, _registry: &mut Registry) {}

@@ -13,13 +13,12 @@ pub mod broken;
 pub mod cidr;
 pub mod cloud;
 pub mod directory;
-pub mod ensure;
 pub mod events;
 pub mod extra;
 pub mod finalizers;
 pub mod instances;
 pub mod journal;
-pub mod loadbalancer;
+pub mod load_balancer;
 pub mod node;
 pub mod notes;
 pub mod pairs;
@@ -49,15 +48,15 @@ pub use broken::{Broken, Traffic};
 pub use cidr::lenient_cidr;
 pub use cloud::{Capability, Cloud, CloudConfig, CloudContext, CloudFactory};
 pub use directory::{ServiceDirectory, ServiceLookup};
-pub use ensure::{EnsureLoadBalancer, EnsureOutcome, Ensured};
 pub use events::{About, EventSink, NoEvents};
 pub use extra::{Answer, ExtraController, Watched, Watches};
 pub use finalizers::Finalizers;
 pub use instances::{Claim, Instance, InstanceLookup, Instances, OneByOne, Power};
 pub use journal::{CallNote, EventNote, HeldNote, Journal, Note, Scribe, ServiceNote, Standing, StepNote};
-pub use loadbalancer::{
-    AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerRequest, LoadBalancers, Purpose, Reconcile,
-    Reconciled,
+pub use load_balancer::ensure::{EnsureLoadBalancer, EnsureOutcome, Ensured};
+pub use load_balancer::{
+    AnyLoadBalancers, AnyObserved, AnyStep, LoadBalancerPolicy, LoadBalancerRequest, LoadBalancers,
+    ObservedLoadBalancer, PlainPolicy, Purpose, Reconcile, Reconciled,
 };
 pub use node::{AddressKind, ConditionView, NodeAddress, NodeSet, NodeView, Taint};
 pub use notes::Notes;

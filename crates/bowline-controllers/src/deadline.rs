@@ -4,7 +4,6 @@
 //! doubt, never absence. A change past its deadline may have taken effect: it is a transient failure, after which controllers
 //! observe again before they try anything. The call itself is dropped; providers must bear that, as at the end of the process.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -12,13 +11,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, Capability, Claim, Cloud,
-    CloudContext, CloudError, Doubt, Evidence, ExtraController, Fence, Instance, Instances,
-    LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route, RouteChange,
-    Routes, ServiceKey, ServiceView, Shortfall, Text, Watched, Watches,
+    Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
+    Doubt, Evidence, ExtraController, Fence, Instance, Instances, LoadBalancerPolicy, LoadBalancerRequest,
+    NodeView, Power, Reconciled, Route, RouteChange, Routes, ServiceKey, Watched, Watches,
 };
 use futures::stream::BoxStream;
-use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use tokio::time::timeout;
 
@@ -170,6 +167,10 @@ impl Cloud for Punctual<dyn Cloud> {
         self.inner.extra_controllers().into_iter().map(punctual).collect()
     }
 
+    fn concluded(&self, reconciled: Reconciled) {
+        self.inner.concluded(reconciled);
+    }
+
     fn register_metrics(&self, registry: &mut Registry) {
         self.inner.register_metrics(registry);
     }
@@ -200,54 +201,9 @@ impl Instances for Punctual<dyn Instances> {
 
 #[async_trait]
 impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
-    fn name(&self, request: &LoadBalancerRequest) -> String {
-        self.inner.name(request)
-    }
-
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Box<dyn AnyObserved>, Doubt>> {
         let answers = self.look_up_many(requests.len(), "load balancers", self.inner.observe(requests)).await;
-        answers.unwrap_or_else(|late| requests.iter().map(|_| no_answer(&late)).collect())
-    }
-
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-        now: Timestamp,
-    ) -> Plan<AnyStep, LoadBalancerStatus> {
-        self.inner.plan(request, observed, now)
-    }
-
-    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
-        self.inner.notes(request, observed)
-    }
-
-    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
-        self.inner.fingerprint(request, observed)
-    }
-
-    fn outlook(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<LoadBalancerStatus> {
-        self.inner.outlook(request, observed)
-    }
-
-    fn picture(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<BalancerPicture> {
-        self.inner.picture(request, observed)
-    }
-
-    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
-        self.inner.broken(request, observed)
-    }
-
-    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
-        self.inner.shortfalls(request, observed)
+        answers.unwrap_or_else(|late| requests.iter().map(|_| Err(Doubt::from(&late))).collect())
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -259,20 +215,8 @@ impl AnyLoadBalancers for Punctual<dyn AnyLoadBalancers> {
         self.look_up_many(waiting.len(), what, self.inner.poll(waiting)).await?
     }
 
-    fn poll_period(&self) -> Duration {
-        self.inner.poll_period()
-    }
-
-    fn drains(&self, service: &ServiceView) -> Option<Duration> {
-        self.inner.drains(service)
-    }
-
-    fn concluded(&self, reconciled: Reconciled) {
-        self.inner.concluded(reconciled);
-    }
-
-    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
-        self.inner.node_labels(service)
+    fn policy(&self) -> Arc<dyn LoadBalancerPolicy> {
+        self.inner.policy()
     }
 }
 

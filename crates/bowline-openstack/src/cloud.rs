@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, CloudError, ErrorClass, Instances,
-    Routes, async_trait,
+    Reconciled, Routes, async_trait,
 };
 use futures::stream::BoxStream;
 use openstack_client::{ApiMetrics, Client, WallClock};
@@ -79,7 +79,7 @@ impl Surroundings {
 pub struct OpenStackCloud {
     current: Arc<Current>,
     metrics: Arc<ConfigMetrics>,
-    reconciles: Arc<ReconcileMetrics>,
+    reconciles: ReconcileMetrics,
     limits: Arc<LimitMetrics>,
     background: Mutex<Option<AbortOnDropHandle<()>>>,
 }
@@ -118,7 +118,7 @@ impl OpenStackCloud {
         Ok(Self {
             current: Arc::new(current),
             metrics: Arc::default(),
-            reconciles: Arc::default(),
+            reconciles: ReconcileMetrics::default(),
             limits: Arc::default(),
             background: Mutex::default(),
         })
@@ -190,10 +190,7 @@ impl Cloud for OpenStackCloud {
     fn load_balancers(&self) -> Capability<Arc<dyn AnyLoadBalancers>> {
         let parts = self.current.parts();
         let can = offer::load_balancers(&self.current.known(), &parts.configuration);
-        let live = || -> Arc<dyn AnyLoadBalancers> {
-            let (current, reconciles) = (self.current.clone(), self.reconciles.clone());
-            Arc::new(LiveLoadBalancers { current, reconciles })
-        };
+        let live = || -> Arc<dyn AnyLoadBalancers> { Arc::new(LiveLoadBalancers(self.current.clone())) };
         with(can, || parts.load_balancers.is_some().then(live))
     }
 
@@ -212,6 +209,10 @@ impl Cloud for OpenStackCloud {
 
     fn reconfigurations(&self) -> BoxStream<'static, ()> {
         self.current.reloader.new_settings()
+    }
+
+    fn concluded(&self, reconciled: Reconciled) {
+        self.reconciles.observe(reconciled);
     }
 
     fn register_metrics(&self, registry: &mut Registry) {

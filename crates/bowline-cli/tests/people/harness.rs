@@ -231,13 +231,13 @@ impl Harness {
         let wait = Wait::default().every(Duration::from_millis(20));
         wait.until(format!("{name} settles"), async || {
             let (view, _object) = session.cluster.service("default", name).await.map_err(failed)?;
+            let policy = balancers.policy();
             let request =
-                preview::request(balancers.as_ref(), &session.cluster_name, &view, &nodes, session.now);
+                preview::request(policy.as_ref(), &session.cluster_name, &view, &nodes, session.now);
             let request = request.context("it wants no load balancer")?;
             let mut looked = balancers.observe(std::slice::from_ref(&request)).await;
-            let observed =
-                looked.pop().context("no answer")?.known().map_err(|doubt| anyhow::anyhow!("{doubt}"))?;
-            match balancers.plan(&request, observed.as_ref(), session.now) {
+            let observed = looked.pop().context("no answer")?.map_err(|doubt| anyhow::anyhow!("{doubt}"))?;
+            match observed.plan(session.now) {
                 Plan::Act(steps) => {
                     let first = steps.first().context("a plan without steps")?;
                     balancers
@@ -248,7 +248,7 @@ impl Harness {
                 }
                 Plan::Wait(_) => Ok(None),
                 Plan::Settled(status) => {
-                    let notes = balancers.notes(&request, observed.as_ref());
+                    let notes = observed.annotations();
                     let noted: serde_json::Map<String, Value> =
                         notes.iter().map(|(key, value)| (key.to_owned(), json!(value))).collect();
                     let path = format!("/api/v1/namespaces/default/services/{name}");

@@ -2,8 +2,9 @@
 
 use std::future::{pending, ready};
 
-use bowline_cloud::{ErrorClass, Purpose, ServiceView, Unfenced};
+use bowline_cloud::{ErrorClass, LoadBalancerStatus, Plan, Purpose, ServiceView, Unfenced};
 use bowline_testkit::provider::{FakeCloud, FakeInstances, Lookup};
+use k8s_openapi::jiff::Timestamp;
 
 use super::*;
 
@@ -92,10 +93,8 @@ async fn answers_that_come_in_time_pass_unchanged() {
         nodes: Default::default(),
         purpose: Purpose::Ensure,
     };
-    let observed = quick.observe(std::slice::from_ref(&request)).await.remove(0).known().unwrap();
-    let Plan::Act(steps) = quick.plan(&request, observed.as_ref(), Timestamp::UNIX_EPOCH) else {
-        panic!("it is not there yet")
-    };
+    let observed = quick.observe(std::slice::from_ref(&request)).await.remove(0).unwrap();
+    let Plan::Act(steps) = observed.plan(Timestamp::UNIX_EPOCH) else { panic!("it is not there yet") };
     quick.execute(&steps[0].step, &Unfenced).await.unwrap();
 }
 

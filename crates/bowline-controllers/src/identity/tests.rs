@@ -275,7 +275,7 @@ async fn one_refused_look_closes_the_fence_for_services_too_and_one_answered_loo
     };
     world.project.lock_out(true);
     let looked = balancers.observe(&[request()]).await;
-    assert!(matches!(&looked[..], [Evidence::Unknown(Doubt { class: ErrorClass::Unauthenticated, .. })]));
+    assert!(matches!(&looked[..], [Err(Doubt { class: ErrorClass::Unauthenticated, .. })]));
     assert!(fence.check().unwrap_err().why.contains("401"), "the cloud's own fence, for every mutating call");
     assert!(drop_finalizer().await.is_err());
     assert!(world.server.writes().is_empty(), "the Service keeps its finalizer");

@@ -1,18 +1,15 @@
 //! A cloud that passes everything on, and notes what each answer says about our identity.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    Answer, AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, Capability, Claim, Cloud,
-    CloudContext, CloudError, Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance,
-    Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan, Power, Reconciled, Route,
-    RouteChange, Routes, ServiceKey, ServiceView, Shortfall, Text, Watched, Watches,
+    Answer, AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, Cloud, CloudContext, CloudError,
+    Doubt, ErrorClass, Evidence, ExtraController, Fence, Fenced, Instance, Instances, LoadBalancerPolicy,
+    LoadBalancerRequest, NodeView, Power, Reconciled, Route, RouteChange, Routes, ServiceKey, Watched,
+    Watches,
 };
 use futures::stream::BoxStream;
-use k8s_openapi::jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 
@@ -95,6 +92,10 @@ impl Cloud for WatchedCloud {
         self.cloud.extra_controllers().into_iter().map(watch).collect()
     }
 
+    fn concluded(&self, reconciled: Reconciled) {
+        self.cloud.concluded(reconciled);
+    }
+
     fn register_metrics(&self, registry: &mut Registry) {
         self.cloud.register_metrics(registry);
     }
@@ -109,34 +110,46 @@ struct Watch<T: ?Sized> {
 }
 
 impl<T: ?Sized> Watch<T> {
-    /// Notes a look that began at `begun`: one refusal counts more than any number of answers.
-    fn note_evidence<E>(&self, begun: Instant, answers: &[Evidence<E>]) {
-        let refusal = answers.iter().find_map(|answer| match answer {
-            Evidence::Unknown(doubt) if doubt.class == ErrorClass::Unauthenticated => Some(doubt.why.clone()),
-            _ => None,
-        });
-        match refusal {
-            Some(why) => self.identity.refused(&self.part, why),
-            None if answers.iter().any(|answer| !matches!(answer, Evidence::Unknown(_))) => {
-                self.identity.change(|rail| rail.accepted(begun));
+    /// Notes what a look that began at `begun` came to, with the doubt of each answer that has none: one refusal counts more than any number of
+    /// answers.
+    fn note_answers<'d>(&self, begun: Instant, doubts: impl Iterator<Item = Option<&'d Doubt>>) {
+        let mut answered = false;
+        for doubt in doubts {
+            match doubt {
+                Some(doubt) if doubt.class == ErrorClass::Unauthenticated => {
+                    return self.identity.refused(&self.part, doubt.why.clone());
+                }
+                Some(_unknown) => {}
+                None => answered = true,
             }
-            None => {}
         }
+        if answered {
+            self.identity.change(|rail| rail.accepted(begun));
+        }
+    }
+
+    fn note_evidence<E>(&self, begun: Instant, answers: &[Evidence<E>]) {
+        self.note_answers(begun, answers.iter().map(doubt_of));
     }
 
     /// Another project does not have what is ours either: absence counts only if we still are who we were. Asked once for
     /// all answers of a look.
-    async fn doubt_absence<E>(&self, answers: &mut [Evidence<E>]) {
-        let is_absent = |answer: &Evidence<E>| matches!(answer, Evidence::Absent(_));
-        if !answers.iter().any(is_absent) || self.identity.ask(self.cloud.as_ref()).await {
-            return;
-        }
-        for answer in answers.iter_mut().filter(|answer| is_absent(answer)) {
-            *answer = Evidence::Unknown(Doubt {
-                class: ErrorClass::Unauthenticated,
-                ..Doubt::new("the cloud has no such thing, but does not confirm who we are to it")
-            });
-        }
+    async fn is_still_who_it_was(&self) -> bool {
+        self.identity.ask(self.cloud.as_ref()).await
+    }
+}
+
+fn doubt_of<E>(answer: &Evidence<E>) -> Option<&Doubt> {
+    match answer {
+        Evidence::Unknown(doubt) => Some(doubt),
+        Evidence::Present(_) | Evidence::Absent(_) => None,
+    }
+}
+
+fn not_confirmed() -> Doubt {
+    Doubt {
+        class: ErrorClass::Unauthenticated,
+        ..Doubt::new("the cloud has no such thing, but does not confirm who we are to it")
     }
 }
 
@@ -162,9 +175,11 @@ impl Instances for Watch<dyn Instances> {
 
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance> {
         let begun = Instant::now();
-        let mut answer = self.inside.confirm(node).await;
+        let answer = self.inside.confirm(node).await;
         self.note_evidence(begun, std::slice::from_ref(&answer));
-        self.doubt_absence(std::slice::from_mut(&mut answer)).await;
+        if matches!(answer, Evidence::Absent(_)) && !self.is_still_who_it_was().await {
+            return Evidence::Unknown(not_confirmed());
+        }
         answer
     }
 }
@@ -174,58 +189,21 @@ struct Balancers(Watch<dyn AnyLoadBalancers>);
 
 #[async_trait]
 impl AnyLoadBalancers for Balancers {
-    fn name(&self, request: &LoadBalancerRequest) -> String {
-        self.0.inside.name(request)
-    }
-
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Box<dyn AnyObserved>, Doubt>> {
         let begun = Instant::now();
         let mut answers = self.0.inside.observe(requests).await;
-        self.0.note_evidence(begun, &answers);
+        self.0.note_answers(begun, answers.iter().map(Result::as_ref).map(Result::err));
         // What is absent is created, or let go of.
-        self.0.doubt_absence(&mut answers).await;
+        let is_absent = |answer: &Result<Box<dyn AnyObserved>, Doubt>| {
+            answer.as_ref().is_ok_and(|observed| !observed.is_there())
+        };
+        if answers.iter().any(is_absent) && !self.0.is_still_who_it_was().await {
+            answers
+                .iter_mut()
+                .filter(|answer| is_absent(answer))
+                .for_each(|answer| *answer = Err(not_confirmed()));
+        }
         answers
-    }
-
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-        now: Timestamp,
-    ) -> Plan<AnyStep, LoadBalancerStatus> {
-        self.0.inside.plan(request, observed, now)
-    }
-
-    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
-        self.0.inside.notes(request, observed)
-    }
-
-    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
-        self.0.inside.fingerprint(request, observed)
-    }
-
-    fn outlook(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<LoadBalancerStatus> {
-        self.0.inside.outlook(request, observed)
-    }
-
-    fn picture(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<BalancerPicture> {
-        self.0.inside.picture(request, observed)
-    }
-
-    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
-        self.0.inside.broken(request, observed)
-    }
-
-    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
-        self.0.inside.shortfalls(request, observed)
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -242,20 +220,8 @@ impl AnyLoadBalancers for Balancers {
         answer
     }
 
-    fn poll_period(&self) -> Duration {
-        self.0.inside.poll_period()
-    }
-
-    fn drains(&self, service: &ServiceView) -> Option<Duration> {
-        self.0.inside.drains(service)
-    }
-
-    fn concluded(&self, reconciled: Reconciled) {
-        self.0.inside.concluded(reconciled);
-    }
-
-    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
-        self.0.inside.node_labels(service)
+    fn policy(&self) -> Arc<dyn LoadBalancerPolicy> {
+        self.0.inside.policy()
     }
 }
 

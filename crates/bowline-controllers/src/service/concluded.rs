@@ -21,6 +21,6 @@ impl Work {
     pub(super) fn concluded(&self, job: &Job, failed: bool) {
         let since = job.memory().since.take().unwrap_or_else(Instant::now);
         let (what, took) = (Reconcile::from(job.task), since.elapsed());
-        self.balancers.concluded(Reconciled { what, took, failed });
+        self.context.cloud.concluded(Reconciled { what, took, failed });
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bowline_cloud::journal::cut;
 use bowline_cloud::{
-    AnyObserved, AnyStep, Broken, CloudError, ErrorClass, Evidence, LoadBalancerStatus, Notes, Plan, Planned,
+    AnyObserved, AnyStep, Broken, CloudError, Doubt, ErrorClass, LoadBalancerStatus, Notes, Plan, Planned,
     Retry, ServiceCondition, Shortfall, Standing, Text, Wait,
 };
 use bowline_kube::ledger::Subject;
@@ -46,7 +46,11 @@ const OFTEN_OVERTAKEN: u32 = 2;
 
 impl Work {
     /// From what was seen to a verdict on the key.
-    pub(super) async fn conclude(&self, job: &mut Job, observed: Evidence<AnyObserved>) -> Outcome {
+    pub(super) async fn conclude(
+        &self,
+        job: &mut Job,
+        observed: Result<Box<dyn AnyObserved>, Doubt>,
+    ) -> Outcome {
         if !self.is_current(job) {
             return Outcome::Requeue;
         }
@@ -54,24 +58,22 @@ impl Work {
             return self.give_way(job);
         }
         self.look_again_when_drained(job);
-        let observed = match observed.known() {
+        let observed = match observed {
             Ok(observed) => observed,
             Err(doubt) => {
                 self.stands(job, || Standing::Unknown { why: cut(&doubt.to_string()) });
                 return self.retry(job, doubt.class, doubt.retry_after, &doubt, true).await;
             }
         };
-        let plan = self.balancers.plan(&job.request, observed.as_ref(), self.context.clock.now());
+        let plan = observed.plan(self.context.clock.now());
         self.seen(job, observed.as_ref());
         // A person who deletes a Service means its load balancer, in whatever state it is.
-        let broken =
-            self.balancers.broken(&job.request, observed.as_ref()).filter(|_| !job.task.is_removal());
+        let broken = observed.broken().filter(|_| !job.task.is_removal());
         self.note_health(job, broken.as_ref());
         self.stands(job, || Standing::of(&plan));
         // Of one that is not there yet nothing can be noted.
-        if observed.is_some() || matches!(plan, Plan::Settled(_)) {
-            let wanted = self.balancers.notes(&job.request, observed.as_ref());
-            job.notes = wanted.missing_from(&job.request.service.annotations);
+        if observed.is_there() || matches!(plan, Plan::Settled(_)) {
+            job.notes = observed.annotations().missing_from(&job.request.service.annotations);
         }
         match &plan {
             Plan::Act(_) => job.memory().finds_steps(job.task, job.service(), &self.context.metrics),
@@ -79,8 +81,7 @@ impl Work {
             _ => {}
         }
         if self.options.adopt_only {
-            let outlook = self.balancers.outlook(&job.request, observed.as_ref());
-            if let Some(held) = self.not_to_adopt(job, &plan, outlook.as_ref()) {
+            if let Some(held) = self.not_to_adopt(job, &plan, observed.expected_status().as_ref()) {
                 // They would tell of what is not so yet.
                 job.notes = Notes::default();
                 return self.hold_adoption(job, &held).await;
@@ -92,12 +93,10 @@ impl Work {
         match plan {
             Plan::Settled(_) | Plan::Elsewhere if job.task.is_removal() => self.removed(job).await,
             Plan::Settled(status) => {
-                let word = self.balancers.fingerprint(&job.request, observed.as_ref());
-                let shortfalls = self.balancers.shortfalls(&job.request, observed.as_ref());
-                self.settled(job, &status, word, &shortfalls).await
+                self.settled(job, &status, observed.fingerprint(), &observed.shortfalls()).await
             }
             Plan::Act(steps) => self.act(job, steps, broken.as_ref()).await,
-            Plan::Wait(wait) => self.wait(job, wait, observed.is_some()).await,
+            Plan::Wait(wait) => self.wait(job, wait, observed.is_there()).await,
             Plan::Elsewhere => self.elsewhere(job).await,
             Plan::Refuse(refusal) => self.refused(job, &refusal).await,
         }
@@ -343,7 +342,7 @@ impl Work {
             return Some(Outcome::Requeue);
         };
         let guard = Guard::ResourceVersion(seen.resource_version.to_string());
-        let notes = self.balancers.notes(&job.request, None).without(FINGERPRINT);
+        let notes = self.balancers.policy().annotations_after_removal().without(FINGERPRINT);
         let notes = notes.missing_from(&seen.annotations);
         self.outcome_of(job, self.patch(job, patch::release(&seen.view, &notes), &guard).await)
     }

@@ -159,9 +159,9 @@ impl Work {
         if labels.is_empty() {
             return;
         }
-        let services = self.context.services.snapshot();
+        let (services, policy) = (self.context.services.snapshot(), self.balancers.policy());
         let chooses = |service: &ServiceView| {
-            wants(service) && self.balancers.node_labels(service).iter().any(|key| labels.contains(key))
+            wants(service) && policy.node_labels(service).iter().any(|key| labels.contains(key))
         };
         for object in services.objects().iter().filter(|object| chooses(&object.view)) {
             self.queue.add(object.key.clone(), Priority::Background);
@@ -171,9 +171,10 @@ impl Work {
     /// One number is compared; only if it differs, the Services that it concerns get a place at the end of the line.
     fn tell_of_new_nodes(&self, audience: Audience) {
         let audience = self.nodes.announce(audience == Audience::All, self.context.clock.now());
+        let policy = self.balancers.policy();
         let concerned = |service: &ServiceView| match audience {
             Audience::Nobody => false,
-            Audience::Draining => wants(service) && self.balancers.drains(service).is_some(),
+            Audience::Draining => wants(service) && policy.drains(service).is_some(),
             Audience::All => wants(service),
         };
         let services = self.context.services.snapshot();

@@ -21,12 +21,12 @@ impl Work {
     }
 
     /// Notes what was seen in the cloud, unless it is so much that drawing it would cost more than looking did.
-    pub(super) fn seen(&self, job: &Job, observed: Option<&AnyObserved>) {
+    pub(super) fn seen(&self, job: &Job, observed: &dyn AnyObserved) {
         let members = job.request.nodes.nodes.len().saturating_mul(job.service().ports.len());
         if !self.context.journal.is_kept() || members > MOST_DRAWN {
             return;
         }
-        if let Some(picture) = self.balancers.picture(&job.request, observed) {
+        if let Some(picture) = observed.picture() {
             self.context.journal.note(|| Note::Balancer(service_key(&job.key), Box::new(picture)));
         }
     }

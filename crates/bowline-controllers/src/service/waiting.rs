@@ -100,7 +100,7 @@ impl Waiting {
         loop {
             self.until_due(|waiter| match period {
                 Some(period) => last.max(waiter.since) + period,
-                None => waiter.due(last, cloud.poll_period()),
+                None => waiter.due(last, cloud.policy().poll_period()),
             })
             .await;
             let ready = match cloud.poll(&self.all()).await {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use bowline_cloud::journal::cut;
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, Doubt, Evidence, LoadBalancerRequest, Notes, Purpose, ServiceDirectory,
-    ServiceView, Standing, Text, Traffic, Urgency, on_behalf_of,
+    AnyLoadBalancers, AnyObserved, Doubt, LoadBalancerRequest, Notes, Purpose, ServiceDirectory, ServiceView,
+    Standing, Text, Traffic, Urgency, on_behalf_of,
 };
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::ledger::Subject;
@@ -76,7 +76,7 @@ pub(super) struct Job {
 }
 
 /// A key, its run, and what the cloud said of it.
-type Seen = (Ticket<ObjectKey>, Job, Option<Evidence<AnyObserved>>);
+type Seen = (Ticket<ObjectKey>, Job, Option<Result<Box<dyn AnyObserved>, Doubt>>);
 
 impl Job {
     pub(super) fn service(&self) -> &Arc<ServiceView> {
@@ -218,11 +218,10 @@ impl Work {
         &self,
         ticket: Ticket<ObjectKey>,
         mut job: Job,
-        observed: Option<Evidence<AnyObserved>>,
+        observed: Option<Result<Box<dyn AnyObserved>, Doubt>>,
     ) {
-        let observed = observed.unwrap_or_else(|| {
-            Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"))
-        });
+        let none = || Err(Doubt::new("the provider gave fewer answers than asked for"));
+        let observed = observed.unwrap_or_else(none);
         let namespace = namespace(&job.key).into();
         let conclude = AssertUnwindSafe(on_behalf_of(namespace, self.conclude(&mut job, observed)));
         match conclude.catch_unwind().await {
@@ -260,7 +259,7 @@ impl Work {
             (None, _) => return Err(self.nothing_to_do(key)),
         };
         let (nodes, drained_at) =
-            self.nodes.current(self.balancers.drains(&service), self.context.clock.now());
+            self.nodes.current(self.balancers.policy().drains(&service), self.context.clock.now());
         // What we noted and the informer does not show yet stands there.
         let service = lock(&memory).by_now(&service);
         let task = {

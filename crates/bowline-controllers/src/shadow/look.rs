@@ -67,7 +67,7 @@ impl Look<'_> {
         for batch in requests.chunks(self.options.batch.max(1)) {
             let mut answers = balancers.observe(batch).await.into_iter();
             for request in batch {
-                let judged = self.judge(balancers, request, answers.next());
+                let judged = self.judge(request, answers.next());
                 findings.push(finding(&request.service, judged));
             }
         }
@@ -81,7 +81,8 @@ impl Look<'_> {
         service: Arc<ServiceView>,
         purpose: Purpose,
     ) -> LoadBalancerRequest {
-        let (nodes, _drained_at) = self.nodes.current(balancers.drains(&service), self.context.clock.now());
+        let (nodes, _drained_at) =
+            self.nodes.current(balancers.policy().drains(&service), self.context.clock.now());
         let cluster = self.options.cluster_name.clone();
         LoadBalancerRequest {
             cluster,
@@ -96,16 +97,14 @@ impl Look<'_> {
 
     fn judge(
         &self,
-        balancers: &dyn AnyLoadBalancers,
         request: &LoadBalancerRequest,
-        answer: Option<Evidence<AnyObserved>>,
+        answer: Option<Result<Box<dyn AnyObserved>, Doubt>>,
     ) -> Judged {
-        let no_answer = || Evidence::Unknown(Doubt::new("the provider gave fewer answers than asked for"));
-        let observed = match answer.unwrap_or_else(no_answer).known() {
-            Ok(observed) => observed,
-            Err(doubt) => return Judged::unknown(&doubt),
-        };
-        judged(balancers, request, observed.as_ref(), self.context.clock.now(), MOST_STEPS)
+        let none = || Err(Doubt::new("the provider gave fewer answers than asked for"));
+        match answer.unwrap_or_else(none) {
+            Ok(observed) => judged(request, observed.as_ref(), self.context.clock.now(), MOST_STEPS),
+            Err(doubt) => Judged::unknown(&doubt),
+        }
     }
 
     async fn machines(&self, instances: Option<&dyn Instances>, can: &Availability) -> NodeReport {

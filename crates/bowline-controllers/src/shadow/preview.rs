@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bowline_cloud::shadow::Finding;
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, BalancerPicture, Doubt, ErrorClass, Evidence, Instance, Instances,
+    AnyObserved, BalancerPicture, Doubt, ErrorClass, Evidence, Instance, Instances, LoadBalancerPolicy,
     LoadBalancerRequest, NodeSet, NodeView, ServiceView,
 };
 use k8s_openapi::jiff::Timestamp;
@@ -46,14 +46,14 @@ pub enum Machine {
 /// What the service controller would ask for; none if the Service is not its business. Who leaves is known as far as the Nodes tell.
 #[must_use]
 pub fn request(
-    balancers: &dyn AnyLoadBalancers,
+    policy: &dyn LoadBalancerPolicy,
     cluster: &Arc<str>,
     service: &Arc<ServiceView>,
     nodes: &[Arc<NodeView>],
     now: Timestamp,
 ) -> Option<LoadBalancerRequest> {
     let purpose = purpose(service, false)?;
-    let nodes = node_set(nodes, balancers.drains(service), now);
+    let nodes = node_set(nodes, policy.drains(service), now);
     Some(LoadBalancerRequest {
         cluster: cluster.clone(),
         service: service.clone(),
@@ -77,21 +77,20 @@ pub fn node_set(nodes: &[Arc<NodeView>], drain: Option<Duration>, now: Timestamp
 /// nevertheless, and said to be paused.
 #[must_use]
 pub fn preview(
-    balancers: &dyn AnyLoadBalancers,
     request: &LoadBalancerRequest,
-    observed: Evidence<AnyObserved>,
+    observed: Result<Box<dyn AnyObserved>, Doubt>,
     now: Timestamp,
 ) -> Preview {
-    let observed = match observed.known() {
+    let observed = match observed {
         Ok(observed) => observed,
         Err(doubt) => return unknown(&request.service, &doubt),
     };
-    let mut judged = judged(balancers, request, observed.as_ref(), now, usize::MAX);
+    let mut judged = judged(request, observed.as_ref(), now, usize::MAX);
     if let Some(why) = pause_of(&request.service) {
         judged = Judged { planned: judged.planned, ..Judged::paused(why) };
     }
-    let picture = balancers.picture(request, observed.as_ref());
-    Preview { service: request.service.clone(), finding: finding(&request.service, judged), picture }
+    let finding = finding(&request.service, judged);
+    Preview { service: request.service.clone(), finding, picture: observed.picture() }
 }
 
 /// Nobody can say what is there.
@@ -103,21 +102,18 @@ pub fn unknown(service: &Arc<ServiceView>, why: &Doubt) -> Preview {
 
 /// What is planned with what was observed, with not more than so many steps told.
 pub(super) fn judged(
-    balancers: &dyn AnyLoadBalancers,
     request: &LoadBalancerRequest,
-    observed: Option<&AnyObserved>,
+    observed: &dyn AnyObserved,
     now: Timestamp,
     most_steps: usize,
 ) -> Judged {
-    let plan = balancers.plan(request, observed, now);
-    let notes = balancers.notes(request, observed);
     Outcome {
         service: &request.service,
         purpose: request.purpose,
-        plan: &plan,
-        outlook: balancers.outlook(request, observed).as_ref(),
-        notes: &notes.missing_from(&request.service.annotations),
-        shortfalls: &balancers.shortfalls(request, observed),
+        plan: &observed.plan(now),
+        outlook: observed.expected_status().as_ref(),
+        notes: &observed.annotations().missing_from(&request.service.annotations),
+        shortfalls: &observed.shortfalls(),
         most_steps,
     }
     .judge()

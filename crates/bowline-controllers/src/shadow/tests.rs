@@ -4,9 +4,8 @@ use std::fmt;
 
 use bowline_cloud::shadow::{FLOATING_IP, LOAD_BALANCER, Verdict};
 use bowline_cloud::{
-    AnyLoadBalancers, AnyStep, CloudError, Evidence, Fence, Ingress, LoadBalancerRequest, LoadBalancerStatus,
-    LoadBalancers, NodeSet, Notes, Plan, Planned, Purpose, Refusal, ServiceView, Shortfall, ShortfallKind,
-    Step, StepFacts, Verb, Wait, async_trait,
+    AnyObserved, AnyStep, Doubt, Ingress, LoadBalancerStatus, Notes, ObservedLoadBalancer, PlainPolicy, Plan,
+    Planned, Purpose, Refusal, ServiceView, Shortfall, ShortfallKind, Step, StepFacts, Verb, Wait,
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -32,26 +31,15 @@ impl Step for ScriptedStep {
     }
 }
 
-#[async_trait]
-impl LoadBalancers for Scripted {
-    type Observed = ();
+impl ObservedLoadBalancer for Scripted {
     type Step = ScriptedStep;
 
-    async fn observe(&self, _: &[LoadBalancerRequest]) -> Vec<Evidence<()>> {
-        Vec::new()
-    }
-
-    fn plan(
-        &self,
-        _: &LoadBalancerRequest,
-        _: Option<&()>,
-        _: Timestamp,
-    ) -> Plan<ScriptedStep, LoadBalancerStatus> {
+    fn plan(&self, _: Timestamp) -> Plan<ScriptedStep, LoadBalancerStatus> {
         self.0.clone()
     }
 
-    async fn execute(&self, _: &ScriptedStep, _: &dyn Fence) -> Result<(), CloudError> {
-        Ok(())
+    fn is_there(&self) -> bool {
+        true
     }
 }
 
@@ -93,17 +81,7 @@ fn judged_with(
     notes: &Notes,
     shortfalls: &[Shortfall],
 ) -> Judged {
-    let request = LoadBalancerRequest {
-        fingerprints: Vec::new(),
-        urgency: bowline_cloud::Urgency::User,
-        services: bowline_cloud::ServiceDirectory::default(),
-        cluster: "kubernetes".into(),
-        service: service.clone().into(),
-        nodes: NodeSet::default(),
-        purpose,
-    };
-    let plan: Plan<AnyStep, _> =
-        AnyLoadBalancers::plan(&Scripted(plan), &request, None, Timestamp::UNIX_EPOCH);
+    let plan: Plan<AnyStep, _> = AnyObserved::plan(&Scripted(plan), Timestamp::UNIX_EPOCH);
     Outcome { service, purpose, plan: &plan, outlook, notes, shortfalls, most_steps: usize::MAX }.judge()
 }
 
@@ -203,23 +181,21 @@ fn a_preview_tells_every_step_also_of_a_service_that_is_paused_and_nothing_of_wh
     let mut web = served();
     web.kind = "LoadBalancer".into();
     let steps = vec![(Verb::Update, "listener"); 25];
-    let balancers = Scripted(acts(&steps));
     let cluster = "kubernetes".into();
+    let asked = |service: &ServiceView| {
+        preview::request(&PlainPolicy, &cluster, &service.clone().into(), &[], Timestamp::UNIX_EPOCH)
+    };
     let told = |service: &ServiceView, observed| {
-        let request =
-            preview::request(&balancers, &cluster, &service.clone().into(), &[], Timestamp::UNIX_EPOCH);
-        let told = preview::preview(&balancers, &request.unwrap(), observed, Timestamp::UNIX_EPOCH);
+        let told = preview::preview(&asked(service).unwrap(), observed, Timestamp::UNIX_EPOCH);
         (told.finding.verdict, told.finding.planned.len())
     };
-    let absent = || Evidence::Absent(bowline_cloud::Proof::new("nobody has it"));
-    assert_eq!(told(&web, absent()), (Verdict::Changes, 25));
+    let observed = || -> Result<Box<dyn AnyObserved>, Doubt> { Ok(Box::new(Scripted(acts(&steps)))) };
+    assert_eq!(told(&web, observed()), (Verdict::Changes, 25));
     let mut paused = web.clone();
     paused.annotations.insert(bowline_cloud::PAUSED.into(), "rack 7".into());
-    assert_eq!(told(&paused, absent()), (Verdict::Paused, 25));
-    let doubt = Evidence::Unknown(bowline_cloud::Doubt::new("502"));
-    assert_eq!(told(&web, doubt), (Verdict::Unknown, 0));
+    assert_eq!(told(&paused, observed()), (Verdict::Paused, 25));
+    assert_eq!(told(&web, Err(Doubt::new("502"))), (Verdict::Unknown, 0));
     let plain =
         ServiceView { kind: "ClusterIP".into(), finalizers: bowline_cloud::Finalizers::default(), ..web };
-    let asked = preview::request(&balancers, &cluster, &plain.into(), &[], Timestamp::UNIX_EPOCH);
-    assert!(asked.is_none(), "it wants nothing");
+    assert!(asked(&plain).is_none(), "it wants nothing");
 }

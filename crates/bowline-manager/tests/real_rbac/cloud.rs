@@ -17,12 +17,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use bowline_cloud::ensure::{EnsureStep, EnsuredView};
+use bowline_cloud::load_balancer::ensure::{EnsureStep, EnsuredView};
 use bowline_cloud::{
     About, AddressKind, Answer, Claim, CloudError, Doubt, EnsureLoadBalancer, EnsureOutcome, Ensured,
     EventKind, EventSink, Evidence, ExtraController, Fence, Ingress, Instance, InstanceLookup,
-    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeView, Notes, OneByOne, Plan,
-    Power, Proof, Purpose, RouteChange, Watched, Watches, async_trait,
+    LoadBalancerPolicy, LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeView, Notes,
+    ObservedLoadBalancer, OneByOne, Plan, Power, Proof, Purpose, RouteChange, Watched, Watches, async_trait,
 };
 use bowline_testkit::provider::{FakeCloud, FakeRoutes};
 use jiff::Timestamp;
@@ -147,32 +147,56 @@ struct Noting(Ensured<Balancers>);
 
 #[async_trait]
 impl LoadBalancers for Noting {
-    type Observed = EnsuredView;
-    type Step = EnsureStep;
+    type Observed = Noted;
 
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<EnsuredView>> {
-        LoadBalancers::observe(&self.0, requests).await
-    }
-
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&EnsuredView>,
-        now: Timestamp,
-    ) -> Plan<EnsureStep, LoadBalancerStatus> {
-        LoadBalancers::plan(&self.0, request, observed, now)
-    }
-
-    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&EnsuredView>) -> Notes {
-        match (request.purpose, observed) {
-            (Purpose::Ensure, Some(_there)) => Notes::default().with(NOTE, request.service.uid.as_str()),
-            (Purpose::Remove, None) => Notes::default().without(NOTE),
-            _in_between => Notes::default(),
-        }
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Noted, Doubt>> {
+        let views = LoadBalancers::observe(&self.0, requests).await;
+        let noted = |(request, view): (&LoadBalancerRequest, Result<EnsuredView, Doubt>)| {
+            Ok(Noted { request: request.clone(), view: view? })
+        };
+        requests.iter().zip(views).map(noted).collect()
     }
 
     async fn execute(&self, step: &EnsureStep, fence: &dyn Fence) -> Result<(), CloudError> {
         LoadBalancers::execute(&self.0, step, fence).await
+    }
+
+    fn policy(&self) -> Arc<dyn LoadBalancerPolicy> {
+        Arc::new(NotedPolicy)
+    }
+}
+
+struct NotedPolicy;
+
+impl LoadBalancerPolicy for NotedPolicy {
+    fn annotations_after_removal(&self) -> Notes {
+        Notes::default().without(NOTE)
+    }
+}
+
+/// What was observed, and for whom.
+struct Noted {
+    request: LoadBalancerRequest,
+    view: EnsuredView,
+}
+
+impl ObservedLoadBalancer for Noted {
+    type Step = EnsureStep;
+
+    fn plan(&self, now: Timestamp) -> Plan<EnsureStep, LoadBalancerStatus> {
+        ObservedLoadBalancer::plan(&self.view, now)
+    }
+
+    fn is_there(&self) -> bool {
+        ObservedLoadBalancer::is_there(&self.view)
+    }
+
+    fn annotations(&self) -> Notes {
+        match (self.request.purpose, ObservedLoadBalancer::is_there(&self.view)) {
+            (Purpose::Ensure, true) => Notes::default().with(NOTE, self.request.service.uid.as_str()),
+            (Purpose::Remove, false) => Notes::default().without(NOTE),
+            _in_between => Notes::default(),
+        }
     }
 }
 

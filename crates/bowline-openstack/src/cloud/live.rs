@@ -1,20 +1,15 @@
 //! What controllers hold: each call goes to the parts that are in use at that moment, so that a controller that runs works
 //! with a new configuration at once.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, Capability, Claim, CloudError, Doubt,
-    Evidence, Fence, Instance, Instances, LoadBalancerRequest, LoadBalancerStatus, NodeView, Notes, Plan,
-    Power, Reconciled, Refusal, Route, RouteChange, Routes, ServiceKey, ServiceView, Shortfall, Text,
-    async_trait,
+    AnyLoadBalancers, AnyObserved, AnyStep, Capability, Claim, CloudError, Doubt, Evidence, Fence, Instance,
+    Instances, LoadBalancerPolicy, LoadBalancerRequest, NodeView, PlainPolicy, Power, Route, RouteChange,
+    Routes, ServiceKey, async_trait,
 };
-use jiff::Timestamp;
 
 use super::current::Current;
-use super::reconciles::ReconcileMetrics;
 
 const NO_ROUTES: &str = "the configuration in use has no routes: [Route] router-id was removed from cloud.conf, or Neutron has no \
     extra routes any more; put it back, or restart";
@@ -82,73 +77,21 @@ impl Routes for LiveRoutes {
 }
 
 /// The load balancers.
-pub(super) struct LiveLoadBalancers {
-    pub(super) current: Arc<Current>,
-    pub(super) reconciles: Arc<ReconcileMetrics>,
-}
+pub(super) struct LiveLoadBalancers(pub(super) Arc<Current>);
 
 impl LiveLoadBalancers {
     fn inside(&self) -> Option<Arc<dyn AnyLoadBalancers>> {
-        self.current.parts().load_balancers.clone()
+        self.0.parts().load_balancers.clone()
     }
 }
 
 #[async_trait]
 impl AnyLoadBalancers for LiveLoadBalancers {
-    fn name(&self, request: &LoadBalancerRequest) -> String {
-        self.inside()
-            .map_or_else(|| request.service.default_load_balancer_name(), |inside| inside.name(request))
-    }
-
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Box<dyn AnyObserved>, Doubt>> {
         match self.inside() {
             Some(inside) => inside.observe(requests).await,
-            None => requests.iter().map(|_| Evidence::Unknown(Doubt::new(NO_BALANCERS))).collect(),
+            None => requests.iter().map(|_| Err(Doubt::new(NO_BALANCERS))).collect(),
         }
-    }
-
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-        now: Timestamp,
-    ) -> Plan<AnyStep, LoadBalancerStatus> {
-        match self.inside() {
-            Some(inside) => inside.plan(request, observed, now),
-            None => Plan::Refuse(Refusal { problems: vec![NO_BALANCERS.into()] }),
-        }
-    }
-
-    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
-        self.inside().map(|inside| inside.notes(request, observed)).unwrap_or_default()
-    }
-
-    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
-        self.inside()?.fingerprint(request, observed)
-    }
-
-    fn outlook(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<LoadBalancerStatus> {
-        self.inside()?.outlook(request, observed)
-    }
-
-    fn picture(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<BalancerPicture> {
-        self.inside()?.picture(request, observed)
-    }
-
-    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
-        self.inside()?.broken(request, observed)
-    }
-
-    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
-        self.inside().map(|inside| inside.shortfalls(request, observed)).unwrap_or_default()
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -165,19 +108,8 @@ impl AnyLoadBalancers for LiveLoadBalancers {
         }
     }
 
-    fn poll_period(&self) -> Duration {
-        self.inside().map_or(Duration::from_secs(2), |inside| inside.poll_period())
-    }
-
-    fn drains(&self, service: &ServiceView) -> Option<Duration> {
-        self.inside()?.drains(service)
-    }
-
-    fn concluded(&self, reconciled: Reconciled) {
-        self.reconciles.observe(reconciled);
-    }
-
-    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
-        self.inside().map(|inside| inside.node_labels(service)).unwrap_or_default()
+    fn policy(&self) -> Arc<dyn LoadBalancerPolicy> {
+        self.inside()
+            .map_or_else(|| Arc::new(PlainPolicy) as Arc<dyn LoadBalancerPolicy>, |inside| inside.policy())
     }
 }

@@ -283,11 +283,10 @@ async fn calls_are_counted_under_the_names_that_dashboards_know() {
     cloud.register_metrics(&mut registry);
     cloud.initialize(&CloudContext::new("kubernetes")).await.unwrap();
     present(&found(&supported(cloud.instances()), "node-1").await);
-    let balancers = supported(cloud.load_balancers());
     for (what, took, failed) in
         [(Reconcile::Ensure, 40, false), (Reconcile::Ensure, 1, true), (Reconcile::Delete, 3, false)]
     {
-        balancers.concluded(Reconciled { what, took: Duration::from_secs(took), failed });
+        cloud.concluded(Reconciled { what, took: Duration::from_secs(took), failed });
     }
     let mut text = String::new();
     prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();

@@ -1,4 +1,4 @@
-//! The load balancers of one project: looks, plans by pure functions, performs. Holds what they share; decides nothing.
+//! The load balancers of one project: looks and performs. Holds what they share; decides nothing.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,36 +6,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
-    BalancerPicture, Broken, CloudError, EventSink, Evidence, FairSemaphore, Fence, LoadBalancerRequest,
-    LoadBalancerStatus, LoadBalancers, Notes, Plan, Purpose, Refusal, ServiceKey, ServiceView, Shortfall,
-    Text, async_trait,
+    CloudError, Doubt, EventSink, FairSemaphore, Fence, LoadBalancerPolicy, LoadBalancerRequest,
+    LoadBalancers, Notes, ServiceKey, ServiceView, Text, async_trait,
 };
-use jiff::Timestamp;
 use openstack_client::identity::{Version, VersionStatus};
 use openstack_client::load_balancer::LoadBalancer;
 use openstack_client::network::FloatingIp;
 use openstack_client::{Client, ProjectId};
 use tokio::sync::OnceCell;
 
-use super::broken;
 use super::execute::PortTurns;
 use super::features::{ApiVersion, Features};
-use super::fingerprint;
-use super::found::Found;
 use super::group::{LeftOvers, MadeGroups, SubnetRanges};
-use super::intent::{Removal, drain_of, node_labels};
+use super::intent::{drain_of, node_labels};
 use super::memory::Memory;
-use super::names::Names;
 use super::notes;
 use super::observe::{Asking, SharedList};
-use super::picture;
-use super::plan;
+use super::observed::Observed;
 use super::resolve::Resolver;
-use super::shortfalls;
 use super::step::CloudStep;
 use super::told::Told;
 use super::trouble::Trouble;
-use super::wanted::Wanted;
 use crate::config::{CloudConf, Tenancy};
 use crate::inventory::Inventory;
 
@@ -86,27 +77,6 @@ pub struct Lore {
     memory: Memory,
     made_groups: Arc<MadeGroups>,
     port_turns: Arc<PortTurns>,
-}
-
-/// What was seen for a Service, with what it is compared with.
-#[derive(Debug)]
-pub enum Observed {
-    /// Its wish cannot be fulfilled as it is.
-    Refused(Refusal),
-    /// A load balancer shall be there.
-    Ensure {
-        /// What is wanted.
-        wanted: Box<Wanted>,
-        /// What is there.
-        found: Box<Found>,
-    },
-    /// It shall go.
-    Remove {
-        /// What is to go.
-        removal: Box<Removal>,
-        /// What is there.
-        found: Box<Found>,
-    },
 }
 
 impl Balancers {
@@ -224,91 +194,15 @@ struct NamedVersions {
 }
 
 fn unknown_version(why: &str) -> Trouble {
-    Trouble::Unknown(bowline_cloud::Doubt::new(why))
+    Trouble::Unknown(Doubt::new(why))
 }
 
 #[async_trait]
 impl LoadBalancers for Balancers {
     type Observed = Observed;
-    type Step = CloudStep;
 
-    fn name(&self, request: &LoadBalancerRequest) -> String {
-        Names::of(&request.cluster, &request.service).load_balancer()
-    }
-
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Observed>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Observed, Doubt>> {
         self.look(requests).await
-    }
-
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&Observed>,
-        _now: Timestamp,
-    ) -> Plan<CloudStep, LoadBalancerStatus> {
-        let mut plan = match observed {
-            Some(Observed::Refused(refusal)) => Plan::Refuse(refusal.clone()),
-            Some(Observed::Ensure { wanted, found }) => plan::ensure(wanted, found),
-            Some(Observed::Remove { removal, found }) => plan::remove(removal, found),
-            None if request.purpose == Purpose::Remove => Plan::Settled(LoadBalancerStatus::default()),
-            None => Plan::Refuse(Refusal { problems: vec![NOT_LOOKED_AT.to_owned()] }),
-        };
-        if let Plan::Act(steps) = &mut plan {
-            steps.iter_mut().for_each(|planned| planned.step.for_whom_it_is(request.urgency));
-        }
-        plan
-    }
-
-    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Notes {
-        match observed {
-            Some(Observed::Ensure { wanted, found }) => {
-                notes::notes(wanted, found, super::observe::hinted_address(&request.service).is_some())
-            }
-            None if request.purpose == Purpose::Remove => notes::removed(),
-            _ => Notes::default(),
-        }
-    }
-
-    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Option<Text> {
-        let Observed::Ensure { wanted, found } = observed? else { return None };
-        fingerprint::of(wanted, &found.balancer.as_ref()?.balancer, &request.service)
-    }
-
-    fn outlook(
-        &self,
-        _request: &LoadBalancerRequest,
-        observed: Option<&Observed>,
-    ) -> Option<LoadBalancerStatus> {
-        match observed? {
-            Observed::Ensure { wanted, found } => plan::outlook(wanted, found),
-            Observed::Refused(_) | Observed::Remove { .. } => None,
-        }
-    }
-
-    fn picture(&self, request: &LoadBalancerRequest, observed: Option<&Observed>) -> Option<BalancerPicture> {
-        let names = Names::of(&request.cluster, &request.service);
-        match observed? {
-            Observed::Ensure { wanted, found } => picture::picture(&names, Some(wanted), found),
-            Observed::Remove { found, .. } => picture::picture(&names, None, found),
-            Observed::Refused(_) => None,
-        }
-    }
-
-    fn broken(&self, _request: &LoadBalancerRequest, observed: Option<&Observed>) -> Option<Broken> {
-        let Observed::Ensure { wanted, found } = observed? else { return None };
-        // One that the Service only names, or may not use, is no load balancer of the Service.
-        let there = found.balancer.as_ref().filter(|there| broken::is_broken(&there.balancer))?;
-        if !plan::has(wanted, found) {
-            return None;
-        }
-        Some(Broken { id: there.balancer.id.to_string(), traffic: broken::traffic(there, found) })
-    }
-
-    fn shortfalls(&self, _request: &LoadBalancerRequest, observed: Option<&Observed>) -> Vec<Shortfall> {
-        match observed {
-            Some(Observed::Ensure { wanted, found }) => shortfalls::shortfalls(wanted, found),
-            _ => Vec::new(),
-        }
     }
 
     async fn execute(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -319,17 +213,28 @@ impl LoadBalancers for Balancers {
         self.poll_all(waiting).await
     }
 
+    fn policy(&self) -> Arc<dyn LoadBalancerPolicy> {
+        Arc::new(Policy(Arc::clone(&self.conf)))
+    }
+}
+
+/// What the configuration says of Services before anything is observed.
+struct Policy(Arc<CloudConf>);
+
+impl LoadBalancerPolicy for Policy {
     fn poll_period(&self) -> Duration {
         POLL_PERIOD
     }
 
     fn drains(&self, service: &ServiceView) -> Option<Duration> {
-        drain_of(service, &self.conf.load_balancer)
+        drain_of(service, &self.0.load_balancer)
     }
 
     fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
-        node_labels(service, &self.conf.load_balancer)
+        node_labels(service, &self.0.load_balancer)
+    }
+
+    fn annotations_after_removal(&self) -> Notes {
+        notes::removed()
     }
 }
-
-const NOT_LOOKED_AT: &str = "a load balancer shall be there and nobody has looked for it; this is a defect of Bowline, please report it";

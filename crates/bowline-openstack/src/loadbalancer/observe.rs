@@ -22,7 +22,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bowline_cloud::service::FINALIZER;
-use bowline_cloud::{Evidence, LoadBalancerRequest, Plan, Proof, Purpose, RESYNC_AT, Refusal, ServiceView};
+use bowline_cloud::{Doubt, LoadBalancerRequest, Plan, Purpose, RESYNC_AT, Refusal, ServiceView};
 use futures::StreamExt;
 use futures::stream;
 use openstack_client::load_balancer::LoadBalancer;
@@ -32,7 +32,7 @@ use self::find::{At, Look};
 pub(super) use self::lists::{Asking, SharedList};
 use self::notices::{address_behind_name, notices};
 use super::annotations::{self, Rejected, Unreadable};
-use super::balancers::{Balancers, Observed};
+use super::balancers::Balancers;
 use super::broken;
 use super::features::Features;
 use super::fingerprint;
@@ -42,6 +42,7 @@ use super::intent::{Intent, Notice, Removal, Surroundings};
 use super::members::Digest;
 use super::memory::LookFor;
 use super::names::{self, Names};
+use super::observed::{Observation, Observed};
 use super::ownership::Ownership;
 use super::plan;
 use super::resolve::Question;
@@ -130,11 +131,13 @@ impl Run<'_> {
 
 impl Balancers {
     /// One answer for each request, in order.
-    pub(super) async fn look(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Observed>> {
+    pub(super) async fn look(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Observed, Doubt>> {
         let began = self.memory.changes();
         let features = match self.features().await {
             Ok(features) => features,
-            Err(trouble) => return requests.iter().map(|_request| evidence(Err(trouble.clone()))).collect(),
+            Err(trouble) => {
+                return requests.iter().map(|request| observed(request, Err(trouble.clone()))).collect();
+            }
         };
         let runs = self.wishes(requests, features).await;
         let found = self.find_all(runs, began).await;
@@ -154,7 +157,8 @@ impl Balancers {
             self.picture(one).await
         };
         let pictures = resolved.into_iter().enumerate().map(picture).collect();
-        together(pictures).await.into_iter().map(evidence).collect()
+        let pictures = together(pictures).await;
+        requests.iter().zip(pictures).map(|(request, picture)| observed(request, picture)).collect()
     }
 
     /// What each Service wants.
@@ -359,7 +363,7 @@ impl Balancers {
         self.memory.forget_service(&service.uid, name);
     }
 
-    async fn picture(&self, resolved: Result<Resolved<'_>, Trouble>) -> Result<Evidence<Observed>, Trouble> {
+    async fn picture(&self, resolved: Result<Resolved<'_>, Trouble>) -> Result<Observation, Trouble> {
         let Resolved { sight, wanted, group, children } = resolved?;
         let Sight { run, at, floating, place_taken, floating_is_read } = sight;
         let balancer = at.balancer.map(|found| match children {
@@ -397,17 +401,13 @@ impl Balancers {
                 let mut all = notices(&wanted, &found, lost);
                 all.extend(address_behind_name(&wanted, &found, hinted_address(service)));
                 self.told.tell(service, &all, self.events.as_ref());
-                Ok(Evidence::Present(Observed::Ensure { wanted, found: Box::new(found) }))
+                Ok(Observation::Ensure { wanted, found: Box::new(found) })
             }
             (Wish::Remove(removal), _) if found.is_nothing() => {
                 let name = removal.names.load_balancer();
                 self.memory.forget(&name);
                 self.forget(service, &name);
-                let said = format!(
-                    "Octavia has no load balancer {name} and Neutron no floating IP of {} in this project",
-                    service.key()
-                );
-                Ok(Evidence::Absent(Proof::new(said)))
+                Ok(Observation::Gone)
             }
             (Wish::Remove(removal), _) => {
                 // While Octavia is at work nothing is read of what is on it, and what was told before holds.
@@ -420,7 +420,7 @@ impl Balancers {
                 if matches!(plan::remove(&removal, &found), Plan::Settled(_)) {
                     self.forget(service, &removal.names.load_balancer());
                 }
-                Ok(Evidence::Present(Observed::Remove { removal, found: Box::new(found) }))
+                Ok(Observation::Remove { removal, found: Box::new(found) })
             }
             (Wish::Ensure(_), None) => Err(Trouble::refused("a wish was lost; this is a defect of Bowline")),
         }
@@ -471,12 +471,15 @@ fn look_for<'a>(request: &'a LoadBalancerRequest, intent: &Intent) -> LookFor<'a
     }
 }
 
-/// What a look came to.
-fn evidence(picture: Result<Evidence<Observed>, Trouble>) -> Evidence<Observed> {
-    match picture {
-        Ok(evidence) => evidence,
-        Err(Trouble::Refused(refusal)) => Evidence::Present(Observed::Refused(refusal)),
-        Err(Trouble::Unknown(doubt)) => Evidence::Unknown(doubt),
+/// What a look for a request came to.
+fn observed(
+    request: &LoadBalancerRequest,
+    observation: Result<Observation, Trouble>,
+) -> Result<Observed, Doubt> {
+    match observation {
+        Ok(observation) => Ok(Observed::of(request, observation)),
+        Err(Trouble::Refused(refusal)) => Ok(Observed::of(request, Observation::Refused(refusal))),
+        Err(Trouble::Unknown(doubt)) => Err(doubt),
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, CloudError, Evidence, Fence, Ingress,
-    LoadBalancerRequest, LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose, Reconciled, Refusal,
-    ServiceDirectory, ServiceKey, ServiceView, Shortfall, Text, Verb, Wait,
+    AnyLoadBalancers, AnyObserved, AnyStep, BalancerPicture, Broken, CloudError, Doubt, Fence, Ingress,
+    LoadBalancerPolicy, LoadBalancerRequest, LoadBalancerStatus, NodeSet, Notes, Plan, Planned, Purpose,
+    Refusal, ServiceDirectory, ServiceKey, ServiceView, Shortfall, Text, Verb, Wait,
 };
 use bytes::Bytes;
 use http::{Method, Request};
@@ -23,6 +23,7 @@ use crate::cloud_link::CloudLink;
 const LONG: Duration = Duration::from_secs(600);
 
 /// The provider's, with a bug over it.
+#[derive(Clone)]
 pub(super) struct Balancers {
     pub(super) inner: Arc<dyn AnyLoadBalancers>,
     pub(super) link: CloudLink,
@@ -74,7 +75,7 @@ impl Balancers {
 
     /// Whether the annotation of a Service names another load balancer than its own.
     fn names_another(&self, request: &LoadBalancerRequest) -> bool {
-        let own = self.inner.name(request);
+        let own = name(request);
         let is_own = |id: &str| self.workshop().balancers().iter().any(|one| one.0 == id && one.1 == own);
         named(request).is_some_and(|named| !is_own(named))
     }
@@ -94,7 +95,7 @@ impl Balancers {
     }
 
     fn status(&self, request: &LoadBalancerRequest) -> Option<String> {
-        self.workshop().status_of(&self.inner.name(request))
+        self.workshop().status_of(&name(request))
     }
 
     /// What was settled once is not compared any more until the Service or its nodes change.
@@ -174,7 +175,7 @@ impl Balancers {
             request.purpose == Purpose::Ensure && !request.service.status.ingress.is_empty()
         };
         for request in requests.iter().filter(served) {
-            let name = self.inner.name(request);
+            let name = name(request);
             let Some((pool, members)) = self.members(&name) else { continue };
             let path = format!("http://openstack.sim/load-balancer/v2/lbaas/pools/{pool}/members");
             let token = self.workshop().truth(|state| state.identity.tokens.keys().next().cloned());
@@ -211,6 +212,12 @@ impl Balancers {
             sleep(Duration::from_secs(2)).await;
         }
     }
+}
+
+/// The name of the load balancer of a Service.
+fn name(request: &LoadBalancerRequest) -> String {
+    let ServiceView { namespace, name, .. } = &*request.service;
+    format!("kube_service_{}_{namespace}_{name}", request.cluster)
 }
 
 /// The same request, with nothing known of other Services.
@@ -287,11 +294,7 @@ fn creations_first(plan: ServicePlan) -> ServicePlan {
 
 #[async_trait]
 impl AnyLoadBalancers for Balancers {
-    fn name(&self, request: &LoadBalancerRequest) -> String {
-        self.inner.name(request)
-    }
-
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<AnyObserved>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Box<dyn AnyObserved>, Doubt>> {
         let _worker = match self.workshop().is(Piece::SlowWorker) {
             true => Some(self.workshop().worker.lock().await),
             false => None,
@@ -304,60 +307,11 @@ impl AnyLoadBalancers for Balancers {
         if self.workshop().is(Piece::MembersPutEachSync) {
             self.put_members(requests).await;
         }
-        observed
-    }
-
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-        now: Timestamp,
-    ) -> ServicePlan {
-        let other = self.other_request(request);
-        let request = other.as_ref().unwrap_or(request);
-        let plan = self.inner.plan(request, observed, now);
-        if self.workshop().is(Piece::ShownTooEarly)
-            && matches!(plan, Plan::Wait(_))
-            && let Some(status) = self.inner.outlook(request, observed)
-        {
-            return Plan::Settled(status);
-        }
-        self.altered(request, plan)
-    }
-
-    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Notes {
-        if self.workshop().is(Piece::NotesStay) && request.purpose == Purpose::Remove {
-            return Notes::default();
-        }
-        self.inner.notes(request, observed)
-    }
-
-    fn fingerprint(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Text> {
-        self.inner.fingerprint(request, observed)
-    }
-
-    fn outlook(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<LoadBalancerStatus> {
-        self.inner.outlook(request, observed)
-    }
-
-    fn picture(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&AnyObserved>,
-    ) -> Option<BalancerPicture> {
-        self.inner.picture(request, observed)
-    }
-
-    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Option<Broken> {
-        self.inner.broken(request, observed).filter(|_broken| !self.workshop().is(Piece::ErrorIsUseless))
-    }
-
-    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&AnyObserved>) -> Vec<Shortfall> {
-        self.inner.shortfalls(request, observed)
+        let lying = |(inner, request): (Result<Box<dyn AnyObserved>, Doubt>, LoadBalancerRequest)| {
+            let lying = Observed { inner: inner?, request, balancers: self.clone() };
+            Ok(Box::new(lying) as Box<dyn AnyObserved>)
+        };
+        observed.into_iter().zip(asked).map(lying).collect()
     }
 
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -377,19 +331,76 @@ impl AnyLoadBalancers for Balancers {
         self.inner.poll(waiting).await
     }
 
+    fn policy(&self) -> Arc<dyn LoadBalancerPolicy> {
+        let inner = self.inner.policy();
+        if self.workshop().is(Piece::NotesStay) { Arc::new(NotesStay(inner)) } else { inner }
+    }
+}
+
+/// Takes no annotation off.
+struct NotesStay(Arc<dyn LoadBalancerPolicy>);
+
+impl LoadBalancerPolicy for NotesStay {
     fn poll_period(&self) -> Duration {
-        self.inner.poll_period()
+        self.0.poll_period()
     }
 
     fn drains(&self, service: &ServiceView) -> Option<Duration> {
-        self.inner.drains(service)
-    }
-
-    fn concluded(&self, reconciled: Reconciled) {
-        self.inner.concluded(reconciled);
+        self.0.drains(service)
     }
 
     fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
-        self.inner.node_labels(service)
+        self.0.node_labels(service)
+    }
+}
+
+/// What was observed, as the bug sees it.
+struct Observed {
+    inner: Box<dyn AnyObserved>,
+    request: LoadBalancerRequest,
+    balancers: Balancers,
+}
+
+impl AnyObserved for Observed {
+    fn plan(&self, now: Timestamp) -> ServicePlan {
+        let plan = self.inner.plan(now);
+        if self.balancers.workshop().is(Piece::ShownTooEarly)
+            && matches!(plan, Plan::Wait(_))
+            && let Some(status) = self.inner.expected_status()
+        {
+            return Plan::Settled(status);
+        }
+        self.balancers.altered(&self.request, plan)
+    }
+
+    fn is_there(&self) -> bool {
+        self.inner.is_there()
+    }
+
+    fn annotations(&self) -> Notes {
+        if self.balancers.workshop().is(Piece::NotesStay) && self.request.purpose == Purpose::Remove {
+            return Notes::default();
+        }
+        self.inner.annotations()
+    }
+
+    fn fingerprint(&self) -> Option<Text> {
+        self.inner.fingerprint()
+    }
+
+    fn expected_status(&self) -> Option<LoadBalancerStatus> {
+        self.inner.expected_status()
+    }
+
+    fn picture(&self) -> Option<BalancerPicture> {
+        self.inner.picture()
+    }
+
+    fn broken(&self) -> Option<Broken> {
+        self.inner.broken().filter(|_broken| !self.balancers.workshop().is(Piece::ErrorIsUseless))
+    }
+
+    fn shortfalls(&self) -> Vec<Shortfall> {
+        self.inner.shortfalls()
     }
 }

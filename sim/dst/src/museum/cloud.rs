@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bowline_cloud::{
-    AnyLoadBalancers, Capability, Cloud, CloudContext, CloudError, ExtraController, Instances, Routes,
+    AnyLoadBalancers, Capability, Cloud, CloudContext, CloudError, ExtraController, Instances, Reconciled,
+    Routes,
 };
 use futures::stream::BoxStream;
 use prometheus_client::registry::Registry;
@@ -81,6 +82,10 @@ impl Cloud for Lying {
 
     fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
         self.inner.extra_controllers()
+    }
+
+    fn concluded(&self, reconciled: Reconciled) {
+        self.inner.concluded(reconciled);
     }
 
     fn register_metrics(&self, registry: &mut Registry) {

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::{
-    AnyLoadBalancers, Broken, Capability, Cloud, CloudError, Doubt, Evidence, Fence, Ingress,
-    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Notes, Plan, Planned, Proof, Purpose, Reconciled,
-    Refusal, ServiceKey, ServiceView, SetChange, Shortfall, ShortfallKind, Step, StepFacts, Text, Traffic,
-    Verb, Wait, async_trait,
+    AnyLoadBalancers, Broken, Capability, Cloud, CloudError, Doubt, Fence, Ingress, LoadBalancerPolicy,
+    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, Notes, ObservedLoadBalancer, Plan, Planned,
+    Purpose, Reconciled, Refusal, ServiceKey, ServiceView, SetChange, Shortfall, ShortfallKind, Step,
+    StepFacts, Text, Traffic, Verb, Wait, async_trait,
 };
 use bowline_kube::ledger::Ledger;
 use futures::StreamExt;
@@ -126,6 +126,10 @@ impl Cloud for FakeCloud {
         let instead = self.state().instead.clone();
         Capability::Supported(instead.unwrap_or_else(|| Arc::new(self.clone())))
     }
+    fn concluded(&self, Reconciled { what, took, failed }: Reconciled) {
+        let end = if failed { "failed" } else { "done" };
+        self.state().ended.push(format!("{what:?} {end} {} s", took.as_secs()));
+    }
     fn reconfigurations(&self) -> BoxStream<'static, ()> {
         let replaced = self.1.clone();
         stream::unfold(replaced, async |replaced| {
@@ -181,40 +185,88 @@ impl Step for FakeStep {
 
 #[async_trait]
 impl LoadBalancers for FakeCloud {
-    type Observed = Balancer;
-    type Step = FakeStep;
+    type Observed = Observed;
 
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Balancer>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Observed, Doubt>> {
         // A round trip: others may run meanwhile.
         tokio::time::sleep(Duration::from_millis(10)).await;
         self.hang_in("observe", requests.iter().map(|request| request.service.uid.as_str())).await;
         let mut state = self.state();
         state.looks.push(requests.len());
         state.brought.extend(requests.iter().map(|request| request.fingerprints.clone()));
-        let look = |request: &LoadBalancerRequest| {
-            if let Some(doubt) = &state.doubt {
-                return Evidence::Unknown(doubt.clone());
-            }
-            match state.balancers.get(request.service.uid.as_str()) {
-                Some(balancer) => Evidence::Present(balancer.clone()),
-                None => Evidence::Absent(Proof::new("not in the map")),
-            }
+        let look = |request: &LoadBalancerRequest| match &state.doubt {
+            Some(doubt) => Err(doubt.clone()),
+            None => Ok(Observed {
+                request: request.clone(),
+                balancer: state.balancers.get(request.service.uid.as_str()).cloned(),
+                cloud: self.clone(),
+            }),
         };
         requests.iter().map(look).collect()
     }
 
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&Balancer>,
-        _now: Timestamp,
-    ) -> Plan<FakeStep, LoadBalancerStatus> {
-        let service = &request.service;
-        assert_ne!(self.state().panic_for.as_deref(), Some(service.name.as_str()), "scripted panic");
+    async fn execute(&self, step: &FakeStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        fence.check()?;
+        let slow = self.state().slow_for.as_ref() == Some(&step.uid);
+        let most = self.state().steps_take;
+        tokio::time::sleep(most + Duration::from_millis(if slow { 30_000 } else { 10 })).await;
+        self.perform(step)?;
+        self.hang_in("execute", std::iter::once(step.uid.as_str())).await;
+        Ok(())
+    }
+
+    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
+        let mut state = self.state();
+        state.polls += 1;
+        let ready = |request: &&LoadBalancerRequest| {
+            state.balancers.get(request.service.uid.as_str()).is_none_or(|balancer| !balancer.building)
+        };
+        Ok(waiting.iter().filter(ready).map(|request| request.service.key()).collect())
+    }
+
+    fn policy(&self) -> Arc<dyn LoadBalancerPolicy> {
+        Arc::new(self.clone())
+    }
+}
+
+impl LoadBalancerPolicy for FakeCloud {
+    fn drains(&self, service: &ServiceView) -> Option<Duration> {
+        service
+            .annotations
+            .get("fake/drain")
+            .and_then(|seconds| seconds.parse().ok())
+            .map(Duration::from_secs)
+    }
+
+    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
+        service.annotations.get("fake/label").map(ToOwned::to_owned).into_iter().collect()
+    }
+
+    fn annotations_after_removal(&self) -> Notes {
+        match self.state().noted_as {
+            Some(_id) => Notes::default().without("fake/id").without("fake/ports"),
+            None => Notes::default(),
+        }
+    }
+}
+
+/// What was observed, with the cloud, whose script may change until it plans.
+pub(super) struct Observed {
+    request: LoadBalancerRequest,
+    balancer: Option<Balancer>,
+    cloud: FakeCloud,
+}
+
+impl ObservedLoadBalancer for Observed {
+    type Step = FakeStep;
+
+    fn plan(&self, _now: Timestamp) -> Plan<FakeStep, LoadBalancerStatus> {
+        let (request, service) = (&self.request, &self.request.service);
+        assert_ne!(self.cloud.state().panic_for.as_deref(), Some(service.name.as_str()), "scripted panic");
         let act = |change| {
             Plan::Act(vec![Planned::new(FakeStep { uid: service.uid.to_string(), change }, "it differs")])
         };
-        if let Some(problem) = self.state().refusal {
+        if let Some(problem) = self.cloud.state().refusal {
             return Plan::Refuse(Refusal { problems: vec![problem.into()] });
         }
         match service.annotations.get("fake") {
@@ -222,7 +274,7 @@ impl LoadBalancers for FakeCloud {
             Some("refuse") => return Plan::Refuse(Refusal { problems: vec!["no such flavor".into()] }),
             _ => {}
         }
-        let Some(balancer) = observed else {
+        let Some(balancer) = &self.balancer else {
             return match request.purpose {
                 Purpose::Ensure => act(Change::Create),
                 Purpose::Remove => Plan::Settled(LoadBalancerStatus::default()),
@@ -245,21 +297,25 @@ impl LoadBalancers for FakeCloud {
         if ports != balancer.ports {
             let step = |change| FakeStep { uid: service.uid.to_string(), change };
             let rest = Planned::new(step(Change::Nodes(nodes, set)), "they differ").at_once();
-            let rest = Some(rest).filter(|_rest| self.state().all_at_once);
+            let rest = Some(rest).filter(|_rest| self.cloud.state().all_at_once);
             let first = Planned::new(step(Change::Ports(ports)), "they differ");
             return Plan::Act(std::iter::once(first).chain(rest).collect());
         }
         if nodes != balancer.nodes {
             return act(Change::Nodes(nodes, set));
         }
-        let addresses = self.state().addresses.clone();
+        let addresses = self.cloud.state().addresses.clone();
         let addresses = if addresses.is_empty() { vec!["192.0.2.1"] } else { addresses };
         let ingress = |address: &&str| Ingress { ip: address.parse().ok(), ..Ingress::default() };
         Plan::Settled(LoadBalancerStatus { ingress: addresses.iter().map(ingress).collect() })
     }
 
-    fn notes(&self, request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Notes {
-        match (self.state().noted_as, request.purpose, observed) {
+    fn is_there(&self) -> bool {
+        self.balancer.is_some()
+    }
+
+    fn annotations(&self) -> Notes {
+        match (self.cloud.state().noted_as, self.request.purpose, &self.balancer) {
             (Some(id), Purpose::Ensure, Some(balancer)) => {
                 let ports = balancer.ports.len().to_string();
                 Notes::default().with("fake/id", id).with("fake/ports", ports)
@@ -269,60 +325,24 @@ impl LoadBalancers for FakeCloud {
         }
     }
 
-    fn fingerprint(&self, _request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Option<Text> {
-        let names = observed.filter(|_balancer| self.state().has_words)?.nodes.iter().map(String::as_str);
-        Some(names.collect::<Vec<_>>().join(",").into())
+    fn fingerprint(&self) -> Option<Text> {
+        let balancer = self.balancer.as_ref().filter(|_balancer| self.cloud.state().has_words)?;
+        Some(balancer.nodes.iter().map(String::as_str).collect::<Vec<_>>().join(",").into())
     }
 
-    fn shortfalls(&self, request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Vec<Shortfall> {
-        let annotations = &request.service.annotations;
+    fn shortfalls(&self) -> Vec<Shortfall> {
+        let annotations = &self.request.service.annotations;
         let short = |key: &str, kind: ShortfallKind| {
-            let message = annotations.get(key).filter(|_text| observed.is_some())?.to_owned();
+            let message = annotations.get(key).filter(|_text| self.balancer.is_some())?.to_owned();
             Some(Shortfall { kind, message })
         };
         let invalid = short("fake/invalid", ShortfallKind::InvalidValue);
         invalid.into_iter().chain(short("fake/creation", ShortfallKind::RecreationNeeded)).collect()
     }
 
-    fn broken(&self, request: &LoadBalancerRequest, observed: Option<&Balancer>) -> Option<Broken> {
-        let traffic = observed?.broken?;
-        Some(Broken { id: request.service.uid.to_string(), traffic })
-    }
-
-    async fn execute(&self, step: &FakeStep, fence: &dyn Fence) -> Result<(), CloudError> {
-        fence.check()?;
-        let slow = self.state().slow_for.as_ref() == Some(&step.uid);
-        let most = self.state().steps_take;
-        tokio::time::sleep(most + Duration::from_millis(if slow { 30_000 } else { 10 })).await;
-        self.perform(step)?;
-        self.hang_in("execute", std::iter::once(step.uid.as_str())).await;
-        Ok(())
-    }
-
-    fn drains(&self, service: &ServiceView) -> Option<Duration> {
-        service
-            .annotations
-            .get("fake/drain")
-            .and_then(|seconds| seconds.parse().ok())
-            .map(Duration::from_secs)
-    }
-
-    fn node_labels(&self, service: &ServiceView) -> BTreeSet<String> {
-        service.annotations.get("fake/label").map(ToOwned::to_owned).into_iter().collect()
-    }
-
-    fn concluded(&self, Reconciled { what, took, failed }: Reconciled) {
-        let end = if failed { "failed" } else { "done" };
-        self.state().ended.push(format!("{what:?} {end} {} s", took.as_secs()));
-    }
-
-    async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError> {
-        let mut state = self.state();
-        state.polls += 1;
-        let ready = |request: &&LoadBalancerRequest| {
-            state.balancers.get(request.service.uid.as_str()).is_none_or(|balancer| !balancer.building)
-        };
-        Ok(waiting.iter().filter(ready).map(|request| request.service.key()).collect())
+    fn broken(&self) -> Option<Broken> {
+        let traffic = self.balancer.as_ref()?.broken?;
+        Some(Broken { id: self.request.service.uid.to_string(), traffic })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView, Shortfall, ShortfallKind};
+use bowline_cloud::{ObservedLoadBalancer, Purpose, ServiceView, Shortfall, ShortfallKind};
 
 use super::sharing::{at_port, balancer, joining, users_own};
 use super::stage::{Stage, annotated, id_of};
@@ -15,9 +15,7 @@ use crate::loadbalancer::annotations::{
 const REASON: &str = "LoadBalancerRecreationNeeded";
 
 async fn shortfalls(stage: &Stage, service: &Arc<ServiceView>) -> Vec<Shortfall> {
-    let request = stage.request(service, Purpose::Ensure);
-    let Evidence::Present(observed) = stage.look(service, Purpose::Ensure).await else { return Vec::new() };
-    LoadBalancers::shortfalls(&stage.balancers, &request, Some(&observed))
+    stage.look(service, Purpose::Ensure).await.map(|observed| observed.shortfalls()).unwrap_or_default()
 }
 
 /// A cloud whose configuration does not say where load balancers are.

@@ -114,7 +114,7 @@ async fn who_does_not_drain_any_more_takes_it_out_at_once() {
     leave(&mut stage, "node-3");
     stage.ensure(&mut web).await;
     web = annotated(&web, DRAIN.key, "0");
-    assert_eq!(LoadBalancers::drains(&stage.balancers, &web), None);
+    assert_eq!(stage.balancers.policy().drains(&web), None);
     stage.ensure(&mut web).await;
     assert_eq!(members(&stage), "node-1 node-2");
 }
@@ -139,7 +139,7 @@ async fn ovn_and_providers_that_take_one_thing_at_a_time_do_not_drain_and_say_so
             _ => conf.load_balancer.lb_provider = "ovn".to_owned(),
         });
         let web = annotated(&service("web", 2), DRAIN.key, "1m");
-        assert_eq!(LoadBalancers::drains(&stage.balancers, &web), None);
+        assert_eq!(stage.balancers.policy().drains(&web), None);
         stage.ensure(&mut web.clone()).await;
         assert_eq!(stage.told(), ["LoadBalancerAnnotationIgnored"], "{config}");
     }

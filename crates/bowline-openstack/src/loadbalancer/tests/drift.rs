@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Evidence, Purpose};
+use bowline_cloud::Purpose;
 use sim_openstack::{Fault, Rule, Service, State};
 
 use super::stage::{End, id_of};
@@ -251,8 +251,8 @@ async fn a_repair_that_is_due_outlasts_a_read_and_a_step_that_fail() {
         living.estate.stage.simulation.fault(refused(method.clone()));
         let stage = &living.estate.stage;
         match stage.look(&living.service, Purpose::Ensure).await {
-            Evidence::Unknown(_) => assert_eq!(failing, "read"),
-            _ => {
+            Err(_doubt) => assert_eq!(failing, "read"),
+            Ok(_observed) => {
                 stage.perform_first(&living.service, Purpose::Ensure).await.unwrap_err();
             }
         }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Purpose};
+use bowline_cloud::{ErrorClass, LoadBalancers, ObservedLoadBalancer, Purpose};
 use http::StatusCode;
 use sim_openstack::{Config, Fault, Latencies, Rule, Service};
 
 use super::stage::{Stage, annotated, reached, service, services};
-use crate::loadbalancer::Observed;
+use crate::loadbalancer::Observation;
 use crate::loadbalancer::annotations;
 use crate::loadbalancer::found::{Found, FoundBy};
 
@@ -111,7 +111,7 @@ async fn services_whose_names_are_cut_to_the_same_have_a_load_balancer_each() {
         assert_eq!(found_id(&stage.observed(&service(name, 1)).await.1), *id);
     }
     let removal = stage.look(&service("three", 1), Purpose::Remove).await;
-    assert!(matches!(removal, Evidence::Absent(_)), "a third has none: {removal:?}");
+    assert!(removal.is_ok_and(|removal| !removal.is_there()), "a third has none");
     stage.remove(&mut services[0]).await;
     assert_eq!(found_id(&stage.observed(&services[1]).await.1), ids[1]);
 }
@@ -159,8 +159,8 @@ async fn what_a_list_does_not_show_is_asked_for_directly() {
     stage.restart();
     let cut = Rule::new(Fault::TruncateList { keep: 1 }).on(Service::LoadBalancer).path("*/loadbalancers");
     stage.simulation.fault(cut.times(1));
-    for evidence in stage.balancers.observe(&requests).await {
-        let Evidence::Present(Observed::Ensure { found, .. }) = evidence else { panic!("{evidence:?}") };
+    for observed in stage.balancers.observe(&requests).await {
+        let Observation::Ensure { found, .. } = observed.unwrap().observation else { panic!("a refusal") };
         assert!(found.balancer.is_some() && !found.named_is_gone);
     }
     // The same for their removal: nothing is gone because a list is short.
@@ -169,8 +169,8 @@ async fn what_a_list_does_not_show_is_asked_for_directly() {
     for list in ["*/loadbalancers", "*/floatingips"] {
         stage.simulation.fault(Rule::new(Fault::TruncateList { keep: 0 }).path(list).times(1));
     }
-    for evidence in stage.balancers.observe(&requests).await {
-        let Evidence::Present(Observed::Remove { found, .. }) = evidence else { panic!("{evidence:?}") };
+    for observed in stage.balancers.observe(&requests).await {
+        let Observation::Remove { found, .. } = observed.unwrap().observation else { panic!("nothing") };
         assert!(found.balancer.is_some());
     }
 }
@@ -192,8 +192,8 @@ async fn a_list_that_does_not_show_what_is_known_to_be_there_proves_nothing() {
     let requests: Vec<_> = bare.iter().map(|one| stage.request(one, Purpose::Ensure)).collect();
     let cut = Rule::new(Fault::TruncateList { keep: 3 }).on(Service::LoadBalancer).path("*/loadbalancers");
     stage.simulation.fault(cut.times(1));
-    for evidence in stage.balancers.observe(&requests).await {
-        let Evidence::Present(Observed::Ensure { found, .. }) = evidence else { panic!("{evidence:?}") };
+    for observed in stage.balancers.observe(&requests).await {
+        let Observation::Ensure { found, .. } = observed.unwrap().observation else { panic!("a refusal") };
         assert!(found.balancer.is_some(), "a second one would be made");
     }
 }
@@ -208,8 +208,8 @@ async fn what_belongs_to_another_project_is_not_found_by_name_and_refused_by_id(
     let refusal = stage.observed_refusal(&web).await;
     assert!(refusal.contains(&stage.simulation.estate.project) && refusal.contains(ID), "{refusal}");
     let many: Vec<_> = (0..6).map(|_| stage.request(&service("web", 1), Purpose::Ensure)).collect();
-    for evidence in stage.balancers.observe(&many).await {
-        let Evidence::Present(Observed::Ensure { found, .. }) = evidence else { panic!("{evidence:?}") };
+    for observed in stage.balancers.observe(&many).await {
+        let Observation::Ensure { found, .. } = observed.unwrap().observation else { panic!("a refusal") };
         assert!(found.balancer.is_none());
     }
 }
@@ -225,7 +225,7 @@ async fn one_that_is_being_deleted_counts_by_its_id_and_for_who_wants_it_gone() 
     assert!(stage.observed(&bare).await.1.balancer.is_none(), "a new one can be made beside it");
     assert!(stage.observed(&web).await.1.balancer.is_some());
     let removal = stage.look(&bare, Purpose::Remove).await;
-    assert!(matches!(removal, Evidence::Present(Observed::Remove { .. })), "{removal:?}");
+    assert!(removal.is_ok_and(|removal| removal.is_there()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,7 +239,7 @@ async fn while_octavia_is_down_nothing_is_known_and_nobody_else_is_asked() {
         let down = Rule::new(Fault::status(StatusCode::BAD_GATEWAY)).on(Service::LoadBalancer);
         stage.simulation.fault(down);
         for purpose in [Purpose::Ensure, Purpose::Remove] {
-            let Evidence::Unknown(doubt) = stage.look(&web, purpose).await else { panic!("{purpose:?}") };
+            let doubt = stage.look(&web, purpose).await.unwrap_err();
             assert_eq!(doubt.class, ErrorClass::Transient);
             stage.drive(&mut web, purpose).await.unknown();
         }

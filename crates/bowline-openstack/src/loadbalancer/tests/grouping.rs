@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::service::FINALIZER;
-use bowline_cloud::{ErrorClass, Evidence, LoadBalancers, Plan, Purpose, ServiceView, Unfenced};
+use bowline_cloud::{
+    Doubt, ErrorClass, LoadBalancers, ObservedLoadBalancer, Plan, Purpose, ServiceView, Unfenced,
+};
 use futures::future::join_all;
 use http::Method;
 use jiff::Timestamp;
 use sim_openstack::{Config, Fault, Rule, Service};
 
 use super::stage::{Stage, annotated, service, services};
+use crate::loadbalancer::Observed;
 use crate::loadbalancer::step::CloudStep;
 
 /// The groups of Services, and at how many ports each is.
@@ -109,15 +112,12 @@ async fn groups_that_come_and_go_with_many_services_are_not_asked_for_one_by_one
 async fn next_steps(stage: &Stage, services: &[Arc<ServiceView>]) -> Vec<CloudStep> {
     let requests: Vec<_> = services.iter().map(|one| stage.request(one, Purpose::Ensure)).collect();
     let observed = LoadBalancers::observe(&stage.balancers, &requests).await;
-    let step = |(request, evidence): (_, Evidence<_>)| {
-        let observed = evidence.known().unwrap();
-        match LoadBalancers::plan(&stage.balancers, request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
-            Plan::Act(mut steps) => Some(steps.remove(0).step),
-            Plan::Settled(_) => None,
-            other => panic!("{other:?}"),
-        }
+    let step = |observed: Result<Observed, Doubt>| match observed.unwrap().plan(Timestamp::UNIX_EPOCH) {
+        Plan::Act(mut steps) => Some(steps.remove(0).step),
+        Plan::Settled(_) => None,
+        other => panic!("{other:?}"),
     };
-    requests.iter().zip(observed).filter_map(step).collect()
+    observed.into_iter().filter_map(step).collect()
 }
 
 /// Made as a cluster has them whose groups were not managed before.
@@ -196,7 +196,7 @@ async fn while_a_new_group_is_shown_nowhere_nothing_is_made_and_after_a_minute_i
     stage.simulation.edit(|state| drop(state.network.security_groups.remove(&gone)));
     // What Neutron answered when it was made is believed for a moment.
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let doubt = stage.look(&web, Purpose::Ensure).await.known().unwrap_err();
+    let doubt = stage.look(&web, Purpose::Ensure).await.unwrap_err();
     assert_eq!(doubt.class, ErrorClass::Transient);
     assert!(doubt.to_string().contains(&gone), "{doubt}");
     assert_eq!(groups(&stage), []);

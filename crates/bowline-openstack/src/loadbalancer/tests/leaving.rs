@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Broken, Evidence, LoadBalancers, Purpose, ServiceView, Traffic, Unfenced};
+use bowline_cloud::{Broken, LoadBalancers, ObservedLoadBalancer, Purpose, ServiceView, Traffic, Unfenced};
 use http::Method;
 use sim_openstack::{Fault, Rule, Service};
 
@@ -119,11 +119,7 @@ async fn a_load_balancer_in_error_with_a_listener_of_somebody_else_is_not_replac
 
 /// What the framework hears of a broken load balancer of a Service.
 async fn broken(stage: &Stage, service: &Arc<ServiceView>) -> Option<Broken> {
-    let request = stage.request(service, Purpose::Ensure);
-    let Evidence::Present(observed) = stage.look(service, Purpose::Ensure).await else {
-        panic!("it is there")
-    };
-    LoadBalancers::broken(&stage.balancers, &request, Some(&observed))
+    stage.look(service, Purpose::Ensure).await.unwrap().broken()
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,11 +1,11 @@
 //! What is noted on a Service.
 
-use bowline_cloud::{LoadBalancers, Purpose};
+use bowline_cloud::{LoadBalancers, ObservedLoadBalancer, Purpose};
 
 use super::stage::{Stage, service};
-use crate::loadbalancer::Observed;
 use crate::loadbalancer::annotations::{LOAD_BALANCER_ADDRESS, LOAD_BALANCER_ID};
 use crate::loadbalancer::notes::notes;
+use crate::loadbalancer::{Observation, Observed};
 
 #[tokio::test(start_paused = true)]
 async fn the_load_balancer_is_noted_when_it_is_there() {
@@ -23,11 +23,12 @@ async fn the_load_balancer_is_noted_when_it_is_there() {
     // What stands there is what would be written: it is written once.
     assert!(notes_now.stand_in(&web.annotations));
     let request = stage.request(&web, Purpose::Remove);
-    let removed = stage.balancers.notes(&request, None);
+    let removed = stage.balancers.policy().annotations_after_removal();
     assert_eq!(removed.iter().count(), 2);
     assert!(removed.iter().all(|(_, value)| value.is_none()), "all of them go: {removed:?}");
-    let observed = Observed::Refused(bowline_cloud::Refusal { problems: Vec::new() });
-    assert!(stage.balancers.notes(&request, Some(&observed)).is_empty());
+    assert_eq!(Observed::of(&request, Observation::Gone).annotations(), removed);
+    let refused = Observation::Refused(bowline_cloud::Refusal { problems: Vec::new() });
+    assert!(Observed::of(&request, refused).annotations().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use bowline_cloud::picture::{BalancerPicture, Detail};
-use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView};
+use bowline_cloud::{ObservedLoadBalancer, Purpose, ServiceView};
 
 use super::stage::{Stage, service};
 
 async fn picture(stage: &Stage, service: &Arc<ServiceView>, purpose: Purpose) -> Option<BalancerPicture> {
-    let request = stage.request(service, purpose);
-    let Evidence::Present(observed) = stage.look(service, purpose).await else { return None };
-    LoadBalancers::picture(&stage.balancers, &request, Some(&observed))
+    stage.look(service, purpose).await.ok()?.picture()
 }
 
 #[tokio::test(start_paused = true)]

@@ -229,6 +229,6 @@ async fn a_person_is_heard_who_asks_for_a_look_after_a_stranger_wrote_a_later_ti
     assert!(matches!(found.balancer.unwrap().children, Children::Known(_)), "it was read");
     let purpose = Purpose::Ensure;
     stage.clear();
-    stage.look(&asked, purpose).await;
+    stage.look(&asked, purpose).await.unwrap();
     assert_eq!(stage.simulation.calls(), 2, "once: {:?}", stage.counts());
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView};
+use bowline_cloud::{Doubt, LoadBalancers, Purpose, ServiceView};
 use sim_openstack::{Fault, Rule, Service};
 
 use super::stage::{Stage, annotated, edited, service};
-use crate::loadbalancer::Observed;
 use crate::loadbalancer::found::Children;
+use crate::loadbalancer::{Observation, Observed};
 
 const NAME: &str = "kube_service_kubernetes_default_web";
 
@@ -101,9 +101,9 @@ async fn many_are_read_in_lists_of_the_project_and_a_list_that_is_cut_short_make
     let requests: Vec<_> = services.iter().map(|one| stage.request(one, Purpose::Ensure)).collect();
     stage.restart();
     stage.clear();
-    let trees = |observed: Vec<Evidence<Observed>>| {
-        let whole = |evidence: Evidence<Observed>| {
-            let Evidence::Present(Observed::Ensure { found, .. }) = evidence else { return None };
+    let trees = |observed: Vec<Result<Observed, Doubt>>| {
+        let whole = |observed: Result<Observed, Doubt>| {
+            let Observation::Ensure { found, .. } = observed.ok()?.observation else { return None };
             let Children::Known(tree) = found.balancer?.children else { return None };
             Some((tree.listeners.len(), tree.pools.len()))
         };

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline_cloud::{
-    About, AddressKind, CloudError, Doubt, ErrorClass, EventKind, EventSink, Evidence, Ingress, IpFamily,
-    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView, Plan, Protocol,
-    Purpose, Refusal, ServiceDirectory, ServiceLookup, ServicePort, ServiceType, ServiceView, Text, Unfenced,
+    About, AddressKind, CloudError, Doubt, ErrorClass, EventKind, EventSink, Ingress, IpFamily,
+    LoadBalancerRequest, LoadBalancerStatus, LoadBalancers, NodeAddress, NodeSet, NodeView,
+    ObservedLoadBalancer, Plan, Protocol, Purpose, Refusal, ServiceDirectory, ServiceLookup, ServicePort,
+    ServiceType, ServiceView, Text, Unfenced,
 };
 use jiff::Timestamp;
 use openstack_client::network::{FloatingIpCreate, NewFixedIp, PortCreate};
@@ -24,7 +25,7 @@ use crate::loadbalancer::annotations::LOAD_BALANCER_ID;
 use crate::loadbalancer::found::Found;
 use crate::loadbalancer::step::CloudStep;
 use crate::loadbalancer::wanted::Wanted;
-use crate::loadbalancer::{Balancers, Observed};
+use crate::loadbalancer::{Balancers, Observation, Observed};
 
 /// What became of a Service.
 #[derive(Debug)]
@@ -272,29 +273,27 @@ impl Stage {
         self.fingerprints.lock().unwrap().clear();
     }
 
-    pub(super) async fn look(&self, service: &Arc<ServiceView>, purpose: Purpose) -> Evidence<Observed> {
+    pub(super) async fn look(&self, service: &Arc<ServiceView>, purpose: Purpose) -> Result<Observed, Doubt> {
         let request = self.request(service, purpose);
         LoadBalancers::observe(&self.balancers, &[request]).await.pop().unwrap()
     }
 
     pub(super) async fn observed(&self, service: &Arc<ServiceView>) -> (Wanted, Found) {
-        match self.look(service, Purpose::Ensure).await {
-            Evidence::Present(Observed::Ensure { wanted, found }) => (*wanted, *found),
+        match self.look(service, Purpose::Ensure).await.unwrap().observation {
+            Observation::Ensure { wanted, found } => (*wanted, *found),
             other => panic!("{other:?}"),
         }
     }
 
     pub(super) async fn observed_refusal(&self, service: &Arc<ServiceView>) -> String {
-        match self.look(service, Purpose::Ensure).await {
-            Evidence::Present(Observed::Refused(refusal)) => refusal.to_string(),
+        match self.look(service, Purpose::Ensure).await.unwrap().observation {
+            Observation::Refused(refusal) => refusal.to_string(),
             other => panic!("{other:?}"),
         }
     }
 
     pub(super) async fn first_step(&self, service: &Arc<ServiceView>, purpose: Purpose) -> CloudStep {
-        let request = self.request(service, purpose);
-        let observed = self.look(service, purpose).await.known().unwrap();
-        match LoadBalancers::plan(&self.balancers, &request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
+        match self.look(service, purpose).await.unwrap().plan(Timestamp::UNIX_EPOCH) {
             Plan::Act(mut steps) => steps.remove(0).step,
             other => panic!("{other:?}"),
         }
@@ -352,8 +351,8 @@ impl Stage {
                 let requests: Vec<_> =
                     batch.iter().map(|place| self.request(&services[*place], purpose)).collect();
                 let observed = LoadBalancers::observe(&self.balancers, &requests).await;
-                for ((place, request), evidence) in batch.iter().zip(&requests).zip(observed) {
-                    match self.conclude(&mut services[*place], request, evidence, true).await {
+                for ((place, request), observed) in batch.iter().zip(&requests).zip(observed) {
+                    match self.conclude(&mut services[*place], request, observed, true).await {
                         Some(Some(end)) => ends[*place] = Some(end),
                         Some(None) => open.push(*place),
                         None => waiting.push(*place),
@@ -364,7 +363,7 @@ impl Stage {
                 return ends.into_iter().map(Option::unwrap).collect();
             }
             if open.is_empty() {
-                tokio::time::sleep(self.balancers.poll_period()).await;
+                tokio::time::sleep(self.balancers.policy().poll_period()).await;
                 let requests: Vec<_> =
                     waiting.iter().map(|place| self.request(&services[*place], purpose)).collect();
                 let before = self.simulation.calls();
@@ -384,8 +383,8 @@ impl Stage {
         purpose: Purpose,
     ) -> Option<Option<End>> {
         let request = self.request(service, purpose);
-        let evidence = LoadBalancers::observe(&self.balancers, std::slice::from_ref(&request)).await.pop();
-        self.conclude(service, &request, evidence.unwrap(), false).await
+        let observed = LoadBalancers::observe(&self.balancers, std::slice::from_ref(&request)).await.pop();
+        self.conclude(service, &request, observed.unwrap(), false).await
     }
 
     /// The end, or none; nothing at all if it waits. `further`: with the steps that need no look in between.
@@ -393,21 +392,21 @@ impl Stage {
         &self,
         service: &mut Arc<ServiceView>,
         request: &LoadBalancerRequest,
-        evidence: Evidence<Observed>,
+        observed: Result<Observed, Doubt>,
         further: bool,
     ) -> Option<Option<End>> {
-        let observed = match evidence.known() {
+        let observed = match observed {
             Ok(observed) => observed,
             Err(doubt) => return Some(Some(End::Unknown(doubt))),
         };
-        let notes = self.balancers.notes(request, observed.as_ref());
+        let notes = observed.annotations();
         if !notes.stand_in(&service.annotations) {
             let annotations = notes.written_on(&service.annotations);
             Arc::make_mut(service).annotations = annotations;
         }
-        match LoadBalancers::plan(&self.balancers, request, observed.as_ref(), Timestamp::UNIX_EPOCH) {
+        match observed.plan(Timestamp::UNIX_EPOCH) {
             Plan::Settled(status) => {
-                if let Some(word) = LoadBalancers::fingerprint(&self.balancers, request, observed.as_ref()) {
+                if let Some(word) = observed.fingerprint() {
                     self.fingerprints.lock().unwrap().insert(service.uid.clone(), word);
                 }
                 Arc::make_mut(service).status = status.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_cloud::{Evidence, LoadBalancers, Purpose, ServiceView, ShortfallKind};
+use bowline_cloud::{ObservedLoadBalancer, Purpose, ServiceView, ShortfallKind};
 
 use super::sharing::{at_port, balancer, joining, on, pools_and_floating};
 use super::stage::{Stage, annotated, id_of};
@@ -17,10 +17,8 @@ const NAME: &str = "kube_service_kubernetes_default_web";
 
 /// What is told of values that cannot be read.
 async fn told(stage: &Stage, service: &Arc<ServiceView>) -> Vec<String> {
-    let request = stage.request(service, Purpose::Ensure);
-    let Evidence::Present(observed) = stage.look(service, Purpose::Ensure).await else { return Vec::new() };
-    let shortfalls = LoadBalancers::shortfalls(&stage.balancers, &request, Some(&observed));
-    let invalid = shortfalls.into_iter().filter(|one| one.kind == ShortfallKind::InvalidValue);
+    let Ok(observed) = stage.look(service, Purpose::Ensure).await else { return Vec::new() };
+    let invalid = observed.shortfalls().into_iter().filter(|one| one.kind == ShortfallKind::InvalidValue);
     invalid.map(|one| one.message).collect()
 }
 

@@ -6,8 +6,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bowline_cloud::{
-    About, CloudError, Doubt, EventKind, Evidence, Fence, Ingress, LoadBalancerRequest, LoadBalancerStatus,
-    LoadBalancers, Plan, Planned, Proof, Purpose, SetChange, Step, StepFacts, Verb, async_trait,
+    About, CloudError, Doubt, EventKind, Fence, Ingress, LoadBalancerRequest, LoadBalancerStatus,
+    LoadBalancers, ObservedLoadBalancer, Plan, Planned, Purpose, SetChange, Step, StepFacts, Verb,
+    async_trait,
 };
 use jiff::Timestamp;
 use real_kubernetes_tests::framework::protocol::{Balancer, Call, Listener, Port, Reply};
@@ -78,36 +79,41 @@ impl Balancers {
 
 #[async_trait]
 impl LoadBalancers for Balancers {
-    type Observed = Vec<Balancer>;
-    type Step = CloudStep;
+    type Observed = Observed;
 
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<Vec<Balancer>>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Observed, Doubt>> {
         requests.iter().for_each(|request| self.tell_of_unusable_nodes(request));
         let balancers = match self.of(requests).await {
             Ok(balancers) => balancers,
-            Err(error) => return requests.iter().map(|_| Evidence::Unknown(Doubt::from(&error))).collect(),
+            Err(error) => return requests.iter().map(|_| Err(Doubt::from(&error))).collect(),
         };
         let mut by_owner: BTreeMap<String, Vec<Balancer>> = BTreeMap::new();
         for balancer in balancers {
             by_owner.entry(balancer.owner.clone()).or_default().push(balancer);
         }
-        let seen = |request: &LoadBalancerRequest| match by_owner.get(request.service.uid.as_str()) {
-            Some(balancers) => Evidence::Present(balancers.clone()),
-            None => Evidence::Absent(Proof::new(format!(
-                "the scripted cloud lists none for {}",
-                request.service.uid
-            ))),
+        let seen = |request: &LoadBalancerRequest| {
+            let balancers = by_owner.get(request.service.uid.as_str()).cloned().unwrap_or_default();
+            Ok(Observed { request: request.clone(), balancers })
         };
         requests.iter().map(seen).collect()
     }
 
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&Vec<Balancer>>,
-        _now: Timestamp,
-    ) -> Plan<CloudStep, LoadBalancerStatus> {
-        let balancers = observed.map(Vec::as_slice).unwrap_or_default();
+    async fn execute(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
+        self.client.change(SERVICE, step.call.clone(), fence).await
+    }
+}
+
+/// What the scripted cloud lists for one request.
+pub(crate) struct Observed {
+    request: LoadBalancerRequest,
+    balancers: Vec<Balancer>,
+}
+
+impl ObservedLoadBalancer for Observed {
+    type Step = CloudStep;
+
+    fn plan(&self, _now: Timestamp) -> Plan<CloudStep, LoadBalancerStatus> {
+        let Self { request, balancers } = self;
         if request.purpose == Purpose::Remove {
             return plan_removal(balancers);
         }
@@ -130,8 +136,8 @@ impl LoadBalancers for Balancers {
         act(steps)
     }
 
-    async fn execute(&self, step: &CloudStep, fence: &dyn Fence) -> Result<(), CloudError> {
-        self.client.change(SERVICE, step.call.clone(), fence).await
+    fn is_there(&self) -> bool {
+        !self.balancers.is_empty()
     }
 }
 

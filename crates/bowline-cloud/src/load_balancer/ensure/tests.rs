@@ -72,8 +72,8 @@ fn request(purpose: Purpose) -> LoadBalancerRequest {
 /// Drives one Service until nothing is left to do, as a controller would, and gives the final plan.
 fn drive(lbs: &dyn AnyLoadBalancers, wanted: &LoadBalancerRequest) -> Plan<AnyStep, LoadBalancerStatus> {
     for _round in 0..5 {
-        let observed = block_on(lbs.observe(std::slice::from_ref(wanted))).remove(0).known().unwrap();
-        match lbs.plan(wanted, observed.as_ref(), Timestamp::UNIX_EPOCH) {
+        let observed = block_on(lbs.observe(std::slice::from_ref(wanted))).remove(0).unwrap();
+        match observed.plan(Timestamp::UNIX_EPOCH) {
             Plan::Act(steps) => {
                 for planned in steps {
                     block_on(lbs.execute(&planned.step, &Unfenced)).unwrap();
@@ -162,7 +162,7 @@ fn what_is_unknown_is_not_planned_for() {
     let cloud = Arc::new(OneBalancer { unreachable: true.into(), ..OneBalancer::default() });
     let lbs = Ensured::new(cloud);
     let observed = block_on(AnyLoadBalancers::observe(&lbs, &[request(Purpose::Remove)])).remove(0);
-    assert!(observed.known().is_err());
+    assert!(observed.is_err());
 }
 
 #[test]
@@ -176,9 +176,9 @@ fn a_closed_fence_stops_the_call() {
     }
     let cloud = Arc::new(OneBalancer::default());
     let lbs = Ensured::new(cloud.clone());
-    let Plan::Act(steps) =
-        AnyLoadBalancers::plan(&lbs, &request(Purpose::Ensure), None, Timestamp::UNIX_EPOCH)
-    else {
+    let observed = block_on(AnyLoadBalancers::observe(&lbs, &[request(Purpose::Ensure)])).remove(0).unwrap();
+    assert!(!observed.is_there());
+    let Plan::Act(steps) = observed.plan(Timestamp::UNIX_EPOCH) else {
         panic!("a missing load balancer is created");
     };
     assert_eq!(steps[0].step.facts().verb, Verb::Create);
@@ -198,9 +198,8 @@ fn a_plan_that_takes_all_nodes_away_says_so_to_the_rails() {
     drive(&lbs, &wanted);
     wanted.nodes = NodeSet { epoch: 2, nodes: Arc::default(), ..NodeSet::default() };
     let observed =
-        block_on(AnyLoadBalancers::observe(&lbs, std::slice::from_ref(&wanted))).remove(0).known().unwrap();
-    let Plan::Act(steps) = AnyLoadBalancers::plan(&lbs, &wanted, observed.as_ref(), Timestamp::UNIX_EPOCH)
-    else {
+        block_on(AnyLoadBalancers::observe(&lbs, std::slice::from_ref(&wanted))).remove(0).unwrap();
+    let Plan::Act(steps) = observed.plan(Timestamp::UNIX_EPOCH) else {
         panic!("the nodes changed");
     };
     assert_eq!(steps[0].step.facts().set, Some(SetChange { before: 2, removed: 2 }));

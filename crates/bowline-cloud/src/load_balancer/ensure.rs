@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::loadbalancer::{LoadBalancerRequest, LoadBalancers, Purpose};
+use super::{LoadBalancerRequest, LoadBalancers, ObservedLoadBalancer, Purpose};
 use crate::plan::{Plan, Planned, Step, StepFacts, Verb};
 use crate::{
-    CloudError, Evidence, Fence, Finalizers, LoadBalancerStatus, NodeSet, Pairs, ServiceView, SetChange, Text,
+    CloudError, Doubt, Evidence, Fence, Finalizers, LoadBalancerStatus, NodeSet, Pairs, ServiceView,
+    SetChange, Text,
 };
 
 /// A cloud whose client converges a load balancer in one call. Every call must be idempotent.
@@ -22,7 +23,7 @@ use crate::{
 /// `fence`, then call.
 #[async_trait]
 pub trait EnsureLoadBalancer: Send + Sync + 'static {
-    /// As [`LoadBalancers::name`].
+    /// The name that the load balancer of a Service has in the cloud, as people read it.
     fn name(&self, request: &LoadBalancerRequest) -> String {
         request.service.default_load_balancer_name()
     }
@@ -64,11 +65,22 @@ enum LastCall {
     Delete,
 }
 
-/// What [`Ensured`] knows of one load balancer.
+/// What [`Ensured`] knows of the load balancer of one request.
 #[derive(Debug)]
 pub struct EnsuredView {
-    status: Option<LoadBalancerStatus>,
-    last_call: Option<LastCall>,
+    request: LoadBalancerRequest,
+    name: String,
+    found: Found,
+}
+
+#[derive(Debug)]
+enum Found {
+    /// It is not there. If it shall go, a call deleted it.
+    Nothing,
+    Something {
+        status: Option<LoadBalancerStatus>,
+        last_call: Option<LastCall>,
+    },
 }
 
 /// The one call that is missing.
@@ -104,65 +116,102 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
         &self,
         request: &LoadBalancerRequest,
         found: Evidence<LoadBalancerStatus>,
-    ) -> Evidence<EnsuredView> {
+    ) -> Result<EnsuredView, Doubt> {
         let uid = &request.service.uid;
         let last_call = self.calls().get(uid).cloned();
         let deleted = matches!(last_call, Some(LastCall::Delete));
         let elsewhere = matches!(last_call, Some(LastCall::Ensure { outcome: EnsureOutcome::Elsewhere, .. }));
-        match found {
+        let found = match found {
+            Evidence::Unknown(doubt) => return Err(doubt),
+            Evidence::Present(status) => Found::Something { status: Some(status), last_call },
             Evidence::Absent(_) if elsewhere || (request.purpose == Purpose::Remove && !deleted) => {
-                Evidence::Present(EnsuredView { status: None, last_call })
+                Found::Something { status: None, last_call }
             }
-            Evidence::Absent(proof) => {
+            Evidence::Absent(_) => {
                 self.calls().remove(uid);
-                Evidence::Absent(proof)
+                Found::Nothing
             }
-            found => found.map(|status| EnsuredView { status: Some(status), last_call }),
+        };
+        Ok(EnsuredView { request: request.clone(), name: self.cloud.name(request), found })
+    }
+}
+
+impl ObservedLoadBalancer for EnsuredView {
+    type Step = EnsureStep;
+
+    fn plan(&self, _now: Timestamp) -> Plan<EnsureStep, LoadBalancerStatus> {
+        match (self.request.purpose, &self.found) {
+            (Purpose::Remove, Found::Nothing) => Plan::Settled(LoadBalancerStatus::default()),
+            (Purpose::Remove, Found::Something { .. }) => {
+                self.step(Call::Delete, None, "the Service no longer wants it")
+            }
+            (Purpose::Ensure, Found::Nothing) => {
+                self.step(Call::Create, None, "the Service has no load balancer yet")
+            }
+            (Purpose::Ensure, Found::Something { status, last_call }) => {
+                self.plan_existing(status.as_ref(), last_call.as_ref())
+            }
         }
     }
 
+    fn is_there(&self) -> bool {
+        matches!(self.found, Found::Something { .. })
+    }
+}
+
+impl EnsuredView {
+    /// The one call; `before` are the nodes that it replaces.
     fn step(
         &self,
         call: Call,
-        request: &LoadBalancerRequest,
+        before: Option<&NodeSet>,
         reason: &str,
     ) -> Plan<EnsureStep, LoadBalancerStatus> {
-        let step = EnsureStep { call, request: request.clone(), name: self.cloud.name(request), nodes: None };
+        let wanted = &self.request.nodes.nodes;
+        // So that the rail against emptying the set can judge the step.
+        let change = |before: &NodeSet| SetChange {
+            before: before.nodes.len(),
+            removed: before.nodes.keys().filter(|name| !wanted.contains_key(*name)).count(),
+        };
+        let (request, name) = (self.request.clone(), self.name.clone());
+        let step = EnsureStep { call, request, name, nodes: before.map(change) };
         Plan::Act(vec![Planned::new(step, reason)])
+    }
+
+    fn plan_existing(
+        &self,
+        status: Option<&LoadBalancerStatus>,
+        last_call: Option<&LastCall>,
+    ) -> Plan<EnsureStep, LoadBalancerStatus> {
+        let Some(LastCall::Ensure { service, nodes, outcome }) = last_call else {
+            let why = "not compared with the Service since this process started";
+            return self.step(Call::Converge, None, why);
+        };
+        if !same_wish(service, &self.request.service) {
+            return self.step(Call::Converge, Some(nodes), "the Service was changed");
+        }
+        match (outcome, status) {
+            (EnsureOutcome::Elsewhere, _) => Plan::Elsewhere,
+            (EnsureOutcome::Ready(_), Some(status)) if nodes.epoch == self.request.nodes.epoch => {
+                Plan::Settled(status.clone())
+            }
+            (EnsureOutcome::Ready(_), _) => {
+                self.step(Call::UpdateNodes, Some(nodes), "the set of nodes changed")
+            }
+        }
     }
 }
 
 #[async_trait]
 impl<C: EnsureLoadBalancer> LoadBalancers for Ensured<C> {
     type Observed = EnsuredView;
-    type Step = EnsureStep;
 
-    fn name(&self, request: &LoadBalancerRequest) -> String {
-        self.cloud.name(request)
-    }
-
-    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Evidence<EnsuredView>> {
+    async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<EnsuredView, Doubt>> {
         let mut views = Vec::with_capacity(requests.len());
         for request in requests {
             views.push(self.weigh(request, self.cloud.get(request).await));
         }
         views
-    }
-
-    fn plan(
-        &self,
-        request: &LoadBalancerRequest,
-        observed: Option<&EnsuredView>,
-        _now: Timestamp,
-    ) -> Plan<EnsureStep, LoadBalancerStatus> {
-        match (request.purpose, observed) {
-            (Purpose::Remove, None) => Plan::Settled(LoadBalancerStatus::default()),
-            (Purpose::Remove, Some(_)) => self.step(Call::Delete, request, "the Service no longer wants it"),
-            (Purpose::Ensure, None) => {
-                self.step(Call::Create, request, "the Service has no load balancer yet")
-            }
-            (Purpose::Ensure, Some(view)) => self.plan_existing(request, view),
-        }
     }
 
     async fn execute(&self, step: &EnsureStep, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -188,47 +237,6 @@ impl<C: EnsureLoadBalancer> LoadBalancers for Ensured<C> {
             }
         }
         Ok(())
-    }
-}
-
-impl<C: EnsureLoadBalancer> Ensured<C> {
-    fn plan_existing(
-        &self,
-        request: &LoadBalancerRequest,
-        view: &EnsuredView,
-    ) -> Plan<EnsureStep, LoadBalancerStatus> {
-        let Some(LastCall::Ensure { service, nodes, outcome }) = &view.last_call else {
-            return self.step(
-                Call::Converge,
-                request,
-                "not compared with the Service since this process started",
-            );
-        };
-        if !same_wish(service, &request.service) {
-            return self.step(Call::Converge, request, "the Service was changed").replacing(nodes, request);
-        }
-        match (outcome, &view.status) {
-            (EnsureOutcome::Elsewhere, _) => Plan::Elsewhere,
-            (EnsureOutcome::Ready(_), Some(status)) if nodes.epoch == request.nodes.epoch => {
-                Plan::Settled(status.clone())
-            }
-            (EnsureOutcome::Ready(_), _) => {
-                self.step(Call::UpdateNodes, request, "the set of nodes changed").replacing(nodes, request)
-            }
-        }
-    }
-}
-
-impl Plan<EnsureStep, LoadBalancerStatus> {
-    /// Says how the set of nodes changes, so that the rail against emptying it can judge the step.
-    fn replacing(mut self, before: &NodeSet, request: &LoadBalancerRequest) -> Self {
-        if let Self::Act(steps) = &mut self {
-            let removed = before.nodes.keys().filter(|name| !request.nodes.nodes.contains_key(*name)).count();
-            for planned in steps {
-                planned.step.nodes = Some(SetChange { before: before.nodes.len(), removed });
-            }
-        }
-        self
     }
 }
 
