@@ -275,7 +275,7 @@ fn is_word(segment: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use super::*;
     use crate::plan::Wait;
@@ -285,7 +285,7 @@ mod tests {
 
     impl Scribe for Kept {
         fn keep(&self, note: Note) {
-            self.0.lock().unwrap().push(note);
+            self.0.lock().push(note);
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
         let kept = Arc::new(Kept::default());
         let journal = Journal::new(kept.clone());
         journal.note(|| Note::Leader("led by a".to_owned()));
-        assert_eq!(*kept.0.lock().unwrap(), [Note::Leader("led by a".to_owned())]);
+        assert_eq!(*kept.0.lock(), [Note::Leader("led by a".to_owned())]);
     }
 
     #[test]

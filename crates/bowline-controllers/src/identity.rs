@@ -10,9 +10,10 @@ mod watched;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::{Cloud, CloudError, ErrorClass, Fence, Fenced, Pause};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -92,7 +93,7 @@ impl CloudIdentity {
     }
 
     fn lock(&self) -> MutexGuard<'_, IdentityRail> {
-        self.rail.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rail.lock()
     }
 }
 

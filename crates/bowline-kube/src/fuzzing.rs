@@ -7,7 +7,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::api::{ObjectList, WatchEvent};
 use kube::client::Body;
 use kube::{Api, Client, ResourceExt};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tower::{BoxError, service_fn};
 
@@ -175,7 +176,7 @@ fn follow(bytes: &[u8], as_events: bool) -> Option<Seen> {
         let failed = informer.health().last_failure.is_some();
         cancel.cancel();
         drop(running.await);
-        let mut seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut seen = std::mem::take(&mut *seen.lock());
         seen.picture = informer.has_synced().then_some(picture);
         seen.broke_off = failed && seen.watches > 1;
         seen
@@ -189,7 +190,7 @@ fn name(key: &ObjectKey) -> String {
 /// An API server that answers with the bytes once, and is right from then on.
 fn server(bytes: Bytes, as_events: bool, seen: Arc<Mutex<Seen>>) -> Client {
     let service = service_fn(move |request: Request<Body>| {
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = seen.lock();
         let body = if is_watch(&request) {
             seen.watches += 1;
             seen.watches_from_nowhere |= !request.uri().query().is_some_and(begins_somewhere);

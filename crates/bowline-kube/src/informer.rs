@@ -46,9 +46,10 @@ mod store_tests;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch as progress};
 
 pub use health::{InformerHealth, WatchFailure};
@@ -284,6 +285,6 @@ impl<P: PartialEq> Shared<P> {
 
     /// Held for map operations only, never over an await.
     fn lock(&self) -> MutexGuard<'_, Inner<P>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }

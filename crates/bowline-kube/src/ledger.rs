@@ -10,7 +10,7 @@ mod book;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::Text;
@@ -18,6 +18,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use kube::{Api, Client};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -244,7 +245,7 @@ impl Ledger {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.inner.lock()
     }
 }
 

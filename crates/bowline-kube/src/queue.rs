@@ -20,9 +20,10 @@ mod tests;
 
 use std::fmt::Debug;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -184,7 +185,7 @@ impl<K: QueueKey> KeyedQueue<K> {
 impl<K> Shared<K> {
     /// The lock is held for map operations only, never over an await. They do not panic half-way.
     fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn now(&self) -> Duration {

@@ -6,7 +6,7 @@
 mod collection;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use kube::Client;
 use kube::client::Body;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
@@ -87,11 +88,11 @@ pub(crate) struct Log(Arc<Mutex<Vec<Asked>>>);
 
 impl Log {
     pub(crate) fn all(&self) -> Vec<Asked> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.0.lock().unwrap().len()
+        self.0.lock().len()
     }
 
     pub(crate) fn lists(&self) -> Vec<Asked> {
@@ -103,7 +104,7 @@ impl Log {
     }
 
     fn push(&self, asked: Asked) {
-        self.0.lock().unwrap().push(asked);
+        self.0.lock().push(asked);
     }
 }
 

@@ -2,10 +2,11 @@
 //! who call it. Users' work goes first, background work keeps a share, "too many requests" stops everybody.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{CallBudget, FairSemaphore, TokenBucket, Urgency, async_trait, namespace_in_turn};
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -100,14 +101,14 @@ impl SharedBudget {
     }
 
     fn service(&self, name: &'static str) -> Arc<Service> {
-        let mut services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut services = self.services.lock();
         let fresh = || Arc::new(Service::new(TokenBucket::new(self.per_second, self.burst)));
         services.entry(name).or_insert_with(fresh).clone()
     }
 
     /// What is left, for the scraper. Called right before a scrape, since a bucket fills without anybody calling.
     pub fn refresh_metrics(&self) {
-        let services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        let services = self.services.lock();
         for (name, service) in services.iter() {
             if let Some(left) = service.lock().bucket.remaining(self.started.elapsed()) {
                 #[expect(
@@ -139,7 +140,7 @@ impl SharedBudget {
     /// What is left for each service that was called.
     #[must_use]
     pub fn standings(&self) -> Vec<BudgetStanding> {
-        let services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        let services = self.services.lock();
         let (now, elapsed) = (Instant::now(), self.started.elapsed());
         let standing = |(service, state): (&&'static str, &Arc<Service>)| {
             let mut state = state.lock();
@@ -196,7 +197,7 @@ impl Service {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     async fn wait_for_turn(&self, urgency: Urgency, started: Instant) {
@@ -298,12 +299,12 @@ mod tests {
                 let (budget, order) = (budget.clone(), order.clone());
                 tasks.spawn(async move {
                     budget.acquire("compute", urgency).await;
-                    order.lock().unwrap().push(urgency);
+                    order.lock().push(urgency);
                 });
             }
         }
         tasks.join_all().await;
-        let order = order.lock().unwrap();
+        let order = order.lock();
         let last_user = order.iter().rposition(|urgency| *urgency == Urgency::User).unwrap();
         let overtook = order[..last_user].iter().filter(|urgency| **urgency == Urgency::Background).count();
         assert!((4..=6).contains(&overtook), "about one in five of the first calls is background: {order:?}");

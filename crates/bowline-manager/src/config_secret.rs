@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,6 +19,7 @@ use futures::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use secrecy::SecretSlice;
 use tracing::debug;
 
@@ -62,12 +62,12 @@ impl ConfigSecrets {
     }
 
     fn seen(&self, reference: &SecretReference) -> Version {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         seen.get(reference).copied().flatten()
     }
 
     fn see(&self, reference: &SecretReference, version: Version) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         seen.insert(reference.clone(), version);
     }
 
@@ -102,7 +102,7 @@ impl ConfigSecrets {
 impl SecretReader for ConfigSecrets {
     async fn read(&self, reference: &SecretReference) -> Result<SecretData, SecretError> {
         let read = self.get(reference).await;
-        let noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner).remove(reference);
+        let noticed = self.noticed.lock().remove(reference);
         let found = match read {
             Ok(found) => found,
             Err(error) => {
@@ -124,7 +124,7 @@ impl SecretReader for ConfigSecrets {
             match self.api(reference).await {
                 Ok(api) => {
                     let version = self.differs(api, &reference.name, self.seen(reference)).await;
-                    let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut noticed = self.noticed.lock();
                     noticed.insert(reference.clone(), version);
                     return;
                 }

@@ -8,8 +8,9 @@ mod tests;
 mod text;
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use thiserror::Error;
 use tracing::Dispatch;
 use tracing_subscriber::filter::filter_fn;
@@ -75,7 +76,7 @@ impl LogLevel {
     /// The verbosity now.
     #[must_use]
     pub fn get(&self) -> u8 {
-        *self.verbosity.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.verbosity.lock()
     }
 
     /// Another verbosity, from now on. What `--vmodule` asks for stays.
@@ -85,7 +86,7 @@ impl LogLevel {
     /// If the subscriber of this handle is gone; the verbosity is then as before.
     pub fn set(&self, verbosity: u8) -> Result<(), LoggingError> {
         let filter = filter(verbosity, &self.vmodule)?;
-        let mut now = self.verbosity.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = self.verbosity.lock();
         self.handle.reload(filter)?;
         *now = verbosity;
         Ok(())

@@ -2,12 +2,13 @@
 //! started again with a growing pause and reported; the others never notice.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_controllers::controller::{Controller, ControllerContext, Stopped};
 use bowline_kube::queue::Backoff;
 use futures::FutureExt;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -46,7 +47,7 @@ impl ControllerState {
     /// process would take the healthy ones with it.
     #[must_use]
     pub(crate) fn check(&self) -> CheckOutcome {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.0.lock() {
             State::Running => CheckOutcome::Healthy,
             State::Starting => CheckOutcome::Degraded("starting".to_owned()),
             State::NotWanted(why) => CheckOutcome::Degraded(format!("{NOT_STARTED}{why}")),
@@ -60,7 +61,7 @@ impl ControllerState {
     }
 
     fn set(&self, state: State) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.0.lock() = state;
     }
 }
 

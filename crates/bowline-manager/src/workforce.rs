@@ -3,7 +3,7 @@
 //! Ends in two stages: asked to stop, work that has begun is finished; when the time for that is up, it is cut.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{Cloud, CloudContext, Fence, NodeView, ServiceView};
@@ -23,6 +23,7 @@ use futures::FutureExt;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -306,7 +307,7 @@ impl Workforce {
         let (host, clock) = (&self.tools.host, self.tools.clock.clone());
         let recorder = EventRecorder::new(client, component, host, clock, self.tools.metrics.events.clone())
             .witnessed_by(Arc::new(NotedEvents(self.tools.status.journal())));
-        self.recorders.lock().unwrap_or_else(PoisonError::into_inner).push(recorder.clone());
+        self.recorders.lock().push(recorder.clone());
         recorder
     }
 
@@ -333,7 +334,7 @@ impl Workforce {
     /// Gives the events of the controllers a moment to be written. After the lease was given back: nobody has to wait
     /// for notes.
     pub(crate) async fn last_events(&self) {
-        let recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let recorders = self.recorders.lock().clone();
         join_all(recorders.iter().map(last_events)).await;
     }
 }

@@ -17,7 +17,7 @@ mod reconciles;
 mod tests;
 mod user_agent;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::{
     AnyLoadBalancers, Capability, Cloud, CloudConfig, CloudContext, CloudError, ErrorClass, Instances,
@@ -25,6 +25,7 @@ use bowline_cloud::{
 };
 use futures::stream::BoxStream;
 use openstack_client::{ApiMetrics, Client, WallClock};
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -138,7 +139,7 @@ impl OpenStackCloud {
 
     /// Keeps the configuration and the limits current, to the end of work.
     fn work_in_background(&self, context: &CloudContext) {
-        let mut background = self.background.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut background = self.background.lock();
         if background.is_some() {
             return;
         }

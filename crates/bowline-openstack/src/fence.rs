@@ -3,10 +3,11 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::Fence;
 use openstack_client::{Client, Closed, WriteFence};
+use parking_lot::Mutex;
 
 /// Does `work` with a client whose changes ask `fence`.
 ///
@@ -35,13 +36,13 @@ struct Gate(Mutex<Option<Result<(), Closed>>>);
 
 impl Gate {
     fn set(&self, said: Option<Result<(), Closed>>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = said;
+        *self.0.lock() = said;
     }
 }
 
 impl WriteFence for Gate {
     fn check(&self) -> Result<(), Closed> {
-        let said = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let said = self.0.lock().clone();
         said.unwrap_or_else(|| Err(Closed("nobody vouches for this change any more".to_owned())))
     }
 }

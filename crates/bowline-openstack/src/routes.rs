@@ -15,12 +15,12 @@ mod table;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::{CloudError, Fence, Route, RouteChange, Routes, async_trait};
 use openstack_client::network::Route as RouterRoute;
 use openstack_client::{Client, Priority, RouterId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -65,7 +65,7 @@ impl OpenStackRoutes {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock()
     }
 
     /// Looks now and then whether the ports of the routes are open, and remembers those that are not. That it cannot look

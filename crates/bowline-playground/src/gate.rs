@@ -1,9 +1,9 @@
 //! The door of the API server: counts what the manager writes, and can be stuck for a while.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sim_kube::{ApiError, Interceptor, Reply, RequestInfo, Verdict};
 use tokio::time::Instant;
 
@@ -41,11 +41,11 @@ impl Gate {
 
     /// Answers the manager with 503 for a while.
     pub(crate) fn stick(&self, length: Duration) {
-        *self.stuck_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + length);
+        *self.stuck_until.lock() = Some(Instant::now() + length);
     }
 
     fn is_stuck(&self) -> bool {
-        let until = *self.stuck_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.stuck_until.lock();
         until.is_some_and(|until| Instant::now() < until)
     }
 }

@@ -2,8 +2,10 @@
 //! is plain text. It says what it is told and knows nothing of what that means.
 
 use std::io::{IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// How a line sounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +126,7 @@ impl Terminal {
     }
 
     fn with<R>(&self, work: impl FnOnce(&mut Inside) -> R) -> R {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.0.lock())
     }
 }
 
@@ -172,7 +174,7 @@ mod tests {
 
     impl Write for Paper {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
         fn flush(&mut self) -> std::io::Result<()> {
@@ -183,7 +185,7 @@ mod tests {
     fn said(is_live: bool, has_colour: bool, say: impl FnOnce(&Terminal)) -> String {
         let paper = Paper::default();
         say(&Terminal::new(Box::new(paper.clone()), is_live, has_colour));
-        String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
+        String::from_utf8(paper.0.lock().clone()).unwrap()
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The fence of tests: open, closed or paused, as the test says at each moment.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::{Fence, Fenced, PAUSED, Pause};
+use parking_lot::{Mutex, MutexGuard};
 
 /// A fence that a test opens, closes and pauses. Open at first; clones are the same fence.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +54,7 @@ impl TestFence {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The cloud harness over HTTP: what a front sees, what it can do to answers, and what the server counts.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use anyhow::ensure;
 use bowline_testkit::cloud::{Cloud, Options};
@@ -9,6 +9,7 @@ use http::Method;
 use openstack_client::clouds_yaml::Documents;
 use openstack_client::compute::ServerQuery;
 use openstack_client::{Client, PortId, Settings, Transport, TransportOptions};
+use parking_lot::Mutex;
 use serde_json::json;
 use sim_openstack::{MEMBER, ReplyLost};
 use zeroize::Zeroizing;
@@ -29,7 +30,7 @@ async fn a_front_sees_every_request_and_can_lose_the_reply_of_one_that_was_done(
         async move {
             let what = format!("{} {}", request.method(), request.uri().path());
             let is_deletion = request.method() == Method::DELETE;
-            told.lock().unwrap().push(what);
+            told.lock().push(what);
             let answer = sim.answer(request).await?;
             if is_deletion { Err(ReplyLost) } else { Ok(answer) }
         }
@@ -49,7 +50,7 @@ async fn a_front_sees_every_request_and_can_lose_the_reply_of_one_that_was_done(
         cloud.look(|state| state.network.ports.get(port.as_str()).is_none()),
         "the port is deleted all the same"
     );
-    let seen = seen.lock().unwrap().clone();
+    let seen = seen.lock().clone();
     ensure!(seen.iter().any(|what| what == "GET /compute/v2.1/servers/detail"), "{seen:?}");
     ensure!(seen.last().is_some_and(|what| what.starts_with("DELETE /network/v2.0/ports/")), "{seen:?}");
     Ok(())

@@ -330,9 +330,10 @@ pub(crate) fn system_clock() -> WallClock {
 
 #[cfg(test)]
 mod tests {
-    use std::{convert::Infallible, sync::Mutex, time::Duration};
+    use std::{convert::Infallible, time::Duration};
 
     use http::{Response, StatusCode};
+    use parking_lot::Mutex;
     use tokio::time::timeout;
     use tower::service_fn;
 
@@ -348,7 +349,7 @@ mod tests {
 
     impl Witness for Told {
         fn sent(&self, sent: Sent<'_>) {
-            self.0.lock().unwrap().push((sent.path.to_owned(), sent.status, sent.request_id));
+            self.0.lock().push((sent.path.to_owned(), sent.status, sent.request_id));
         }
     }
 
@@ -379,6 +380,6 @@ mod tests {
             ("/servers/1".to_owned(), Some(404), Some("req-1".to_owned())),
             ("/never".to_owned(), None, None),
         ];
-        assert_eq!(*told.0.lock().unwrap(), expected);
+        assert_eq!(*told.0.lock(), expected);
     }
 }

@@ -12,10 +12,11 @@ mod settings;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
 };
 
 use http::HeaderValue;
+use parking_lot::Mutex;
 
 use self::endpoints::Endpoint;
 pub use self::endpoints::Offered;

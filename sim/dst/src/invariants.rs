@@ -10,12 +10,13 @@ mod seen;
 mod tenants;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request};
+use parking_lot::Mutex;
 use serde_json::Value;
 use sim_kube::RequestInfo;
 
@@ -97,8 +98,8 @@ impl Judge {
         Arc::new(Self { world, net, checks: AtomicU64::new(0), memory: Mutex::default() })
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> parking_lot::MutexGuard<'_, Memory> {
+        self.memory.lock()
     }
 
     /// How often something was checked.

@@ -1,9 +1,10 @@
 //! The way of the processes to the API server: faults, notes and judgement, as the server's interceptor.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sim_kube::{ApiError, Delivery, EventInfo, Interceptor, Reply, RequestInfo, Verdict, WatchInfo};
 
 use crate::fault::{Kind, Place};
@@ -30,7 +31,7 @@ impl KubeLink {
     }
 
     fn choose(&self, request: &RequestInfo, kind: Option<Kind>) {
-        let mut chosen = self.chosen.lock().expect("one thread");
+        let mut chosen = self.chosen.lock();
         match kind {
             Some(kind) => chosen.insert(key(request), kind),
             None => chosen.remove(&key(request)),
@@ -115,7 +116,7 @@ impl Interceptor for KubeLink {
 
     fn after(&self, request: &RequestInfo, code: u16) -> Reply {
         let process = process(&request.user_agent);
-        let kind = self.chosen.lock().expect("one thread").remove(&key(request));
+        let kind = self.chosen.lock().remove(&key(request));
         let net = &self.judge.net;
         let done = (200..300).contains(&code);
         let what = format!("{} {}", step(request), request.name);

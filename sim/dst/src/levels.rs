@@ -1,7 +1,6 @@
 //! The levels of the programme: which cases each of them has, and how many are run on all cores.
 
 use std::io::Write as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -11,6 +10,7 @@ use dst::fault::{Kind, Place, Script, Source, Spot};
 use dst::report::Report;
 use dst::run;
 use dst::tally::Tally;
+use parking_lot::Mutex;
 
 /// The planner alone: plans for made-up wishes and clouds are judged, and performed until nothing is left to do.
 pub(crate) fn plans(count: u64, jobs: usize) -> bool {
@@ -57,7 +57,7 @@ pub(crate) fn exhaustive(scenarios: &[Case], jobs: usize) -> Vec<Case> {
                 {
                     let report = run(case);
                     let count = |place| report.counts.get(&place).copied().unwrap_or_default();
-                    counts.lock().unwrap()[place] = (count(Place::KubeEffect), count(Place::CloudEffect));
+                    counts.lock()[place] = (count(Place::KubeEffect), count(Place::CloudEffect));
                     if !report.is_sound() {
                         println!("{}: broken without any fault\n{}", case.name, report.story());
                     }
@@ -66,7 +66,7 @@ pub(crate) fn exhaustive(scenarios: &[Case], jobs: usize) -> Vec<Case> {
         }
     });
     let mut cases = Vec::new();
-    for (case, (kube, cloud)) in scenarios.iter().zip(counts.into_inner().unwrap()) {
+    for (case, (kube, cloud)) in scenarios.iter().zip(counts.into_inner()) {
         for (place, count) in [(Place::KubeEffect, kube), (Place::CloudEffect, cloud)] {
             for number in 0..count {
                 for kind in Kind::ALL.into_iter().filter(|kind| kind.strikes(place)) {
@@ -122,7 +122,7 @@ impl Level {
                     loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                        if number >= count || late || failures.lock().unwrap().len() >= self.most {
+                        if number >= count || late || failures.lock().len() >= self.most {
                             break;
                         }
                         let report = run(&case(number));
@@ -133,7 +133,7 @@ impl Level {
                                 format!("{:?}: {}", first.rule, first.what)
                             });
                             println!("broken: {}: {what}", report.case.name);
-                            failures.lock().unwrap().push(report);
+                            failures.lock().push(report);
                         }
                         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                         if done % 1000 == 0 {
@@ -145,11 +145,11 @@ impl Level {
                             std::io::stdout().flush().unwrap();
                         }
                     }
-                    sum.lock().unwrap().merge(mine);
+                    sum.lock().merge(mine);
                 });
             }
         });
-        let (sum, failures) = (sum.into_inner().unwrap(), failures.into_inner().unwrap());
+        let (sum, failures) = (sum.into_inner(), failures.into_inner());
         let seconds = began.elapsed().as_secs_f64();
         println!(
             "{}: {} runs in {seconds:.0} s, {:.1} a second; {} broken",

@@ -1,6 +1,6 @@
 //! A process of Bowline in the world: the manager as it is shipped, with all controllers and the OpenStack provider, over the links.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,6 +15,7 @@ use bowline_manager::signals::Signals;
 use bowline_openstack::cloud::{OpenStackCloud, Surroundings as CloudSurroundings};
 use bowline_openstack::config::{ConfigSource, Configuration, Environment, LoadError, Site};
 use openstack_client::{Timeouts, Transport};
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 
@@ -57,14 +58,14 @@ struct Mounted {
 #[async_trait]
 impl ConfigSource for Mounted {
     async fn read(&self) -> Result<Configuration, LoadError> {
-        let text = self.seen.lock().unwrap_or_else(PoisonError::into_inner).borrow_and_update().clone();
+        let text = self.seen.lock().borrow_and_update().clone();
         let text = format!("{text}{}", self.end);
         let site = Site::of(&CloudConfig::new(Some(text)), Environment::default());
         ConfigSource::read(&site).await
     }
 
     async fn changed(&self) {
-        let mut news = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut news = self.seen.lock().clone();
         if news.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,9 +1,10 @@
 //! One run, from its case to its report: in one thread, on virtual time.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_manager::exit::Exit;
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -85,7 +86,7 @@ fn all_said(judge: &Judge, registries: &Registries) -> String {
     for object in kinds.iter().flat_map(|(group, plural)| judge.world.kube.stored(group, plural)) {
         said.push_str(&object.to_string());
     }
-    for registry in registries.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+    for registry in registries.lock().iter() {
         prometheus_client::encoding::text::encode(&mut said, registry).expect("metrics can be written");
     }
     said
@@ -194,7 +195,7 @@ async fn keep_alive(judge: Arc<Judge>, case: Case, slot: usize, registries: Regi
             sleep(AGAIN).await;
             continue;
         };
-        registries.lock().unwrap_or_else(PoisonError::into_inner).push(registry);
+        registries.lock().push(registry);
         let died = judge.net.born(&name, signals);
         let mut life = tokio::spawn(life);
         let exit: Option<Exit> = tokio::select! {

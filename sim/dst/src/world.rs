@@ -13,12 +13,12 @@ mod tenants;
 mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Service};
+use parking_lot::Mutex;
 use serde_json::Value;
 use sim_kube::SimKube;
 use sim_openstack::{ADMIN, Cloud, Config, Estate, EstateSize, Latencies, MEMBER, SimService, State, seed};
@@ -270,7 +270,7 @@ impl World {
                 net.tell("people", "leave the Lease alone while a process starts", "");
             }
             Action::DeleteLease => {
-                *self.lease_deleted.lock().expect("one thread") = Some(self.cloud.now());
+                *self.lease_deleted.lock() = Some(self.cloud.now());
                 let path =
                     format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{LEADER_LEASE}");
                 self.kube.request(Method::DELETE, &path, &Value::Null);

@@ -1,7 +1,9 @@
 //! The handle of a running server: shared state, faults, log. The tower shell and direct access are below.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::config::{Config, User};
 use crate::core::{Core, Outcome, WatchEnd, refusal};
@@ -32,7 +34,7 @@ struct Shared {
 
 /// The guarded value, also after a panic elsewhere: every change under these locks is whole.
 pub(crate) fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl fmt::Debug for SimKube {

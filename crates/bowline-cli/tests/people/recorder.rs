@@ -1,8 +1,9 @@
 //! Servers on loopback in the place of others: one that records all requests, and TLS in front of another. What they show is valid for
 //! `localhost`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -78,7 +79,7 @@ impl Recorder {
 
     /// What it received since the last call.
     pub(crate) fn take(&self) -> String {
-        std::mem::take(&mut *self.received.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.received.lock())
     }
 }
 
@@ -86,7 +87,7 @@ async fn refuse_all(mut client: impl AsyncRead + AsyncWrite + Unpin, record: &Mu
     let mut buffer = [0; 8192];
     while let Ok(bytes @ 1..) = client.read(&mut buffer).await {
         let text = String::from_utf8_lossy(&buffer[..bytes]);
-        record.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+        record.lock().push_str(&text);
         client.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n").await.ok();
     }
 }

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{LoadBalancerRequest, LoadBalancers, ObservedLoadBalancer, Purpose};
 use crate::plan::{Plan, Planned, Step, StepFacts, Verb};
@@ -107,7 +108,7 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
     }
 
     fn calls(&self) -> MutexGuard<'_, BTreeMap<Text, LastCall>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 
     /// Weighs what the cloud says against what we did. Absence counts at once when the load balancer is wanted; when

@@ -2,10 +2,11 @@
 //! here at most once, from its deletion until the controller has dealt with it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::Watched;
 use bowline_kube::informer::ObjectKey;
+use parking_lot::{Mutex, MutexGuard};
 
 /// The gone, by key, oldest first. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +32,6 @@ impl Removed {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, VecDeque<Watched>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -1,13 +1,13 @@
 //! An extra controller on an API server in memory, under virtual time.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use bowline_cloud::{Answer, Fence, NodeView};
 use bowline_testkit::eventually_virtual;
 use bowline_testkit::fence::TestFence;
 use bowline_testkit::memory_cluster::MemoryCluster;
 use bowline_testkit::provider::FakeCloud;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -31,7 +31,7 @@ impl ExtraController for Rack {
         Watches::Nodes
     }
     async fn reconcile(&self, _: &Watched, _: &dyn Fence) -> Result<Answer, CloudError> {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures.lock();
         if *failures > 0 {
             *failures -= 1;
             return Err(CloudError::transient("the racks are being moved"));
@@ -41,7 +41,7 @@ impl ExtraController for Rack {
     }
     async fn removed(&self, object: &Watched, _: &dyn Fence) -> Result<(), CloudError> {
         let Watched::Node(node) = object else { return Ok(()) };
-        self.removed.lock().unwrap().push(node.uid.to_string());
+        self.removed.lock().push(node.uid.to_string());
         Ok(())
     }
 }
@@ -111,7 +111,7 @@ async fn a_deleted_object_and_a_namesake_are_told_apart() {
         a_minute().await;
     };
     run(&server, &rack, TestFence::default(), replace).await;
-    assert_eq!(*rack.removed.lock().unwrap(), ["u-1"]);
+    assert_eq!(*rack.removed.lock(), ["u-1"]);
     assert_eq!(patches(&server), [json!({"metadata": {"labels": {"rack": "r1"}, "uid": "u-2"}})]);
 }
 

@@ -51,19 +51,19 @@ impl Project {
     }
 
     fn is(&self, id: &str) {
-        *self.id.lock().unwrap() = Some(id.to_owned());
+        *self.id.lock() = Some(id.to_owned());
     }
 
     fn lock_out(&self, locked_out: bool) {
-        *self.locked_out.lock().unwrap() = locked_out;
+        *self.locked_out.lock() = locked_out;
     }
 
     fn here(&self) -> Option<String> {
-        self.id.lock().unwrap().clone()
+        self.id.lock().clone()
     }
 
     fn admit(&self) -> Result<(), CloudError> {
-        match *self.locked_out.lock().unwrap() {
+        match *self.locked_out.lock() {
             true => Err(CloudError::new(ErrorClass::Unauthenticated, "401 from the identity service")),
             false => Ok(()),
         }
@@ -82,7 +82,7 @@ fn cloud_of(project: &Arc<Project>) -> FakeCloud {
     let routes = FakeRoutes::new(Vec::new());
     let (asked, changed) = (project.clone(), project.clone());
     routes.on_change(move |_| {
-        changed.routed.lock().unwrap().extend(changed.here());
+        changed.routed.lock().extend(changed.here());
         Ok(())
     });
     FakeCloud::default()
@@ -99,7 +99,7 @@ struct Balancers(Arc<Project>);
 impl EnsureLoadBalancer for Balancers {
     async fn get(&self, _request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
         match self.0.admit() {
-            Ok(()) if self.0.here().is_some_and(|here| !self.0.balanced.lock().unwrap().contains(&here)) => {
+            Ok(()) if self.0.here().is_some_and(|here| !self.0.balanced.lock().contains(&here)) => {
                 Evidence::Absent(Proof::new("404"))
             }
             Ok(()) => Evidence::Present(LoadBalancerStatus::default()),
@@ -112,7 +112,7 @@ impl EnsureLoadBalancer for Balancers {
         fence: &dyn Fence,
     ) -> Result<EnsureOutcome, CloudError> {
         fence.check()?;
-        self.0.balanced.lock().unwrap().extend(self.0.here());
+        self.0.balanced.lock().extend(self.0.here());
         Ok(EnsureOutcome::Ready(LoadBalancerStatus::default()))
     }
     async fn update(&self, _request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
@@ -121,7 +121,7 @@ impl EnsureLoadBalancer for Balancers {
     async fn delete(&self, _request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
         fence.check()?;
         if let Some(here) = self.0.here() {
-            self.0.balanced.lock().unwrap().remove(&here);
+            self.0.balanced.lock().remove(&here);
         }
         Ok(())
     }

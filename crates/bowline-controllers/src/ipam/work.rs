@@ -3,12 +3,13 @@
 //! The ledger is locked for map and bitmap operations only, never over an await.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::NodeView;
 use bowline_kube::informer::{Change, ObjectKey};
 use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority};
 use ipnet::IpNet;
+use parking_lot::{Mutex, MutexGuard};
 use tracing::{info, warn};
 
 use super::execute;
@@ -135,7 +136,7 @@ impl Work {
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+        self.books.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The deletion budget where others can reach it: the controller spends it, people look at its breaker and reset it. It
 //! outlives a restart of the controller within the process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::rails::deletion_budget::{DeletionBudget, DeletionLimits};
@@ -34,7 +35,7 @@ impl DeletionBrake {
 
     /// Never held over an await.
     pub(super) fn budget(&self) -> MutexGuard<'_, DeletionBudget> {
-        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
+        self.budget.lock()
     }
 
     /// The budget's time.

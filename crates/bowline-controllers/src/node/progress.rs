@@ -1,11 +1,11 @@
 //! What is remembered about Nodes between two tries. Bounded by the Nodes there are: a deleted one is forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::write::Written;
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
@@ -82,6 +82,6 @@ impl Progress {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }

@@ -6,10 +6,11 @@
 //! not have. Kept for new Nodes and for Nodes without provider ID only, and for the latter also in the ledger, for the next leader.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::{NodeView, Text};
 use bowline_kube::ledger::{Ledger, Subject};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The provider ID of each machine, by the UID of its Node. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +72,7 @@ impl SeenMachines {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Text, Text>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 }
 

@@ -25,8 +25,8 @@ async fn new_nodes_get_their_routes_in_batches_and_are_told_so_once() {
     bench.options.batch = 2;
     let routes = FakeRoutes::new(vec![]);
     bench.run(&routes, seconds(25)).await;
-    assert_eq!(*routes.lists.lock().unwrap(), [0, 10, 20], "one list for each reconcile");
-    let calls: Vec<_> = routes.applied.lock().unwrap().iter().map(|(at, c)| (*at, c.len())).collect();
+    assert_eq!(*routes.lists.lock(), [0, 10, 20], "one list for each reconcile");
+    let calls: Vec<_> = routes.applied.lock().iter().map(|(at, c)| (*at, c.len())).collect();
     assert_eq!(calls, [(0, 2), (0, 2), (0, 1)]);
     let mut conditions = bench.conditions();
     conditions.sort();
@@ -42,7 +42,7 @@ async fn a_world_in_order_is_not_written_to() {
     let bench = Bench::new(vec![served(0), calico]);
     let routes = FakeRoutes::new(vec![route(0), route(1)]);
     bench.run(&routes, seconds(115)).await;
-    assert!(routes.applied.lock().unwrap().is_empty());
+    assert!(routes.applied.lock().is_empty());
     assert!(bench.harness.server.writes().is_empty(), "not even what a CNI says is taken over");
     assert_eq!(bench.syncs("noop", "periodic"), 12);
 }
@@ -62,8 +62,8 @@ async fn a_burst_of_nodes_is_one_reconcile_and_other_changes_are_none() {
         seconds(60).await;
     };
     bench.run(&routes, burst).await;
-    assert_eq!(*routes.lists.lock().unwrap(), [0, 61]);
-    let sizes: Vec<_> = routes.applied.lock().unwrap().iter().map(|(_, changes)| changes.len()).collect();
+    assert_eq!(*routes.lists.lock(), [0, 61]);
+    let sizes: Vec<_> = routes.applied.lock().iter().map(|(_, changes)| changes.len()).collect();
     assert_eq!(sizes, [49]);
     assert_eq!(bench.syncs("changed", "node_change"), 1);
 }
@@ -82,9 +82,9 @@ async fn a_steady_stream_of_changes_does_not_list_without_a_pause() {
         seconds(10).await;
     };
     bench.run(&routes, stream).await;
-    let lists = routes.lists.lock().unwrap().len();
+    let lists = routes.lists.lock().len();
     assert!((10..=13).contains(&lists), "{lists} lists in 60 s, 5 s apart");
-    assert_eq!(routes.routes.lock().unwrap().len(), 100);
+    assert_eq!(routes.routes.lock().len(), 100);
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +92,7 @@ async fn a_route_that_cannot_be_made_is_told_and_tried_again_for_itself() {
     let bench = Bench::new(vec![node(0, None), node(1, None)]);
     let routes = FakeRoutes::new(vec![]).failing("+n1", 3, ErrorClass::Transient);
     bench.run(&routes, seconds(50)).await;
-    let tries: Vec<_> = routes.applied.lock().unwrap().clone();
+    let tries: Vec<_> = routes.applied.lock().clone();
     let at: Vec<_> = tries.iter().map(|(at, changes)| (*at, changes.join(" "))).collect();
     let expected = [(0, "+n0 +n1"), (5, "+n1"), (15, "+n1"), (35, "+n1")];
     assert_eq!(at, expected.map(|(at, changes)| (at, changes.to_owned())));
@@ -120,7 +120,7 @@ async fn a_node_that_changed_is_not_kept_waiting_by_its_old_failures() {
         seconds(5).await;
     };
     bench.run(&routes, change).await;
-    let at: Vec<_> = routes.applied.lock().unwrap().iter().map(|(at, _)| *at).collect();
+    let at: Vec<_> = routes.applied.lock().iter().map(|(at, _)| *at).collect();
     assert_eq!(at, [0, 31]);
 }
 
@@ -129,11 +129,11 @@ async fn a_failed_list_takes_nothing_away_and_backs_off() {
     let bench = Bench::new(vec![served(0)]);
     let routes = FakeRoutes::new(vec![route(0), route(1), route(2)]);
     for _ in 0..3 {
-        routes.scripted.lock().unwrap().push_back(Err(CloudError::transient("the list was cut short")));
+        routes.scripted.lock().push_back(Err(CloudError::transient("the list was cut short")));
     }
     bench.run(&routes, seconds(34)).await;
-    assert_eq!(*routes.lists.lock().unwrap(), [0, 5, 15]);
-    assert!(routes.applied.lock().unwrap().is_empty());
+    assert_eq!(*routes.lists.lock(), [0, 5, 15]);
+    assert!(routes.applied.lock().is_empty());
     assert!(bench.harness.server.writes().is_empty());
     assert_eq!(bench.syncs("error", "periodic"), 3);
 }
@@ -143,8 +143,8 @@ async fn without_nodes_stale_routes_go_after_a_second_look() {
     let bench = Bench::new(vec![]);
     let routes = FakeRoutes::new(vec![route(0), route(1)]);
     bench.run(&routes, seconds(9)).await;
-    assert_eq!(*routes.lists.lock().unwrap(), [0, 5]);
-    assert_eq!(routes.applied.lock().unwrap()[..], [(5, vec!["-r0".to_owned(), "-r1".to_owned()])]);
+    assert_eq!(*routes.lists.lock(), [0, 5]);
+    assert_eq!(routes.applied.lock()[..], [(5, vec!["-r0".to_owned(), "-r1".to_owned()])]);
     assert_eq!((bench.syncs("held", "periodic"), bench.syncs("changed", "periodic")), (1, 1));
     let events = bench.events();
     assert_eq!((events.len(), events[0].0.as_str()), (1, "RouteRemovalHeld"));
@@ -159,7 +159,7 @@ async fn a_list_that_is_wrong_for_a_moment_takes_nothing_away() {
         route.target_node = None;
         route
     });
-    routes.scripted.lock().unwrap().push_back(Ok(nameless.collect()));
+    routes.scripted.lock().push_back(Ok(nameless.collect()));
     bench.run(&routes, seconds(25)).await;
     assert_eq!(routes.changes(), ["+n2"], "what only adds is not held");
     assert_eq!(bench.conditions(), ["n2/status False RouteCreated"]);
@@ -179,7 +179,7 @@ async fn the_route_of_one_deleted_node_goes_at_once_and_a_re_made_one_has_the_ol
     };
     bench.run(&routes, delete).await;
     assert_eq!(routes.changes(), ["-r1", "+n1", "-r4"]);
-    assert_eq!(routes.applied.lock().unwrap().last().map(|(at, _)| *at), Some(21));
+    assert_eq!(routes.applied.lock().last().map(|(at, _)| *at), Some(21));
 }
 
 #[tokio::test(start_paused = true)]
@@ -198,7 +198,7 @@ async fn without_a_lease_nothing_is_changed_or_told() {
     bench.harness.fence = Arc::new(TestFence::closed());
     let routes = FakeRoutes::new(vec![]);
     bench.run(&routes, seconds(60)).await;
-    assert!(routes.routes.lock().unwrap().is_empty());
+    assert!(routes.routes.lock().is_empty());
     assert!(bench.harness.server.writes().is_empty());
 }
 
@@ -243,12 +243,12 @@ async fn it_does_not_start_without_a_use_for_it_and_says_why() {
 async fn a_list_that_never_comes_is_given_up_and_nothing_is_concluded_from_it() {
     let bench = Bench::new(vec![served(0)]);
     let routes = FakeRoutes::new(vec![route(0), route(1)]);
-    *routes.hangs_in.lock().unwrap() = "list";
+    *routes.hangs_in.lock() = "list";
     let meanwhile = async {
         seconds(302).await;
         assert_eq!(bench.syncs("error", "periodic"), 1);
         assert!(routes.changes().is_empty());
-        *routes.hangs_in.lock().unwrap() = "";
+        *routes.hangs_in.lock() = "";
         seconds(330).await;
     };
     bench.run(&routes, meanwhile).await;
@@ -259,10 +259,10 @@ async fn a_list_that_never_comes_is_given_up_and_nothing_is_concluded_from_it() 
 async fn changes_whose_answer_never_comes_are_looked_at_before_they_are_tried_again() {
     let bench = Bench::new(vec![node(0, None)]);
     let routes = FakeRoutes::new(vec![]);
-    *routes.hangs_in.lock().unwrap() = "apply";
+    *routes.hangs_in.lock() = "apply";
     let meanwhile = async {
         seconds(800).await;
-        *routes.hangs_in.lock().unwrap() = "";
+        *routes.hangs_in.lock() = "";
         seconds(200).await;
     };
     bench.run(&routes, meanwhile).await;
@@ -280,7 +280,7 @@ async fn while_the_cluster_is_paused_no_route_is_changed_and_afterwards_they_are
     let meanwhile = async {
         seconds(600).await;
         assert!(routes.changes().is_empty() && bench.conditions().is_empty());
-        assert!(routes.lists.lock().unwrap().len() > 50, "looks go on");
+        assert!(routes.lists.lock().len() > 50, "looks go on");
         fence.resume();
         seconds(30).await;
     };
@@ -301,7 +301,7 @@ async fn stale_routes_that_may_not_be_changed_now_need_no_second_look_until_they
         let meanwhile = async {
             seconds(600).await;
             assert_eq!(bench.harness.metrics.times_held_back("second-look"), 0);
-            assert!(routes.applied.lock().unwrap().is_empty(), "nothing is tried that cannot succeed");
+            assert!(routes.applied.lock().is_empty(), "nothing is tried that cannot succeed");
             fence.resume();
             fence.open();
             seconds(20).await;
@@ -329,14 +329,13 @@ async fn nodes_outside_the_filter_get_no_routes() {
             !conditions.is_empty() && conditions.iter().all(|c| c == "n0/status False RouteCreated"),
             "{conditions:?}"
         );
-        let applied: Vec<_> =
-            routes.applied.lock().unwrap().iter().flat_map(|(_, all)| all.clone()).collect();
+        let applied: Vec<_> = routes.applied.lock().iter().flat_map(|(_, all)| all.clone()).collect();
         assert_eq!(applied, ["+n0"], "the route of n2 is left alone too");
         bench.harness.server.put(in_pool(1, "a"));
         seconds(20).await;
     };
     bench.run(&routes, enters).await;
-    let applied: Vec<_> = routes.applied.lock().unwrap().iter().flat_map(|(_, all)| all.clone()).collect();
+    let applied: Vec<_> = routes.applied.lock().iter().flat_map(|(_, all)| all.clone()).collect();
     assert_eq!(applied, ["+n0", "+n1"]);
 }
 

@@ -1,9 +1,9 @@
 //! What starts a reconcile: changed Nodes, coalesced and kept apart, or the period. Pure: the time is handed in.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::NodeView;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// Why a reconcile ran, as its metric says.
@@ -54,7 +54,7 @@ impl Pending {
     }
 
     fn lock(&self) -> MutexGuard<'_, (bool, Option<Instant>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -80,12 +80,12 @@ impl Work {
             Plan::Settled(_) => job.memory().is_repaired(),
             _ => {}
         }
-        if self.options.adopt_only {
-            if let Some(held) = self.not_to_adopt(job, &plan, observed.expected_status().as_ref()) {
-                // They would tell of what is not so yet.
-                job.notes = Notes::default();
-                return self.hold_adoption(job, &held).await;
-            }
+        if self.options.adopt_only
+            && let Some(held) = self.not_to_adopt(job, &plan, observed.expected_status().as_ref())
+        {
+            // They would tell of what is not so yet.
+            job.notes = Notes::default();
+            return self.hold_adoption(job, &held).await;
         }
         if let Some(refused) = &mut job.memory().refused {
             refused.stands = false;

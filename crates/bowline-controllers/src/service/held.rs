@@ -2,16 +2,14 @@
 //! knows us again. No worker is held by it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bowline_cloud::Fence;
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Priority};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::sleep;
-
-use super::memory::lock;
 
 /// How often the end is looked for. One question for all, and no call.
 const LOOK: Duration = Duration::from_secs(1);
@@ -25,7 +23,7 @@ pub(super) struct HeldKeys {
 
 impl HeldKeys {
     pub(super) fn begin(&self, key: &ObjectKey, priority: Priority) {
-        let mut keys = lock(&self.keys);
+        let mut keys = self.keys.lock();
         let held = keys.entry(key.clone()).or_insert(priority);
         *held = priority.max(*held);
         self.begun.notify_one();
@@ -34,12 +32,12 @@ impl HeldKeys {
     /// Lets them run when the fence is open. Ends never.
     pub(super) async fn resume_after(&self, fence: &dyn Fence, queue: &KeyedQueue<ObjectKey>) {
         loop {
-            if lock(&self.keys).is_empty() {
+            if self.keys.lock().is_empty() {
                 self.begun.notified().await;
             }
             sleep(LOOK).await;
             if fence.check().is_ok() {
-                for (key, priority) in std::mem::take(&mut *lock(&self.keys)) {
+                for (key, priority) in std::mem::take(&mut *self.keys.lock()) {
                     queue.add(key, priority);
                 }
             }

@@ -3,11 +3,12 @@
 //! All of it may be lost: after a restart a Service is observed and planned as if it were new.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{LoadBalancerStatus, NodeSet, Notes, ServiceCondition, ServiceView, Text};
 use bowline_kube::informer::ObjectKey;
+use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::Instant;
 
@@ -335,38 +336,33 @@ pub(super) struct Memories(Mutex<BTreeMap<ObjectKey, Arc<Mutex<Memory>>>>);
 
 impl Memories {
     pub(super) fn of(&self, key: &ObjectKey) -> Arc<Mutex<Memory>> {
-        lock(&self.0).entry(key.clone()).or_default().clone()
+        self.0.lock().entry(key.clone()).or_default().clone()
     }
 
     /// A newer picture of a Service, if we know it; gives back what of its annotations is our own writing.
     pub(super) fn update(&self, key: &ObjectKey, service: &Arc<ServiceView>) -> Option<Notes> {
         let memory = self.get(key)?;
-        let mut memory = lock(&memory);
+        let mut memory = memory.lock();
         memory.keeps_only(service);
         memory.shown(service)
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<Mutex<Memory>>> {
-        lock(&self.0).get(key).cloned()
+        self.0.lock().get(key).cloned()
     }
 
     pub(super) fn forget(&self, key: &ObjectKey) {
-        lock(&self.0).remove(key);
+        self.0.lock().remove(key);
     }
 
     /// How many Services are worked for.
     pub(super) fn count(&self) -> usize {
-        lock(&self.0).len()
+        self.0.lock().len()
     }
 
     pub(super) fn keys(&self) -> Vec<ObjectKey> {
-        lock(&self.0).keys().cloned().collect()
+        self.0.lock().keys().cloned().collect()
     }
-}
-
-/// Held for a few assignments only, never over an await.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -383,12 +379,12 @@ mod tests {
         let (memories, key) = (Memories::default(), ObjectKey::namespaced("shop", "web"));
         let kept = |picture: &Arc<ServiceView>| {
             let memory = memories.of(&key);
-            let memory = lock(&memory);
+            let memory = memory.lock();
             let pictures = [memory.known.as_ref(), memory.settled.as_ref().map(|settled| &settled.service)];
             pictures.iter().all(|kept| kept.is_some_and(|kept| Arc::ptr_eq(kept, picture)))
         };
         let first = picture("u-1", None);
-        lock(&memories.of(&key)).settle(&first, &NodeSet::default());
+        memories.of(&key).lock().settle(&first, &NodeSet::default());
         let status_written = picture("u-1", None);
         memories.update(&key, &status_written);
         assert!(kept(&status_written) && Arc::strong_count(&first) == 1);
@@ -409,10 +405,10 @@ mod tests {
         let (before, after) = (picture(&[]), picture(&[("id", "85a2")]));
         let notes = Notes::default().with("id", "85a2");
         let memory = memories.of(&key);
-        lock(&memory).settle(&before, &NodeSet::default());
-        assert!(lock(&memory).notes(&before, &notes).is_none());
-        assert_eq!(lock(&memory).by_now(&before), after);
-        lock(&memory).wrote(&before, &with_notes(&before, &notes));
+        memory.lock().settle(&before, &NodeSet::default());
+        assert!(memory.lock().notes(&before, &notes).is_none());
+        assert_eq!(memory.lock().by_now(&before), after);
+        memory.lock().wrote(&before, &with_notes(&before, &notes));
 
         // The informer shows something older first, then what we wrote, then what a user makes of it.
         assert_eq!(memories.update(&key, &before), Some(notes.clone()));
@@ -422,15 +418,15 @@ mod tests {
             (1, 3),
             "known, settled, and here"
         );
-        assert!(lock(&memory).noted.is_none());
+        assert!(memory.lock().noted.is_none());
         assert_eq!(memories.update(&key, &before), None);
-        assert!(Arc::ptr_eq(&lock(&memory).by_now(&before), &before));
+        assert!(Arc::ptr_eq(&memory.lock().by_now(&before), &before));
 
         // What is never shown is not believed for ever.
-        lock(&memory).notes(&before, &notes);
+        memory.lock().notes(&before, &notes);
         tokio::time::advance(Duration::from_secs(61)).await;
-        assert!(Arc::ptr_eq(&lock(&memory).by_now(&before), &before));
+        assert!(Arc::ptr_eq(&memory.lock().by_now(&before), &before));
         assert_eq!(memories.update(&key, &before), None);
-        assert!(lock(&memory).noted.is_none());
+        assert!(memory.lock().noted.is_none());
     }
 }

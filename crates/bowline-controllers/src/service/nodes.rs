@@ -4,12 +4,13 @@
 //! balancers. Comparing two sets costs one number, however many Services and nodes there are.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{NodeSet, NodeView, Text};
 use bowline_kube::informer::Informer;
 use k8s_openapi::jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::leaving::{LeavingNodes, draining, leaving};
 
@@ -169,7 +170,7 @@ impl SharedNodes {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

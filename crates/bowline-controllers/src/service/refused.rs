@@ -4,18 +4,19 @@
 //! What we change ourselves for another Service may be the cause's end: then it is looked at soon, but not often.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{Refusal, Traffic};
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{Backoff, Outcome, Priority};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::warn;
 
 use super::condition;
 use super::execute::spread;
-use super::memory::{Memory, lock};
+use super::memory::Memory;
 use super::message;
 use super::work::{Job, Work};
 
@@ -69,20 +70,20 @@ pub(super) struct Obstructed(Mutex<(BTreeSet<ObjectKey>, Option<Instant>)>);
 impl Obstructed {
     /// Takes down one who is refused; whether something was changed a moment ago, so that it may have been seen as it was before.
     fn add(&self, key: &ObjectKey, now: Instant) -> bool {
-        let (keys, last_change) = &mut *lock(&self.0);
+        let (keys, last_change) = &mut *self.0.lock();
         keys.insert(key.clone());
         last_change.is_some_and(|at| now.duration_since(at) < AFTER_OTHERS)
     }
 
     /// Something was changed; who may be concerned.
     fn changed(&self, now: Instant) -> Vec<ObjectKey> {
-        let (keys, last_change) = &mut *lock(&self.0);
+        let (keys, last_change) = &mut *self.0.lock();
         *last_change = Some(now);
         keys.iter().cloned().collect()
     }
 
     fn remove(&self, key: &ObjectKey) {
-        lock(&self.0).0.remove(key);
+        self.0.lock().0.remove(key);
     }
 }
 
@@ -123,7 +124,8 @@ impl Work {
         let now = Instant::now();
         for key in self.obstructed.changed(now) {
             let wake = |memory: Arc<Mutex<Memory>>| {
-                lock(&memory)
+                memory
+                    .lock()
                     .refused
                     .as_mut()
                     .filter(|refused| refused.stands)

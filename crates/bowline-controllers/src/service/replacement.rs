@@ -2,18 +2,18 @@
 //! itself is pure: `rails/replacement`.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{AnyStep, Broken, Planned, ServiceCondition, Traffic};
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{Outcome, Priority};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::condition;
 use super::execute::spread;
-use super::memory::lock;
 use super::message;
 use super::work::{Job, Work};
 use crate::rails::replacement::{ALLOW_REPLACEMENT, FleetBreaker, Held, ReplacementLimits, Turn, replaces};
@@ -35,7 +35,7 @@ impl Fleet {
     }
 
     fn breaker(&self) -> MutexGuard<'_, FleetBreaker<ObjectKey>> {
-        lock(&self.0)
+        self.0.lock()
     }
 }
 

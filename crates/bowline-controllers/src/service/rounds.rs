@@ -1,12 +1,10 @@
 //! Measures how long one change of the node set takes for all Services. Counts only.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bowline_kube::informer::ObjectKey;
+use parking_lot::Mutex;
 use tokio::time::Instant;
-
-use super::memory::lock;
 
 /// The present round, if one is under way. A new change of nodes replaces it.
 #[derive(Debug, Default)]
@@ -25,12 +23,12 @@ impl Rounds {
     pub(super) fn begin(&self, services: &[ObjectKey]) {
         let services: Vec<_> = services.iter().map(|key| (key.clone(), false)).collect();
         let left = services.len();
-        *lock(&self.0) = Some(Round { began: Instant::now(), services, left });
+        *self.0.lock() = Some(Round { began: Instant::now(), services, left });
     }
 
     /// One Service is done; how long the round took if it was the last.
     pub(super) fn done(&self, key: &ObjectKey) -> Option<Duration> {
-        let mut round = lock(&self.0);
+        let mut round = self.0.lock();
         let current = round.as_mut()?;
         current.cross_off(key);
         let took = (current.left == 0).then(|| current.began.elapsed())?;

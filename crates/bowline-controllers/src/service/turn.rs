@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use bowline_cloud::{Fence, Fenced, Pause};
 use bowline_kube::informer::ObjectKey;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::memory::lock;
 use super::work::{Job, Work};
 
 /// Who waits, and who is put off.
@@ -28,37 +28,37 @@ pub(super) struct Turns {
 impl Turns {
     /// Its Service is another by now.
     pub(super) fn wake(&self, key: &ObjectKey) {
-        if let Some(waits) = lock(&self.waiting).get(key) {
+        if let Some(waits) = self.waiting.lock().get(key) {
             waits.notify_one();
         }
     }
 
     /// There are newer nodes.
     pub(super) fn wake_all(&self) {
-        lock(&self.waiting).values().for_each(|waits| waits.notify_one());
+        self.waiting.lock().values().for_each(|waits| waits.notify_one());
     }
 
     /// Nodes come: all will be told when it is over.
     pub(super) fn nodes_come(&self) {
-        let began = lock(&self.put_off).is_none();
+        let began = self.put_off.lock().is_none();
         if began {
-            *lock(&self.put_off) = Some(BTreeSet::new());
+            *self.put_off.lock() = Some(BTreeSet::new());
             self.wake_all();
         }
     }
 
     /// It is over; gives back who was put off.
     pub(super) fn nodes_have_come(&self) -> BTreeSet<ObjectKey> {
-        lock(&self.put_off).take().unwrap_or_default()
+        self.put_off.lock().take().unwrap_or_default()
     }
 
     pub(super) fn do_nodes_come(&self) -> bool {
-        lock(&self.put_off).is_some()
+        self.put_off.lock().is_some()
     }
 
     /// Puts a run off until then; whether nodes come at all.
     pub(super) fn put_off(&self, key: &ObjectKey) -> bool {
-        lock(&self.put_off).as_mut().map(|put_off| put_off.insert(key.clone())).is_some()
+        self.put_off.lock().as_mut().map(|put_off| put_off.insert(key.clone())).is_some()
     }
 
     /// What `wait` comes to; nothing if the run `is_stale` before.
@@ -94,7 +94,7 @@ impl Turns {
 
     fn begin(&self, key: &ObjectKey) -> Waits<'_> {
         let notify = Arc::new(Notify::new());
-        lock(&self.waiting).insert(key.clone(), notify.clone());
+        self.waiting.lock().insert(key.clone(), notify.clone());
         Waits { turns: self, key: key.clone(), notify }
     }
 }
@@ -107,7 +107,7 @@ struct Waits<'a> {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        lock(&self.turns.waiting).remove(&self.key);
+        self.turns.waiting.lock().remove(&self.key);
     }
 }
 

@@ -1,17 +1,15 @@
 //! The Services that wait for the cloud, and the one poller for all of them: no worker is held by a wait.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bowline_cloud::{AnyLoadBalancers, LoadBalancerRequest, ServiceKey};
 use bowline_kube::informer::ObjectKey;
 use bowline_kube::queue::{KeyedQueue, Priority};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::warn;
-
-use super::memory::lock;
 
 /// The longest pause a cloud may ask for: a broken header must not stop the poller for a day.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
@@ -62,22 +60,22 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn begin(&self, key: &ObjectKey, waiter: Waiter) {
-        lock(&self.waiters).insert(key.clone(), waiter);
+        self.waiters.lock().insert(key.clone(), waiter);
         self.begun.notify_one();
     }
 
     pub(super) fn end(&self, key: &ObjectKey) {
-        lock(&self.waiters).remove(key);
+        self.waiters.lock().remove(key);
     }
 
     fn all(&self) -> Vec<LoadBalancerRequest> {
-        lock(&self.waiters).values().map(|waiter| waiter.request.clone()).collect()
+        self.waiters.lock().values().map(|waiter| waiter.request.clone()).collect()
     }
 
     /// Returns when a look is worth its calls for one of those who wait.
     async fn until_due(&self, due: impl Fn(&Waiter) -> Instant) {
         loop {
-            let next = lock(&self.waiters).values().map(&due).min();
+            let next = self.waiters.lock().values().map(&due).min();
             match next {
                 None => self.begun.notified().await,
                 Some(next) => tokio::select! {
@@ -121,7 +119,7 @@ impl Waiting {
     fn no_longer_waiting(&self, ready: &[ServiceKey], now: Instant) -> Vec<(ObjectKey, Priority)> {
         let ready: BTreeSet<_> =
             ready.iter().map(|key| ObjectKey::namespaced(&key.namespace, &key.name)).collect();
-        let mut waiters = lock(&self.waiters);
+        let mut waiters = self.waiters.lock();
         let ends = |(key, waiter): &(&ObjectKey, &Waiter)| ready.contains(*key) || waiter.look_at <= now;
         let ended: Vec<_> =
             waiters.iter().filter(ends).map(|(key, waiter)| (key.clone(), waiter.priority)).collect();

@@ -4,7 +4,7 @@
 //! for the Service is in `execute`. A run that takes long goes on `aside`: no worker waits for it.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::journal::cut;
@@ -18,6 +18,7 @@ use bowline_kube::queue::{KeyedQueue, Outcome, Picked, Priority, Ticket};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use k8s_openapi::jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
@@ -26,7 +27,7 @@ use super::ServiceOptions;
 use super::aside::{self, Aside, Places};
 use super::desire::{has_finalizer, is_paused, needs_update, pause_of, purpose};
 use super::held::HeldKeys;
-use super::memory::{Memories, Memory, Task, lock};
+use super::memory::{Memories, Memory, Task};
 use super::message::{self, Message};
 use super::nodes::SharedNodes;
 use super::patch::FINGERPRINT;
@@ -84,7 +85,7 @@ impl Job {
     }
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
-        lock(&self.memory)
+        self.memory.lock()
     }
 }
 
@@ -247,7 +248,7 @@ impl Work {
         let key = &picked.key;
         self.waiting.end(key);
         let memory = self.memories.of(key);
-        let known = lock(&memory).known.clone();
+        let known = memory.lock().known.clone();
         let live = self.context.services.get(key).map(|object| object.view.clone());
         let (service, wanted) = match (live, known) {
             // First what is left of one that is gone, then its successor of the same name.
@@ -261,9 +262,9 @@ impl Work {
         let (nodes, drained_at) =
             self.nodes.current(self.balancers.policy().drains(&service), self.context.clock.now());
         // What we noted and the informer does not show yet stands there.
-        let service = lock(&memory).by_now(&service);
+        let service = memory.lock().by_now(&service);
         let task = {
-            let mut memory = lock(&memory);
+            let mut memory = memory.lock();
             memory.sees(&service);
             if is_paused(&service) {
                 return Err(self.pause(key, &mut memory, &service, wanted));

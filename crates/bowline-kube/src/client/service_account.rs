@@ -9,7 +9,7 @@ mod tests;
 mod token;
 
 use std::{
-    sync::{Arc, PoisonError, RwLock, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -21,6 +21,7 @@ use kube::{
     client::{Body, ClientBuilder},
     config::AuthInfo,
 };
+use parking_lot::RwLock;
 use tokio::{
     sync::Notify,
     time::{sleep, timeout},
@@ -163,7 +164,7 @@ impl Keeper {
 
     fn replace(&self, grant: Grant) -> Duration {
         if let Some(credential) = self.credential.upgrade() {
-            *credential.header.write().unwrap_or_else(PoisonError::into_inner) = grant.header;
+            *credential.header.write() = grant.header;
         }
         grant.fresh_for
     }
@@ -171,7 +172,7 @@ impl Keeper {
 
 fn sign(credential: Arc<Credential>) -> impl Fn(Request<Body>) -> Request<Body> + Clone + Send + 'static {
     move |mut request| {
-        let header = credential.header.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let header = credential.header.read().clone();
         request.headers_mut().insert(header::AUTHORIZATION, header);
         request
     }

@@ -5,7 +5,7 @@
 //! that there can be no client which waits and does not ask.
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -40,7 +40,7 @@ pub struct ThrottleLayer {
 
 #[derive(Debug)]
 struct Budget {
-    bucket: std::sync::Mutex<TokenBucket>,
+    bucket: parking_lot::Mutex<TokenBucket>,
     since: Instant,
     /// Only the first waiter looks at the bucket.
     line: Arc<FairSemaphore>,
@@ -62,8 +62,8 @@ impl Budget {
         }
     }
 
-    fn bucket(&self) -> std::sync::MutexGuard<'_, TokenBucket> {
-        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    fn bucket(&self) -> parking_lot::MutexGuard<'_, TokenBucket> {
+        self.bucket.lock()
     }
 }
 
@@ -91,7 +91,7 @@ impl ThrottleLayer {
     /// `qps` requests a second with bursts of `burst`; a `qps` of zero or less is no limit.
     #[must_use]
     pub fn new(qps: f64, burst: u32, metrics: RestMetrics, host: String) -> Self {
-        let bucket = std::sync::Mutex::new(TokenBucket::new(qps, burst));
+        let bucket = parking_lot::Mutex::new(TokenBucket::new(qps, burst));
         let budget = Budget { bucket, since: Instant::now(), line: FairSemaphore::new(1) };
         Self { budget: Arc::new(budget), metrics, host }
     }

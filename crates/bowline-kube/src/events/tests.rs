@@ -252,11 +252,11 @@ async fn recording_never_blocks_and_drops_beyond_the_buffer() {
 }
 
 #[derive(Debug, Default)]
-struct Seen(std::sync::Mutex<Vec<String>>);
+struct Seen(parking_lot::Mutex<Vec<String>>);
 
 impl EventWitness for Seen {
     fn recorded(&self, _object: &ObjectReference, _kind: EventKind, reason: &str, message: &str) {
-        self.0.lock().unwrap().push(format!("{reason}: {message}"));
+        self.0.lock().push(format!("{reason}: {message}"));
     }
 }
 
@@ -268,7 +268,7 @@ async fn a_witness_is_told_of_each_event_once_as_it_is_written() {
         .witnessed_by(seen.clone());
     recorder.event(&node("n1"), EventKind::Normal, "Synced", "done");
     recorder.event(&node("n1"), EventKind::Warning, "Failed", &"x".repeat(5000));
-    let seen = seen.0.lock().unwrap();
+    let seen = seen.0.lock();
     assert_eq!(seen[0], "Synced: done");
     assert!((1000..1100).contains(&seen[1].len()), "{}", seen[1].len());
 }

@@ -1,8 +1,8 @@
 //! Whether the picture an informer holds can be trusted: when the API server was last heard, and what went wrong.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// Something that went wrong with a list or a watch.
@@ -110,6 +110,6 @@ impl Contact {
     }
 
     fn lock(&self) -> MutexGuard<'_, Notes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -1,10 +1,10 @@
 //! From an object to what is kept of it, and the list that is being made of them. The rest of an object ends here.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::Resource;
 use kube::api::ObjectMeta;
+use parking_lot::{Mutex, MutexGuard};
 use serde::de::DeserializeOwned;
 use tracing::warn;
 
@@ -76,7 +76,7 @@ impl<K: Resource, P> Intake<K, P> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Listed<P>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listed.lock()
     }
 }
 

@@ -7,7 +7,7 @@
 //! It also passes over half an event in silence, and goes on at an empty version after a bookmark without one: from either on
 //! objects would be missing, so a watch that has the one is broken off, and one that asks for the other is sent back to a list.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::TokenBucket;
@@ -18,6 +18,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use kube::Client;
 use kube::client::Body;
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::{Instant, timeout};
 use tower::{BoxError, service_fn};
@@ -173,7 +174,7 @@ impl Transport {
 
     async fn keep_pace(&self) {
         let now = self.started.elapsed();
-        let wait = self.watch_pace.lock().unwrap_or_else(PoisonError::into_inner).take(now);
+        let wait = self.watch_pace.lock().take(now);
         tokio::time::sleep(wait).await;
     }
 }

@@ -1,12 +1,10 @@
 //! The fence of an election: open only while the lease that we hold cannot have run out for anybody else.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bowline_core::{Fence, Fenced, PAUSED, Pause};
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
@@ -68,11 +66,11 @@ impl LeaseFence {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn lock_pause(&self) -> MutexGuard<'_, Option<String>> {
-        self.paused.lock().unwrap_or_else(PoisonError::into_inner)
+        self.paused.lock()
     }
 }
 

@@ -4,7 +4,6 @@
 //! watch costs time, never correctness.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -12,6 +11,7 @@ use futures::stream::BoxStream;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::LeaseRecord;
@@ -62,7 +62,7 @@ impl FreedWatch {
         loop {
             self.open(end).await;
             let Some(events) = &mut self.events else { return sleep_until(end).await };
-            let events = events.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let events = events.get_mut();
             match timeout_at(end.min(self.ends), events.next()).await {
                 Err(_elapsed) if Instant::now() < self.ends => return,
                 Err(_elapsed) => self.close(Duration::ZERO),

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -105,11 +106,11 @@ struct Queues(Mutex<BTreeMap<String, Weak<dyn LoadSource>>>);
 
 impl Queues {
     fn add(&self, name: &str, source: Weak<dyn LoadSource>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), source);
+        self.0.lock().insert(name.to_owned(), source);
     }
 
     fn loads(&self) -> Vec<(String, Load)> {
-        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = self.0.lock();
         queues.retain(|_, queue| queue.strong_count() > 0);
         let live = queues.iter().filter_map(|(name, queue)| Some((name.clone(), queue.upgrade()?.load())));
         live.collect()

@@ -1,10 +1,11 @@
 //! The queue's rules by example, its shell under paused time, and its metrics.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline_core::TokenBucket;
+use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use tokio::sync::Semaphore;
@@ -316,7 +317,7 @@ async fn keys_that_come_due_together_are_worked_on_in_parallel() {
             let done = Arc::clone(&done);
             async move {
                 tokio::time::sleep(secs(10)).await;
-                done.lock().unwrap().push((work.key, Instant::now()));
+                done.lock().push((work.key, Instant::now()));
                 Outcome::Done
             }
         }
@@ -332,7 +333,7 @@ async fn keys_that_come_due_together_are_worked_on_in_parallel() {
     tokio::time::sleep(secs(20)).await;
     cancel.cancel();
     pool.await.unwrap();
-    let ends: Vec<_> = done.lock().unwrap().iter().map(|(key, at)| (*key, *at - begun)).collect();
+    let ends: Vec<_> = done.lock().iter().map(|(key, at)| (*key, *at - begun)).collect();
     assert_eq!(ends, [("a", secs(15)), ("b", secs(15)), ("c", secs(15))]);
 }
 

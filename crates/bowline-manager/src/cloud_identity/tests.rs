@@ -1,6 +1,6 @@
 //! A lost identity is loud, and its end is told too.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use bowline_cloud::{Capability, CloudError, Doubt, ErrorClass, Evidence, Fence, Unfenced};
 use bowline_controllers::identity::WatchedCloud;
@@ -25,7 +25,7 @@ impl Project {
     }
 
     fn says(&self, who: Option<&'static str>) {
-        *self.0.lock().unwrap() = who;
+        *self.0.lock() = who;
     }
 
     /// A cloud that returns this identity after `takes`.
@@ -35,7 +35,7 @@ impl Project {
             let project = project.clone();
             async move {
                 sleep(takes).await;
-                let id = project.0.lock().unwrap().map(str::to_owned);
+                let id = project.0.lock().map(str::to_owned);
                 let unknown = || CloudError::new(ErrorClass::Unauthenticated, "401: wrong password");
                 id.map(Some).ok_or_else(unknown)
             }

@@ -17,7 +17,7 @@ struct Sheet(Arc<Mutex<Vec<u8>>>);
 
 impl Sheet {
     fn lines(&self) -> Vec<String> {
-        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+        let bytes = std::mem::take(&mut *self.0.lock());
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
         text.lines().map(str::to_owned).collect()
@@ -26,7 +26,7 @@ impl Sheet {
 
 impl Write for Sheet {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

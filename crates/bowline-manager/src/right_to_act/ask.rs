@@ -1,7 +1,7 @@
 //! Asks the API server, as whoever needs the right.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -52,7 +52,7 @@ pub(crate) trait Ask: Send + Sync {
 pub(crate) struct KubeAsk {
     clients: Clients,
     /// One for each identity; each has a lock of its own, since getting one may take seconds.
-    made: std::sync::Mutex<BTreeMap<Option<String>, Arc<Mutex<Made>>>>,
+    made: parking_lot::Mutex<BTreeMap<Option<String>, Arc<Mutex<Made>>>>,
 }
 
 /// The client of one identity, or why there is none.
@@ -67,12 +67,12 @@ enum Made {
 impl KubeAsk {
     /// Asks with clients of these.
     pub(crate) fn new(clients: Clients) -> Self {
-        Self { clients, made: std::sync::Mutex::default() }
+        Self { clients, made: parking_lot::Mutex::default() }
     }
 
     async fn client(&self, account: Option<&str>) -> Result<Client, String> {
         let slot = {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut made = self.made.lock();
             made.entry(account.map(str::to_owned)).or_default().clone()
         };
         let mut slot = slot.lock().await;

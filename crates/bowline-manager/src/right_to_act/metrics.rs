@@ -1,8 +1,9 @@
 //! Missing rights as a metric, to alert on.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -53,7 +54,7 @@ impl PermissionMetrics {
             let resource = "selfsubjectaccessreviews.authorization.k8s.io".to_owned();
             now.insert(Missing { verb: "create", resource, controller: "permissions".to_owned() });
         }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         for gone in shown.difference(&now) {
             self.missing.remove(gone);
         }

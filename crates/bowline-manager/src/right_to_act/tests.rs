@@ -1,7 +1,6 @@
 //! What is asked, what is said about the answers, and that it is unsaid when the right is there.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 use async_trait::async_trait;
 use bowline_cloud::Watches;
@@ -10,6 +9,7 @@ use bowline_kube::clock::Clock;
 use bowline_kube::events::EventMetrics;
 use bowline_testkit::memory_cluster::MemoryCluster;
 use k8s_openapi::api::authorization::v1::ResourceRule;
+use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use tokio::time::sleep;
@@ -35,7 +35,7 @@ struct Role {
 
 impl Role {
     fn deny(&self, rights: &[&str]) {
-        *self.denied.lock().unwrap() = rights.iter().map(|right| (*right).to_owned()).collect();
+        *self.denied.lock() = rights.iter().map(|right| (*right).to_owned()).collect();
     }
 }
 
@@ -46,10 +46,10 @@ impl Ask for Role {
         if !self.lists {
             return None;
         }
-        self.listed.lock().unwrap().push(place.clone());
+        self.listed.lock().push(place.clone());
         let is_here = |question: &&Question| Place::of(question) == *place;
         let all = questions(&Rights::common(), &situation());
-        let denied = self.denied.lock().unwrap();
+        let denied = self.denied.lock();
         let is_granted = |question: &&Question| {
             !denied.contains(&format!("{} {}", question.verb, question.full_resource()))
         };
@@ -59,12 +59,12 @@ impl Ask for Role {
 
     async fn ask(&self, question: &Question) -> Answer {
         let right = format!("{} {}", question.verb, question.full_resource());
-        self.asked.lock().unwrap().push(right.clone());
-        self.accounts.lock().unwrap().extend(question.account.clone());
-        if *self.unasked.lock().unwrap() {
+        self.asked.lock().push(right.clone());
+        self.accounts.lock().extend(question.account.clone());
+        if *self.unasked.lock() {
             return Answer::Unasked("selfsubjectaccessreviews is forbidden".to_owned());
         }
-        match self.denied.lock().unwrap().contains(&right) {
+        match self.denied.lock().contains(&right) {
             true => Answer::Denied,
             false => Answer::Allowed,
         }
@@ -168,15 +168,15 @@ async fn two_lists_answer_for_a_role_that_has_all_and_only_what_they_lack_is_ask
     let bench = Bench::start(Role { lists: true, ..Role::default() });
     sleep(Duration::from_secs(1)).await;
     assert!(bench.readyz().1.contains("[+]permissions ok"), "{}", bench.readyz().1);
-    assert_eq!(*bench.role.asked.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(*bench.role.asked.lock(), Vec::<String>::new());
     let everywhere = Place { account: None, namespace: None };
     let leases = Place { account: None, namespace: Some("kube-system".to_owned()) };
-    assert_eq!(*bench.role.listed.lock().unwrap(), [everywhere, leases]);
+    assert_eq!(*bench.role.listed.lock(), [everywhere, leases]);
 
     bench.role.deny(&["delete nodes"]);
     bench.checking.leads();
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(*bench.role.asked.lock().unwrap(), ["delete nodes"]);
+    assert_eq!(*bench.role.asked.lock(), ["delete nodes"]);
     let (_, body) = bench.readyz();
     for word in ["delete nodes", "cloud-node-lifecycle-controller", "deploy/rbac.yaml"] {
         assert!(body.contains(word), "{word} in {body}");
@@ -186,7 +186,7 @@ async fn two_lists_answer_for_a_role_that_has_all_and_only_what_they_lack_is_ask
 #[tokio::test(start_paused = true)]
 async fn what_is_all_right_is_asked_again_after_an_hour_and_whenever_somebody_says_so() {
     let bench = Bench::start(Role::default());
-    let rounds = || bench.role.asked.lock().unwrap().iter().filter(|right| *right == "list nodes").count();
+    let rounds = || bench.role.asked.lock().iter().filter(|right| *right == "list nodes").count();
     sleep(AGAIN_AFTER.saturating_sub(Duration::from_secs(1))).await;
     assert_eq!(rounds(), 1);
     assert!(bench.readyz().1.contains("[+]permissions ok"));
@@ -204,10 +204,10 @@ async fn what_is_all_right_is_asked_again_after_an_hour_and_whenever_somebody_sa
 async fn nobody_acts_as_a_controllers_own_account_before_this_process_leads() {
     let situation = Situation { own_accounts: true, ..situation() };
     let bench = Bench::start_in(Role::default(), &situation);
-    let accounts = || bench.role.accounts.lock().unwrap().iter().cloned().collect::<Vec<_>>();
+    let accounts = || bench.role.accounts.lock().iter().cloned().collect::<Vec<_>>();
     sleep(AGAIN_AFTER * 3).await;
     assert_eq!(accounts(), Vec::<String>::new(), "getting such an identity may create the ServiceAccount");
-    assert!(bench.role.asked.lock().unwrap().iter().any(|right| right == "list nodes"), "its own rights");
+    assert!(bench.role.asked.lock().iter().any(|right| right == "list nodes"), "its own rights");
     assert!(
         bench.readyz().1.contains("[+]permissions ok"),
         "a standby is not degraded by what it need not know"
@@ -232,9 +232,9 @@ async fn nothing_is_asked_once_the_process_has_ended() {
     let Bench { role, checking, .. } = Bench::start(Role::default());
     sleep(Duration::from_secs(1)).await;
     drop(checking);
-    let asked = role.asked.lock().unwrap().len();
+    let asked = role.asked.lock().len();
     sleep(AGAIN_AFTER * 3).await;
-    assert_eq!(role.asked.lock().unwrap().len(), asked);
+    assert_eq!(role.asked.lock().len(), asked);
 }
 
 fn lines(situation: &Situation) -> Vec<String> {

@@ -7,8 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use super::metrics::ServingMetrics;
@@ -275,7 +276,7 @@ impl Admission {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
-        work(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.table.lock())
     }
 }
 

@@ -5,8 +5,9 @@
 mod render;
 mod slis;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tracing::info;
 
 pub use self::render::{HealthQuery, HealthResponse};
@@ -110,7 +111,7 @@ impl HealthRegistry {
         check: impl Fn() -> R + Send + Sync + 'static,
     ) {
         let check = Check { name: name.into(), sets, run: Arc::new(move || check().into()) };
-        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut checks = self.checks.write();
         match checks.iter_mut().find(|old| old.name == check.name) {
             Some(old) => *old = check,
             None => checks.push(check),
@@ -119,7 +120,7 @@ impl HealthRegistry {
 
     /// Removes a check, for instance of a controller that stopped.
     pub fn remove(&self, name: &str) {
-        self.checks.write().unwrap_or_else(PoisonError::into_inner).retain(|check| check.name != name);
+        self.checks.write().retain(|check| check.name != name);
     }
 
     /// Runs the checks of an endpoint and says what to answer.
@@ -164,7 +165,7 @@ impl HealthRegistry {
 
     fn checks_of(&self, endpoint: Endpoint) -> Vec<Check> {
         // Cloned out, so that a check may itself add or remove checks.
-        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        let checks = self.checks.read();
         checks.iter().filter(|check| check.sets.contains(endpoint)).cloned().collect()
     }
 

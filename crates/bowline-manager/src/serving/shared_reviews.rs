@@ -2,10 +2,10 @@
 //! answer. It remembers nothing beyond that, and asks nothing by itself.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
+use parking_lot::Mutex;
 
 use super::digest::Digest;
 
@@ -30,7 +30,7 @@ impl<T: Clone + Send + Sync + 'static> SharedReviews<T> {
 
     /// The question `key` that is under way, else the one that `ask` begins.
     pub(super) fn join(&self, key: &Digest, ask: impl FnOnce() -> Review<T>) -> Shared<Review<T>> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self.under_way.lock();
         if let Some(review) = under_way.get(key).and_then(WeakShared::upgrade) {
             return review;
         }
@@ -101,7 +101,7 @@ mod tests {
         let ask = |key: u8| reviews.join(&vec![key], || question(&asked));
         let answers = tokio::join!(ask(1), ask(2), ask(2), ask(1));
         assert_eq!(answers, (0, 1, 2, 0));
-        assert_eq!(reviews.under_way.lock().unwrap().len(), 1);
+        assert_eq!(reviews.under_way.lock().len(), 1);
         assert_eq!(tokio::join!(ask(3), ask(3)), (3, 3), "what has ended makes room");
     }
 }

@@ -1,9 +1,9 @@
 //! A bounded map whose entries expire on tokio's clock. It never fetches: callers ask, then put.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::digest::Digest;
@@ -25,7 +25,7 @@ impl<V: Clone> TtlCache<V> {
 
     /// The value, if it has not expired.
     pub(super) fn get(&self, key: &Digest) -> Option<V> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock();
         entries.get(key).filter(|(expires, _)| *expires > Instant::now()).map(|(_, value)| value.clone())
     }
 
@@ -37,7 +37,7 @@ impl<V: Clone> TtlCache<V> {
             return;
         }
         let now = Instant::now();
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         if entries.len() >= self.max_entries && !entries.contains_key(&key) {
             entries.retain(|_, (expires, _)| *expires > now);
             if entries.len() >= self.max_entries {
@@ -67,7 +67,7 @@ mod tests {
         let cache = TtlCache::new(3);
         for key in 0..100u8 {
             cache.put(vec![key], (), Duration::from_secs(10));
-            assert!(cache.entries.lock().unwrap().len() <= 3);
+            assert!(cache.entries.lock().len() <= 3);
         }
         assert_eq!(cache.get(&vec![99]), Some(()));
     }

@@ -1,6 +1,6 @@
 //! Whom the page asks for the present: the parts of the process, as they come into being. It keeps handles and no copies.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use bowline_cloud::{Fence, Journal, NodeView, ServiceView};
 use bowline_controllers::identity::CloudIdentity;
@@ -9,6 +9,7 @@ use bowline_kube::clock::Clock;
 use bowline_kube::informer::Informer;
 use bowline_kube::lease::Leadership;
 use jiff::Timestamp;
+use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::{Semaphore, watch};
 
 use super::gather;
@@ -162,11 +163,11 @@ impl StatusPage {
 
 impl Board {
     fn change(&self, change: impl FnOnce(&mut Parts)) {
-        change(&mut self.parts.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.parts.write());
     }
 
     pub(super) fn parts(&self) -> RwLockReadGuard<'_, Parts> {
-        self.parts.read().unwrap_or_else(PoisonError::into_inner)
+        self.parts.read()
     }
 
     /// Changes when something is there to show that was not before, as far as that is known without looking at all of it.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::{CallNote, EventKind, Note, Scribe, ServiceKey, ServiceNote, Standing, StepNote};
 use bowline_kube::clock::Clock;
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::gather::drawn;
@@ -236,7 +236,7 @@ impl Notebook {
 
     /// Never held over an await.
     pub(super) fn read(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.notes.lock()
     }
 }
 

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::future::ready;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bowline_cloud::load_balancer::ensure::{EnsureStep, EnsuredView};
@@ -26,6 +26,7 @@ use bowline_cloud::{
 };
 use bowline_testkit::provider::{FakeCloud, FakeRoutes};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 pub(crate) const SCHEME: &str = "named://";
 pub(crate) const ADDRESS_LABEL: &str = "test/address";
@@ -110,7 +111,7 @@ struct Balancers {
 #[async_trait]
 impl EnsureLoadBalancer for Balancers {
     async fn get(&self, request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
-        match self.made.lock().unwrap().get(request.service.uid.as_str()) {
+        match self.made.lock().get(request.service.uid.as_str()) {
             Some(status) => Evidence::Present(status.clone()),
             None => Evidence::Absent(Proof::new("this cloud has not made it")),
         }
@@ -127,7 +128,7 @@ impl EnsureLoadBalancer for Balancers {
         }
         let ip = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
         let status = LoadBalancerStatus { ingress: vec![Ingress { ip: Some(ip), ..Ingress::default() }] };
-        self.made.lock().unwrap().insert(request.service.uid.to_string(), status.clone());
+        self.made.lock().insert(request.service.uid.to_string(), status.clone());
         Ok(EnsureOutcome::Ready(status))
     }
 
@@ -137,7 +138,7 @@ impl EnsureLoadBalancer for Balancers {
 
     async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError> {
         fence.check()?;
-        self.made.lock().unwrap().remove(request.service.uid.as_str());
+        self.made.lock().remove(request.service.uid.as_str());
         Ok(())
     }
 }

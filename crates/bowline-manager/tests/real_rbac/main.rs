@@ -5,7 +5,6 @@
 //! (`manager.rs`). Waiting is always for a condition, with a deadline.
 
 #![expect(clippy::indexing_slicing, reason = "an answer without the field fails the test, as it should")]
-#![expect(clippy::unwrap_used, reason = "a poisoned lock fails the test, as it should")]
 
 mod audit;
 mod cloud;

@@ -1,11 +1,12 @@
 //! The parts that are in use now: made again when the configuration is replaced, without a restart. Who is asked to do
 //! something asks here first, every time.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bowline_cloud::{CloudContext, CloudError};
 use openstack_client::{TokenIdentity, TransportError};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
@@ -159,11 +160,11 @@ impl Current {
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     fn offer(&self) -> MutexGuard<'_, Known> {
-        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.offer.lock()
     }
 }
 

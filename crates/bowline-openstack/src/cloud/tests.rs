@@ -5,7 +5,7 @@ mod limits;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
@@ -14,6 +14,7 @@ use bowline_cloud::{
 };
 use bowline_testkit::eventually_virtual;
 use openstack_client::{Timeouts, Transport};
+use parking_lot::Mutex;
 use sim_openstack::{Config, Fault, MEMBER, Rule, Service};
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -61,7 +62,7 @@ impl Bench {
             let agents = agents.clone();
             let service = sim.clone().map_request(move |request: http::Request<openstack_client::Body>| {
                 let agent = request.headers().get("user-agent").map(|agent| agent.to_str().unwrap());
-                agents.lock().unwrap().push(agent.unwrap_or_default().to_owned());
+                agents.lock().push(agent.unwrap_or_default().to_owned());
                 request
             });
             Ok(Transport::new(service, Timeouts::default()))
@@ -229,7 +230,7 @@ async fn requests_name_the_product_and_what_the_flag_puts_before_it() {
     };
     let cloud = bench.try_start(flags(&["one/1", "two, 2"])).await.unwrap();
     cloud.initialize(&CloudContext::new("kubernetes")).await.unwrap();
-    let agents = bench.agents.lock().unwrap().clone();
+    let agents = bench.agents.lock().clone();
     assert!(!agents.is_empty());
     for agent in agents {
         assert!(agent.starts_with("two, 2 one/1 openstack-cloud-controller-manager/v1 "), "{agent}");
@@ -247,11 +248,11 @@ struct Notebook {
 #[async_trait]
 impl CallBudget for Notebook {
     async fn acquire(&self, service: &'static str, urgency: Urgency) {
-        self.asked.lock().unwrap().push((service, urgency));
+        self.asked.lock().push((service, urgency));
     }
 
     fn throttled(&self, service: &'static str, pause: Duration) {
-        self.throttled.lock().unwrap().push((service, pause));
+        self.throttled.lock().push((service, pause));
     }
 }
 
@@ -267,12 +268,12 @@ async fn every_call_asks_the_budget_of_the_framework_and_a_cloud_that_is_busy_is
     bench.simulation.fault(busy);
     assert!(crate::instances::simulation::class(&found(&instances, "node-1").await).is_some());
     present(&found(&instances, "node-1").await);
-    let asked = notebook.asked.lock().unwrap().clone();
+    let asked = notebook.asked.lock().clone();
     assert!(u64::try_from(asked.len()).unwrap() >= bench.simulation.calls(), "{asked:?}");
     for service in ["identity", "compute", "network"] {
         assert!(asked.contains(&(service, Urgency::User)), "{service}: {asked:?}");
     }
-    assert_eq!(*notebook.throttled.lock().unwrap(), [("network", Duration::from_secs(7))]);
+    assert_eq!(*notebook.throttled.lock(), [("network", Duration::from_secs(7))]);
 }
 
 #[tokio::test(start_paused = true)]

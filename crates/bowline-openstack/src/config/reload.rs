@@ -9,7 +9,7 @@ mod keystone;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use openstack_client::ProjectId;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
@@ -146,7 +147,7 @@ impl Reloader {
     /// Keeps in mind for which project the credentials in use stand; whoever authenticated first says so. Later words do
     /// not count.
     pub fn remember(&self, project: ProjectId) {
-        let mut known = self.project.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.project.lock();
         let project = known.get_or_insert(project).clone();
         // Who is told of a change may say it again: what is known already is none.
         self.status.send_if_modified(|status| {
@@ -157,7 +158,7 @@ impl Reloader {
     }
 
     fn project(&self) -> Option<ProjectId> {
-        self.project.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.project.lock().clone()
     }
 
     /// An item for each replacement that changes more than the credentials and the connection.

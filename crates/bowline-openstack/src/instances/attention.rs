@@ -3,10 +3,10 @@
 //! is looked at soon. Times are handed in.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::{Evidence, Instance, NodeView};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// No answer is older, whatever was asked before.
@@ -93,7 +93,7 @@ impl Attention {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Interest>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -5,7 +5,7 @@
 //! happened for weeks it is weeks too early at first. That is on the safe side: who asks for all changes since then is told more than
 //! is new, and nothing is missed.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use jiff::{SignedDuration, Timestamp};
 use openstack_client::compute::Server;
@@ -25,7 +25,7 @@ impl CloudClock {
     pub(super) fn saw<'a>(&self, at: Instant, servers: impl IntoIterator<Item = &'a Server>) {
         let written = |server: &Server| server.updated.as_deref()?.parse::<Timestamp>().ok();
         let Some(newest) = servers.into_iter().filter_map(written).max() else { return };
-        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = self.0.lock();
         if latest.and_then(|latest| carried(latest, at)).is_none_or(|known| known < newest) {
             *latest = Some((at, newest));
         }
@@ -33,7 +33,7 @@ impl CloudClock {
 
     /// From when on changes are asked for, to have all of those that a list which began at `begun` may not show.
     pub(super) fn changes_from(&self, begun: Instant) -> Option<Timestamp> {
-        let latest = (*self.0.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let latest = (*self.0.lock())?;
         carried(latest, begun)?.checked_sub(OVERLAP).ok()
     }
 }

@@ -19,7 +19,7 @@ mod tree;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::Text;
@@ -27,6 +27,7 @@ use openstack_client::load_balancer::{
     LoadBalancer, LoadBalancerCreate, MadeLoadBalancer, ProvisioningStatus,
 };
 use openstack_client::{FloatingIpId, LoadBalancerId, PortId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 pub(super) use self::doubts::{Doubtful, Since};
@@ -497,7 +498,7 @@ impl Memory {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the owners of Services have been told already: each thing once, not with every look.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_cloud::{About, EventKind, EventSink, ServiceView, Text};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::intent::Notice;
 
@@ -30,6 +30,6 @@ impl Told {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Text, BTreeSet<(&'static str, String)>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
 
 use bowline_kube::client::describe;
 use bowline_kube::write::{Attempt, Place, WriteClass, WriteError, Writer};
@@ -10,6 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use kube::{Api, Client};
+use parking_lot::Mutex;
 
 use super::run::Run;
 use super::{
@@ -300,11 +300,11 @@ impl Applier {
     }
 
     fn is_settled(&self, id: &ObjectId, now: &Settled) -> bool {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner).get(id) == Some(now)
+        self.settled.lock().get(id) == Some(now)
     }
 
     pub(super) fn settle(&self, id: &ObjectId, now: Settled) {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), now);
+        self.settled.lock().insert(id.clone(), now);
     }
 }
 

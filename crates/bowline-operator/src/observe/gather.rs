@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use bowline_kube::client::describe;
 use bowline_kube::informer::{Informer, InformerHealth};
@@ -13,6 +12,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::ListParams;
 use kube::{Api, Client, Resource, ResourceExt};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
@@ -88,7 +88,7 @@ impl Gatherer {
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeFacts> {
         let now = Instant::now();
-        let mut watched = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.addresses.lock();
         let snapshot = self.nodes.snapshot();
         let names: BTreeSet<&str> = snapshot.objects().iter().map(|node| node.view.name.as_str()).collect();
         watched.keep_only(|name| names.contains(name));
@@ -179,7 +179,7 @@ impl Gatherer {
             found.extend(api.get_opt(name).await?);
         }
         let now = Instant::now();
-        let mut watched = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.leases.lock();
         let mut facts: Vec<LeaseFacts> =
             found.iter().map(|lease| lease_facts(lease, &mut watched, now)).collect();
         let has_others = managers.iter().any(|manager| manager.live().next().is_some());

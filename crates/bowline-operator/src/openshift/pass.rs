@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bowline_cloud::EventKind;
@@ -16,6 +15,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::api::DynamicObject;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -279,7 +279,7 @@ impl OpenShift {
                 Verdict { is_degraded: false, is_retried: false }
             }
         };
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock();
         let Windows { config: of_config, trust: of_trust, managers: of_managers } = &mut *windows;
         [
             judge(of_config, config.as_ref().err()),

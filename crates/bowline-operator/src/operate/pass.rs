@@ -1,7 +1,6 @@
 //! One pass over a resource, from the look to the status.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_kube::clock::Clock;
@@ -12,6 +11,7 @@ use bowline_kube::write::{Change, Guard, Writer};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -133,7 +133,7 @@ impl Operator {
     }
 
     pub(super) fn failures(&self) -> MutexGuard<'_, BTreeMap<String, FailureWindow>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failures.lock()
     }
 
     /// The time, in whole seconds, as Kubernetes writes times down.

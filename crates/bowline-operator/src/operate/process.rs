@@ -1,6 +1,6 @@
 //! The life of the operator: reach the API server, serve, lead, work, give the Lease back.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::Fence;
@@ -21,6 +21,7 @@ use bowline_manager::serving::{
     TokenReviewer,
 };
 use bowline_manager::signals::Signals;
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;

@@ -1,12 +1,13 @@
 //! From the manager of somebody else to ours, with all phases.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::harness::{Harness, NAMESPACE};
@@ -24,7 +25,7 @@ async fn two_writers(client: Client, seen: Arc<Mutex<Vec<String>>>) {
             let names: Vec<String> =
                 found.iter().filter(|pod| is_old(pod) || acts(pod)).map(ResourceExt::name_any).collect();
             if found.iter().any(|pod| is_old(&pod)) && found.iter().any(|pod| acts(&pod)) {
-                seen.lock().unwrap().push(names.join(", "));
+                seen.lock().push(names.join(", "));
             }
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -63,7 +64,7 @@ async fn the_manager_of_somebody_else_hands_over_and_there_is_never_a_second_wri
     for phase in ["Preflight", "Relinquish", "Fence", "ServiceOnly", "Nodes", "Full", "Verify", "Steady"] {
         assert!(phases.iter().any(|each| each == phase), "{phase} is not among {phases:?}");
     }
-    assert_eq!(*seen.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(*seen.lock(), Vec::<String>::new());
     let old = stage.api::<Deployment>().get("old").await?;
     assert_eq!(old.annotations()["bowline.dev/previous-replicas"], "1", "the way back is known");
     assert_eq!(old.spec.and_then(|spec| spec.replicas), Some(0));

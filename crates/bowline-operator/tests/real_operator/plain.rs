@@ -64,14 +64,14 @@ async fn a_manager_is_installed_repaired_changed_and_keeps_its_last_good_configu
     assert!(leftovers.is_none(), "what only looked is gone");
 
     // Nothing is written when nothing has changed, for longer than everything is looked at again.
-    let seen = std::sync::Mutex::new((None, tokio::time::Instant::now()));
+    let seen = parking_lot::Mutex::new((None, tokio::time::Instant::now()));
     stage
         .eventually("nothing is written any more", async || {
             let versions = (
                 stage.resources().get("main").await?.resource_version(),
                 deployed(&stage).await?.0.resource_version(),
             );
-            let mut seen = seen.lock().unwrap();
+            let mut seen = seen.lock();
             if seen.0.as_ref() != Some(&versions) {
                 *seen = (Some(versions), tokio::time::Instant::now());
             }

@@ -1,9 +1,9 @@
 //! The end of the news, while a line is being written on another thread.
 
 use std::io::{self, Write};
-use std::sync::Mutex;
 use std::sync::mpsc;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use sim_kube::Config;
 use tokio::sync::oneshot;
@@ -26,7 +26,7 @@ impl Write for SlowWriter {
         if let Some(begins) = self.begins.take() {
             begins.send(()).unwrap();
             self.may_go_on.recv().unwrap();
-            self.happened.lock().unwrap().push("the line is written");
+            self.happened.lock().push("the line is written");
         }
         Ok(bytes.len())
     }
@@ -51,9 +51,9 @@ async fn the_end_of_the_news_waits_for_the_line_that_is_being_written() {
     timeout(Duration::from_secs(60), began).await.expect("a line about the Node").unwrap();
     let end = async {
         news.end().await;
-        happened.lock().unwrap().push("the news has ended");
+        happened.lock().push("the news has ended");
     };
     // Polled in this order: the news ends first if it waits for nothing.
     tokio::join!(end, async { go_on.send(()).unwrap() });
-    assert_eq!(*happened.lock().unwrap(), ["the line is written", "the news has ended"]);
+    assert_eq!(*happened.lock(), ["the line is written", "the news has ended"]);
 }

@@ -1,10 +1,11 @@
 //! Instances that answer from a script.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{Claim, Doubt, Evidence, Instance, Instances, NodeView, async_trait};
+use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::locked;

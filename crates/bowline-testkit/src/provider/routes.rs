@@ -1,9 +1,10 @@
 //! The routes of a cloud in memory.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bowline_cloud::{CloudError, ErrorClass, Fence, Route, RouteChange, Routes, async_trait};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::locked;

@@ -4,12 +4,10 @@
 //! becomes of those who wait for it, and all of them get its outcome, good or bad. After a failure nobody asks again for
 //! a while: Keystone locks users out that try a wrong password too often.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture, future::Shared};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{sync::OnceCell, task::JoinError, time::Instant};
 
 use super::{Credentials, Scope, Token};
@@ -129,7 +127,7 @@ impl Session {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     fn look(&self, state: &mut State) -> Look {

@@ -1,7 +1,5 @@
 //! Where services live: what the catalog publishes, and the version below it.
 
-use std::sync::PoisonError;
-
 use super::{Client, Settings};
 use crate::{Error, ErrorClass, Outcome, Service, auth::Token, base_url::BaseUrl, identity};
 
@@ -38,12 +36,12 @@ impl Client {
         }
         let base = self.resolve(service, url, token).await?;
         let endpoint = Endpoint { published: published.to_owned(), base: base.clone() };
-        self.shared.endpoints.lock().unwrap_or_else(PoisonError::into_inner).insert(service, endpoint);
+        self.shared.endpoints.lock().insert(service, endpoint);
         Ok(base)
     }
 
     fn known_endpoint(&self, service: Service, published: &str) -> Option<BaseUrl> {
-        let endpoints = self.shared.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let endpoints = self.shared.endpoints.lock();
         endpoints.get(&service).filter(|known| known.published == published).map(|known| known.base.clone())
     }
 

@@ -5,11 +5,9 @@
 //! those only reads are repeated; and not when the service fails all the time: in an outage each call is made once, and the caller's
 //! back-off holds.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
+
+use parking_lot::Mutex;
 
 use crate::{Error, Outcome, Service};
 
@@ -32,7 +30,7 @@ pub(super) struct Failures(Mutex<BTreeMap<Service, u32>>);
 impl Failures {
     /// Takes down how a call of `service` ended; how often in a row it has failed now.
     pub(super) fn note<T>(&self, service: Service, ended: &Result<T, Error>) -> u32 {
-        let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.0.lock();
         let count = failures.entry(service).or_default();
         *count = if ended.as_ref().is_err_and(is_unavailable) { count.saturating_add(1) } else { 0 };
         *count

@@ -6,8 +6,9 @@
 //! there is no deadlock. Waiting counts towards the deadline of the call.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::service::Service;
@@ -113,7 +114,7 @@ impl AnswerBudget {
 
     fn share(&self, service: Service) -> Arc<Semaphore> {
         let units = (self.share_bytes() / UNIT_BYTES).max(1);
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = self.shares.lock();
         Arc::clone(shares.entry(service).or_insert_with(|| Arc::new(Semaphore::new(units))))
     }
 }

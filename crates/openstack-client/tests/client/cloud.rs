@@ -3,7 +3,7 @@
 use std::{
     convert::Infallible,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
@@ -16,6 +16,7 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use jiff::{SignedDuration, Timestamp};
 use openstack_client::{AuthOptions, Body, Client, Settings, Timeouts, Transport};
+use parking_lot::Mutex;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tower::{BoxError, Service};
@@ -159,7 +160,7 @@ impl Cloud {
 
     /// Everything that was asked.
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.journal.lock().unwrap().clone()
+        self.journal.lock().clone()
     }
 
     /// What was asked of all but Keystone.
@@ -207,7 +208,7 @@ impl Service<Request<Body>> for Cloud {
                 headers: head.headers,
                 body: if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? },
             };
-            cloud.journal.lock().unwrap().push(asked.clone());
+            cloud.journal.lock().push(asked.clone());
             let handler = if asked.host == "keystone.test" { &cloud.keystone } else { &cloud.handler };
             perform(handler(&asked)).await
         }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -14,6 +14,7 @@ use openstack_client::{
     Service,
     network::{PortQuery, PortUpdate},
 };
+use parking_lot::Mutex;
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use serde_json::json;
 
@@ -28,11 +29,11 @@ struct Recorder {
 #[async_trait]
 impl Budget for Recorder {
     async fn acquire(&self, service: Service, priority: Priority) {
-        self.asked.lock().unwrap().push((service, priority));
+        self.asked.lock().push((service, priority));
     }
 
     fn throttled(&self, service: Service, pause: Duration) {
-        self.pauses.lock().unwrap().push((service, pause));
+        self.pauses.lock().push((service, pause));
     }
 }
 
@@ -52,7 +53,7 @@ async fn the_budget_is_asked_before_every_request_also_for_a_token_and_each_page
     let client = Client::new(cloud.transport(), Cloud::settings().budget(budget.clone()));
     client.with_priority(Priority::Background).network().ports(&PortQuery::default()).all().await.unwrap();
     let background = (Service::Network, Priority::Background);
-    assert_eq!(*budget.asked.lock().unwrap(), [background, (Service::Identity, Priority::User), background]);
+    assert_eq!(*budget.asked.lock(), [background, (Service::Identity, Priority::User), background]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,7 +67,7 @@ async fn the_budget_is_told_when_a_service_asks_for_a_pause() {
     let error = client.compute().server(&ServerId::new("s").unwrap()).await.unwrap_err();
     assert_eq!((error.class(), error.retry_after()), (ErrorClass::Throttled, Some(Duration::from_secs(17))));
     client.network().port(&PortId::new("p").unwrap()).await.unwrap_err();
-    let pauses = budget.pauses.lock().unwrap();
+    let pauses = budget.pauses.lock();
     assert_eq!(pauses[0], (Service::Compute, Duration::from_secs(17)));
     assert_eq!(pauses[1].0, Service::Network);
     assert_eq!(cloud.calls().len(), 2, "nothing is repeated");
@@ -97,8 +98,8 @@ async fn a_patient_client_makes_a_change_again_that_was_refused_for_some_seconds
     network.update_port(&id, &PortUpdate::default(), None).await.unwrap();
     assert_eq!((cloud.calls().len(), asked.load(Ordering::SeqCst)), (3, 3));
     assert_eq!(began.elapsed(), Duration::from_secs(6));
-    let of_neutron = budget.asked.lock().unwrap().iter().filter(|(of, _)| *of == Service::Network).count();
-    assert_eq!((of_neutron, budget.pauses.lock().unwrap().len()), (3, 2), "the others wait as well");
+    let of_neutron = budget.asked.lock().iter().filter(|(of, _)| *of == Service::Network).count();
+    assert_eq!((of_neutron, budget.pauses.lock().len()), (3, 2), "the others wait as well");
 }
 
 #[tokio::test(start_paused = true)]

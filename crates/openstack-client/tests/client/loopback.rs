@@ -3,7 +3,7 @@
 use std::{
     net::SocketAddr,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -17,6 +17,7 @@ use hyper_util::{
     server::conn::auto,
 };
 use openstack_client::{AuthOptions, Client, Error, Roots, Settings, Transport, TransportOptions};
+use parking_lot::Mutex;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use secrecy::SecretString;
 use serde_json::json;
@@ -62,7 +63,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn requests(&self) -> Vec<(Version, String, Vec<u8>)> {
-        self.requests.lock().unwrap().clone()
+        self.requests.lock().clone()
     }
 }
 
@@ -75,7 +76,7 @@ pub(crate) async fn listen() -> (TcpListener, SocketAddr) {
 pub(crate) fn answer(seen: &Seen, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let authorization =
         request.headers().get("proxy-authorization").map_or(vec![], |value| value.as_bytes().to_vec());
-    seen.requests.lock().unwrap().push((request.version(), request.uri().to_string(), authorization));
+    seen.requests.lock().push((request.version(), request.uri().to_string(), authorization));
     let body = json!({"token": {"expires_at": "2026-11-15T09:00:00Z", "issued_at": "2026-11-15T08:00:00Z", "catalog": []}});
     Response::builder()
         .status(201)

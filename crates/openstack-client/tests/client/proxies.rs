@@ -1,12 +1,10 @@
 //! Proxies on loopback: tunnels, plain requests, TLS to the proxy itself, SOCKS.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use std::{net::SocketAddr, sync::Arc};
 
 use http::Version;
 use openstack_client::{Outcome, ProxyVariables, TransportOptions};
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
     net::TcpStream,
@@ -25,7 +23,7 @@ async fn proxy(to: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
             tokio::spawn(async move {
                 let head = read_head(&mut tcp).await;
                 let tunnel = head.starts_with("CONNECT ");
-                heads.lock().unwrap().push(head.clone());
+                heads.lock().push(head.clone());
                 let mut beyond = TcpStream::connect(to).await.unwrap();
                 if tunnel {
                     tcp.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.unwrap();
@@ -56,7 +54,7 @@ async fn a_service_with_tls_is_reached_through_a_tunnel_that_sees_nothing() {
         ProxyVariables { https: format!("http://Aladdin:opensesame@{proxy}"), ..ProxyVariables::default() };
     let options = TransportOptions { proxies, ..trusting(&ours) };
     login("https://keystone.example:5000/v3", &options).await.unwrap();
-    let heads = heads.lock().unwrap().clone();
+    let heads = heads.lock().clone();
     assert!(heads[0].starts_with("CONNECT keystone.example:5000 HTTP/1.1\r\n"), "{}", heads[0]);
     assert!(heads[0].contains("Basic QWxhZGRpbjpvcGVuc2VzYW1l"), "{}", heads[0]);
     assert_eq!(
@@ -74,7 +72,7 @@ async fn a_service_without_tls_is_asked_for_at_the_proxy_itself() {
     let proxies = ProxyVariables { http: format!("http://u:p@{proxy}"), ..ProxyVariables::default() };
     let options = TransportOptions { proxies, ..TransportOptions::default() };
     login("http://keystone.example:5000/v3", &options).await.unwrap();
-    let head = heads.lock().unwrap()[0].clone();
+    let head = heads.lock()[0].clone();
     assert!(head.starts_with("POST http://keystone.example:5000/v3/auth/tokens HTTP/1.1\r\n"), "{head}");
     assert_eq!(seen.requests()[0].2, b"Basic dTpw");
 }
@@ -112,7 +110,7 @@ async fn socks(to: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
         take(&mut client, hello[1].into(), &[5, 2]).await;
         let login = take(&mut client, 1 + 1 + 4 + 1 + 8, &[1, 0]).await;
         let request = take(&mut client, 4 + 1 + 16 + 2, &[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await;
-        shared.lock().unwrap().extend([login, request].concat());
+        shared.lock().extend([login, request].concat());
         let mut beyond = TcpStream::connect(to).await.unwrap();
         drop(copy_bidirectional(&mut client, &mut beyond).await);
     });
@@ -136,7 +134,7 @@ async fn a_socks_proxy_is_given_the_name_and_resolves_it() {
         .await
         .unwrap();
     assert_eq!(seen.requests()[0].1, "/v3/auth/tokens");
-    let asked = String::from_utf8_lossy(&asked.lock().unwrap()).into_owned();
+    let asked = String::from_utf8_lossy(&asked.lock()).into_owned();
     assert!(
         asked.contains("user") && asked.contains("password") && asked.contains("keystone.example"),
         "{asked:?}"

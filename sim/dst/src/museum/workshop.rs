@@ -1,11 +1,12 @@
 //! What the seams of one process share: which bug is built in, the world that it may look at, and what the bug remembers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::{LoadBalancerStatus, Route};
 use bytes::Bytes;
 use http::Request;
+use parking_lot::{Mutex, MutexGuard};
 use sim_openstack::State;
 use tokio::time::Instant;
 
@@ -62,7 +63,7 @@ impl Workshop {
     }
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock()
     }
 
     /// Looks at what is true in the cloud.

@@ -35,13 +35,13 @@ impl World {
     /// The Services that ever said that their floating IP shall be kept: one may be left of each, and more of namesakes.
     #[must_use]
     pub fn kept(&self) -> BTreeSet<String> {
-        self.kept.lock().expect("one thread").clone()
+        self.kept.lock().clone()
     }
 
     /// Whether somebody changed what belongs to a Service so lately that nobody could know.
     #[must_use]
     pub fn meddled_lately(&self, service: &str) -> bool {
-        let meddled = self.meddled.lock().expect("one thread").get(service).copied();
+        let meddled = self.meddled.lock().get(service).copied();
         meddled.is_some_and(|at| self.cloud.now().duration_since(at) < MEDDLED)
     }
 
@@ -66,7 +66,7 @@ impl World {
             let floating = cloud.state().network.floating_ips.iter().filter(|one| one.port_id.is_none());
             floating.filter_map(|one| Some((one.id.clone(), of(&one.description)?))).collect()
         });
-        let mut strays = self.strays.lock().expect("one thread");
+        let mut strays = self.strays.lock();
         for (id, name) in found.into_iter().filter(|(_, name)| !shown.contains(name)) {
             // A few, not one for each look.
             if strays.values().filter(|other| **other == name).count() < STRAYS {
@@ -80,10 +80,10 @@ impl World {
     pub fn excused(&self) -> Excused {
         let mut excused = Excused {
             services: self.kept(),
-            floating_ips: self.strays.lock().expect("one thread").keys().cloned().collect(),
+            floating_ips: self.strays.lock().keys().cloned().collect(),
             balancers: self.balancers_added_to(),
             listeners: BTreeSet::new(),
-            left_behind: self.left_behind.lock().expect("one thread").clone(),
+            left_behind: self.left_behind.lock().clone(),
         };
         self.property.excuse(&mut excused);
         excused
@@ -94,19 +94,19 @@ impl World {
     /// delete it while one starts (`has_newcomers`).
     #[must_use]
     pub fn newcomers_wait(&self) -> Duration {
-        let deleted = *self.lease_deleted.lock().expect("one thread");
+        let deleted = *self.lease_deleted.lock();
         let since = deleted.map(|at| self.cloud.now().duration_since(at).unsigned_abs());
         since.map_or(Duration::ZERO, |since| Duration::from_secs(60).saturating_sub(since))
     }
 
     /// A process was shown the leader's Lease.
     pub fn note_lease_seen(&self, process: &str) {
-        self.lease_seen.lock().expect("one thread").insert(process.to_owned());
+        self.lease_seen.lock().insert(process.to_owned());
     }
 
     /// Whether a process lives that was never shown the Lease: its first look may be under way (seed 769).
     pub(super) fn has_newcomers(&self, net: &Net) -> bool {
-        let seen = self.lease_seen.lock().expect("one thread");
+        let seen = self.lease_seen.lock();
         net.living().iter().any(|process| !seen.contains(process))
     }
 
@@ -116,6 +116,6 @@ impl World {
             Action::Edit(number, Edit::Annotate(KEEP, Some(_))) => *number,
             _ => return,
         };
-        self.kept.lock().expect("one thread").insert(service_name(number));
+        self.kept.lock().insert(service_name(number));
     }
 }

@@ -76,7 +76,7 @@ impl World {
 
     /// A port that has lost the security group of somebody's tool.
     pub(super) fn unguarded(&self) -> Option<String> {
-        let guarded = self.guarded.lock().expect("one thread");
+        let guarded = self.guarded.lock();
         self.cloud.with(|cloud| {
             let ports = &cloud.state().network.ports;
             let lost = guarded

@@ -57,13 +57,13 @@ impl World {
             let service = service.metadata.uid.clone()?;
             (!published.is_empty()).then_some(Inherited { service, balancer, published })
         });
-        self.inherited.lock().expect("one thread").extend(served);
+        self.inherited.lock().extend(served);
         // What it lost already is not ours: it makes another floating IP for one that somebody took off its load balancer.
         let lost: Vec<(String, String)> = self.cloud.with(|cloud| {
             let all = cloud.state().network.floating_ips.iter().filter(|one| one.port_id.is_none());
             all.map(|one| (one.id.clone(), HOLDER.to_owned())).collect()
         });
-        self.strays.lock().expect("one thread").extend(lost);
+        self.strays.lock().extend(lost);
     }
 
     /// Notes who may have another load balancer or address from now on.
@@ -71,10 +71,10 @@ impl World {
         if let Action::Edit(number, Edit::IsBalanced(_) | Edit::Annotate(..)) | Action::Meddle(number, _) =
             action
         {
-            self.moved.lock().expect("one thread").insert(service_name(*number));
+            self.moved.lock().insert(service_name(*number));
         }
         if let Action::BalancersInError { offline: true } = action {
-            self.moved.lock().expect("one thread").extend((1..=SERVICES).map(service_name));
+            self.moved.lock().extend((1..=SERVICES).map(service_name));
         }
     }
 
@@ -82,9 +82,9 @@ impl World {
     #[must_use]
     pub fn changed_since_occm(&self) -> Option<String> {
         let mut services = self.services().list().expect("services can be read");
-        let moved = self.moved.lock().expect("one thread");
+        let moved = self.moved.lock();
         services.retain(|service| !service.metadata.name.as_ref().is_some_and(|name| moved.contains(name)));
-        let inherited = self.inherited.lock().expect("one thread");
+        let inherited = self.inherited.lock();
         inherited.iter().find_map(|was| {
             let service = services.iter().find(|one| one.metadata.uid.as_ref() == Some(&was.service))?;
             let now = self.cloud.with(|cloud| balancer_of(cloud.state(), service).map(|one| one.id.clone()));

@@ -109,7 +109,7 @@ impl World {
             let body = json!({"port": {"security_groups": groups}});
             let (code, answer) = self.operator(Method::PUT, &format!("/network/v2.0/ports/{id}"), &body);
             assert_eq!(code, 200, "{answer}");
-            self.guarded.lock().expect("one thread").push((id, group.clone()));
+            self.guarded.lock().push((id, group.clone()));
         }
     }
 
@@ -132,7 +132,7 @@ impl World {
             let tags = named.flat_map(|one| &one.tags);
             tags.filter_map(|tag| tag.strip_prefix(prefix).map(str::to_owned)).collect()
         });
-        let mut meddled = self.meddled.lock().expect("one thread");
+        let mut meddled = self.meddled.lock();
         meddled.extend(
             guests.into_iter().chain([service_name(number)]).map(|service| (service, self.cloud.now())),
         );
@@ -212,7 +212,7 @@ impl World {
     pub fn mend_stuck(&self) -> Vec<String> {
         self.note_traffic();
         let now = self.cloud.now();
-        let mut since = self.pending.lock().expect("one thread");
+        let mut since = self.pending.lock();
         self.cloud.with(|cloud| {
             let all = cloud.state().load_balancer.load_balancers.iter();
             let pending = all.filter(|balancer| balancer.provisioning_status.starts_with("PENDING"));

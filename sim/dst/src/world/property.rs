@@ -284,7 +284,7 @@ impl World {
 
     /// Tags that Services which are gone left on load balancers that they had joined.
     pub(crate) fn left_tags(&self, state: &State) -> Vec<String> {
-        self.property.new_tags(state, &self.left_behind.lock().expect("one thread"))
+        self.property.new_tags(state, &self.left_behind.lock())
     }
 }
 

@@ -59,7 +59,7 @@ impl World {
         if code == 201 {
             let now = self.cloud.now();
             let found = self.cloud.with(|cloud| parts_in(cloud.state()));
-            let mut strangers = self.strangers.lock().expect("one thread");
+            let mut strangers = self.strangers.lock();
             for (id, (balancer, was)) in found {
                 strangers.0.entry(id).or_insert(Part { balancer, added: now, was });
             }
@@ -72,7 +72,7 @@ impl World {
         let (code, _refused) =
             self.operator(Method::DELETE, &format!("{BALANCERS}/{id}?cascade=true"), &Value::Null);
         if code == 204 {
-            self.strangers.lock().expect("one thread").0.retain(|_id, part| part.balancer != id);
+            self.strangers.lock().0.retain(|_id, part| part.balancer != id);
         }
     }
 
@@ -80,7 +80,7 @@ impl World {
     /// that deletes the load balancer: Octavia offers no precondition for that.
     #[must_use]
     pub fn added_by_hand_changed(&self) -> Option<String> {
-        let mut strangers = self.strangers.lock().expect("one thread");
+        let mut strangers = self.strangers.lock();
         if strangers.0.is_empty() {
             return None;
         }
@@ -98,7 +98,7 @@ impl World {
     #[must_use]
     pub fn is_added_to_by_hand(&self, balancer: &str) -> bool {
         let now = self.cloud.now();
-        let strangers = self.strangers.lock().expect("one thread");
+        let strangers = self.strangers.lock();
         strangers
             .0
             .values()
@@ -107,7 +107,7 @@ impl World {
 
     /// The load balancers that people added something to: they stay when their Service goes.
     pub(super) fn balancers_added_to(&self) -> BTreeSet<String> {
-        self.strangers.lock().expect("one thread").0.values().map(|part| part.balancer.clone()).collect()
+        self.strangers.lock().0.values().map(|part| part.balancer.clone()).collect()
     }
 }
 

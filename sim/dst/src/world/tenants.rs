@@ -195,7 +195,7 @@ impl World {
             Shop::Front => {}
             Shop::Archive => {
                 service["metadata"]["annotations"] = json!({annotation("keep-floatingip"): "true"});
-                self.kept.lock().expect("one thread").insert(name.to_owned());
+                self.kept.lock().insert(name.to_owned());
             }
             Shop::Given => service["spec"]["loadBalancerIP"] = json!(state(given_address)),
             Shop::Pinned => {
@@ -224,7 +224,7 @@ impl World {
 
     /// Once in a run: the floating IP stays there.
     fn reach_node(&self) {
-        let mut reached = self.reached.lock().expect("one thread");
+        let mut reached = self.reached.lock();
         let Some(server) = self.server_id(1).filter(|_server| reached.is_none()) else { return };
         let port = self.cloud.with(|cloud| {
             cloud
@@ -241,7 +241,7 @@ impl World {
     /// What became of the floating IP that a person attached to a server, if it is not as it was. It leads nowhere when the server is gone.
     #[must_use]
     pub fn server_is_reached_otherwise(&self) -> Option<String> {
-        let (id, port) = self.reached.lock().expect("one thread").clone()?;
+        let (id, port) = self.reached.lock().clone()?;
         self.cloud.with(|cloud| {
             let network = &cloud.state().network;
             let Some(floating) = network.floating_ips.get(&id) else {
@@ -300,7 +300,7 @@ impl World {
             })
         };
         let left = before.filter(|id| *id != after && !is_own(id)).cloned();
-        self.left_behind.lock().expect("one thread").extend(left.map(|id| (tag.clone(), id)));
+        self.left_behind.lock().extend(left.map(|id| (tag.clone(), id)));
     }
 
     fn claims(&self, number: usize, attack: Attack) -> Option<Claims> {

@@ -22,7 +22,7 @@ impl World {
     /// Takes note of every load balancer that is new, became ACTIVE or is in ERROR now.
     pub fn note_traffic(&self) {
         let now = self.cloud.now();
-        let mut traffic = self.traffic.lock().expect("one thread");
+        let mut traffic = self.traffic.lock();
         self.cloud.with(|cloud| {
             for one in cloud.state().load_balancer.load_balancers.iter() {
                 let is_new = !traffic.seen.contains(&one.id);
@@ -45,14 +45,14 @@ impl World {
     /// No traffic passes through a load balancer from now on.
     pub(super) fn loses_traffic(&self, balancer: &str) {
         let now = self.cloud.now();
-        self.traffic.lock().expect("one thread").silent.entry(balancer.to_owned()).or_insert(now);
+        self.traffic.lock().silent.entry(balancer.to_owned()).or_insert(now);
         self.note_traffic();
     }
 
     /// For how long a load balancer has served nobody. None if it serves.
     #[must_use]
     pub fn silent_for(&self, balancer: &str) -> Option<SignedDuration> {
-        let since = self.traffic.lock().expect("one thread").silent.get(balancer).copied();
+        let since = self.traffic.lock().silent.get(balancer).copied();
         since.map(|since| self.cloud.now().duration_since(since))
     }
 
@@ -63,7 +63,7 @@ impl World {
         let services = self.kube.stored("", "services");
         let tags: BTreeSet<String> = services.iter().filter(|one| is_published(one)).map(tag_of).collect();
         let now = self.cloud.now();
-        let traffic = self.traffic.lock().expect("one thread");
+        let traffic = self.traffic.lock();
         let has_failed =
             |id: &str| traffic.failed.get(id).is_some_and(|since| now.duration_since(*since) >= at_least);
         let failed = self.cloud.with(|cloud| {

@@ -1,6 +1,6 @@
 //! Faults that hit one request each. A rule waits for the first request that it chooses and is forgotten then.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use super::{Reply, Verdict};
 use crate::request::RequestInfo;

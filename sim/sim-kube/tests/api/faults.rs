@@ -1,7 +1,6 @@
 //! Faults: what an interceptor does to requests, answers and single events, and that a seed replays them.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::{Client, Error, ResourceExt as _};
+use parking_lot::Mutex;
 use serde_json::json;
 use sim_kube::{Config, Delivery, EventInfo, Interceptor, Reply, RequestInfo, SimKube, Verdict, WatchInfo};
 
@@ -173,7 +173,7 @@ struct Seeded(Mutex<sim_kube::Numbers>);
 
 impl Seeded {
     fn draw(&self) -> u64 {
-        (self.0.lock().unwrap())() % 7
+        (self.0.lock())() % 7
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::clock::{Clock, TokioClock};
 use crate::cloud::{Cloud, Outcome};
@@ -66,7 +67,7 @@ impl SimService {
     }
 
     fn lock(&self) -> MutexGuard<'_, Cloud> {
-        self.cloud.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cloud.lock()
     }
 
     /// Answers a request.

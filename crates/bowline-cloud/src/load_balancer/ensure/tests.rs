@@ -18,7 +18,7 @@ struct OneBalancer {
 
 impl OneBalancer {
     fn log(&self, call: &'static str) {
-        self.calls.lock().unwrap().push(call);
+        self.calls.lock().push(call);
     }
 }
 
@@ -106,11 +106,7 @@ fn a_service_lives_through_create_update_and_delete_with_one_call_each() {
     };
     told.service = ServiceView { condition: Some(said.into()), ..(*told.service).clone() }.into();
     drive(&lbs, &told);
-    assert_eq!(
-        *cloud.calls.lock().unwrap(),
-        ["ensure"],
-        "a second look, and what we said of it, change nothing"
-    );
+    assert_eq!(*cloud.calls.lock(), ["ensure"], "a second look, and what we said of it, change nothing");
 
     let mut more_nodes = request(Purpose::Ensure);
     more_nodes.nodes.epoch = 7;
@@ -119,7 +115,7 @@ fn a_service_lives_through_create_update_and_delete_with_one_call_each() {
     edited.service = ServiceView { load_balancer_ip: Some("x".into()), ..(*edited.service).clone() }.into();
     drive(&lbs, &edited);
     drive(&lbs, &request(Purpose::Remove));
-    assert_eq!(*cloud.calls.lock().unwrap(), ["ensure", "update", "ensure", "delete"]);
+    assert_eq!(*cloud.calls.lock(), ["ensure", "update", "ensure", "delete"]);
     assert!(lbs.calls().is_empty(), "nothing is remembered of what is gone");
 }
 
@@ -127,7 +123,7 @@ fn a_service_lives_through_create_update_and_delete_with_one_call_each() {
 fn a_restarted_process_converges_what_it_finds() {
     let cloud = Arc::new(OneBalancer { exists: true.into(), ..OneBalancer::default() });
     drive(&Ensured::new(cloud.clone()), &request(Purpose::Ensure));
-    assert_eq!(*cloud.calls.lock().unwrap(), ["ensure"]);
+    assert_eq!(*cloud.calls.lock(), ["ensure"]);
 }
 
 #[test]
@@ -137,7 +133,7 @@ fn what_vanished_from_the_cloud_is_made_again() {
     drive(&lbs, &request(Purpose::Ensure));
     cloud.exists.store(false, Ordering::Relaxed);
     drive(&lbs, &request(Purpose::Ensure));
-    assert_eq!(*cloud.calls.lock().unwrap(), ["ensure", "ensure"]);
+    assert_eq!(*cloud.calls.lock(), ["ensure", "ensure"]);
 }
 
 #[test]
@@ -145,7 +141,7 @@ fn remains_are_cleaned_up_even_when_the_load_balancer_itself_is_not_found() {
     let cloud = Arc::new(OneBalancer::default());
     let plan = drive(&Ensured::new(cloud.clone()), &request(Purpose::Remove));
     assert_eq!(settled(&plan), &LoadBalancerStatus::default());
-    assert_eq!(*cloud.calls.lock().unwrap(), ["delete"]);
+    assert_eq!(*cloud.calls.lock(), ["delete"]);
 }
 
 #[test]
@@ -154,7 +150,7 @@ fn a_load_balancer_made_elsewhere_is_handed_over_once() {
     let lbs = Ensured::new(cloud.clone());
     assert!(matches!(drive(&lbs, &request(Purpose::Ensure)), Plan::Elsewhere));
     assert!(matches!(drive(&lbs, &request(Purpose::Ensure)), Plan::Elsewhere));
-    assert_eq!(*cloud.calls.lock().unwrap(), ["ensure"]);
+    assert_eq!(*cloud.calls.lock(), ["ensure"]);
 }
 
 #[test]
@@ -185,7 +181,7 @@ fn a_closed_fence_stops_the_call() {
     let refused = block_on(AnyLoadBalancers::execute(&lbs, &steps[0].step, &Closed)).unwrap_err();
     assert_eq!(refused.class(), crate::ErrorClass::Fenced);
     assert_eq!(refused.to_string(), "not writing: the lease ran out");
-    assert!(cloud.calls.lock().unwrap().is_empty());
+    assert!(cloud.calls.lock().is_empty());
 }
 
 #[test]

@@ -47,11 +47,11 @@ impl World {
     }
 
     fn balanced(&self) -> Vec<String> {
-        self.project.balanced.lock().unwrap().iter().cloned().collect()
+        self.project.balanced.lock().iter().cloned().collect()
     }
 
     fn routed(&self) -> Vec<String> {
-        self.project.routed.lock().unwrap().iter().cloned().collect()
+        self.project.routed.lock().iter().cloned().collect()
     }
 
     /// What was changed of Services, besides what their conditions tell people.

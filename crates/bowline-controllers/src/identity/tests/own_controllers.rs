@@ -19,7 +19,7 @@ impl ExtraController for Project {
         Watches::Nodes
     }
     async fn reconcile(&self, _object: &Watched, _fence: &dyn Fence) -> Result<Answer, CloudError> {
-        *self.called.lock().unwrap() += 1;
+        *self.called.lock() += 1;
         self.admit()?;
         let labels = BTreeMap::from([("tag".to_owned(), Some("t".to_owned()))]);
         Ok(Answer { labels, ..Answer::default() })
@@ -32,7 +32,7 @@ fn own_controller(world: &World) -> Extra {
 
 impl World {
     fn called(&self) -> usize {
-        *self.project.called.lock().unwrap()
+        *self.project.called.lock()
     }
 }
 

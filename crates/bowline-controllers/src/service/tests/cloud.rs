@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
@@ -15,6 +15,7 @@ use bowline_kube::ledger::Ledger;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use k8s_openapi::jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::metrics::ControllerMetrics;
@@ -86,8 +87,7 @@ pub(super) struct FakeCloud(Arc<Mutex<State>>, Arc<Notify>);
 
 impl FakeCloud {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // A scripted panic may have happened under the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(super) fn shared(&self) -> Arc<dyn Cloud> {

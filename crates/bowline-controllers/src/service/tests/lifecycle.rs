@@ -216,12 +216,12 @@ async fn what_another_controller_does_is_let_go_without_a_word() {
 
 /// A cloud with one call for everything.
 #[derive(Default)]
-struct Plain(Arc<std::sync::Mutex<(bool, Vec<String>)>>);
+struct Plain(Arc<parking_lot::Mutex<(bool, Vec<String>)>>);
 
 #[bowline_cloud::async_trait]
 impl EnsureLoadBalancer for Plain {
     async fn get(&self, _: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus> {
-        if self.0.lock().unwrap().0 {
+        if self.0.lock().0 {
             return Evidence::Present(LoadBalancerStatus::default());
         }
         Evidence::Absent(Proof::new("none"))
@@ -231,17 +231,17 @@ impl EnsureLoadBalancer for Plain {
         request: &LoadBalancerRequest,
         _: &dyn Fence,
     ) -> Result<EnsureOutcome, CloudError> {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.0.lock();
         state.0 = true;
         state.1.push(format!("ensure {}", request.nodes.nodes.len()));
         Ok(EnsureOutcome::Ready(LoadBalancerStatus::default()))
     }
     async fn update(&self, request: &LoadBalancerRequest, _: &dyn Fence) -> Result<(), CloudError> {
-        self.0.lock().unwrap().1.push(format!("update {}", request.nodes.nodes.len()));
+        self.0.lock().1.push(format!("update {}", request.nodes.nodes.len()));
         Ok(())
     }
     async fn delete(&self, _: &LoadBalancerRequest, _: &dyn Fence) -> Result<(), CloudError> {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.0.lock();
         state.0 = false;
         state.1.push("delete".into());
         Ok(())
@@ -264,7 +264,7 @@ async fn a_plain_provider_is_called_once_for_each_change() {
         seconds(30).await;
     };
     run(&cluster, &cloud, meanwhile).await;
-    assert_eq!(calls.lock().unwrap().1, ["ensure 1", "update 2", "ensure 2", "delete"]);
+    assert_eq!(calls.lock().1, ["ensure 1", "update 2", "ensure 2", "delete"]);
     assert!(cluster.get("web").is_none());
 }
 

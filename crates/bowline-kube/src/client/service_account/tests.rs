@@ -3,13 +3,13 @@
 use std::{
     io::{Read, Write},
     net::TcpListener,
-    sync::Mutex,
 };
 
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
@@ -88,8 +88,7 @@ impl World {
         let clock = Clock::simulated("2026-11-02T08:00:00Z".parse().unwrap());
         let (state, server_clock) = (Arc::new(Mutex::new(state)), clock.clone());
         let served = Arc::clone(&state);
-        let (server, log) =
-            service(move |asked| answer(&mut served.lock().unwrap(), asked, server_clock.now()));
+        let (server, log) = service(move |asked| answer(&mut served.lock(), asked, server_clock.now()));
         let factory = factory("https://api.example:6443");
         let root = factory.wrap("root", server.clone());
         Self { state, clients: ServiceAccountClients::new(factory, root, clock), server, log, client: None }
@@ -164,7 +163,7 @@ async fn a_token_is_renewed_when_a_fifth_of_its_life_remains_and_then_again() {
     assert_eq!(world.bearer().await, "Bearer token-2");
     world.pass(48 * 60 * SECOND).await;
     assert_eq!(world.bearer().await, "Bearer token-3");
-    assert_eq!(world.state.lock().unwrap().issued, 3);
+    assert_eq!(world.state.lock().issued, 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,7 +190,7 @@ async fn a_failure_that_passes_within_the_tries_is_not_told() {
     let state = Arc::clone(&world.state);
     let heal = async {
         sleep(SECOND).await;
-        state.lock().unwrap().failure = None;
+        state.lock().failure = None;
     };
     let (started, ()) = tokio::join!(world.start(), heal);
     started.unwrap();
@@ -201,13 +200,13 @@ async fn a_failure_that_passes_within_the_tries_is_not_told() {
 async fn while_the_renewal_fails_the_old_token_stays_in_use_and_the_server_is_not_pressed() {
     let mut world = World::new(State::default());
     world.start().await.unwrap();
-    world.state.lock().unwrap().failure = Some((500, "InternalError"));
+    world.state.lock().failure = Some((500, "InternalError"));
     let before = world.log.count();
     world.pass(58 * 60 * SECOND).await;
     let tries = world.asked()[before..].iter().filter(|line| line.ends_with("/token")).count();
     assert!((40..=80).contains(&tries), "four tries every half minute for ten minutes, not {tries}");
     assert_eq!(world.bearer().await, "Bearer token-1");
-    world.state.lock().unwrap().failure = None;
+    world.state.lock().failure = None;
     world.pass(PAUSE + 4 * SECOND).await;
     assert_eq!(world.bearer().await, "Bearer token-2");
 }
@@ -217,7 +216,7 @@ async fn a_token_that_the_server_refuses_is_replaced_soon_but_not_with_every_ref
     let mut world = World::new(State::default());
     world.start().await.unwrap();
     world.pass(600 * SECOND).await;
-    world.state.lock().unwrap().refused_tokens = vec!["Bearer token-1".into(), "Bearer token-2".into()];
+    world.state.lock().refused_tokens = vec!["Bearer token-1".into(), "Bearer token-2".into()];
     world.sent().await;
     world.pass(SECOND).await;
     assert_eq!(world.bearer().await, "Bearer token-2");
@@ -225,7 +224,7 @@ async fn a_token_that_the_server_refuses_is_replaced_soon_but_not_with_every_ref
         world.sent().await;
         world.pass(SECOND).await;
     }
-    assert_eq!(world.state.lock().unwrap().issued, 2);
+    assert_eq!(world.state.lock().issued, 2);
     world.pass(PAUSE).await;
     assert_eq!(world.bearer().await, "Bearer token-3");
 }
@@ -234,9 +233,9 @@ async fn a_token_that_the_server_refuses_is_replaced_soon_but_not_with_every_ref
 async fn an_account_that_was_deleted_comes_back_with_the_next_token() {
     let mut world = World::new(State::default());
     world.start().await.unwrap();
-    world.state.lock().unwrap().exists = false;
+    world.state.lock().exists = false;
     world.pass(49 * 60 * SECOND).await;
-    assert!(world.state.lock().unwrap().exists);
+    assert!(world.state.lock().exists);
 }
 
 #[tokio::test(start_paused = true)]
@@ -246,7 +245,7 @@ async fn the_renewal_ends_with_the_last_client_and_not_before() {
     let clone = world.client.clone();
     world.client = None;
     world.pass(49 * 60 * SECOND).await;
-    assert_eq!(world.state.lock().unwrap().issued, 2, "a clone is still there");
+    assert_eq!(world.state.lock().issued, 2, "a clone is still there");
     drop(clone);
     advance(SECOND).await;
     let before = world.log.count();

@@ -3,11 +3,12 @@
 //! of them leads.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
 };
 
 use bowline_core::Fence;
+use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::{
@@ -42,13 +43,13 @@ struct World {
 impl World {
     /// A new process in `slot`, whose last one is dead, though its last request may still protect it.
     fn enter(&self, slot: u64, name: String, may_write: impl Fn() -> bool + Send + 'static) {
-        let mut candidates = self.candidates.lock().unwrap();
+        let mut candidates = self.candidates.lock();
         candidates.retain(|(of, _, may_write)| *of != slot || may_write());
         candidates.push((slot, name, Box::new(may_write)));
     }
 
     fn writers(&self) -> Vec<String> {
-        let candidates = self.candidates.lock().unwrap();
+        let candidates = self.candidates.lock();
         candidates.iter().filter(|(.., may_write)| may_write()).map(|(_, name, _)| name.clone()).collect()
     }
 
@@ -56,13 +57,13 @@ impl World {
     fn check(&self) {
         let writers = self.writers();
         if writers.len() > 1 {
-            self.violations.lock().unwrap().push(format!("{writers:?} may all write at once"));
+            self.violations.lock().push(format!("{writers:?} may all write at once"));
         }
     }
 
     fn assert_safe(&self) {
         self.check();
-        let violations = self.violations.lock().unwrap();
+        let violations = self.violations.lock();
         assert!(violations.is_empty(), "seed {}: {}", self.seed, violations[0]);
     }
 
@@ -75,7 +76,7 @@ impl World {
             if world.calm.load(SeqCst) {
                 return Fate::default();
             }
-            let (rng, kind, until) = &mut *weather.lock().unwrap();
+            let (rng, kind, until) = &mut *weather.lock();
             if Instant::now() >= *until {
                 *kind = rng.random_range(0..6);
                 *until = Instant::now() + Duration::from_secs(rng.random_range(5..90));
@@ -149,9 +150,7 @@ async fn go_replica(world: Arc<World>) {
         let identity = format!("go-{start}");
         let mut candidate = GoLike::new(world.link(rng.random()), &identity);
         let until = Arc::clone(&candidate.protected_until);
-        world.enter(GO_SLOT, identity, move || {
-            until.lock().unwrap().is_some_and(|until| Instant::now() < until)
-        });
+        world.enter(GO_SLOT, identity, move || until.lock().is_some_and(|until| Instant::now() < until));
         let life = life(&mut rng);
         let ended = tokio::time::timeout(life, candidate.run(&mut rng)).await;
         if ended.is_err() && world.calm.load(SeqCst) {

@@ -1,12 +1,13 @@
 //! A candidate that follows client-go's steps literally, written apart from the elector, to share a Lease with it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
 };
 use kube::{Api, api::PostParams};
+use parking_lot::Mutex;
 use rand::{RngExt, rngs::StdRng};
 use tokio::time::timeout;
 
@@ -124,7 +125,7 @@ impl GoLike {
         let Ok(Ok(stored)) = answer else { return false };
         self.object = Some(stored);
         self.observed = Some((spec, Instant::now()));
-        *self.protected_until.lock().unwrap() = Some(start + 15 * SECOND);
+        *self.protected_until.lock() = Some(start + 15 * SECOND);
         true
     }
 }

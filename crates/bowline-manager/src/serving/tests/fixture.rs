@@ -81,19 +81,19 @@ impl AuthConfigLookup for Broken {
 
 /// The ConfigMap, as a value that tests may change.
 #[derive(Default)]
-pub(super) struct Lookup(pub(super) std::sync::Mutex<BTreeMap<String, String>>);
+pub(super) struct Lookup(pub(super) parking_lot::Mutex<BTreeMap<String, String>>);
 
 impl Lookup {
     pub(super) fn with(data: &[(&str, String)]) -> Arc<Self> {
         let data = data.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
-        Arc::new(Self(std::sync::Mutex::new(data.collect())))
+        Arc::new(Self(parking_lot::Mutex::new(data.collect())))
     }
 }
 
 #[async_trait]
 impl AuthConfigLookup for Lookup {
     async fn fetch(&self) -> Result<Option<BTreeMap<String, String>>, ReviewError> {
-        Ok(Some(self.0.lock().unwrap().clone()))
+        Ok(Some(self.0.lock().clone()))
     }
 }
 
@@ -183,7 +183,7 @@ impl Fixture {
     pub(super) async fn parts(self) -> (ServingConfig, ServerParts) {
         let metrics = ServingMetrics::default();
         let authenticator = self.authenticator(&metrics).await.unwrap();
-        let level = Arc::new(std::sync::Mutex::new("0".to_owned()));
+        let level = Arc::new(parking_lot::Mutex::new("0".to_owned()));
         let set_level = Arc::clone(&level);
         let parts = ServerParts {
             authenticator,
@@ -201,10 +201,10 @@ impl Fixture {
                 }),
                 flagz: Arc::new(|| vec![("v".to_owned(), "2".to_owned())]),
                 log_level: Some(LogLevelControl {
-                    get: Arc::new(move || level.lock().unwrap().clone()),
+                    get: Arc::new(move || level.lock().clone()),
                     set: Arc::new(move |wanted| {
                         let number: u8 = wanted.parse().map_err(|error| format!("{error}"))?;
-                        *set_level.lock().unwrap() = number.to_string();
+                        *set_level.lock() = number.to_string();
                         Ok(())
                     }),
                 }),

@@ -19,7 +19,7 @@ struct Script {
 #[async_trait]
 impl ConfigSource for Script {
     async fn read(&self) -> Result<Configuration, LoadError> {
-        self.next.lock().unwrap().clone()
+        self.next.lock().clone()
     }
 
     async fn changed(&self) {
@@ -29,7 +29,7 @@ impl ConfigSource for Script {
 
 impl Script {
     fn put(&self, next: Result<Configuration, LoadError>) {
-        *self.next.lock().unwrap() = next;
+        *self.next.lock() = next;
         self.bell.notify_one();
     }
 }
@@ -40,11 +40,11 @@ struct Projects(Mutex<BTreeMap<String, String>>);
 
 impl Projects {
     fn set(&self, user: &str, project: &str) {
-        self.0.lock().unwrap().insert(user.to_owned(), project.to_owned());
+        self.0.lock().insert(user.to_owned(), project.to_owned());
     }
 
     fn remove(&self, user: &str) {
-        self.0.lock().unwrap().remove(user);
+        self.0.lock().remove(user);
     }
 }
 
@@ -52,7 +52,7 @@ impl Projects {
 impl ProjectOf for Projects {
     async fn project_of(&self, configuration: &Configuration) -> Result<ProjectId, NoProject> {
         let user = &configuration.conf.global.username;
-        let project = self.0.lock().unwrap().get(user).cloned();
+        let project = self.0.lock().get(user).cloned();
         match project.as_deref() {
             None => Err(NoProject::Denied("401".to_owned())),
             Some("") => Err(NoProject::Unsaid("503".to_owned())),
@@ -243,7 +243,7 @@ async fn a_source_that_always_says_changed_does_not_keep_us_busy() {
     #[async_trait]
     impl ConfigSource for Restless {
         async fn read(&self) -> Result<Configuration, LoadError> {
-            *self.0.lock().unwrap() += 1;
+            *self.0.lock() += 1;
             Ok(configuration("u"))
         }
 
@@ -252,7 +252,7 @@ async fn a_source_that_always_says_changed_does_not_keep_us_busy() {
     let (source, cloud) = (Arc::new(Restless(Mutex::new(0))), Arc::new(Projects::default()));
     let reloader = Reloader::start(source.clone(), cloud).await.unwrap();
     assert!(timeout(SHORTEST_PAUSE * 10, reloader.run()).await.is_err());
-    assert!(*source.0.lock().unwrap() <= 12, "{:?}", source.0);
+    assert!(*source.0.lock() <= 12, "{:?}", source.0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -285,16 +285,16 @@ async fn nothing_is_asked_while_nothing_changes() {
     #[async_trait]
     impl ProjectOf for Counting {
         async fn project_of(&self, _: &Configuration) -> Result<ProjectId, NoProject> {
-            *self.0.lock().unwrap() += 1;
+            *self.0.lock() += 1;
             Ok(id("p1"))
         }
     }
     let script = Arc::new(Script { next: Mutex::new(Ok(configuration("u"))), bell: Notify::new() });
     let cloud = Arc::new(Counting(Mutex::new(0)));
     let reloader = Reloader::start(script, cloud.clone()).await.unwrap();
-    assert_eq!(*cloud.0.lock().unwrap(), 0, "starting asks nobody");
+    assert_eq!(*cloud.0.lock(), 0, "starting asks nobody");
     assert!(timeout(LONGEST_RETRY * 100, reloader.run()).await.is_err());
-    assert_eq!(*cloud.0.lock().unwrap(), 1);
+    assert_eq!(*cloud.0.lock(), 1);
 }
 
 #[tokio::test]

@@ -2,12 +2,13 @@
 
 use std::future::pending;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use bowline_cloud::{CloudConfig, SecretData, SecretReader, SecretReference};
 use openstack_client::clouds_yaml::Documents;
+use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use zeroize::Zeroizing;
 
@@ -160,7 +161,7 @@ impl Site {
     }
 
     fn watched(&self) -> Watched {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.watched.lock().clone()
     }
 }
 
@@ -211,7 +212,7 @@ impl ConfigSource for Site {
         let mut watched = Watched::default();
         let read = self.load(&mut watched).await;
         // Also after a failure: whoever repairs what was read wants to be seen.
-        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = watched;
+        *self.watched.lock() = watched;
         read
     }
 

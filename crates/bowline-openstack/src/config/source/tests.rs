@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{CloudConfig, SecretData, SecretReader, SecretReference};
 use openstack_client::{Interface, Roots};
+use parking_lot::Mutex;
 use secrecy::SecretSlice;
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -52,8 +53,7 @@ struct Vault {
 
 impl Vault {
     fn put(&self, held: &[(&'static str, &str)]) {
-        *self.held.lock().unwrap() =
-            Some(held.iter().map(|(key, text)| (*key, (*text).to_owned())).collect());
+        *self.held.lock() = Some(held.iter().map(|(key, text)| (*key, (*text).to_owned())).collect());
         self.bell.notify_one();
     }
 }
@@ -62,7 +62,7 @@ impl Vault {
 impl SecretReader for Vault {
     async fn read(&self, reference: &SecretReference) -> Result<SecretData, SecretError> {
         assert_eq!(reference.to_string(), "Secret kube-system/creds");
-        let held = self.held.lock().unwrap().clone();
+        let held = self.held.lock().clone();
         let held = held.ok_or_else(|| SecretError::NotFound(reference.clone()))?;
         Ok(held
             .into_iter()
@@ -232,7 +232,7 @@ async fn a_secret_that_was_used_and_is_gone_does_not_make_way_for_the_file() {
     vault.put(&[("clouds.conf", "[Global]\nregion=Secret\n")]);
     let site = place.site(&format!("{CREDENTIALS}{LEGACY}region=File\n")).with_secrets(vault.clone());
     assert_eq!(site.read().await.unwrap().connection.region, "Secret");
-    *vault.held.lock().unwrap() = None;
+    *vault.held.lock() = None;
     assert!(matches!(site.read().await.unwrap_err(), LoadError::Secret(SecretError::NotFound(_))));
     place.site(&format!("{CREDENTIALS}region=File\n"));
     assert_eq!(site.read().await.unwrap().connection.region, "File", "it is no longer named");

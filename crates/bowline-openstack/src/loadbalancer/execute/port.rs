@@ -6,11 +6,12 @@
 //! knowledge is does not matter. Without a revision it is read right before it is written.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bowline_cloud::{CloudError, ErrorClass};
 use openstack_client::network::{Network, Port, PortUpdate};
 use openstack_client::{Error, PortId, SecurityGroupId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OwnedMutexGuard;
 
 use super::refused;
@@ -80,7 +81,7 @@ impl PortTurns {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PortId, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,11 +2,11 @@
 //! other; whoever believes them makes a second group, and then only a person can say which is meant.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use openstack_client::SecurityGroupId;
 use openstack_client::network::SecurityGroup;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// How long a list may lag behind. Whoever deletes a group behind our back waits so long for the next one.
@@ -85,7 +85,7 @@ impl MadeGroups {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The lists that pools share, as long as somebody has them. Two that say the same are one.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use bowline_cloud::{IpFamily, NodeSet, NodeView, Text};
+use parking_lot::Mutex;
 
 use super::{Backend, FoundMembers, Members, Roster};
 use crate::loadbalancer::intent::{Intent, NodeSelector, member_address};
@@ -126,8 +127,8 @@ impl Rosters {
         roster
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Inner> {
+        self.0.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known of floating IPs: which lead to the port of a load balancer, and whose load balancer they led to.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bowline_cloud::Text;
@@ -24,11 +24,11 @@ const AT_WORK: Duration = Duration::from_secs(300);
 /// The floating IPs that are changed at the moment. Each has a lock of its own: a change holds it while it waits for the call budget, and
 /// must not keep back the Services of other namespaces.
 #[derive(Debug, Default)]
-pub(super) struct Turns(std::sync::Mutex<HashMap<FloatingIpId, Weak<Mutex<()>>>>);
+pub(super) struct Turns(parking_lot::Mutex<HashMap<FloatingIpId, Weak<Mutex<()>>>>);
 
 impl Turns {
     fn of(&self, id: &FloatingIpId) -> Arc<Mutex<()>> {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.0.lock();
         turns.retain(|_id, turn| turn.strong_count() > 0);
         let known = turns.get(id).and_then(Weak::upgrade);
         known.unwrap_or_else(|| {
@@ -207,6 +207,6 @@ mod tests {
         assert!(others.iter().all(|other| !Arc::ptr_eq(other, &first)));
         drop((first, again, others));
         turns.of(&id("c"));
-        assert_eq!(turns.0.lock().unwrap().len(), 1);
+        assert_eq!(turns.0.lock().len(), 1);
     }
 }

@@ -1,10 +1,11 @@
 //! By which subnets the Nodes are reached: counted out once for a set of Nodes, and told to all Services that ask the same.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use bowline_cloud::{IpFamily, NodeView, Text};
 use openstack_client::SubnetId;
+use parking_lot::Mutex;
 
 use super::Question;
 use crate::inventory::Snapshot;
@@ -49,7 +50,7 @@ impl Ways {
     /// What was counted out before. Nodes that leave are not among those that count for it.
     pub(super) fn get(&self, question: Question<'_>, by: &By) -> Option<Arc<MemberSubnets>> {
         let Question { nodes, intent, .. } = question;
-        let ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ways = self.0.lock();
         let is = |way: &&Way| {
             std::ptr::eq(way.nodes.as_ptr(), Arc::as_ptr(&nodes.nodes))
                 && way.family == intent.family
@@ -64,7 +65,7 @@ impl Ways {
         if !nodes.leaving.is_empty() {
             return;
         }
-        let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ways = self.0.lock();
         ways.retain(|way| way.nodes.strong_count() > 0);
         if ways.len() >= MOST {
             ways.remove(0);

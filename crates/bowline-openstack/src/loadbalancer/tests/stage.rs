@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_cloud::{
@@ -15,6 +15,7 @@ use bowline_cloud::{
 use jiff::Timestamp;
 use openstack_client::network::{FloatingIpCreate, NewFixedIp, PortCreate};
 use openstack_client::{Client, NetworkId};
+use parking_lot::Mutex;
 use sim_openstack::network::FloatingIp;
 use sim_openstack::{Config, LogEntry, Service};
 
@@ -66,7 +67,7 @@ pub(super) struct Events(Mutex<Vec<(String, String)>>);
 impl Events {
     /// The message of the only event with this reason.
     pub(super) fn text(&self, reason: &str) -> String {
-        let events = self.0.lock().unwrap();
+        let events = self.0.lock();
         let mut texts =
             events.iter().filter(|(known, _)| known == reason).map(|(_, message)| message.clone());
         let text = texts.next().unwrap();
@@ -77,7 +78,7 @@ impl Events {
 
 impl EventSink for Events {
     fn emit(&self, _about: About<'_>, _kind: EventKind, reason: &str, message: &str) {
-        self.0.lock().unwrap().push((reason.to_owned(), message.to_owned()));
+        self.0.lock().push((reason.to_owned(), message.to_owned()));
     }
 }
 
@@ -90,16 +91,16 @@ struct Existing(Mutex<BTreeMap<(String, String), Known>>);
 
 impl ServiceLookup for Existing {
     fn has(&self, namespace: &str, name: &str) -> bool {
-        self.0.lock().unwrap().contains_key(&(namespace.to_owned(), name.to_owned()))
+        self.0.lock().contains_key(&(namespace.to_owned(), name.to_owned()))
     }
 
     fn wants_load_balancer(&self, namespace: &str, name: &str) -> bool {
-        let services = self.0.lock().unwrap();
+        let services = self.0.lock();
         services.get(&(namespace.to_owned(), name.to_owned())).is_some_and(|(wants, _service)| *wants)
     }
 
     fn find(&self, fits: &dyn Fn(&ServiceView) -> bool) -> Option<Arc<ServiceView>> {
-        let services = self.0.lock().unwrap();
+        let services = self.0.lock();
         services
             .values()
             .find(|(wants, service)| *wants && fits(service))
@@ -236,13 +237,13 @@ impl Stage {
     }
 
     pub(super) fn told(&self) -> Vec<String> {
-        self.events.0.lock().unwrap().iter().map(|(reason, _message)| reason.clone()).collect()
+        self.events.0.lock().iter().map(|(reason, _message)| reason.clone()).collect()
     }
 
     /// The Services of the cluster: those for which a load balancer was last asked for, and not its removal.
     fn directory(&self, service: &Arc<ServiceView>, purpose: Purpose) -> ServiceDirectory {
         let key = (service.namespace.to_string(), service.name.to_string());
-        let mut services = self.services.0.lock().unwrap();
+        let mut services = self.services.0.lock();
         match purpose {
             Purpose::Ensure => services.insert(key, (true, Arc::clone(service))),
             Purpose::Remove => services.remove(&key),
@@ -253,7 +254,7 @@ impl Stage {
     /// A Service that has left its load balancer still exists: its deletion is not over, or it is of another type now.
     pub(super) fn still_exists(&self, service: &ServiceView) {
         let key = (service.namespace.to_string(), service.name.to_string());
-        self.services.0.lock().unwrap().insert(key, (false, Arc::new(service.clone())));
+        self.services.0.lock().insert(key, (false, Arc::new(service.clone())));
     }
 
     pub(super) fn request(&self, service: &Arc<ServiceView>, purpose: Purpose) -> LoadBalancerRequest {
@@ -262,7 +263,7 @@ impl Stage {
             service: Arc::clone(service),
             nodes: self.nodes.clone(),
             purpose,
-            fingerprints: self.fingerprints.lock().unwrap().get(&service.uid).cloned().into_iter().collect(),
+            fingerprints: self.fingerprints.lock().get(&service.uid).cloned().into_iter().collect(),
             urgency: bowline_cloud::Urgency::User,
             services: self.directory(service, purpose),
         }
@@ -270,7 +271,7 @@ impl Stage {
 
     /// What was kept for the next leader is lost: it has to read all.
     pub(super) fn forget_fingerprints(&self) {
-        self.fingerprints.lock().unwrap().clear();
+        self.fingerprints.lock().clear();
     }
 
     pub(super) async fn look(&self, service: &Arc<ServiceView>, purpose: Purpose) -> Result<Observed, Doubt> {
@@ -407,7 +408,7 @@ impl Stage {
         match observed.plan(Timestamp::UNIX_EPOCH) {
             Plan::Settled(status) => {
                 if let Some(word) = observed.fingerprint() {
-                    self.fingerprints.lock().unwrap().insert(service.uid.clone(), word);
+                    self.fingerprints.lock().insert(service.uid.clone(), word);
                 }
                 Arc::make_mut(service).status = status.clone();
                 self.directory(service, request.purpose);
