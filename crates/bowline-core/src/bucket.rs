@@ -1,24 +1,24 @@
-//! A token bucket as a pure value: time is handed in, nothing waits here.
+//! A token bucket as a pure value: callers pass the time, nothing sleeps here.
 //!
-//! The API client's QPS limit and the cloud call budget (SR-12) are both this bucket with an executor around it.
+//! The QPS limit of the Kubernetes client and the cloud call budget (SR-12) are asynchronous shells around it.
 
 use std::time::Duration;
 
 /// A bucket that holds at most `burst` tokens and gains `per_second` of them each second.
 ///
-/// Taking more than is there is allowed and leaves a debt: the answer then says how long to wait before acting, so
-/// callers that queue behind each other are served in the order in which they asked.
+/// Taking more tokens than are available is allowed and leaves a debt. The result then says how long to wait, so callers are served in
+/// the order in which they asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenBucket {
     per_second: f64,
     burst: f64,
     tokens: f64,
-    /// The moment of the last look, as time since any fixed start.
+    /// The time of the last refill, since any fixed start.
     seen_at: Duration,
 }
 
 impl TokenBucket {
-    /// A full bucket. A rate that is not a positive number means "no limit".
+    /// A full bucket. A rate that is not a positive number disables the limit.
     #[must_use]
     pub fn new(per_second: f64, burst: u32) -> Self {
         let burst = f64::from(burst.max(1));
@@ -35,9 +35,9 @@ impl TokenBucket {
         self.wait_for(0.0)
     }
 
-    /// Gives a token back that was taken and is not going to be used, as by a caller that stopped waiting for it.
+    /// Returns a token that was taken and will not be used, for example by a caller that was cancelled while it waited.
     ///
-    /// Those who wait already keep the moment they were told; who asks next waits less.
+    /// Callers that already wait keep their time; the next caller waits less.
     pub fn give_back(&mut self, now: Duration) {
         if self.limits() {
             self.refill(now);
@@ -45,7 +45,7 @@ impl TokenBucket {
         }
     }
 
-    /// Takes one token at `now` only if none has to be waited for.
+    /// Takes one token at `now` if that needs no wait.
     pub fn try_take(&mut self, now: Duration) -> bool {
         if !self.limits() {
             return true;
@@ -58,7 +58,7 @@ impl TokenBucket {
         there
     }
 
-    /// How many whole tokens are there at `now`; `None` if there is no limit.
+    /// The number of whole tokens at `now`; `None` if there is no limit.
     pub fn remaining(&mut self, now: Duration) -> Option<f64> {
         if !self.limits() {
             return None;
@@ -67,7 +67,7 @@ impl TokenBucket {
         Some(self.tokens.max(0.0).floor())
     }
 
-    /// How long until a token can be had at `now` without taking it.
+    /// How long a caller at `now` would wait for a token. Takes none.
     pub fn ready_in(&mut self, now: Duration) -> Duration {
         if !self.limits() {
             return Duration::ZERO;

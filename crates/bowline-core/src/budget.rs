@@ -1,4 +1,4 @@
-//! The call budget (safety rail SR-12): calls to each service of the cloud are limited, user-visible work goes first.
+//! The call budget (safety rail SR-12): a rate limit for each API of the cloud, with priority for work that users wait for.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use async_trait::async_trait;
 /// How urgent a cloud call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Urgency {
-    /// Somebody waits for it: a new Service, a node that joins.
+    /// A user waits for it: a new Service, a node that joins.
     User,
-    /// A sweep, a poll, drift repair.
+    /// Periodic resync, polls, drift repair.
     Background,
 }
 
-/// The limiter that all callers of a cloud share.
+/// The rate limiter that all callers of one cloud share.
 #[async_trait]
 pub trait CallBudget: Send + Sync {
     /// Waits until a call to `service` ("compute", "load-balancer", …) may be made.
     async fn acquire(&self, service: &'static str, urgency: Urgency);
 
-    /// The service said "too many requests": nobody calls it until `pause` has passed.
+    /// The service answered 429: no caller gets a permit for it until `pause` has passed.
     fn throttled(&self, service: &'static str, pause: Duration);
 }
 

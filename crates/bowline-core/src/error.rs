@@ -1,49 +1,49 @@
-//! What can go wrong in a cloud call, in the few classes that decide what happens next.
+//! Errors of cloud calls, in the few classes that decide how they are retried.
 //!
-//! A provider maps its API's answers onto these classes once, at its edge. Nobody above it looks at status codes.
+//! A provider maps the answers of its API to these classes in one place. Code above the provider does not read status codes.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// The class of a failure: it decides the retry, never the text.
+/// The class of an error. Only the class decides about retries, never the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ErrorClass {
-    /// The service failed or did not answer; the same call may work later.
+    /// The service failed or did not answer; the same call may succeed later.
     Transient,
-    /// The service asked us to slow down.
+    /// The service rate-limited the call.
     Throttled,
-    /// Somebody else changed the object, or it is busy; observe again.
+    /// Another client changed the object, or it is busy; observe again.
     Conflict,
-    /// The object of the call is not there. Not by itself proof that an instance is gone: see [`crate::Evidence`].
+    /// The object of the call does not exist. This alone is no proof that an instance is gone: see [`crate::Evidence`].
     NotFound,
-    /// The request can never work as it is; a person must change something.
+    /// The request cannot succeed as it is; a user or administrator has to change something.
     Invalid,
-    /// The identity is not accepted (safety rail SR-3 freezes writes).
+    /// The cloud rejected the credentials (safety rail SR-3 stops all changes).
     Unauthenticated,
-    /// The identity lacks a right or a quota.
+    /// The credentials lack a permission or a quota.
     Forbidden,
-    /// The provider cannot go on at all.
+    /// The provider cannot continue.
     Fatal,
-    /// This process may not change anything right now. Either another leads and this one is about to end, or the fence
-    /// opens again with the next renewal; nobody needs to be told.
+    /// The fence is closed: another replica leads and this process is about to exit, or the next renewal of the lease opens the fence again.
+    /// Not reported.
     Fenced,
 }
 
-/// What to do after a failure of some class.
+/// How an error of some class is retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// Try again with a growing pause.
+    /// Retry with exponential backoff.
     BackOff,
-    /// Observe again at once: the world has moved.
+    /// Observe again immediately: the observed state is outdated.
     ObserveAgain,
-    /// Only a change of configuration, rights or intent can help: try rarely, tell loudly.
+    /// Only a change of configuration, permissions or the object can help: retry rarely and report it.
     AfterChange,
 }
 
 impl ErrorClass {
-    /// What to do after a failure of this class.
+    /// How an error of this class is retried.
     #[must_use]
     pub const fn retry(self) -> Retry {
         match self {
@@ -53,7 +53,7 @@ impl ErrorClass {
         }
     }
 
-    /// The name used in metrics and logs.
+    /// The name in metrics and logs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl fmt::Display for ErrorClass {
     }
 }
 
-/// A failed cloud call. Its text is shown to people, so it must hold no secret.
+/// A failed cloud call. Its text appears in events and logs, so it must not contain secrets.
 #[derive(Debug)]
 pub struct CloudError {
     class: ErrorClass,
@@ -87,19 +87,19 @@ pub struct CloudError {
 }
 
 impl CloudError {
-    /// A failure of `class`; `message` says what was wanted, what was found, and what to do.
+    /// An error of `class`. `message` says what was requested, what the cloud answered, and what to do.
     #[must_use]
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into(), retry_after: None, request_id: None, source: None }
     }
 
-    /// The same call may work later.
+    /// An error after which the same call may succeed later.
     #[must_use]
     pub fn transient(message: impl Into<String>) -> Self {
         Self::new(ErrorClass::Transient, message)
     }
 
-    /// A person must change something first.
+    /// An error that a user or administrator has to resolve.
     #[must_use]
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorClass::Invalid, message)

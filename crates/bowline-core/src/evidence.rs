@@ -1,33 +1,33 @@
-//! Existence is evidence (safety rail SR-1): something is there, is proven gone, or we do not know.
+//! Evidence of existence (safety rail SR-1): an object is present, is proven absent, or its state is unknown.
 //!
-//! Only [`Evidence::Absent`] may ever justify a deletion, and it takes a proof to say it.
+//! Only [`Evidence::Absent`] can justify a deletion, and it requires a proof.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::{CloudError, ErrorClass};
 
-/// What is known about one thing in the cloud.
+/// What is known about one object in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence<T> {
-    /// It is there, and this is it.
+    /// The object exists, with these values.
     Present(T),
-    /// It is gone, and this is the proof.
+    /// The object does not exist, with the proof.
     Absent(Proof),
-    /// Nobody can say: nothing may be concluded and nothing deleted.
+    /// It is unknown whether the object exists. Nothing may be deleted because of this.
     Unknown(Doubt),
 }
 
-/// A positive, provider-native proof of absence: which authority said so, about which id.
+/// Proof of absence: which API said so, about which id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     said: String,
 }
 
 impl Proof {
-    /// `said` names the authority and the id: "Nova answered 404 for server 8f1… (request id req-…)".
+    /// `said` names the API and the id: "Nova answered 404 for server 8f1… (request id req-…)".
     ///
-    /// Failed authentication, an error page of a proxy, a time-out or a list that may be cut short prove nothing.
+    /// Failed authentication, an error page of a proxy, a timeout, or a list that may be truncated are no proof.
     #[must_use]
     pub fn new(said: impl Into<String>) -> Self {
         Self { said: said.into() }
@@ -40,19 +40,19 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Why nobody can say whether a thing exists.
+/// Why it is unknown whether an object exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubt {
-    /// The class of the failure behind it.
+    /// The class of the error that caused it.
     pub class: ErrorClass,
-    /// What was tried and what came back.
+    /// What was requested and what the cloud answered.
     pub why: String,
-    /// When the cloud asked to be asked again.
+    /// The `Retry-After` of the cloud, if it sent one.
     pub retry_after: Option<Duration>,
 }
 
 impl Doubt {
-    /// A doubt that time may resolve.
+    /// A reason that may pass with time, such as a timeout.
     #[must_use]
     pub fn new(why: impl Into<String>) -> Self {
         Self { class: ErrorClass::Transient, why: why.into(), retry_after: None }
@@ -79,7 +79,7 @@ impl<T> From<CloudError> for Evidence<T> {
 }
 
 impl<T> Evidence<T> {
-    /// Changes what is present; absence and doubt stay what they are.
+    /// Maps the value of `Present`; the other variants stay unchanged.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Evidence<U> {
         match self {
             Self::Present(thing) => Evidence::Present(change(thing)),
@@ -88,7 +88,7 @@ impl<T> Evidence<T> {
         }
     }
 
-    /// Borrows what is present.
+    /// Borrows the value of `Present`.
     pub fn as_ref(&self) -> Evidence<&T> {
         match self {
             Self::Present(thing) => Evidence::Present(thing),
@@ -97,11 +97,12 @@ impl<T> Evidence<T> {
         }
     }
 
-    /// `Some` or `None` if it is known, an error if it is not: the only way into a planner, which never sees doubt.
+    /// `Some` if the object is present, `None` if it is absent, an error if that is unknown. Planners take this result, so they never plan for
+    /// the unknown.
     ///
     /// # Errors
     ///
-    /// The [`Doubt`], if the thing's existence is unknown.
+    /// The [`Doubt`], if it is unknown whether the object exists.
     pub fn known(self) -> Result<Option<T>, Doubt> {
         match self {
             Self::Present(thing) => Ok(Some(thing)),

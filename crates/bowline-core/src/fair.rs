@@ -1,7 +1,7 @@
-//! A semaphore that is fair between namespaces, and the namespace for which a task works.
+//! A semaphore that is fair between namespaces, and the namespace that a task works for.
 //!
-//! One namespace may create hundreds of Services at once. Where work waits, namespaces are served in turn, so that another namespace's
-//! Service waits for one of them, not for all.
+//! One namespace can create hundreds of Services at once. Waiting namespaces get permits in turn, so a Service of another namespace waits
+//! for one of these Services, not for all.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -16,24 +16,24 @@ tokio::task_local! {
     static NAMESPACE: Text;
 }
 
-/// Runs `work` for a namespace: what it waits for is shared fairly between namespaces. Holds for this task, not for what it spawns.
+/// Runs `work` on behalf of a namespace, for [`namespace_in_turn`]. Applies to this task and not to tasks that it spawns.
 pub async fn on_behalf_of<F: Future>(namespace: Text, work: F) -> F::Output {
     NAMESPACE.scope(namespace, work).await
 }
 
-/// The namespace for which this task works; empty for work of the cluster.
+/// The namespace that this task works for; empty for cluster-wide work.
 #[must_use]
 pub fn namespace_in_turn() -> Text {
     NAMESPACE.try_with(Clone::clone).unwrap_or_default()
 }
 
-/// The groups of so many permits are remembered while nobody waits.
+/// For how many permits the groups are remembered while the queue is empty.
 const REMEMBERED: u64 = 64;
 
-/// Permits that are given to waiting groups in turn; within a group in the order of arrival.
+/// A semaphore whose permits go to waiting groups in turn, and within a group in order of arrival.
 #[derive(Debug)]
 pub struct FairSemaphore {
-    /// How many permits one group may hold.
+    /// The number of permits that one group may hold.
     most: usize,
     state: Mutex<State>,
 }
@@ -42,15 +42,15 @@ pub struct FairSemaphore {
 struct State {
     free: usize,
     held: BTreeMap<Text, usize>,
-    /// The waiters of each group that has any.
+    /// The waiters by group; groups without waiters are not listed.
     waiting: BTreeMap<Text, VecDeque<oneshot::Sender<FairPermit>>>,
-    /// How many permits were given so far.
+    /// The number of permits granted so far.
     given: u64,
-    /// The number of the permit that each group got last. A group that is not listed is served first.
+    /// The sequence number of the last permit of each group. A group that is not listed is served first.
     served: BTreeMap<Text, u64>,
 }
 
-/// One permit; it is given back when it is dropped.
+/// One permit; dropping it releases it.
 #[derive(Debug)]
 pub struct FairPermit {
     semaphore: Arc<FairSemaphore>,
@@ -58,14 +58,14 @@ pub struct FairPermit {
 }
 
 impl FairSemaphore {
-    /// So many permits, any number of them for one group.
+    /// A semaphore with this number of permits, all of which one group may hold.
     #[must_use]
     pub fn new(permits: usize) -> Arc<Self> {
         Self::with_reserve(permits, 0)
     }
 
-    /// So many permits for one group, and a reserve that it does not get: another group finds a free one even if all work of the first
-    /// takes long.
+    /// A semaphore whose `reserve` is available only to other groups, once one group holds `permits`: they find a free permit even if all work
+    /// of that group takes long.
     #[must_use]
     pub fn with_reserve(permits: usize, reserve: usize) -> Arc<Self> {
         let state = State {
@@ -78,25 +78,25 @@ impl FairSemaphore {
         Arc::new(Self { most: permits, state: Mutex::new(state) })
     }
 
-    /// Waits for a permit. Dropping the future before that costs nothing.
+    /// Waits for a permit. Dropping the future before that is safe.
     pub async fn acquire(self: &Arc<Self>, group: Text) -> FairPermit {
         loop {
             let (sender, receiver) = oneshot::channel();
             self.lock().enqueue(group.clone(), sender);
             self.give();
-            // A sender is kept until it gave a permit.
+            // The sender stays in the queue until it has sent a permit.
             if let Ok(permit) = receiver.await {
                 return permit;
             }
         }
     }
 
-    /// Gives free permits to those who wait.
+    /// Hands free permits to waiters.
     fn give(self: &Arc<Self>) {
         loop {
             let Some((group, waiter)) = self.lock().next(self.most) else { return };
             let permit = FairPermit { semaphore: Arc::clone(self), group };
-            // A waiter that is gone gives its permit back, outside of the lock.
+            // If the waiter was cancelled, the permit is dropped and released here, outside the lock.
             drop(waiter.send(permit));
         }
     }
@@ -111,7 +111,7 @@ impl State {
         self.waiting.entry(group).or_default().push_back(waiter);
     }
 
-    /// The waiter to be served next; its permit is taken.
+    /// The next waiter; its permit is already counted as held.
     fn next(&mut self, most: usize) -> Option<(Text, oneshot::Sender<FairPermit>)> {
         if self.free == 0 {
             return None;

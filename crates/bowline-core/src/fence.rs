@@ -1,22 +1,21 @@
 //! The lease fence (safety rail SR-13): no mutation starts without a lease that is valid at that moment.
 //!
-//! Whoever is about to change something, in the cloud or in the cluster, asks the fence right before the call. The
-//! cloud knows no fencing tokens, so the check must sit at the write, not at the start of the work.
+//! Every caller checks the fence immediately before a request that changes something, in the cloud or in the cluster. Clouds do not
+//! support fencing tokens, so a check at the start of a reconcile would be too early.
 
 use std::fmt;
 
-/// Says whether this process may change things right now.
+/// Decides whether this process may change anything right now.
 pub trait Fence: Send + Sync + fmt::Debug {
     /// Checks that a mutation may start at this moment.
     ///
     /// # Errors
     ///
-    /// [`Fenced`] when the lease is not held or has run out, when a person paused all changes, or while the cloud does not
-    /// know us.
+    /// [`Fenced`] if the lease is not held or has expired, if an administrator paused all changes, or while the cloud rejects our credentials.
     fn check(&self) -> Result<(), Fenced>;
 
-    /// Checks that people may be told, on an object of the cluster, why nothing is changed. As `check`, unless what stops changes is
-    /// just what they should hear of.
+    /// Checks that a status or condition may be written that explains why nothing is changed. Same as `check`, except where the reason that
+    /// stops changes is what the condition reports (rejected credentials).
     ///
     /// # Errors
     ///
@@ -25,8 +24,8 @@ pub trait Fence: Send + Sync + fmt::Debug {
         self.check()
     }
 
-    /// Why a person paused all changes, if one did (safety rail SR-15). Then `check` refuses; who asks here first can wait
-    /// for the end of the pause instead of failing, and say why it waits.
+    /// Why an administrator paused all changes, if that is the case (safety rail SR-15). Then `check` fails. Callers that check here first can wait
+    /// for the end of the pause and report it, instead of failing.
     fn paused(&self) -> Option<Pause> {
         None
     }
@@ -35,9 +34,9 @@ pub trait Fence: Send + Sync + fmt::Debug {
 /// A pause of all changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pause {
-    /// What the person said.
+    /// The reason that the administrator gave.
     pub why: String,
-    /// What has to happen for it to end, to be read after "until".
+    /// What ends the pause; the message continues with it after "until".
     pub until: String,
 }
 
@@ -47,12 +46,12 @@ impl fmt::Display for Pause {
     }
 }
 
-/// A mutation was stopped before it began: this process does not hold a valid lease, or a person paused all changes, or the
-/// cloud does not know who we are.
+/// A mutation was stopped before it was sent: this process holds no valid lease, an administrator paused all changes, or the cloud
+/// rejects our credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not writing: {why}")]
 pub struct Fenced {
-    /// Which of these it is, in words for a person.
+    /// Which of these applies, as a message for people.
     pub why: String,
 }
 

@@ -1,11 +1,10 @@
-//! The word for a pause (safety rail SR-15): one annotation, on a Service for that Service, on the Lease of the election for
-//! the whole cluster. Who obeys it is said where the annotation is read.
+//! The pause annotation (safety rail SR-15): on a Service it pauses that Service, on the Lease of the leader election the whole cluster.
 
-/// While an object has this annotation with any text but a clear no, nothing is written for it. The text is the reason.
+/// While an object has this annotation with any value other than an explicit no, nothing is changed for it. The value is the reason.
 pub const PAUSED: &str = "bowline.dev/paused";
 
-/// What a person says against any write, by the value of the annotation. Only a clear no, or nothing, is none: who writes
-/// `yes` or a reason means it.
+/// The reason for the pause, from the value of the annotation; `None` if there is no annotation or its value is an explicit no. `yes` and any
+/// other text count as a pause.
 #[must_use]
 pub fn pause_said(value: Option<&str>) -> Option<&str> {
     let said_no = |value: &str| matches!(value, "" | "0" | "f" | "F" | "false" | "False" | "FALSE");
