@@ -1,9 +1,9 @@
-//! CIDRs as older API servers accepted them: with leading zeros, read as decimal numbers. Nodes that have them may still exist.
+//! CIDRs in the form that older API servers accepted: with leading zeros, read as decimal numbers. Nodes with such CIDRs may still exist.
 
 use ipnet::IpNet;
 
-/// Reads a CIDR; `010.0.1.0/24` is `10.0.1.0/24`, as for those servers. A node that has such a range must not look as
-/// if it had none.
+/// Parses a CIDR; `010.0.1.0/24` means `10.0.1.0/24`, as it did for these servers. A Node with such a pod range must not be treated as if
+/// it had none. `None` if the text is no CIDR.
 #[must_use]
 pub fn lenient_cidr(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| {

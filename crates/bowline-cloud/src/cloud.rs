@@ -1,4 +1,4 @@
-//! A cloud: the root of the interface. What it supports, and what it is given to work with.
+//! The root of the provider interface: what a cloud supports, and the context and configuration that the framework passes to it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,32 +23,32 @@ use crate::routes::Routes;
 use crate::secrets::SecretReader;
 use crate::{CallBudget, Unlimited};
 
-/// A cloud. Accessors are called often and must be cheap.
+/// A cloud provider. The framework calls the accessors often, so they must be cheap.
 #[async_trait]
 pub trait Cloud: Send + Sync {
     /// The provider's name: the scheme of its provider IDs and the value of `--cloud-provider`.
     fn name(&self) -> &str;
 
-    /// Whether the cloud can tell clusters apart. If not, `--allow-untagged-cloud` must be given.
+    /// Whether the cloud can tell clusters apart. If not, the process starts only with `--allow-untagged-cloud`.
     fn has_cluster_id(&self) -> bool {
         true
     }
 
-    /// Called once, after this process became leader and before any controller starts. Not for long work: what takes
-    /// long belongs into the accessors as [`Capability::Unavailable`] until it is there.
+    /// Called after this process became leader and before any controller starts. If it fails, the framework retries it until it succeeds.
+    /// It should return quickly: until slow preparations are complete, the accessors return [`Capability::Unavailable`].
     async fn initialize(&self, _context: &CloudContext) -> Result<(), CloudError> {
         Ok(())
     }
 
-    /// Whom the credentials stand for: the id of the project or account, read from the cloud itself. Asked from time to
-    /// time, before a Node is deleted, and while the cloud refuses us: when the answer is not the one of the start,
-    /// nothing is changed any more (safety rail SR-3). `None` if the cloud cannot say; then any answer of the cloud counts
-    /// as a sign that it accepts us.
+    /// The id of the project or account that the credentials belong to, read from the cloud itself. The framework calls this periodically,
+    /// while the cloud rejects the credentials, and before it trusts that an instance or load balancer is absent, and before it changes
+    /// routes. If the id differs from the one at start, all changes stop (safety rail SR-3). `None` if the cloud cannot report it; then any
+    /// successful answer of the cloud counts as a sign that it accepts the credentials.
     async fn identity(&self) -> Result<Option<String>, CloudError> {
         Ok(None)
     }
 
-    /// The machines behind the Nodes.
+    /// The instances (machines) behind the Nodes.
     fn instances(&self) -> Capability<Arc<dyn Instances>> {
         Capability::Unsupported
     }
@@ -63,59 +63,59 @@ pub trait Cloud: Send + Sync {
         Capability::Unsupported
     }
 
-    /// An item each time the provider replaced its configuration by one that may ask for other load balancers. The service controller then
-    /// reconciles every Service, as it does after a restart. The default never yields.
+    /// Yields an item each time the provider replaced its configuration by one that may lead to other load balancers. The service
+    /// controller then reconciles every Service, as it does after a restart. The default never yields.
     fn reconfigurations(&self) -> BoxStream<'static, ()> {
         stream::pending().boxed()
     }
 
-    /// Controllers of the cloud's own, run by the manager beside the common ones. Asked for before leadership.
+    /// Controllers that only this cloud has. The manager runs them with the common ones. Called before this process becomes leader.
     fn extra_controllers(&self) -> Vec<Arc<dyn ExtraController>> {
         Vec::new()
     }
 
-    /// Work for a Service came to an end: for the metrics of a cloud. Nothing waits for this, and it decides nothing.
+    /// Called when a reconcile of a Service ends, for the provider's metrics. The result has no influence on the framework.
     fn concluded(&self, _reconciled: Reconciled) {}
 
-    /// Adds the cloud's own metrics to the scrape. Called once, at start.
+    /// Registers the provider's own metrics. Called once, at start.
     fn register_metrics(&self, _registry: &mut Registry) {}
 }
 
-/// What a cloud can do.
+/// Whether a cloud supports a part of the interface.
 #[derive(Debug, Clone)]
 pub enum Capability<T> {
-    /// It can, through this.
+    /// Supported; the value implements it.
     Supported(T),
-    /// It never can: its controllers are not started.
+    /// Never supported with this configuration: its controllers are not started.
     Unsupported,
-    /// It cannot now, because a service of the cloud is missing or failing: its controllers are retried and reported,
-    /// the others run (safety rail SR-11).
+    /// Not available now, because a service of the cloud is missing or failing; the text is the reason. Its controllers are retried and the
+    /// problem is reported, while the other controllers run (safety rail SR-11).
     Unavailable(String),
 }
 
-/// What a cloud is given to work with. It holds no fence on purpose: whoever asks the cloud for a change hands over the
-/// fence of the lock it works under. Work of the cloud's own that changes things belongs into an [`ExtraController`].
+/// What the framework passes to a cloud at [`Cloud::initialize`]. It contains no [`Fence`](crate::Fence) on purpose: a caller that requests
+/// a change passes the fence of the lease that it works under. Changes that a cloud makes on its own belong in an [`ExtraController`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CloudContext {
     /// `--cluster-name`.
     pub cluster_name: Arc<str>,
-    /// The UID of the cluster, if it is known: two clusters may have one name.
+    /// The UID of the cluster, because two clusters may have the same name; `None` if it is unknown.
     pub cluster_uid: Option<Arc<str>>,
-    /// How often a load balancer is compared with its Service although nothing changed; `None` for never. What a cloud remembers
-    /// of one has to be read again by then.
+    /// How often the service controller compares each load balancer with its Service even if nothing changed; `None` for never. A provider
+    /// must not cache the state of a load balancer for longer than this.
     pub compared_every: Option<Duration>,
-    /// Asked before every call.
+    /// The rate limiter. The provider acquires a permit before every call to the cloud.
     pub budget: Arc<dyn CallBudget>,
-    /// For events on Nodes and Services.
+    /// The sink for events on Nodes and Services.
     pub events: Arc<dyn EventSink>,
-    /// Where calls are noted, for the status page.
+    /// Records calls to the cloud for the status page.
     pub journal: Journal,
     stop: Shared<BoxFuture<'static, ()>>,
 }
 
 impl CloudContext {
-    /// A context without a limit, without events and without an end: what a test of a provider needs.
+    /// A context without rate limit and events that never stops, for tests of providers.
     #[must_use]
     pub fn new(cluster_name: impl Into<Arc<str>>) -> Self {
         Self {
@@ -129,49 +129,49 @@ impl CloudContext {
         }
     }
 
-    /// In the cluster with this UID.
+    /// Sets the UID of the cluster.
     #[must_use]
     pub fn with_cluster_uid(mut self, uid: Option<impl Into<Arc<str>>>) -> Self {
         self.cluster_uid = uid.map(Into::into);
         self
     }
 
-    /// Where load balancers are compared with their Services so often.
+    /// Sets the period of comparisons, see [`compared_every`](Self::compared_every).
     #[must_use]
     pub fn with_comparisons(mut self, every: Option<Duration>) -> Self {
         self.compared_every = every;
         self
     }
 
-    /// With this call budget.
+    /// Sets the rate limiter.
     #[must_use]
     pub fn with_budget(mut self, budget: Arc<dyn CallBudget>) -> Self {
         self.budget = budget;
         self
     }
 
-    /// With these events.
+    /// Sets the event sink.
     #[must_use]
     pub fn with_events(mut self, events: Arc<dyn EventSink>) -> Self {
         self.events = events;
         self
     }
 
-    /// With this journal.
+    /// Sets the journal.
     #[must_use]
     pub fn with_journal(mut self, journal: Journal) -> Self {
         self.journal = journal;
         self
     }
 
-    /// Ending when `stop` does.
+    /// Sets the future whose end stops the cloud.
     #[must_use]
     pub fn with_stop(mut self, stop: impl Future<Output = ()> + Send + 'static) -> Self {
         self.stop = stop.boxed().shared();
         self
     }
 
-    /// Returns when the process stops working: what the cloud runs in the background must end then.
+    /// Returns when the process stops working. All background tasks of the cloud must end then.
     pub async fn stopped(&self) {
         self.stop.clone().await;
     }
@@ -183,18 +183,18 @@ impl fmt::Debug for CloudContext {
     }
 }
 
-/// What a cloud is made from.
+/// The configuration that a [`CloudFactory`] creates a cloud from.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct CloudConfig {
-    /// The contents of the `--cloud-config` file; `None` if the flag was not given, which is not the same as an empty
-    /// file. May hold secrets: no error message may quote it.
+    /// The contents of the `--cloud-config` file; `None` if the flag was not given, which differs from an empty file. It may contain
+    /// secrets: error messages must not quote it.
     pub text: Option<String>,
-    /// The path of that file, for clouds that look at it again while they run.
+    /// The path of that file, for clouds that reload it while they run.
     pub path: Option<PathBuf>,
-    /// The provider's own flags by name, as text: one value, or as many as a list or a repeatable flag was given.
+    /// The provider's own flags by name, as text: one value, or several for a list or a repeated flag.
     pub flags: BTreeMap<String, Vec<String>>,
-    /// Reads Secrets that the configuration points to.
+    /// Reads Secrets that the configuration refers to; `None` if there is no reader.
     pub secrets: Option<Arc<dyn SecretReader>>,
 }
 
@@ -205,21 +205,21 @@ impl CloudConfig {
         Self { text, ..Self::default() }
     }
 
-    /// Read from this file.
+    /// Sets the path of the configuration file.
     #[must_use]
     pub fn with_path(mut self, path: Option<PathBuf>) -> Self {
         self.path = path;
         self
     }
 
-    /// With these flags.
+    /// Sets the provider's flags.
     #[must_use]
     pub fn with_flags(mut self, flags: BTreeMap<String, Vec<String>>) -> Self {
         self.flags = flags;
         self
     }
 
-    /// With somebody who reads Secrets.
+    /// Sets the reader of Secrets.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Arc<dyn SecretReader>) -> Self {
         self.secrets = Some(secrets);
@@ -237,7 +237,7 @@ impl fmt::Debug for CloudConfig {
     }
 }
 
-/// Makes a cloud from its configuration. It may read files the configuration names, but makes no call to the cloud:
-/// every replica makes one, leader or not. It is waited for, since a Secret that the configuration points to has to be read.
+/// Creates a cloud from its configuration. Every replica calls it, leader or not, so it must not call the cloud. It may read files that the
+/// configuration names, and is asynchronous because it may have to read a Secret.
 pub type CloudFactory =
     Box<dyn Fn(CloudConfig) -> BoxFuture<'static, Result<Arc<dyn Cloud>, CloudError>> + Send + Sync>;

@@ -1,14 +1,14 @@
-//! Events that a cloud emits about Nodes and Services, beside those of the framework.
+//! Events that a cloud emits on Nodes and Services, in addition to those of the framework.
 
 use crate::{EventKind, NodeView, ServiceView};
 
-/// Where a cloud's events go. Never blocks; repeats are aggregated and limited behind it.
+/// The sink for events of a cloud. It does not block, and it aggregates and rate-limits repeated events.
 pub trait EventSink: Send + Sync {
-    /// Tells something about an object.
+    /// Emits an event on an object.
     fn emit(&self, about: About<'_>, kind: EventKind, reason: &str, message: &str);
 }
 
-/// What an event is about.
+/// The object of an event.
 #[derive(Debug, Clone, Copy)]
 pub enum About<'a> {
     /// A Node.
@@ -17,7 +17,7 @@ pub enum About<'a> {
     Service(&'a ServiceView),
 }
 
-/// Drops events: for tests.
+/// Drops all events; for tests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoEvents;
 

@@ -1,10 +1,10 @@
-//! The finalizers of an object, packed: every Service with a load balancer has one of 42 letters.
+//! The finalizers of an object in packed form: every Service with a load balancer has one of 42 characters.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Stands between two finalizers. It cannot be part of one.
+/// Separates two finalizers. A finalizer cannot contain it.
 const BETWEEN: char = '\n';
 
 /// Finalizers, in the order the object has them.
@@ -17,13 +17,13 @@ impl Finalizers {
         self.0.split(BETWEEN).filter(|name| !name.is_empty())
     }
 
-    /// Whether there is none.
+    /// Whether there are no finalizers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this one is among them.
+    /// Whether the object has this finalizer.
     #[must_use]
     pub fn contains(&self, finalizer: &str) -> bool {
         self.iter().any(|name| name == finalizer)

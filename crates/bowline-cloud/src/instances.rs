@@ -1,4 +1,4 @@
-//! Instances: the machines behind the Nodes. Batch first.
+//! Instances: the machines behind the Nodes. The interface works in batches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,45 +11,45 @@ use crate::{Evidence, NodeAddress, NodeView};
 /// Finds the machines behind Nodes.
 #[async_trait]
 pub trait Instances: Send + Sync {
-    /// Whether a Node is ours at all (safety rail SR-4). Nodes of other clouds are left alone.
+    /// Whether a Node belongs to this cloud (safety rail SR-4). The controllers do not touch Nodes of other clouds.
     fn claims(&self, node: &NodeView) -> Claim;
 
-    /// Looks up many Nodes at once; the answers stand in the order of `nodes`, one for each.
+    /// Looks up many Nodes at once. Returns one result for each of `nodes`, in the same order.
     ///
-    /// May answer from a snapshot of the whole project, so one that is not in the snapshot is
-    /// [`Evidence::Unknown`] here unless a direct read of this very call proved it gone. Its doubt must have the class
-    /// [`NotFound`](crate::ErrorClass::NotFound): only that leads to [`confirm`](Self::confirm), every other doubt means
-    /// that the cloud could not say.
+    /// The provider may answer from a snapshot of the whole project. An instance that is missing in the snapshot is [`Evidence::Unknown`]
+    /// with class [`NotFound`](crate::ErrorClass::NotFound), unless a direct read during this call proved that it does not exist. Of the
+    /// unknown results, only those of this class lead to [`confirm`](Self::confirm); any other class means that the cloud could not answer.
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>>;
 
-    /// Whether the machines of many Nodes are there and run, by the rules of [`observe`](Self::observe). A cloud that can tell
-    /// this with fewer calls than all the rest does so here: Nodes that are not ready are asked about again and again.
+    /// Whether the instances of many Nodes exist and run, with the same rules as [`observe`](Self::observe). A provider that can answer
+    /// this with fewer calls overrides it, because the framework asks about Nodes that are not ready again and again.
     async fn presence(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Power>> {
         let found = self.observe(nodes).await;
         found.into_iter().map(|found| found.map(|instance| instance.power)).collect()
     }
 
-    /// Reads one Node's machine directly, past every cache. A Node is deleted only after this says it is gone.
+    /// Reads the instance of one Node directly, without any cache. A Node is deleted only if this returns [`Evidence::Absent`].
     async fn confirm(&self, node: &NodeView) -> Evidence<Instance>;
 }
 
 /// Whether a Node belongs to this cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// Its provider ID, region or selector says so, or it has none yet and may be ours.
+    /// The provider ID, region or selector of the Node matches this cloud, or the Node has no provider ID yet and may belong to it.
     Ours,
-    /// It belongs to somebody else; the reason is for people.
+    /// The Node belongs to another cloud; the text says why, for people.
     NotOurs(String),
 }
 
-/// All that one look at a machine tells. Make it with `..Instance::default()`: fields may be added.
+/// The result of one lookup of an instance. Construct it with `..Instance::default()`, because fields may be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instance {
     /// `<provider>://<id>`.
     pub provider_id: String,
     /// The instance type or flavor.
     pub instance_type: Option<String>,
-    /// The addresses, in the order they shall have on the Node. Empty means "not known yet", never "has none".
+    /// The addresses, in the order that they should have on the Node. Empty means that they are not known yet, not that the instance has
+    /// none.
     pub addresses: Vec<NodeAddress>,
     /// The failure domain.
     pub zone: Option<String>,
@@ -57,29 +57,29 @@ pub struct Instance {
     pub region: Option<String>,
     /// Further labels for the Node.
     pub additional_labels: BTreeMap<String, String>,
-    /// Whether it runs.
+    /// Whether the instance runs.
     pub power: Power,
 }
 
-/// Whether a machine runs.
+/// Whether an instance runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Power {
-    /// It runs, or is on its way there.
+    /// It runs or is starting.
     Running,
     /// It is shut down: its Node gets the shutdown taint.
     ShutDown,
-    /// The cloud cannot tell: no taint is set or removed.
+    /// The cloud does not report it: no taint is set or removed.
     #[default]
     NotReported,
 }
 
-/// A cloud that can only answer for one machine at a time.
+/// A cloud that can only look up one instance at a time. [`OneByOne`] turns it into [`Instances`].
 #[async_trait]
 pub trait InstanceLookup: Send + Sync {
-    /// As [`Instances::claims`].
+    /// See [`Instances::claims`].
     fn claims(&self, node: &NodeView) -> Claim;
 
-    /// Reads the machine behind one Node.
+    /// Reads the instance of one Node.
     async fn look_up(&self, node: &NodeView) -> Evidence<Instance>;
 }
 
@@ -94,7 +94,7 @@ impl<L: InstanceLookup + ?Sized> InstanceLookup for Arc<L> {
     }
 }
 
-/// Puts one-by-one look-ups behind the batch trait, with a limit on how many run at once.
+/// Implements [`Instances`] with single lookups, of which a limited number run at the same time.
 #[derive(Debug)]
 pub struct OneByOne<L> {
     lookup: L,
@@ -102,7 +102,7 @@ pub struct OneByOne<L> {
 }
 
 impl<L: InstanceLookup> OneByOne<L> {
-    /// At most `at_once` look-ups run at the same time: enough to hide latency, few enough for the cloud's API.
+    /// At most `at_once` lookups run at the same time, and at least one: enough to hide latency, few enough for the API of the cloud.
     pub fn new(lookup: L, at_once: usize) -> Self {
         Self { lookup, at_once: at_once.max(1) }
     }
@@ -115,7 +115,7 @@ impl<L: InstanceLookup> Instances for OneByOne<L> {
     }
 
     async fn observe(&self, nodes: &[Arc<NodeView>]) -> Vec<Evidence<Instance>> {
-        // The futures are made before the stream: a closure that borrows both would not be general enough for it.
+        // The futures are created before the stream: a closure that borrows both would not be general enough for it.
         let reads: Vec<_> = nodes.iter().map(|node| self.lookup.look_up(node)).collect();
         futures::stream::iter(reads).buffered(self.at_once).collect().await
     }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::Doubt;
 
-    /// A cloud that is asked by name and counts how many look-ups run at the same time.
+    /// A cloud that counts how many lookups run at the same time and fails for one name.
     #[derive(Default)]
     struct Counting {
         running: AtomicUsize,
@@ -151,7 +151,7 @@ mod tests {
         async fn look_up(&self, node: &NodeView) -> Evidence<Instance> {
             let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
             self.most.fetch_max(running, Ordering::Relaxed);
-            // Give way once, so that others can start.
+            // Yields once, so that other lookups can start.
             let mut gave_way = false;
             futures::future::poll_fn(|cx| match std::mem::replace(&mut gave_way, true) {
                 true => Poll::Ready(()),

@@ -1,7 +1,7 @@
-//! What happened, in words for people: the status page is made of it. Values and a handle, no memory and no clock.
+//! Records of what happened, as messages for people, for the status page. Values and a handle; no storage and no clock.
 //!
-//! Whoever does something notes it; whoever keeps the notes decides how many. No secret may get in: a call is noted by the form
-//! of its path, never with its query, its headers or its body.
+//! Components record notes in a [`Journal`]; a [`Scribe`] decides how many to store. Notes must not contain secrets: a call is recorded
+//! with the pattern of its path, never with its query, headers or body.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,43 +13,43 @@ use crate::picture::BalancerPicture;
 use crate::plan::{Plan, Planned, Verb};
 use crate::{AnyStep, EventKind, LoadBalancerStatus, ServiceKey};
 
-/// Not more steps of one plan are noted: the first ones tell what it is about.
+/// The number of steps of one plan that are recorded.
 pub const MOST_STEPS: usize = 12;
 
-/// Not more problems of one refusal.
+/// The number of problems of one refusal that are recorded.
 const MOST_PROBLEMS: usize = 6;
 
-/// The longest text of a step or a problem, in bytes: many of them are kept.
+/// The maximum length of a step or a problem, in bytes. Many of these are stored, so it is less than [`LONGEST_TEXT`].
 const LONGEST_STEP: usize = 320;
 
-/// The longest text that is noted whole, in bytes.
+/// The maximum length of a text, in bytes. Longer texts are truncated.
 pub const LONGEST_TEXT: usize = 1024;
 
-/// Keeps notes. Never blocks, never fails, and nothing waits for it.
+/// Stores notes. Implementations must not block and cannot fail.
 pub trait Scribe: Send + Sync {
-    /// Keeps a note, or lets it go.
+    /// Stores a note or drops it.
     fn keep(&self, note: Note);
 }
 
-/// A handle on whoever keeps notes; by default nobody does, and a note is not even made. Clones share it.
+/// A handle to a [`Scribe`]. The default has none and drops everything. Clones share the same scribe.
 #[derive(Clone, Default)]
 pub struct Journal(Option<Arc<dyn Scribe>>);
 
 impl Journal {
-    /// A journal kept by `scribe`.
+    /// A journal whose notes go to `scribe`.
     #[must_use]
     pub fn new(scribe: Arc<dyn Scribe>) -> Self {
         Self(Some(scribe))
     }
 
-    /// Notes something. `note` is called only if somebody keeps it.
+    /// Records a note. Without a scribe, `note` is not called.
     pub fn note(&self, note: impl FnOnce() -> Note) {
         if let Some(scribe) = &self.0 {
             scribe.keep(note());
         }
     }
 
-    /// Whether anybody keeps notes.
+    /// Whether there is a scribe.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.0.is_some()
@@ -66,99 +66,99 @@ impl fmt::Debug for Journal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// An event was recorded.
+    /// An event was emitted.
     Event(EventNote),
-    /// The cloud was called.
+    /// A call to the cloud ended.
     Call(CallNote),
-    /// It was decided what to do for a Service.
+    /// A reconcile of a Service reached a new state.
     Service(ServiceNote),
-    /// What was seen of the load balancer of a Service.
+    /// The topology of the load balancer of a Service was observed.
     Balancer(ServiceKey, Box<BalancerPicture>),
-    /// A Service is none of ours any more, or gone.
+    /// A Service was deleted, or the service controller is no longer responsible for it.
     ServiceGone(ServiceKey),
-    /// A safety rail held something back.
+    /// A safety rail held a change back.
     Held(HeldNote),
-    /// Who leads has changed.
+    /// The leader changed; the text names it.
     Leader(String),
 }
 
-/// An event, as it was recorded.
+/// An emitted event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventNote {
-    /// What it is about: `Service shop/web`.
+    /// The object of the event: `Service shop/web`.
     pub about: String,
-    /// Whether a person should worry.
+    /// Whether it is a warning.
     pub kind: EventKind,
-    /// One word.
+    /// The CamelCase reason.
     pub reason: String,
-    /// For people.
+    /// The message for people.
     pub message: String,
 }
 
-/// A call to the cloud, as far as it may be shown.
+/// A call to the cloud, without anything secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallNote {
-    /// Which service of the cloud.
+    /// The service of the cloud, such as `load-balancer`.
     pub service: &'static str,
     /// `GET`, `POST`, …
     pub method: String,
-    /// The form of the path, ids left out: `/v2.0/lbaas/loadbalancers/{id}`.
+    /// The pattern of the path, with ids replaced: `/v2.0/lbaas/loadbalancers/{id}`.
     pub path: String,
-    /// The status of the answer; none if there was no answer.
+    /// The HTTP status of the response; `None` if there was none.
     pub status: Option<u16>,
-    /// From sending it to the end of the answer.
+    /// The time from sending the request to the end of the response.
     pub took: Duration,
-    /// The id by which the cloud's own log knows it.
+    /// The request id by which the logs of the cloud identify the call; `None` if the response had none.
     pub request_id: Option<String>,
 }
 
-/// How a Service stands after a look at it.
+/// The state of a Service after a reconcile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceNote {
-    /// Which one.
+    /// The Service.
     pub service: ServiceKey,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
 }
 
-/// How a Service stands.
+/// The state of a Service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase")]
 pub enum Standing {
-    /// All is as it asks.
+    /// The load balancer matches the Service.
     Settled,
-    /// Another controller does this.
+    /// Another controller is responsible.
     Elsewhere,
-    /// The cloud is at work.
+    /// The reconcile waits for a change in the cloud.
     Waits {
-        /// For what.
+        /// What it waits for.
         reason: String,
     },
-    /// Steps are performed.
+    /// The reconcile performs steps.
     Acts {
-        /// The first of them, in order.
+        /// The first [`MOST_STEPS`] steps, in order.
         steps: Vec<StepNote>,
-        /// How many more there are.
+        /// The number of further steps.
         more: usize,
     },
-    /// A person has to change something.
+    /// The request cannot be satisfied; a user or administrator has to change something.
     Refused {
-        /// All that is wrong.
+        /// The problems, of which only the first few are recorded.
         problems: Vec<String>,
     },
-    /// The cloud does not say what is there.
+    /// The observation failed: the state in the cloud is unknown.
     Unknown {
         /// Why.
         why: String,
     },
-    /// A step failed and is tried again.
+    /// A step failed and will be retried.
     Failed {
         /// Why.
         why: String,
     },
-    /// A safety rail holds it back.
+    /// A safety rail holds the changes back.
     Held {
-        /// Which one.
+        /// The rail.
         rail: &'static str,
         /// Why.
         why: String,
@@ -171,18 +171,18 @@ pub enum Standing {
 pub struct StepNote {
     /// `create`, `update` or `delete`.
     pub verb: &'static str,
-    /// The kind of object.
+    /// The kind of the object.
     pub kind: &'static str,
-    /// Which one: its id, or its name if it does not exist yet.
+    /// The id of the object, or its name if it does not exist yet.
     pub target: String,
-    /// What is done, in words.
+    /// What the step does, as a message for people.
     pub text: String,
     /// Why.
     pub reason: String,
 }
 
 impl StepNote {
-    /// A planned step, as it is noted.
+    /// The record of a planned step, with long texts truncated.
     #[must_use]
     pub fn of(planned: &Planned<AnyStep>) -> Self {
         let facts = planned.step.facts();
@@ -202,7 +202,7 @@ impl StepNote {
 }
 
 impl Standing {
-    /// What a plan means for its Service.
+    /// The state that a plan leads to.
     #[must_use]
     pub fn of(plan: &Plan<AnyStep, LoadBalancerStatus>) -> Self {
         match plan {
@@ -225,18 +225,18 @@ impl Standing {
     }
 }
 
-/// What a safety rail held back.
+/// A change that a safety rail held back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldNote {
-    /// Which rail.
+    /// The rail.
     pub rail: &'static str,
-    /// What it is about: `Service shop/web`, `Node worker-1`.
+    /// The object: `Service shop/web`, `Node worker-1`.
     pub about: String,
     /// Why.
     pub why: String,
 }
 
-/// The beginning of a text, as long as notes may be.
+/// Truncates a text to [`LONGEST_TEXT`] bytes, at a character boundary.
 #[must_use]
 pub fn cut(text: &str) -> String {
     cut_to(text, LONGEST_TEXT)
@@ -250,7 +250,7 @@ fn cut_to(text: &str, most: usize) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// The form of a path: what is no plain word, an id or a name, becomes `{id}`. Versions stay.
+/// The pattern of a path: segments that are ids or names become `{id}`; versions and words of the API stay.
 #[must_use]
 pub fn path_form(path: &str) -> String {
     let mut forms = Vec::new();
@@ -268,7 +268,7 @@ fn is_version(segment: &str) -> bool {
     !number.is_empty() && number.len() <= 5 && number.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// The words of an API are short and have small letters only; ids have digits.
+/// The segments of an API are short lower-case words; ids contain digits.
 fn is_word(segment: &str) -> bool {
     segment.len() <= 32 && segment.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_')
 }

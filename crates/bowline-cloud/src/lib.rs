@@ -1,13 +1,13 @@
 //! The provider interface of Bowline: traits and value types, no I/O.
 //!
-//! A cloud implements [`Cloud`] and as much of [`Instances`], [`LoadBalancers`] and [`Routes`] as it has. The controllers,
-//! the safety rails, the limits and the process around them come from the framework.
+//! A provider implements [`Cloud`] and those of [`Instances`], [`LoadBalancers`] and [`Routes`] that its cloud supports. The framework
+//! supplies the controllers, the safety rails, the rate limits and the process.
 //!
-//! Everything follows one idea. *Observe* builds a complete picture or admits that it cannot ([`Evidence`]). *Plan* is a
-//! pure function from what is wanted and what is there to a [`Plan`]: typed steps, each with its reason. *Execute*
-//! performs one step and makes no choices.
+//! Every operation has three phases. *Observe* returns a complete observation, or states that it could not get one ([`Evidence`]). *Plan*
+//! is a pure function from the desired and the observed state to a [`Plan`]: typed steps, each with its reason. *Execute* performs one step
+//! and makes no decisions.
 //!
-//! This crate deliberately has no client, no runtime and no clock: it builds without tokio and without kube.
+//! This crate has no client, no runtime and no clock on purpose: it builds without tokio and without kube.
 
 pub mod broken;
 pub mod cidr;
@@ -37,7 +37,7 @@ pub mod words;
 
 pub use async_trait::async_trait;
 
-/// The vocabulary that the provider interface shares with the rest of the framework: a provider needs no other crate.
+/// Types that the provider interface shares with the rest of the framework, re-exported so that a provider needs no other crate.
 pub use bowline_core::{
     CallBudget, CloudError, Doubt, ErrorClass, EventKind, Evidence, FairPermit, FairSemaphore, Fence, Fenced,
     PAUSED, Pause, Proof, Retry, Text, TokenBucket, Unfenced, Unlimited, Urgency, namespace_in_turn,

@@ -1,4 +1,4 @@
-//! What a provider wants to stand on a Service, as annotations. Data only: the framework compares and writes.
+//! The annotations that a provider wants on a Service. Data only: the framework compares them and writes them.
 
 use std::collections::BTreeMap;
 
@@ -6,52 +6,52 @@ use serde::Serialize;
 
 use crate::Pairs;
 
-/// Annotations by key: the value each shall have, or that it shall not be there. Keys that are not named are other
-/// people's, and stay as they are. Serialises to what a merge patch wants.
+/// Desired annotations by key: the value, or `None` if the annotation should not exist. All other keys belong to other components and stay
+/// unchanged. Serializes to the `annotations` of a merge patch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Notes(BTreeMap<String, Option<String>>);
 
 impl Notes {
-    /// And this one shall have this value.
+    /// Adds an annotation with this value.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.0.insert(key.into(), Some(value.into()));
         self
     }
 
-    /// And this one shall not be there.
+    /// Adds the removal of an annotation.
     #[must_use]
     pub fn without(mut self, key: impl Into<String>) -> Self {
         self.0.insert(key.into(), None);
         self
     }
 
-    /// All of them, sorted by key.
+    /// All entries, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_deref()))
     }
 
-    /// Whether nothing is said about any annotation.
+    /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Those that are not as they shall be.
+    /// The entries that differ from `annotations`.
     #[must_use]
     pub fn missing_from(mut self, annotations: &Pairs) -> Self {
         self.0.retain(|key, value| annotations.get(key) != value.as_deref());
         self
     }
 
-    /// Whether all is as it shall be.
+    /// Whether `annotations` matches all entries.
     #[must_use]
     pub fn stand_in(&self, annotations: &Pairs) -> bool {
         self.iter().all(|(key, value)| annotations.get(key) == value)
     }
 
-    /// The annotations with these on them.
+    /// The result of applying the entries to `annotations`.
     #[must_use]
     pub fn written_on(&self, annotations: &Pairs) -> Pairs {
         let mut all: BTreeMap<&str, &str> = annotations.iter().collect();

@@ -1,14 +1,14 @@
-//! Labels and annotations, packed: thousands of objects are kept, and their pairs are most of what they weigh.
+//! Labels and annotations in packed form: thousands of objects are cached, and these maps are most of their memory.
 //!
-//! A `BTreeMap<String, String>` of the thirteen labels of a usual Node takes 2.4 kB; this takes 0.3 kB. It is made once and
-//! read often; changing it makes it anew.
+//! A `BTreeMap<String, String>` with the thirteen labels of a typical Node takes 2.4 kB; this type takes 0.3 kB. It is built once and read
+//! often; every change rebuilds it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Keys that most Nodes and Services have. They are kept as a number.
+/// Keys that most Nodes and Services have. They are stored as one character. See [`sign`].
 const WELL_KNOWN: [&str; 24] = [
     "app.kubernetes.io/component",
     "app.kubernetes.io/instance",
@@ -36,17 +36,17 @@ const WELL_KNOWN: [&str; 24] = [
     "node.openshift.io/os_id",
 ];
 
-/// Sorted pairs of strings, in one piece of memory: for each pair the key, or the sign of a well-known one; [`AFTER_KEY`]; the
-/// length of the value in bytes; [`AFTER_LENGTH`]; the value.
+/// A sorted map of strings in one allocation. Each pair is stored as the key (or the character of a well-known key), [`AFTER_KEY`], the
+/// length of the value in bytes, [`AFTER_LENGTH`], and the value.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Pairs(Box<str>);
 
-/// Neither labels nor annotations may have it in a key.
+/// Ends a key. Keys of labels and annotations cannot contain it.
 const AFTER_KEY: char = '\0';
 const AFTER_LENGTH: char = ':';
 
 impl Pairs {
-    /// The value of a key.
+    /// The value of a key; `None` if there is no such key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         match sign(key) {
@@ -66,7 +66,7 @@ impl Pairs {
         self.kept().map(|(kept, value)| (meaning(kept), value))
     }
 
-    /// All pairs, with their keys as they are kept.
+    /// All pairs, with the keys as stored.
     fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut rest = &*self.0;
         std::iter::from_fn(move || {
@@ -83,13 +83,13 @@ impl Pairs {
         self.iter().map(|(key, _value)| key)
     }
 
-    /// How many there are.
+    /// The number of pairs. Counts them each time.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there is none.
+    /// Whether there are no pairs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -102,32 +102,33 @@ impl Pairs {
         *self = pairs.into();
     }
 
-    /// Takes a key away.
+    /// Removes a key.
     pub fn remove(&mut self, key: &str) {
         *self = self.iter().filter(|(found, _value)| *found != key).collect();
     }
 
-    /// The pairs as a map of their own.
+    /// Copies the pairs into a map.
     #[must_use]
     pub fn to_map(&self) -> BTreeMap<String, String> {
         self.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 }
 
-/// What is before the mark, and what is after it. Keys and lengths are short: byte by byte is faster than a search made for long texts,
-/// and each change of a Node asks each Node for a label.
+/// Splits a text before and after the first mark. Keys and lengths are short, so comparing byte by byte is faster than a search made for
+/// long texts; every change of a Node reads a label of every Node.
 fn split_at_mark(text: &str, mark: char) -> Option<(&str, &str)> {
     let at = text.bytes().position(|byte| char::from(byte) == mark)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// A well-known key is kept as one sign that no key can hold: U+0001 and up, by its place in the table.
+/// The character that stands for a well-known key: U+0001 and up, by its position in the table. Keys cannot contain it. `None` for other
+/// keys.
 fn sign(key: &str) -> Option<char> {
     let place = WELL_KNOWN.iter().position(|known| *known == key)?;
     char::from_u32(u32::try_from(place).ok()? + 1)
 }
 
-/// The key that is kept as `kept`.
+/// The key that is stored as `kept`.
 fn meaning(kept: &str) -> &str {
     let mut signs = kept.chars();
     let (Some(sign), None) = (signs.next(), signs.next()) else { return kept };

@@ -1,148 +1,148 @@
-//! A load balancer as a picture for people: what listens, what is behind it, and how each part fares, in words of no cloud in particular.
+//! The topology of a load balancer for people: listeners, pools and members, and the status of each, in terms that fit every cloud.
 //!
-//! Values only, made by a provider of what it observed ([`crate::LoadBalancers::picture`]). Nothing is decided by a picture, and nothing in
-//! it is guessed: what was not read is not there, and [`Detail`] says so.
+//! Values only, created by a provider from its observation ([`ObservedLoadBalancer::picture`](crate::ObservedLoadBalancer::picture)). They
+//! influence no decision. Nothing is guessed: what was not read is missing, and [`Detail`] says so.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// A load balancer of one Service, with all that hangs on it.
+/// The load balancer of one Service with everything that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BalancerPicture {
-    /// Its id in the cloud.
+    /// The id in the cloud.
     pub id: String,
-    /// Its name in the cloud.
+    /// The name in the cloud.
     pub name: String,
-    /// The driver that makes it, if the cloud has several.
+    /// The driver of the load balancer; `None` if it is unknown or the cloud has only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// How it fares, as the cloud says it.
+    /// The status reported by the cloud.
     pub status: Status,
-    /// Its own addresses.
+    /// The addresses of the load balancer itself.
     pub addresses: Vec<IpAddr>,
-    /// Public addresses that lead to it.
+    /// The public addresses that lead to it.
     pub public_addresses: Vec<IpAddr>,
-    /// What the cloud knows it by: labels or tags, as they are.
+    /// Its labels or tags in the cloud, unchanged.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Whose it is, in words.
+    /// The owner.
     pub owner: Owner,
-    /// How the parts below came to be known.
+    /// How the parts below were obtained.
     pub detail: Detail,
-    /// What listens, by port. Those of other Services are among them.
+    /// The listeners, sorted by port, including those of other Services.
     pub frontends: Vec<Frontend>,
     /// Pools that no listener uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unused_pools: Vec<Pool>,
 }
 
-/// How a part of a load balancer fares, in the cloud's own words. What was not read is empty.
+/// The status of a part of a load balancer, in the terms of the cloud. Empty if it was not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// Whether the cloud is at work on it: `ACTIVE`, `PENDING_UPDATE`, `ERROR`, …
+    /// Whether the cloud is changing it: `ACTIVE`, `PENDING_UPDATE`, `ERROR`, …
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provisioning: String,
-    /// Whether it serves: `ONLINE`, `DEGRADED`, `OFFLINE`, … As of when it was read.
+    /// Whether it serves traffic: `ONLINE`, `DEGRADED`, `OFFLINE`, … As of the time when it was read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub operating: String,
 }
 
-/// Whose a load balancer is.
+/// The owner of a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
-    /// Whether it is this Service's own. Otherwise it is shared from another, or somebody else's.
+    /// Whether it belongs to this Service. If not, it is shared from another Service, or belongs to another owner.
     pub own: bool,
-    /// The UIDs of the clusters that say it is theirs.
+    /// The UIDs of the clusters that claim it, according to its tags.
     #[serde(default)]
     pub clusters: Vec<String>,
-    /// Other Services on it, by what the cloud calls them.
+    /// The other Services that use it, by their tags in the cloud.
     #[serde(default)]
     pub sharers: Vec<String>,
 }
 
-/// How the parts of a load balancer came to be known.
+/// How the parts of a load balancer were obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Detail {
-    /// They were read, or nobody has changed them since they were.
+    /// They were read from the cloud, now or earlier, and have not changed since.
     Read,
-    /// They were not read: nothing has changed since they were seen to be exactly as the Service wants them. What is shown is the wish,
-    /// without ids and without how it fares, and without what belongs to others.
+    /// They were not read: nothing has changed since they were observed to match the Service exactly. The desired state is shown, without
+    /// ids, without status, and without parts that belong to others.
     AsWanted,
-    /// They were not read, because the cloud is at work on the load balancer. Nothing is shown.
+    /// They were not read, because the cloud is changing the load balancer. No parts are shown.
     Busy,
 }
 
-/// A port on which a load balancer listens.
+/// A listener of a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Frontend {
-    /// Its id.
+    /// The id; `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it speaks.
+    /// The protocol.
     pub protocol: String,
-    /// Its port.
+    /// The port.
     pub port: u16,
-    /// How it fares.
+    /// The status.
     #[serde(default)]
     pub status: Status,
-    /// Who may connect; empty is everybody.
+    /// The networks that may connect; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
-    /// Where connections go.
+    /// The pools that connections go to.
     pub pools: Vec<Pool>,
 }
 
-/// Machines that share the connections of a listener.
+/// The members that share the connections of a listener.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pool {
-    /// Its id.
+    /// The id; `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What members are spoken to with.
+    /// The protocol between the load balancer and the members.
     pub protocol: String,
-    /// How a member is chosen.
+    /// The algorithm that chooses a member.
     pub algorithm: String,
-    /// How it fares.
+    /// The status.
     #[serde(default)]
     pub status: Status,
-    /// How members are asked whether they are well; not at all if none.
+    /// The health monitor; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitor: Option<String>,
-    /// Its members.
+    /// The members.
     pub members: Vec<Member>,
 }
 
-/// One machine behind a load balancer.
+/// A member of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// Its name; mostly that of the Node.
+    /// The name, usually that of the Node.
     pub name: String,
-    /// Its address.
+    /// The address.
     pub address: IpAddr,
-    /// Its port.
+    /// The port.
     pub port: u16,
-    /// Its share of the connections; 0 gets no new ones. None is the cloud's default.
+    /// The share of the connections; 0 means no new connections. `None` is the default of the cloud.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<i64>,
-    /// How it fares.
+    /// The status.
     #[serde(default)]
     pub status: Status,
 }
 
 impl BalancerPicture {
-    /// All members of all pools, each once for each port.
+    /// All members of all pools, once for each port.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         let pools = self.frontends.iter().flat_map(|frontend| &frontend.pools).chain(&self.unused_pools);
         pools.flat_map(|pool| &pool.members)

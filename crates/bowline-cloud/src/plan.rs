@@ -1,23 +1,25 @@
-//! The plan vocabulary: what a planner answers, as data.
+//! Plans: the results of planners, as data.
 //!
-//! A plan leaves no choice to its executor. It can be printed (dry-run), explained (every step has its reason), judged
-//! by the safety rails before anything happens, and compared with a golden file.
+//! A plan leaves no decision to its executor. It can be printed (dry-run), explained (every step has its reason), checked by the safety
+//! rails before anything happens, and compared with a golden file.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The answer of a planner: `S` are the steps, `T` is the result once there is nothing left to do.
+/// The result of a planner. `S` is the type of the steps, `T` the type of the result once nothing is left to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan<S, T> {
-    /// The world is as wanted; this is the result.
+    /// The observed state matches the desired state; this is the result.
     Settled(T),
     /// Perform these steps in order, then observe again. Never empty.
     Act(Vec<Planned<S>>),
-    /// Nothing can be done now; look again when this has passed. A wait is a requeue, never a held worker.
+    /// Nothing can be done now; observe again when a poll reports a change, or after the time in [`Wait`]. The controller requeues the
+    /// object and does not block a worker.
     Wait(Wait),
-    /// Another controller does this for us: success, nothing is written.
+    /// Another controller is responsible. This counts as success: no status is written, and the service controller only removes its own
+    /// condition.
     Elsewhere,
-    /// This cannot be done; a person must change something.
+    /// The request cannot be satisfied; a user or administrator has to change something.
     Refuse(Refusal),
 }
 
@@ -26,21 +28,21 @@ pub enum Plan<S, T> {
 pub struct Planned<S> {
     /// What to do.
     pub step: S,
-    /// Why, in words for a person.
+    /// Why, as a message for people.
     pub reason: String,
-    /// Whether it is as right when the steps before it in the plan have just succeeded: then nobody has to look at the cloud
-    /// again in between. The provider says so; without it every step is followed by a look.
+    /// Whether the executor may perform the step without another observation if the previous steps of the plan have just succeeded. The
+    /// provider sets this. Otherwise an observation follows before the step.
     pub at_once: bool,
 }
 
 impl<S> Planned<S> {
-    /// A step and its reason.
+    /// A step with its reason, to be performed after an observation.
     #[must_use]
     pub fn new(step: S, reason: impl Into<String>) -> Self {
         Self { step, reason: reason.into(), at_once: false }
     }
 
-    /// The step may follow the one before it without another look.
+    /// Sets `at_once`: the executor may perform the step directly after the previous one.
     #[must_use]
     pub fn at_once(mut self) -> Self {
         self.at_once = true;
@@ -48,16 +50,16 @@ impl<S> Planned<S> {
     }
 }
 
-/// Something that has to happen in the cloud first.
+/// A change in the cloud that has to finish first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
-    /// What is waited for, in words for a person: it is shown as the Service's condition.
+    /// What the plan waits for, as a message for people. It becomes the message of the condition of the Service.
     pub reason: String,
-    /// When to look again, whatever polls say: with the next poll after that.
+    /// When to observe again even if polls report no change. The observation happens with the next poll after that.
     pub at_most: Duration,
 }
 
-/// Why a wish cannot be fulfilled, and what would help.
+/// Why the request cannot be satisfied, and what would help.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Every problem found, not just the first.
@@ -70,43 +72,43 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A step of a plan: typed by its provider, described to everybody else by its [`StepFacts`].
+/// A step of a plan. Its type belongs to the provider; the framework reads its [`StepFacts`] and its text.
 pub trait Step: fmt::Display + Send + Sync {
-    /// What the rails, the budget and the metrics must know about this step.
+    /// What the safety rails and the metrics need to know about this step.
     fn facts(&self) -> StepFacts;
 }
 
-/// What a step does, in the words the safety rails understand.
+/// What a step does, in terms of the safety rails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepFacts {
-    /// What is done.
+    /// The kind of the change.
     pub verb: Verb,
-    /// To what kind of cloud object: `listener`, `floating ip`, …
+    /// The kind of the cloud object: `listener`, `floating ip`, …
     pub kind: &'static str,
-    /// To which one: its id, or its name if it does not exist yet.
+    /// The id of the object, or its name if it does not exist yet.
     pub target: String,
-    /// How a set changes, if the step replaces one (safety rail SR-7 guards against emptying it).
+    /// How the size of a set changes, if the step replaces a set (safety rail SR-7 guards against emptying it).
     pub set: Option<SetChange>,
-    /// Kinds of objects that go with the target when it is taken away, without steps of their own.
+    /// The kinds of objects that the cloud deletes together with the target, without steps of their own.
     pub takes: &'static [&'static str],
 }
 
 impl StepFacts {
-    /// A step that does this to that.
+    /// A step with this change of this object.
     #[must_use]
     pub fn new(verb: Verb, kind: &'static str, target: impl Into<String>) -> Self {
         Self { verb, kind, target: target.into(), set: None, takes: &[] }
     }
 
-    /// With the target go objects of these kinds.
+    /// Sets the kinds of objects that are deleted together with the target.
     #[must_use]
     pub const fn taking(mut self, kinds: &'static [&'static str]) -> Self {
         self.takes = kinds;
         self
     }
 
-    /// The step replaces a set.
+    /// Sets how the size of the set changes that the step replaces.
     #[must_use]
     pub fn replacing(mut self, set: SetChange) -> Self {
         self.set = Some(set);
@@ -114,23 +116,23 @@ impl StepFacts {
     }
 }
 
-/// What a step does to its target.
+/// The kind of change that a step makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
-    /// Makes something new: counted against the create budget (SR-10).
+    /// Creates an object; counted by the create budget (safety rail SR-10).
     Create,
-    /// Changes what is there.
+    /// Changes an existing object.
     Update,
-    /// Takes something away.
+    /// Deletes an object.
     Delete,
 }
 
 /// The size of a set before and after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetChange {
-    /// Members now.
+    /// Number of members before the step.
     pub before: usize,
-    /// Of these, how many are taken away.
+    /// How many of these the step removes.
     pub removed: usize,
 }
 

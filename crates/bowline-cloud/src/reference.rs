@@ -1,6 +1,6 @@
-//! Rows of the reference pages: metrics, events and conditions, each declared beside the code that makes it.
+//! Rows of the reference pages: metrics, events and conditions, each declared next to the code that emits it.
 //!
-//! Only the shape of the rows and how a page shows them. Tests in the crates that own the rows prove that none is missing.
+//! Contains only the types of the rows and their rendering. Tests in the crates that declare the rows prove that none is missing.
 
 use std::fmt::Write;
 
@@ -8,27 +8,27 @@ use prometheus_client::registry::Registry;
 
 use crate::EventKind;
 
-/// A metric, as a scrape shows it.
+/// A metric in the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricRow {
-    /// Its name; of a counter with `_total`.
+    /// The name; with `_total` for a counter.
     pub name: &'static str,
     /// `counter`, `gauge` or `histogram`.
     pub kind: &'static str,
     /// The labels.
     pub labels: &'static [&'static str],
-    /// What it says.
+    /// The help text.
     pub help: &'static str,
 }
 
-/// An event, as `kubectl describe` shows it.
+/// An event in the output of `kubectl describe`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventRow {
     /// The reason.
     pub reason: &'static str,
-    /// What it is about: `Service`, `Node` or `Lease`.
+    /// The kind of the object: `Service`, `Node` or `Lease`.
     pub about: &'static str,
-    /// Whether a person should look.
+    /// Whether it is a warning.
     pub kind: EventKind,
     /// What it means, and what to do.
     pub meaning: &'static str,
@@ -37,7 +37,7 @@ pub struct EventRow {
 /// A reason of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConditionRow {
-    /// The kind of object that has it.
+    /// The kind of the object.
     pub about: &'static str,
     /// The type of the condition.
     pub condition: &'static str,
@@ -49,7 +49,7 @@ pub struct ConditionRow {
     pub meaning: &'static str,
 }
 
-/// A table of metrics, in the order of their names.
+/// A table of metrics, sorted by name.
 #[must_use]
 pub fn metrics_table(rows: &[MetricRow]) -> String {
     let mut rows = rows.to_vec();
@@ -63,7 +63,7 @@ pub fn metrics_table(rows: &[MetricRow]) -> String {
     table
 }
 
-/// A table of events, in the order in which they are declared.
+/// A table of events, in the order of their declaration.
 #[must_use]
 pub fn events_table<'a>(rows: impl IntoIterator<Item = &'a EventRow>) -> String {
     let mut table = "| reason | type | meaning |\n|---|---|---|\n".to_owned();
@@ -73,7 +73,7 @@ pub fn events_table<'a>(rows: impl IntoIterator<Item = &'a EventRow>) -> String 
     table
 }
 
-/// A table of the reasons of conditions, in the order in which they are declared.
+/// A table of the reasons of conditions, in the order of their declaration.
 #[must_use]
 pub fn conditions_table<'a>(rows: impl IntoIterator<Item = &'a ConditionRow>) -> String {
     let mut table = "| condition | status | reason | meaning |\n|---|---|---|---|\n".to_owned();
@@ -90,8 +90,8 @@ fn push(table: &mut String, row: std::fmt::Arguments<'_>) {
     }
 }
 
-/// Names and help of everything that is registered, without the suffixes that a scrape adds; collectors are not among it. For
-/// tests: the registry shows what is empty in no other way.
+/// Names and help texts of all registered metrics, without the suffixes that the exposition format adds and without custom collectors. For
+/// tests. Parses the `Debug` output of the registry, because its other output omits metrics without values.
 #[must_use]
 pub fn registered(registry: &Registry) -> Vec<(String, String)> {
     let shown = format!("{registry:?}");
@@ -103,8 +103,8 @@ pub fn registered(registry: &Registry) -> Vec<(String, String)> {
     texts.collect()
 }
 
-/// What is registered and in no row, and what is in a row and not registered, for a test to show. `collected` are names that
-/// collectors show, which cannot be listed.
+/// The registered metrics without a row and the rows without a registered metric, as messages for a test. `collected` are the names of
+/// metrics from custom collectors, which a registry cannot list.
 #[must_use]
 pub fn differences(rows: &[MetricRow], registry: &Registry, collected: &[&str]) -> Vec<String> {
     let registered = registered(registry);

@@ -1,5 +1,5 @@
-//! The word by which a person asks for a look at a Service now: one annotation, whose change is an edit like any other.
+//! The annotation that requests an immediate resync of a Service. A change of it triggers a reconcile like any other edit.
 
-/// When somebody last asked for it, as an RFC 3339 time in UTC. Whoever remembers what is in the cloud so as not to read it again reads it
-/// when this is later than what it last saw.
+/// When the last resync was requested, as an RFC 3339 time in UTC. A provider that caches the state of a load balancer reads it again if
+/// this time is later than the last one that it has seen.
 pub const RESYNC_AT: &str = "bowline.dev/resync-at";

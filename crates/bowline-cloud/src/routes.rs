@@ -1,4 +1,5 @@
-//! Routes: how the cloud's network reaches the pods of each Node. The framework plans them; a cloud lists and changes.
+//! Routes: how the network of the cloud reaches the pods of each Node. The framework plans the changes; the provider lists the routes and
+//! applies the changes.
 
 use std::net::IpAddr;
 
@@ -11,27 +12,28 @@ use crate::{CloudError, Fence, NodeAddress};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Route {
-    /// The cloud's name or id of it; empty when it is yet to be made.
+    /// The name or id of the route in the cloud; empty for a route to be created.
     pub name: String,
-    /// The Node its traffic goes to; `None` if the cloud does not know it.
+    /// The Node that the route leads to; `None` if the cloud does not know it.
     pub target_node: Option<String>,
-    /// The address its traffic goes to, for a cloud that knows addresses and no Nodes. It lists this instead of a target:
-    /// the framework fills in the Node that has the address, or takes the route for one that leads nowhere if no Node has
-    /// it. In a route to be made it is set only when one that is there is completed.
+    /// The address that the route leads to, for clouds that know addresses and not Nodes. Such a cloud lists it instead of a target: the
+    /// framework fills in the Node that has the address, or treats the route as a blackhole if no Node has it. In a route to be created it
+    /// is set only to complete an existing route.
     pub next_hop: Option<IpAddr>,
-    /// The addresses of that Node. A cloud that lists them asks to have the route re-made when they change; one that
-    /// leaves them `None` is never troubled by it.
+    /// The addresses of the target Node. If a cloud lists them, the framework replaces the route when they change; if it leaves them
+    /// `None`, it does not. In a route to be created they are the current addresses of the Node.
     pub target_addresses: Option<Vec<NodeAddress>>,
-    /// Which pods it serves.
+    /// The pod CIDR that the route serves.
     pub destination: IpNet,
-    /// Whether it leads nowhere: such a route is always replaced.
+    /// Whether the route leads nowhere. The framework always replaces such a route if its destination is in the cluster's pod range.
     pub blackhole: bool,
-    /// What a route that is there lacks to carry traffic, in words. It is asked for again, and not taken away before.
+    /// What an existing route lacks to carry traffic, as a message for people. The framework requests it again with
+    /// [`RouteChange::Create`], without deleting it first.
     pub incomplete: Option<String>,
 }
 
 impl Route {
-    /// A route to a Node's pods.
+    /// A route to the pods of a Node.
     #[must_use]
     pub fn new(name: impl Into<String>, target_node: Option<String>, destination: IpNet) -> Self {
         Self {
@@ -45,35 +47,35 @@ impl Route {
         }
     }
 
-    /// A route to an address, of which the cloud does not know the Node.
+    /// A route to an address of an unknown Node.
     #[must_use]
     pub fn via(name: impl Into<String>, next_hop: IpAddr, destination: IpNet) -> Self {
         Self { next_hop: Some(next_hop), ..Self::new(name, None, destination) }
     }
 }
 
-/// A wanted change of the routes.
+/// A change of the routes that the framework requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteChange {
-    /// Make this one, or complete it if it is there; the hint (the Node's UID) may serve as its name.
+    /// Create this route, or complete it if it exists.
     Create {
-        /// A unique text for its name.
+        /// The Node's UID, which may be used as a unique name of the route.
         hint: String,
-        /// The route.
+        /// The route to create.
         route: Route,
     },
-    /// Take this one away, exactly as it was listed, but for the target that an address was found to be.
+    /// Delete this route. It is as listed, except that the framework may have filled in the Node of a next hop.
     Delete(Route),
 }
 
 /// The routes of a cloud.
 #[async_trait]
 pub trait Routes: Send + Sync {
-    /// All routes of the cluster of this name, complete or an error: a list that may be cut short is an error.
+    /// Lists all routes of the cluster with this name. A list that may be truncated must be returned as an error.
     async fn list(&self, cluster: &str) -> Result<Vec<Route>, CloudError>;
 
-    /// Performs many changes, with one answer for each, in order. A cloud with an atomic call for several makes one;
-    /// deletes come before creates of the same destination. Every mutating call asks `fence` first.
+    /// Performs many changes and returns one result for each, in order. A provider whose cloud can change several routes atomically makes
+    /// one call. Deletes precede creates of the same destination. Every call that changes something checks `fence` first.
     async fn apply(
         &self,
         cluster: &str,

@@ -1,5 +1,5 @@
-//! Secrets of the cluster that a cloud's configuration points to. The cloud names one and is given what it holds; who reads
-//! it, and how, is not the cloud's to know. No client is in scope here.
+//! Kubernetes Secrets that the configuration of a cloud refers to. The cloud passes a reference and receives the contents. The Kubernetes
+//! client stays outside of this crate.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,14 +7,14 @@ use std::fmt;
 use async_trait::async_trait;
 use secrecy::SecretSlice;
 
-/// A Secret, as a configuration names it.
+/// A reference to a Secret, from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretReference {
-    /// Its namespace.
+    /// The namespace.
     pub namespace: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The path of the kubeconfig to read it with; empty is the manager's own access.
+    /// The path of the kubeconfig to read the Secret with; empty for the credentials of the manager.
     pub kubeconfig: String,
 }
 
@@ -24,21 +24,21 @@ impl fmt::Display for SecretReference {
     }
 }
 
-/// What a Secret holds, by key. Shown by no `Debug`, zeroised when dropped.
+/// The contents of a Secret by key. `Debug` does not show them, and they are zeroized when dropped.
 pub type SecretData = BTreeMap<String, SecretSlice<u8>>;
 
-/// A Secret that could not be read. Nothing of it is quoted.
+/// Why a Secret could not be read. Contains nothing of its contents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// It is not there.
+    /// The Secret does not exist.
     #[error("{0} is not there; create it, or correct secret-name and secret-namespace")]
     NotFound(SecretReference),
-    /// We may not read it.
+    /// The manager has no permission to read the Secret.
     #[error(
         "{0} may not be read; grant `get` (and `list` and `watch`, to see changes at once) on it by its name"
     )]
     Forbidden(SecretReference),
-    /// Something else.
+    /// Any other error.
     #[error("{reference} could not be read: {why}")]
     Failed {
         /// The Secret.
@@ -51,9 +51,9 @@ pub enum SecretError {
 /// Reads Secrets for a cloud.
 #[async_trait]
 pub trait SecretReader: Send + Sync {
-    /// What the Secret holds now.
+    /// Reads the current contents.
     async fn read(&self, reference: &SecretReference) -> Result<SecretData, SecretError>;
 
-    /// Returns when the Secret is no longer as it was when it was last read here.
+    /// Returns when the Secret differs from its state at the last [`read`](Self::read), also if it was created or deleted.
     async fn changed(&self, reference: &SecretReference);
 }

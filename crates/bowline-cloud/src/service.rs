@@ -1,4 +1,4 @@
-//! A Service as providers and planners see it, and the status they give it.
+//! The projection of a Service that providers and planners use, and the status that they return.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::words::{IpFamily, IpFamilyPolicy, Protocol, ServiceType, SessionAffinity, TrafficPolicy};
 use crate::{Finalizers, Pairs, Text};
 
-/// What a Service carries from before its load balancer is asked for until nothing is left of it.
+/// The finalizer that the framework adds to a Service before it requests a load balancer and removes once nothing of it is left.
 pub const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 
-/// Where a node answers on the health check node port.
+/// The path at which a node answers on the health check node port.
 pub const HEALTH_CHECK_PATH: &str = "/healthz";
 
 /// `namespace/name` of a Service.
@@ -30,17 +30,17 @@ impl fmt::Display for ServiceKey {
     }
 }
 
-/// The projection of a Kubernetes Service that is kept in memory. Strings stay as the user wrote them: parsing them
-/// into an intent, with errors that name the field, is the provider's first step.
+/// The fields of a Kubernetes Service that the informer keeps in memory. Strings are as the user wrote them: the provider parses them and
+/// reports errors that name the field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServiceView {
     /// The namespace.
     pub namespace: Text,
     /// The name.
     pub name: Text,
-    /// The UID: ownership of cloud objects goes by it (safety rail SR-8).
+    /// The UID, which decides about the ownership of cloud objects (safety rail SR-8).
     pub uid: Text,
-    /// All annotations: providers read their options from them.
+    /// The annotations without `kubectl.kubernetes.io/last-applied-configuration`. Providers read their options from them.
     pub annotations: Pairs,
     /// All labels.
     pub labels: Pairs,
@@ -72,29 +72,29 @@ pub struct ServiceView {
     pub allocate_node_ports: Option<bool>,
     /// The finalizers.
     pub finalizers: Finalizers,
-    /// The status as the API server has it.
+    /// The status as stored in the API server.
     pub status: LoadBalancerStatus,
-    /// What the framework last said about the load balancer in `status.conditions`. No wish of the user: nothing is planned
-    /// from it.
+    /// The framework's own condition in `status.conditions`, as last written; `None` if there is none. It is output only: no plan depends
+    /// on it.
     pub condition: Option<Box<ServiceCondition>>,
-    /// When its deletion was asked for.
+    /// The `deletionTimestamp`.
     pub deleted_at: Option<Timestamp>,
 }
 
 /// One port of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicePort {
-    /// The name; may be missing if there is only one port.
+    /// The name; may be `None` if there is only one port.
     pub name: Option<Text>,
     /// The protocol.
     pub protocol: Protocol,
-    /// The port clients connect to.
+    /// The port that clients connect to.
     pub port: u16,
-    /// The port on every node; missing when node ports are not allocated.
+    /// The port on every node; `None` if node ports are not allocated.
     pub node_port: Option<u16>,
-    /// The port of the pods, a number or a name.
+    /// The port of the pods: a number or a name.
     pub target_port: Option<Text>,
-    /// What is spoken on the port.
+    /// The application protocol, `appProtocol`.
     pub app_protocol: Option<Box<str>>,
 }
 
@@ -105,21 +105,21 @@ impl ServiceView {
         ServiceKey { namespace: self.namespace.to_string(), name: self.name.to_string() }
     }
 
-    /// Whether traffic must reach only nodes with a local endpoint, checked through the health check node port.
+    /// Whether traffic may only reach nodes with a local endpoint, which the health check node port reports.
     #[must_use]
     pub fn only_local(&self) -> bool {
         matches!(self.kind, ServiceType::LoadBalancer | ServiceType::NodePort)
             && self.external_traffic_policy == Some(TrafficPolicy::Local)
     }
 
-    /// Whether the load balancer has to ask each node, at [`HEALTH_CHECK_PATH`] on the health check node port, whether it
-    /// has a pod of this Service.
+    /// Whether the load balancer has to check each node for pods of this Service, with requests to [`HEALTH_CHECK_PATH`] on the health
+    /// check node port.
     #[must_use]
     pub fn needs_health_check(&self) -> bool {
         self.kind == ServiceType::LoadBalancer && self.only_local()
     }
 
-    /// The name upstream's framework proposes for a load balancer: `a` and the UID without dashes, 32 characters.
+    /// The default name of the upstream cloud provider framework: `a` and the UID without dashes, truncated to 32 characters.
     #[must_use]
     pub fn default_load_balancer_name(&self) -> String {
         let uid = self.uid.chars().filter(|&c| c != '-');
@@ -127,49 +127,49 @@ impl ServiceView {
     }
 }
 
-/// The status of a load balancer as Kubernetes shows it.
+/// The status of a load balancer as in `status.loadBalancer`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadBalancerStatus {
-    /// The points of entry, in order.
+    /// The addresses and host names, in order.
     pub ingress: Vec<Ingress>,
 }
 
-/// The framework's own condition of a Service. Its time is left to the API server's copy: nobody here decides by it.
+/// The framework's own condition of a Service, without its transition time, because no decision depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServiceCondition {
-    /// Whether the load balancer is as the Service asks.
+    /// Whether the load balancer matches the Service.
     pub status: ConditionStatus,
     /// Why, as a CamelCase word.
     pub reason: Text,
-    /// Why, in words for a person. Not kept when all is well: every Service would have the same.
+    /// Why, as a message for people. Empty if the condition is `True`, to save memory: the message is then the same on every Service.
     pub message: Box<str>,
 }
 
 /// The status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum ConditionStatus {
-    /// It is so.
+    /// The condition holds.
     True,
-    /// It is not so.
+    /// The condition does not hold.
     False,
-    /// Nobody can say.
+    /// It is unknown whether the condition holds.
     Unknown,
 }
 
-/// One point of entry: an address, a host name, or both.
+/// One entry of the status: an address, a host name, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ingress {
-    /// The address.
+    /// The address; `None` if the entry has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<IpAddr>,
-    /// The host name.
+    /// The host name; `None` if the entry has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<Box<str>>,
     /// How traffic arrives; the API server reads a missing mode as `VIP`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_mode: Option<IpMode>,
-    /// What is known of single ports.
+    /// The state of single ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<PortStatus>,
 }
@@ -177,10 +177,10 @@ pub struct Ingress {
 /// How traffic that was sent to the address arrives at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IpMode {
-    /// With the load balancer's address as destination: kube-proxy may short-circuit it.
+    /// With the address of the load balancer as destination. kube-proxy may then short-circuit traffic from inside the cluster.
     #[serde(rename = "VIP")]
     Vip,
-    /// Through a proxy: in-cluster traffic must leave the cluster to get what the proxy adds.
+    /// Through a proxy. Traffic from inside the cluster has to go through the load balancer to get what the proxy adds.
     Proxy,
 }
 
@@ -191,7 +191,7 @@ pub struct PortStatus {
     pub port: u16,
     /// The protocol.
     pub protocol: Protocol,
-    /// The error, as a CamelCase reason.
+    /// The error as a CamelCase reason; `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Text>,
 }

@@ -1,7 +1,7 @@
-//! The shadow report: what a manager would do in a cluster if it led, said before it does anything. The gate of a migration.
+//! The shadow report: what a manager would do in a cluster if it were the leader, before it changes anything. A migration depends on it.
 //!
-//! Values and pure methods only. The manager fills a report in (`--shadow`, `--adopt-only`) and writes it into one ConfigMap;
-//! who decides about a hand-over reads it there. It is bounded by who fills it in: what does not fit is counted.
+//! Values and pure methods only. The manager writes the report into one ConfigMap (`--shadow`, `--adopt-only`); the operator or
+//! administrator who decides about a hand-over reads it there. The manager limits its size and counts what it leaves out.
 
 mod touch;
 
@@ -16,140 +16,140 @@ use serde::{Deserialize, Serialize};
 
 pub use self::touch::{FLOATING_IP, LOAD_BALANCER, Touch};
 
-/// The form of the report. A reader that knows another one must conclude nothing from it.
+/// The version of the report's format. A reader that finds another version must not draw conclusions from the report.
 pub const FORMAT: u32 = 1;
 
-/// The key of the ConfigMap under which the report stands.
+/// The key of the ConfigMap that holds the report.
 pub const REPORT_KEY: &str = "report.json";
 
-/// Where the report is unless told otherwise: namespace and name of a ConfigMap.
+/// The default namespace and name of the ConfigMap.
 pub const DEFAULT_REPORT: (&str, &str) = ("kube-system", "bowline-shadow-report");
 
 /// What a manager would do in this cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShadowReport {
-    /// [`FORMAT`].
+    /// The version of the format, [`FORMAT`].
     pub format: u32,
-    /// What the manager may do.
+    /// What the manager is allowed to do.
     pub mode: Mode,
-    /// Whether it leads.
+    /// Whether the manager is the leader.
     pub leader: bool,
-    /// Its version.
+    /// The version of the manager.
     pub version: String,
     /// `--cluster-name`.
     pub cluster_name: String,
-    /// Whom the credentials stand for: the id of the project. None if the cloud does not say.
+    /// The id of the project that the credentials belong to; `None` if the cloud did not report it.
     #[serde(default)]
     pub project: Option<String>,
-    /// Why the cloud did not say it.
+    /// The error of the cloud when it was asked for the project; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_problem: Option<String>,
-    /// When the process began to report.
+    /// When the process started to report.
     pub started_at: Timestamp,
-    /// When this look began: what happened later is not in it.
+    /// When this observation started. Later changes are not in the report.
     pub observed_at: Timestamp,
-    /// Which process it is.
+    /// The identity of the process in the leader election.
     pub holder: String,
-    /// Whether the cloud has load balancers.
+    /// Whether the cloud provides load balancers.
     pub load_balancers: Availability,
-    /// Whether the cloud has machines.
+    /// Whether the cloud provides instances.
     pub instances: Availability,
-    /// The Services, counted by verdict: each is in exactly one of them.
+    /// The number of Services by verdict. Each Service has exactly one verdict.
     pub services: ServiceCounts,
-    /// Those that are not settled, the worst first.
+    /// The Services that are not settled, the worst first.
     pub findings: Vec<Finding>,
-    /// How many of those are not listed.
+    /// The number of Services that are not settled and not listed in `findings`.
     #[serde(default)]
     pub truncated: usize,
     /// The Nodes.
     pub nodes: NodeReport,
 }
 
-/// What a manager that reports may do.
+/// What a manager that reports is allowed to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// Look, plan and report. Nothing else is written.
+    /// Observe, plan and report. The manager writes nothing else.
     Shadow,
-    /// Lead, but make and delete no load balancer, and change no address.
+    /// Act as leader, but create and delete no load balancer, and create, delete or change no address.
     AdoptOnly,
 }
 
-/// Whether the cloud has something.
+/// Whether the cloud provides a part of the interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Availability {
-    /// Whether.
+    /// The availability.
     pub state: AvailabilityState,
-    /// Why not.
+    /// The reason if it is not available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Whether the cloud has something.
+/// Whether the cloud provides a part of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AvailabilityState {
-    /// It has.
+    /// Available.
     Available,
-    /// It never will, with this configuration.
+    /// Never available with this configuration.
     Unsupported,
-    /// Not now. Also what a newer manager says that is not known here.
+    /// Not available now. Also used for values of a newer manager that this version does not know.
     #[serde(other)]
     Unavailable,
 }
 
-/// How many Services there are of which kind.
+/// The number of Services by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServiceCounts {
-    /// All that have a load balancer of this manager, or want one.
+    /// All Services that have a load balancer of this manager or want one.
     pub total: usize,
     /// Nothing is left to do, neither in the cloud nor on the Service.
     pub settled: usize,
-    /// A person paused it: nothing is planned for it.
+    /// Paused by a user: the manager changes nothing for it.
     pub paused: usize,
-    /// The cloud is at work on it; what comes then is not known.
+    /// The cloud is changing the load balancer. What the plan is afterwards is unknown.
     pub waits: usize,
-    /// Something is changed in place: tags, members, annotations.
+    /// Something would be changed in place: tags, members, annotations.
     pub changes: usize,
-    /// A load balancer or an address would be made.
+    /// A load balancer or an address would be created.
     pub creates: usize,
-    /// Something would be taken away that it has.
+    /// Something that the Service uses would be deleted.
     pub deletes: usize,
-    /// Its address would change.
+    /// The address of the Service would change.
     pub readdresses: usize,
-    /// It has an address, and would not get all that it asks for: a value cannot be read, or it is refused.
+    /// The Service has an address and would not get everything that it asks for: a value is invalid, or the Service is refused.
     pub blocked: usize,
-    /// It has no address, and the manager would do nothing for it until a person changes something.
+    /// The Service has no address, and the manager would do nothing for it until a user or administrator changes something.
     pub refused: usize,
-    /// The cloud does not say what is there.
+    /// The state in the cloud is unknown.
     pub unknown: usize,
-    /// Of all: those whose plan `--adopt-only` holds back, or would.
+    /// Of all these, the Services whose plan `--adopt-only` holds back, or would hold back.
     pub held: usize,
 }
 
-/// What is planned for a Service, in one word.
+/// A summary of the plan for a Service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Something would be taken away that it has.
+    /// Something that the Service uses would be deleted.
     Deletes,
-    /// Its address would change.
+    /// The address of the Service would change.
     Readdresses,
-    /// A load balancer or an address would be made.
+    /// A load balancer or an address would be created.
     Creates,
-    /// The cloud is at work on it; what comes then is not known.
+    /// The cloud is changing the load balancer. What the plan is afterwards is unknown.
     Waits,
-    /// It has an address, and a person has to correct something on it: a value cannot be read and another one would count in its
-    /// place, or it is refused and would no longer follow the Nodes.
+    /// The Service has an address, and a user has to correct something on it: a value is invalid and another one would be used in its
+    /// place, or the Service is refused and its load balancer would no longer follow the Nodes.
     Blocked,
-    /// It has no address, and the manager would do nothing for it until a person changes something.
+    /// The Service has no address, and the manager would do nothing for it until a user or administrator changes something.
     Refused,
-    /// Something is changed in place: tags, members, annotations.
+    /// Something would be changed in place: tags, members, annotations.
     Changes,
-    /// A person paused it: nothing is planned for it.
+    /// Paused by a user: the manager changes nothing for it.
     Paused,
     /// Nothing is left to do.
     Settled,
-    /// The cloud does not say what is there. Also a verdict of a newer manager that is not known here.
+    /// The state in the cloud is unknown. Also used for a verdict of a newer manager that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -160,58 +160,58 @@ pub enum Verdict {
 pub struct Finding {
     /// `namespace/name`.
     pub service: String,
-    /// Its UID.
+    /// The UID of the Service.
     pub uid: String,
-    /// What is planned, in one word.
+    /// The summary of the plan.
     pub verdict: Verdict,
-    /// Whether `--adopt-only` holds the plan back, or would.
+    /// Whether `--adopt-only` holds the plan back, or would hold it back.
     #[serde(default)]
     pub held: bool,
-    /// Where it is reached now.
+    /// The current address of the Service; `None` if it has none.
     #[serde(default)]
     pub address: Option<String>,
-    /// What is planned; cut if it is long.
+    /// The planned steps; truncated if there are many.
     #[serde(default)]
     pub planned: Vec<PlannedStep>,
-    /// Why, in words for a person.
+    /// Why, as a message for people.
     pub message: String,
 }
 
-/// One step that is planned.
+/// One planned step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedStep {
     /// `create`, `update` or `delete`.
     pub verb: String,
     /// The kind of object: `load balancer`, `floating ip`, `status`, …
     pub kind: String,
-    /// Which one: its id, or its name if it does not exist yet.
+    /// The id of the object, or its name if it does not exist yet.
     pub target: String,
     /// Why.
     pub reason: String,
 }
 
-/// The Nodes, by what the cloud says of their machines. Names only where somebody has to look.
+/// The Nodes by the state of their instances. Lists names only where an administrator may have to act.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeReport {
-    /// All.
+    /// The number of all Nodes.
     pub total: usize,
-    /// Those whose machine is there.
+    /// The number of Nodes whose instance exists.
     pub present: usize,
-    /// Those whose machine is proven gone: a manager that leads deletes them when they are not ready.
+    /// Nodes whose instance is proven absent. A leading manager deletes them if they are not ready.
     pub absent: Vec<String>,
-    /// Those of somebody else, by the scheme of their provider ID for one: they are left alone.
+    /// Nodes that belong to another cloud, for example by the scheme of their provider ID. The manager does not touch them.
     pub foreign: Vec<String>,
-    /// Those of whose machine the cloud does not say anything.
+    /// Nodes for which the state of the instance is unknown.
     pub unknown: Vec<String>,
-    /// Those that have no provider ID.
+    /// Nodes that have no provider ID.
     pub without_provider_id: Vec<String>,
-    /// How many names are not listed in these.
+    /// The number of names that are left out of these lists.
     pub truncated: usize,
 }
 
 impl NodeReport {
-    /// Whether the machine of every Node that is ours was found, and there is one at least.
+    /// Whether the instance of every Node of this cloud exists, and there is at least one such Node.
     #[must_use]
     pub fn all_resolve(&self) -> bool {
         self.present > 0 && self.absent.is_empty() && self.unknown.is_empty()
@@ -219,7 +219,7 @@ impl NodeReport {
 }
 
 impl Verdict {
-    /// All of them, the worst first.
+    /// All verdicts, the worst first.
     pub const ALL: [Self; 10] = [
         Self::Deletes,
         Self::Readdresses,
@@ -233,8 +233,8 @@ impl Verdict {
         Self::Settled,
     ];
 
-    /// Whether a hand-over would create, remove or move something, or would leave a Service that is served without what it asks for, or
-    /// nobody can say so.
+    /// Whether the verdict blocks a hand-over: it would create, delete or move something, would leave a Service that has an address without
+    /// something that it asks for, or the outcome is unknown.
     #[must_use]
     pub const fn blocks(self) -> bool {
         matches!(
@@ -243,7 +243,7 @@ impl Verdict {
         )
     }
 
-    /// How bad it is; the worst has the least number.
+    /// The position in [`ALL`](Self::ALL): the worst verdict has the lowest number.
     #[must_use]
     pub fn severity(self) -> usize {
         Self::ALL.iter().position(|known| *known == self).unwrap_or_default()
@@ -251,7 +251,7 @@ impl Verdict {
 }
 
 impl ServiceCounts {
-    /// Counts one more.
+    /// Counts one Service.
     pub fn add(&mut self, verdict: Verdict, held: bool) {
         self.total += 1;
         self.held += usize::from(held);
@@ -273,7 +273,7 @@ impl ServiceCounts {
         }
     }
 
-    /// How many of them keep a hand-over from happening.
+    /// The number of Services whose verdict blocks a hand-over.
     #[must_use]
     pub const fn blocking(&self) -> usize {
         self.deletes + self.readdresses + self.creates + self.unknown + self.waits + self.blocked
@@ -281,41 +281,42 @@ impl ServiceCounts {
 }
 
 impl ShadowReport {
-    /// Whether the plan makes, takes away and moves nothing, and nothing is unknown: neither a Service nor a Node nor the
-    /// cloud. What the cloud is at work on is unknown too. A new Service that is refused is clean, for nothing is done about it; one
-    /// that has an address is not. Nodes without a machine are clean, about which [`NodeReport::all_resolve`] has its own word.
+    /// Whether the plan creates, deletes and moves nothing, and nothing is unknown about Services, Nodes and the cloud. A load balancer
+    /// that the cloud is changing counts as unknown. A Service that is refused is clean if it has no address, because nothing is done for
+    /// it; with an address it is not. Nodes without an instance are clean: see [`NodeReport::all_resolve`] for them.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.services.blocking() == 0 && self.knows_the_cloud()
     }
 
-    /// The same, but for Services that a person accepts by `namespace/name`.
+    /// Same as [`is_clean`](Self::is_clean), but ignores Services that an administrator accepted, by `namespace/name`.
     #[must_use]
     pub fn is_accepted(&self, accepted: &BTreeSet<String>) -> bool {
         self.not_accepted(accepted).is_empty() && self.unlisted() == 0 && self.knows_the_cloud()
     }
 
-    /// The findings that keep a hand-over from happening, but for those of Services that a person accepts.
+    /// The findings that block a hand-over, without those of Services that an administrator accepted.
     #[must_use]
     pub fn not_accepted(&self, accepted: &BTreeSet<String>) -> Vec<&Finding> {
         let blocks = |finding: &&Finding| finding.verdict.blocks() && !accepted.contains(&finding.service);
         self.findings.iter().filter(blocks).collect()
     }
 
-    /// How many Services keep a hand-over from happening and are not among the findings: nobody can accept them.
+    /// The number of Services that block a hand-over and are not listed in the findings. They cannot be accepted.
     #[must_use]
     pub fn unlisted(&self) -> usize {
         let listed = self.findings.iter().filter(|finding| finding.verdict.blocks()).count();
         self.services.blocking().saturating_sub(listed)
     }
 
-    /// Whether every Service was brought to what it asks for, but for those that a person paused.
+    /// Whether every Service is settled or paused.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.format == FORMAT && self.services.settled + self.services.paused == self.services.total
     }
 
-    /// Whether it was made within `max_age` before `now`. One from the future is not: one of the clocks is wrong.
+    /// Whether the report is at most `max_age` older than `now`. A report that is further than `max_age` in the future is not fresh,
+    /// because one of the clocks is wrong.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp, max_age: Duration) -> bool {
         let most = SignedDuration::try_from(max_age).unwrap_or(SignedDuration::MAX);
@@ -323,7 +324,8 @@ impl ShadowReport {
         age <= most && age >= -most
     }
 
-    /// Whether the cloud said who we are and what it has, of the load balancers and of the machine of every Node.
+    /// Whether the cloud reported no error for the project, its load balancers and instances are not unavailable, and no Node is unknown.
+    /// `false` for another format.
     #[must_use]
     pub fn knows_the_cloud(&self) -> bool {
         let gone = AvailabilityState::Unavailable;

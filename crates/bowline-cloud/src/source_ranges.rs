@@ -1,4 +1,4 @@
-//! From where a load balancer may be reached. Read for a provider once, so that all read it the same way.
+//! The networks that may connect to a load balancer. Parsed here, so that all providers parse them in the same way.
 
 use std::collections::BTreeSet;
 
@@ -6,30 +6,30 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::{IpFamily, ServiceView, lenient_cidr};
 
-/// Says the same as `spec.loadBalancerSourceRanges`, which goes before it.
+/// The annotation with the same meaning as `spec.loadBalancerSourceRanges`, which takes precedence.
 pub const SOURCE_RANGES_ANNOTATION: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
-/// The networks from which a Service may be reached: sorted, without doubles, host bits cleared.
+/// The networks that may connect to a Service: sorted, without duplicates, host bits cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRanges(BTreeSet<IpNet>);
 
-/// The most entries that are named as no networks; a Service may have a hundred thousand of them.
+/// The maximum number of invalid entries in the error; a Service may have a hundred thousand of them.
 const MOST_NAMED: usize = 10;
-/// The longest part of such an entry that is shown, in bytes.
+/// The maximum length of an invalid entry in the error, in bytes.
 const LONGEST_QUOTE_BYTES: usize = 64;
 
-/// Entries that are no networks.
+/// Entries that are not networks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{origin} must be networks such as 192.0.2.0/24 or 2001:db8::/32; correct or remove {wrong:?}{}",
     and_more(*.more)
 )]
 pub struct WrongSourceRanges {
-    /// Where they were found.
+    /// The field or annotation that has them.
     pub origin: &'static str,
-    /// The first ten of them, long ones cut.
+    /// The first ten of them, truncated to 64 bytes each.
     pub wrong: Vec<String>,
-    /// How many more there are.
+    /// The number of further invalid entries.
     pub more: usize,
 }
 
@@ -38,11 +38,11 @@ fn and_more(more: usize) -> String {
 }
 
 impl SourceRanges {
-    /// The networks that a Service names: in its spec, else in the annotation, else everything of its first IP family.
+    /// The networks of a Service: from its spec, else from the annotation, else all addresses of its first IP family.
     ///
     /// # Errors
     ///
-    /// If an entry is no network; the first such entries are named.
+    /// If an entry is not a network; the error contains the first such entries.
     pub fn of(service: &ServiceView) -> Result<Self, WrongSourceRanges> {
         let annotation = service.annotations.get(SOURCE_RANGES_ANNOTATION).unwrap_or_default().trim();
         if !service.source_ranges.is_empty() {
@@ -64,7 +64,7 @@ impl SourceRanges {
         self.0.iter()
     }
 
-    /// Whether everybody of some IP family is let in.
+    /// Whether all addresses of one IP family are allowed.
     #[must_use]
     pub fn allows_all(&self) -> bool {
         self.0.iter().any(|network| network.prefix_len() == 0)

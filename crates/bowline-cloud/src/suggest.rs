@@ -1,12 +1,12 @@
 //! "Did you mean": the nearest known name, for flags and for keys of configuration. Pure.
 
-/// The longest text, in bytes, that is compared with the candidates. Anything longer is no misspelling of a known name.
+/// Texts longer than this, in bytes, are not compared: they are not misspellings of a known name.
 const LONGEST_BYTES: usize = 128;
 
-/// The candidate nearest to what was written, if it is near enough to be a misspelling of it.
+/// The candidate nearest to `written`, or `None` if no candidate is similar enough for a misspelling.
 ///
-/// Namespace users choose what is written, so the work is bounded: a text of more than 128 bytes is compared with nothing, and a
-/// candidate only if its length is close enough.
+/// Users of a namespace can choose the text, so the work is bounded: a text of more than 128 bytes is not compared at all, and a candidate
+/// only if its length is similar enough.
 #[must_use]
 pub fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_by(written, candidates, distance)
@@ -33,13 +33,13 @@ fn nearest_by<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// A sentence end such as `; did you mean --profiling?`, or nothing.
+/// The end of a sentence, such as `; did you mean --profiling?`, or an empty string.
 #[must_use]
 pub fn hint<'a>(written: &str, prefix: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(written, candidates).map(|name| format!("; did you mean {prefix}{name}?")).unwrap_or_default()
 }
 
-/// Edits (insert, delete, replace) between two texts.
+/// The edit distance (insertions, deletions, replacements) between two texts.
 fn distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (above, from_char) in from.chars().enumerate() {

@@ -1,5 +1,5 @@
-//! The closed vocabularies of a Service's spec. The API server lets no other word through; one that a newer server may know
-//! is read as `Unknown`, which is equal to nothing a controller looks for.
+//! Enums for the fields of a Service's spec. The API server accepts no other values; a value that only a newer server knows is read as
+//! `Unknown`, which no controller acts on.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ macro_rules! vocabulary {
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$word_doc])* $word,)+
-            /// A word that is not known here.
+            /// A value that this version does not know.
             #[default]
             Unknown,
         }
 
         impl $name {
-            /// The word as Kubernetes spells it.
+            /// The value in the Kubernetes API; empty for `Unknown`.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -66,13 +66,13 @@ macro_rules! vocabulary {
 vocabulary! {
     /// `spec.type`.
     ServiceType {
-        /// Reached from inside the cluster.
+        /// Reachable from inside the cluster.
         ClusterIp = "ClusterIP",
-        /// Reached on a port of every node.
+        /// Reachable on a port of every node.
         NodePort = "NodePort",
-        /// Reached through a load balancer of the cloud.
+        /// Reachable through a load balancer of the cloud.
         LoadBalancer = "LoadBalancer",
-        /// A name for something outside.
+        /// An alias for a host name outside the cluster.
         ExternalName = "ExternalName",
     }
 }
@@ -92,7 +92,7 @@ vocabulary! {
 vocabulary! {
     /// `spec.sessionAffinity`.
     SessionAffinity {
-        /// Each connection goes where it goes.
+        /// Connections of one client may go to different pods.
         None = "None",
         /// Connections of one client go to one pod.
         ClientIp = "ClientIP",
@@ -102,9 +102,9 @@ vocabulary! {
 vocabulary! {
     /// `spec.externalTrafficPolicy`.
     TrafficPolicy {
-        /// Any node takes traffic and passes it on.
+        /// Every node accepts traffic and forwards it to pods on any node.
         Cluster = "Cluster",
-        /// Only nodes with a pod of the Service take traffic.
+        /// Only nodes with a pod of the Service accept traffic.
         Local = "Local",
     }
 }
@@ -122,11 +122,11 @@ vocabulary! {
 vocabulary! {
     /// `spec.ipFamilyPolicy`.
     IpFamilyPolicy {
-        /// One family.
+        /// One IP family.
         SingleStack = "SingleStack",
-        /// Two, where the cluster has them.
+        /// Both IP families if the cluster has them.
         PreferDualStack = "PreferDualStack",
-        /// Two, or nothing.
+        /// Both IP families; the API server rejects the Service if the cluster has only one.
         RequireDualStack = "RequireDualStack",
     }
 }

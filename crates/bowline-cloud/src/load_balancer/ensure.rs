@@ -1,7 +1,7 @@
-//! Puts a plain ensure / update / delete provider behind the plan trait.
+//! Adapts a provider with plain ensure, update and delete calls to [`LoadBalancers`].
 //!
-//! Many clouds have a client that converges a load balancer in one call. [`Ensured`] turns it into observe, plan,
-//! execute: it remembers what the last call was made for and plans the one call that is missing.
+//! Many clouds have a client that converges a load balancer in one call. [`Ensured`] turns it into observe, plan, execute: it remembers the
+//! Service and the nodes of the last call and plans the next call that is needed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,53 +20,53 @@ use crate::{
 
 /// A cloud whose client converges a load balancer in one call. Every call must be idempotent.
 ///
-/// One call here may be many to the cloud, over minutes: before each that changes something, wait for the budget, then ask
-/// `fence`, then call.
+/// One call here may make many requests to the cloud, over minutes. Before each request that changes something, the implementation first
+/// waits for the call budget, then checks `fence`, then sends the request.
 #[async_trait]
 pub trait EnsureLoadBalancer: Send + Sync + 'static {
-    /// The name that the load balancer of a Service has in the cloud, as people read it.
+    /// The name of the load balancer in the cloud, for messages.
     fn name(&self, request: &LoadBalancerRequest) -> String {
         request.service.default_load_balancer_name()
     }
-    /// Whether the load balancer is there, and its status.
+    /// Whether the load balancer exists, and its status.
     async fn get(&self, request: &LoadBalancerRequest) -> Evidence<LoadBalancerStatus>;
-    /// Creates or converges it.
+    /// Creates the load balancer, or changes it to match the request.
     async fn ensure(
         &self,
         request: &LoadBalancerRequest,
         fence: &dyn Fence,
     ) -> Result<EnsureOutcome, CloudError>;
-    /// Gives it another set of nodes.
+    /// Replaces the set of nodes.
     async fn update(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError>;
-    /// Removes it with every remain; succeeds when nothing is left.
+    /// Deletes the load balancer with everything that belongs to it. Succeeds if nothing is left.
     async fn delete(&self, request: &LoadBalancerRequest, fence: &dyn Fence) -> Result<(), CloudError>;
 }
 
-/// What a call to [`EnsureLoadBalancer::ensure`] came to.
+/// The result of [`EnsureLoadBalancer::ensure`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnsureOutcome {
-    /// It is there, with this status.
+    /// The load balancer exists, with this status.
     Ready(LoadBalancerStatus),
-    /// Another controller does this.
+    /// Another controller is responsible for this Service.
     Elsewhere,
 }
 
-/// Puts an [`EnsureLoadBalancer`] behind [`LoadBalancers`].
+/// Implements [`LoadBalancers`] for an [`EnsureLoadBalancer`].
 #[derive(Debug)]
 pub struct Ensured<C> {
     cloud: C,
-    /// By Service UID; an entry goes once its load balancer is seen to be gone.
+    /// The last call by Service UID. An entry is removed once the cloud no longer has the load balancer.
     calls: Mutex<BTreeMap<Text, LastCall>>,
 }
 
-/// What the last successful call for a Service was made for, and what it came to.
+/// The last successful call for a Service, with its arguments and result.
 #[derive(Debug, Clone)]
 enum LastCall {
     Ensure { service: Arc<ServiceView>, nodes: NodeSet, outcome: EnsureOutcome },
     Delete,
 }
 
-/// What [`Ensured`] knows of the load balancer of one request.
+/// The observation of [`Ensured`] for one request.
 #[derive(Debug)]
 pub struct EnsuredView {
     request: LoadBalancerRequest,
@@ -76,7 +76,7 @@ pub struct EnsuredView {
 
 #[derive(Debug)]
 enum Found {
-    /// It is not there. If it shall go, a call deleted it.
+    /// The load balancer does not exist. For [`Purpose::Remove`], only if a delete call succeeded.
     Nothing,
     Something {
         status: Option<LoadBalancerStatus>,
@@ -84,7 +84,7 @@ enum Found {
     },
 }
 
-/// The one call that is missing.
+/// The one call of the plan.
 #[derive(Debug)]
 pub struct EnsureStep {
     call: Call,
@@ -102,7 +102,7 @@ enum Call {
 }
 
 impl<C: EnsureLoadBalancer> Ensured<C> {
-    /// Wraps a cloud.
+    /// Wraps the client of a cloud.
     pub fn new(cloud: C) -> Self {
         Self { cloud, calls: Mutex::default() }
     }
@@ -111,8 +111,8 @@ impl<C: EnsureLoadBalancer> Ensured<C> {
         self.calls.lock()
     }
 
-    /// Weighs what the cloud says against what we did. Absence counts at once when the load balancer is wanted; when
-    /// it shall go, only after a delete call: "not found" may still leave parts of it behind.
+    /// Combines the answer of the cloud with the last call. If the load balancer is wanted, its absence counts immediately. If it is to be
+    /// removed, its absence counts only after a delete call: a client that reports "not found" may still have left parts of it.
     fn weigh(
         &self,
         request: &LoadBalancerRequest,
@@ -161,7 +161,7 @@ impl ObservedLoadBalancer for EnsuredView {
 }
 
 impl EnsuredView {
-    /// The one call; `before` are the nodes that it replaces.
+    /// A plan with this one call; `before` is the set of nodes that the call replaces.
     fn step(
         &self,
         call: Call,
@@ -169,7 +169,7 @@ impl EnsuredView {
         reason: &str,
     ) -> Plan<EnsureStep, LoadBalancerStatus> {
         let wanted = &self.request.nodes.nodes;
-        // So that the rail against emptying the set can judge the step.
+        // Safety rail SR-7 (emptying a set) needs this to judge the step.
         let change = |before: &NodeSet| SetChange {
             before: before.nodes.len(),
             removed: before.nodes.keys().filter(|name| !wanted.contains_key(*name)).count(),
@@ -241,7 +241,7 @@ impl<C: EnsureLoadBalancer> LoadBalancers for Ensured<C> {
     }
 }
 
-/// Whether two versions of a Service ask for the same: bookkeeping, labels and our own status do not count.
+/// Whether two versions of a Service ask for the same load balancer. Finalizers, labels, the status and our own condition do not count.
 fn same_wish(done: &ServiceView, wanted: &ServiceView) -> bool {
     let wish = |service: &ServiceView| ServiceView {
         status: LoadBalancerStatus::default(),

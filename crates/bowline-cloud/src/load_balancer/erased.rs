@@ -1,4 +1,4 @@
-//! The one place where the types of a provider are erased: controllers hold any provider in the same way.
+//! Erases the types of a provider in one place, so that controllers handle every provider in the same way.
 
 use std::any::Any;
 use std::fmt;
@@ -14,40 +14,40 @@ use crate::plan::{Plan, Planned, Step, StepFacts};
 use crate::shortfall::Shortfall;
 use crate::{CloudError, Doubt, ErrorClass, Fence, LoadBalancerStatus, Notes, ServiceKey, Text};
 
-/// [`LoadBalancers`] of any provider: what controllers hold. Every `LoadBalancers` is one.
+/// [`LoadBalancers`] of any provider, as controllers hold it. Every type that implements `LoadBalancers` implements this trait.
 #[async_trait]
 pub trait AnyLoadBalancers: Send + Sync {
-    /// As [`LoadBalancers::observe`].
+    /// See [`LoadBalancers::observe`].
     async fn observe(&self, requests: &[LoadBalancerRequest]) -> Vec<Result<Box<dyn AnyObserved>, Doubt>>;
-    /// As [`LoadBalancers::execute`].
+    /// See [`LoadBalancers::execute`]. Fails with [`ErrorClass::Fatal`] if the step belongs to another provider.
     async fn execute(&self, step: &AnyStep, fence: &dyn Fence) -> Result<(), CloudError>;
-    /// As [`LoadBalancers::poll`].
+    /// See [`LoadBalancers::poll`].
     async fn poll(&self, waiting: &[LoadBalancerRequest]) -> Result<Vec<ServiceKey>, CloudError>;
-    /// As [`LoadBalancers::policy`].
+    /// See [`LoadBalancers::policy`].
     fn policy(&self) -> Arc<dyn LoadBalancerPolicy>;
 }
 
-/// What any provider observed. Every [`ObservedLoadBalancer`] is one.
+/// The observation of any provider. Every type that implements [`ObservedLoadBalancer`] implements this trait.
 pub trait AnyObserved: Send + Sync {
-    /// As [`ObservedLoadBalancer::plan`].
+    /// See [`ObservedLoadBalancer::plan`].
     fn plan(&self, now: Timestamp) -> Plan<AnyStep, LoadBalancerStatus>;
-    /// As [`ObservedLoadBalancer::is_there`].
+    /// See [`ObservedLoadBalancer::is_there`].
     fn is_there(&self) -> bool;
-    /// As [`ObservedLoadBalancer::annotations`].
+    /// See [`ObservedLoadBalancer::annotations`].
     fn annotations(&self) -> Notes;
-    /// As [`ObservedLoadBalancer::fingerprint`].
+    /// See [`ObservedLoadBalancer::fingerprint`].
     fn fingerprint(&self) -> Option<Text>;
-    /// As [`ObservedLoadBalancer::expected_status`].
+    /// See [`ObservedLoadBalancer::expected_status`].
     fn expected_status(&self) -> Option<LoadBalancerStatus>;
-    /// As [`ObservedLoadBalancer::picture`].
+    /// See [`ObservedLoadBalancer::picture`].
     fn picture(&self) -> Option<BalancerPicture>;
-    /// As [`ObservedLoadBalancer::broken`].
+    /// See [`ObservedLoadBalancer::broken`].
     fn broken(&self) -> Option<Broken>;
-    /// As [`ObservedLoadBalancer::shortfalls`].
+    /// See [`ObservedLoadBalancer::shortfalls`].
     fn shortfalls(&self) -> Vec<Shortfall>;
 }
 
-/// A step of some provider; only that provider can perform it, everybody can read it.
+/// A step of any provider. Only the provider that planned it can execute it; controllers can read its facts and its text.
 pub struct AnyStep {
     facts: StepFacts,
     text: String,

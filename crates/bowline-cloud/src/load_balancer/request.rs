@@ -1,57 +1,58 @@
-//! What the framework asks of a provider, and what it tells when that is done. Data.
+//! The request of the framework to a provider, and the result that the framework reports when a reconcile ends. Data only.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{NodeSet, ServiceDirectory, ServiceView, Text, Urgency};
 
-/// What is wanted for one Service.
+/// The desired state of the load balancer of one Service.
 #[derive(Debug, Clone)]
 pub struct LoadBalancerRequest {
-    /// `--cluster-name`: part of names in the cloud.
+    /// `--cluster-name`, which is part of names in the cloud.
     pub cluster: Arc<str>,
     /// The Service.
     pub service: Arc<ServiceView>,
-    /// The nodes that shall get its traffic; may be empty.
+    /// The nodes that should get the traffic; may be empty.
     pub nodes: NodeSet,
-    /// Whether the load balancer shall be there.
+    /// Whether the load balancer should exist.
     pub purpose: Purpose,
-    /// What [`ObservedLoadBalancer::fingerprint`](crate::ObservedLoadBalancer::fingerprint) said when wishes of this Service were last seen fulfilled, by this process or the one
-    /// before. One that is said again means that nothing has changed since; those that are not mean nothing.
+    /// The values of [`ObservedLoadBalancer::fingerprint`](crate::ObservedLoadBalancer::fingerprint) from the last times this Service was
+    /// settled, by this process or a previous leader. If the provider computes one of them again, nothing has changed since. Values that it
+    /// does not compute again mean nothing.
     pub fingerprints: Vec<Text>,
-    /// Whether somebody waits for it. What only follows the nodes of a cluster may let users' calls go first.
+    /// Whether a user waits for the result. Reconciles that only follow changes of nodes are less urgent than work that users wait for.
     pub urgency: Urgency,
-    /// Whether other Services still exist: what was made for one that does is not taken from it.
+    /// Tells whether other Services still exist, so that the provider does not take over cloud objects of a Service that does.
     pub services: ServiceDirectory,
 }
 
-/// Whether a load balancer shall be there or go.
+/// Whether a load balancer should exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Make it so, with exactly these ports, options and nodes.
+    /// Create it or change it to have exactly these ports, options and nodes.
     Ensure,
-    /// Remove it and every remain of it.
+    /// Delete it with everything that belongs to it.
     Remove,
 }
 
-/// What kind of work was done for a Service.
+/// The kind of a reconcile, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reconcile {
-    /// A load balancer was made, or brought to what the Service says.
+    /// A load balancer was created or changed to match the Service.
     Ensure,
-    /// Only its nodes had changed.
+    /// Only the set of nodes had changed.
     Update,
-    /// It was removed.
+    /// The load balancer was deleted.
     Delete,
 }
 
-/// Work for a Service that came to an end.
+/// A reconcile of a Service that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconciled {
-    /// What kind of work.
+    /// The kind of the reconcile.
     pub what: Reconcile,
-    /// From the first look to the end, with all steps and waits.
+    /// The time from the first observation to the end, including all steps and waits.
     pub took: Duration,
-    /// Whether it failed or was refused. Another try is other work.
+    /// Whether it failed or was refused. A retry counts as another reconcile.
     pub failed: bool,
 }

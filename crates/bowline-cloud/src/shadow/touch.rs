@@ -1,34 +1,35 @@
-//! What a step does to what users reach: the one question on which shadow mode and adopt-only mode decide. Pure.
+//! How a step affects the traffic of users. Shadow mode and adopt-only mode use it to judge plans. Pure.
 
 use super::Verdict;
 use crate::plan::{StepFacts, Verb};
 
-/// The kind of step that is about a load balancer as a whole.
+/// The kind of steps on a load balancer as a whole.
 pub const LOAD_BALANCER: &str = "load balancer";
 
-/// The kind of step that is about an address that leads to one.
+/// The kind of steps on a public address that leads to a load balancer.
 pub const FLOATING_IP: &str = "floating ip";
 
-/// The kinds without which a port of a Service is not reached.
+/// The kinds of objects without which a port of a Service is not reachable.
 const CARRIES_TRAFFIC: [&str; 2] = ["listener", "pool"];
 
-/// What a step does to what users reach.
+/// How a step affects the traffic of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touch {
-    /// It takes away a load balancer or an address.
+    /// Deletes a load balancer, or a public address while the Service has no address.
     Deletes,
-    /// It changes the address of a Service that has one, or gives it one that was there before.
+    /// Changes the address of a Service that has one, also by creating or deleting a public address, or associates an existing public
+    /// address.
     Readdresses,
-    /// It makes a load balancer, or an address for a Service that has none.
+    /// Creates a load balancer, or a public address for a Service that has no address.
     Creates,
-    /// It takes away what carries traffic: a listener, or most members of a pool.
+    /// Removes what carries traffic: a listener, a pool, or more than half of the members of a set.
     Cuts,
-    /// It changes something in place.
+    /// Changes something in place.
     InPlace,
 }
 
 impl Touch {
-    /// What a step does to a Service that has an address, or not.
+    /// Classifies a step. `has_address` says whether the Service has an address.
     #[must_use]
     pub fn of(step: &StepFacts, has_address: bool) -> Self {
         match (step.kind, step.verb) {
@@ -43,7 +44,7 @@ impl Touch {
         }
     }
 
-    /// Whether `--adopt-only` holds it back.
+    /// Whether `--adopt-only` holds the step back.
     #[must_use]
     pub const fn is_held(self) -> bool {
         matches!(self, Self::Deletes | Self::Readdresses | Self::Creates)

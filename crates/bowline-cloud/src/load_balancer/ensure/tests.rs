@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use super::*;
 use crate::{AnyLoadBalancers, AnyStep, Doubt, Fenced, Ingress, NodeSet, Proof, Unfenced};
 
-/// A cloud with at most one load balancer, which writes down every call that changes something.
+/// A cloud with at most one load balancer that records every call that changes something.
 #[derive(Debug, Default)]
 struct OneBalancer {
     exists: AtomicBool,
@@ -69,7 +69,7 @@ fn request(purpose: Purpose) -> LoadBalancerRequest {
     }
 }
 
-/// Drives one Service until nothing is left to do, as a controller would, and gives the final plan.
+/// Reconciles one Service until nothing is left to do, like a controller, and returns the final plan.
 fn drive(lbs: &dyn AnyLoadBalancers, wanted: &LoadBalancerRequest) -> Plan<AnyStep, LoadBalancerStatus> {
     for _round in 0..5 {
         let observed = block_on(lbs.observe(std::slice::from_ref(wanted))).remove(0).unwrap();
