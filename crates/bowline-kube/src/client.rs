@@ -1,8 +1,8 @@
-//! Clients of the Kubernetes API as a cloud-controller-manager needs them: each with a name in its user-agent, its
-//! own request budget, a deadline on every plain request, and client-go's metrics.
+//! Kubernetes API clients for a cloud-controller-manager. Each has a name in its user-agent, its own request budget (QPS limit), a deadline
+//! on every request except watches, and client-go's metrics.
 //!
-//! Nothing here retries: a caller has a queue with back-off, or an election with its own clock. kube's default retry,
-//! which would hide a failing server for minutes, is switched off.
+//! Nothing here retries: callers have a queue with back-off, or an election with its own timing. kube's default retry is switched off,
+//! because it would hide a failing API server for minutes.
 
 mod body;
 mod deadline;
@@ -45,20 +45,20 @@ pub use self::{
     throttle::ThrottleLayer,
 };
 
-/// How long a plain request may take, from sending it to the last byte of the answer, unless told otherwise.
+/// The default deadline of a plain request (not a watch), from sending it to the last byte of the response.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 
-/// What stands where client-go has the commit it was built from; this is its word for not knowing one.
+/// In place of the git commit in client-go's user-agent; client-go uses this value if it does not know the commit.
 const COMMIT: &str = "unknown";
 
-/// Makes a client of a factory, by its name, for an API server in memory.
+/// Creates a client of a factory, by name, for an API server in memory.
 type Memory = Arc<dyn Fn(&ClientFactory, &str) -> Client + Send + Sync>;
 
-/// Makes clients that differ in name and share everything but their request budget.
+/// Creates clients that differ in name and share everything except their request budget.
 #[derive(Clone)]
 pub struct ClientFactory {
     config: Config,
-    /// Where the API server is, if not at the end of a network.
+    /// Creates clients for an API server in memory; `None` for one on the network.
     memory: Option<Memory>,
     agent: String,
     qps: f64,
@@ -69,9 +69,9 @@ pub struct ClientFactory {
 }
 
 impl ClientFactory {
-    /// A factory for `config` (see [`load_config`]); `binary` and `version` go into the user-agent.
+    /// A factory for `config` (see [`load_config`]); `binary` and `version` are part of the user-agent.
     ///
-    /// Each client may send `qps` requests a second with bursts of `burst`; a `qps` of zero or less is no limit.
+    /// Each client may send `qps` requests per second with bursts of `burst`; a `qps` of zero or less disables the limit.
     #[must_use]
     pub fn new(mut config: Config, binary: &str, version: &str, qps: f64, burst: u32) -> Self {
         config.default_retry = false;
@@ -82,7 +82,7 @@ impl ClientFactory {
         Self { config, memory: None, agent, qps, burst, deadline, memory_of_answers, metrics }
     }
 
-    /// The same factory, whose clients all talk to `server` and open no connection: for a manager inside of a simulation.
+    /// The same factory with clients that all talk to `server` and open no connection, for a manager in a simulation.
     #[must_use]
     pub fn in_memory<S, B>(mut self, server: S) -> Self
     where
@@ -103,15 +103,15 @@ impl ClientFactory {
         self
     }
 
-    /// The same factory with another budget for the memory of answers: for clients that must not wait for the answers of others, and
-    /// for tests.
+    /// The same factory with another memory budget for responses: for clients that must not wait for the responses of others, and for
+    /// tests.
     #[must_use]
     pub fn with_answer_budget(mut self, memory: AnswerBudget) -> Self {
         self.memory_of_answers = memory;
         self
     }
 
-    /// The same factory, counting into `metrics`.
+    /// The same factory, recording in `metrics`.
     #[must_use]
     pub fn with_metrics(mut self, metrics: RestMetrics) -> Self {
         self.metrics = metrics;
@@ -124,11 +124,11 @@ impl ClientFactory {
         &self.config
     }
 
-    /// A client called `name`, with a request budget of its own.
+    /// A client called `name`, with its own request budget.
     ///
     /// # Errors
     ///
-    /// When kube cannot build its stack: certificates or keys that do not parse, a proxy it cannot use.
+    /// If kube cannot build the client: certificates or keys that cannot be parsed, or an unsupported proxy.
     pub fn client(&self, name: &str) -> Result<Client, kube::Error> {
         if let Some(memory) = &self.memory {
             return Ok(memory(self, name));
@@ -136,7 +136,7 @@ impl ClientFactory {
         Ok(self.finish(name, ClientBuilder::try_from(self.config.clone())?))
     }
 
-    /// A client called `name` over any service, with the same layers as a real one. For tests and simulations.
+    /// A client called `name` over any service, with the same layers as a network client. For tests and simulations.
     pub fn wrap<S, B>(&self, name: &str, service: S) -> Client
     where
         S: Service<Request<Body>, Response = Response<B>> + Send + 'static,
@@ -148,8 +148,8 @@ impl ClientFactory {
         self.finish(name, ClientBuilder::new(service, self.config.default_namespace.clone()))
     }
 
-    /// Puts the layers on: the wait for the budget is outermost, so that it eats nothing of the deadline, and the
-    /// metrics are outside the deadline, so that they see it pass.
+    /// Adds the layers. The wait for the request budget is outermost, so that it does not count towards the deadline. The metrics are
+    /// outside of the deadline, so that they record timeouts.
     fn finish<S, B>(&self, name: &str, builder: ClientBuilder<S>) -> Client
     where
         S: Service<Request<Body>, Response = Response<B>> + Send + 'static,
@@ -167,8 +167,8 @@ impl ClientFactory {
             .build()
     }
 
-    /// What a client called `name` says in its `User-Agent` header. It has the form of client-go's, and ends in
-    /// `/<name>`: audit filters and flow schemas tell the parts of a manager apart by that end.
+    /// The `User-Agent` header of a client called `name`. It has client-go's form and ends in `/<name>`, which audit filters and flow
+    /// schemas can use to distinguish the components of a manager.
     #[must_use]
     pub fn user_agent(&self, name: &str) -> String {
         format!("{}/{name}", self.agent)
@@ -181,7 +181,7 @@ impl fmt::Debug for ClientFactory {
     }
 }
 
-/// Sets the user-agent; one that cannot stand in a header is left out rather than failing every request.
+/// Sets the user-agent. A value that is not valid in a header is omitted, because otherwise every request would fail.
 fn name_in(agent: String) -> impl Fn(Request<Body>) -> Request<Body> + Clone + Send + 'static {
     let value = HeaderValue::try_from(agent).ok();
     move |mut request| {
@@ -192,13 +192,13 @@ fn name_in(agent: String) -> impl Fn(Request<Body>) -> Request<Body> + Clone + S
     }
 }
 
-/// Whether `request` stays open by design. Such a request has a timeout of its own (`timeoutSeconds`).
+/// Whether `request` stays open by design. Such a request has its own timeout (`timeoutSeconds`).
 pub(crate) fn is_watch(request: &Request<Body>) -> bool {
     let query = request.uri().query().unwrap_or_default();
     query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
 }
 
-/// The architecture in Go's words, which are what operators search their audit logs for.
+/// The architecture as Go names it, which operators search for in audit logs.
 fn go_arch() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

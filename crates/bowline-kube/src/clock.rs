@@ -1,10 +1,10 @@
-//! Wall time that a test can steer. It gives timestamps to write down, and must never be used to measure how long
-//! something took: for that there is `tokio::time::Instant`, which a paused runtime steers too.
+//! Wall time that tests can control. It is for timestamps only, and must not be used to measure durations: use `tokio::time::Instant`,
+//! which a paused runtime also controls.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// Where wall time comes from.
+/// A source of wall time.
 #[derive(Debug, Clone)]
 pub struct Clock(Source);
 
@@ -15,19 +15,19 @@ enum Source {
 }
 
 impl Clock {
-    /// The clock of this machine.
+    /// The system clock.
     #[must_use]
     pub fn system() -> Self {
         Self(Source::System)
     }
 
-    /// A clock that shows `start` now and from here on moves with tokio's clock, so that paused time moves it.
+    /// A clock that starts at `start` and then advances with tokio's clock, so that paused time also controls it.
     #[must_use]
     pub fn simulated(start: Timestamp) -> Self {
         Self(Source::Simulated { start, since: Instant::now() })
     }
 
-    /// The wall time now.
+    /// The current wall time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0 {

@@ -1,8 +1,8 @@
-//! Events (core/v1) about objects, as `kubectl describe` shows them, with client-go's limits: repeats are counted on
-//! the first Event, similar ones are combined, and one object cannot flood the API server.
+//! Events (core/v1) about objects, as shown by `kubectl describe`, with client-go's limits: repeats increase the count of the first Event,
+//! similar events are combined, and events about one object are rate-limited.
 //!
-//! Recording never blocks and never fails: an event is a note to people, and no work may depend on it. What goes into a
-//! message is the caller's matter; no secret belongs there.
+//! Recording never blocks and never fails: events inform people, and no work may depend on them. The caller is responsible for the message,
+//! which must not contain secrets.
 
 mod bounded;
 mod correlator;
@@ -27,10 +27,10 @@ use tokio::sync::{mpsc, oneshot};
 pub use self::correlator::{Decision, EventCorrelator, NewEvent};
 use crate::clock::Clock;
 
-/// How many events may wait to be written; what comes after is dropped and counted.
+/// How many events may wait to be written; further events are dropped and counted.
 pub const BUFFER: usize = 1000;
 
-/// Records events of one component. Cheap to clone; when the last clone is gone, what is buffered is still written.
+/// Records events of one component. Cheap to clone. Buffered events are still written after the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct EventRecorder {
     component: String,
@@ -40,9 +40,9 @@ pub struct EventRecorder {
     witness: Option<Arc<dyn EventWitness>>,
 }
 
-/// Is told of every event when it is recorded, with its message as it is written. Never blocks.
+/// Is notified of every event when it is recorded, with the message as it will be written. Must not block.
 pub trait EventWitness: fmt::Debug + Send + Sync {
-    /// An event was recorded.
+    /// Called for each recorded event.
     fn recorded(&self, object: &ObjectReference, kind: EventKind, reason: &str, message: &str);
 }
 
@@ -52,18 +52,18 @@ enum Job {
     Flush(oneshot::Sender<()>),
 }
 
-/// Not all events could be written in time.
+/// Not all events were written before the timeout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("events of {component} were still unwritten after {within:?}")]
 pub struct Unflushed {
-    /// Whose events.
+    /// The component of the recorder.
     pub component: String,
-    /// How long we waited.
+    /// The timeout.
     pub within: Duration,
 }
 
 impl EventRecorder {
-    /// A recorder for `component` on `host` (may be empty). Spawns the task that writes; needs a tokio runtime.
+    /// A recorder for `component` on `host` (may be empty). Spawns the task that writes the events; needs a tokio runtime.
     #[must_use]
     pub fn new(client: Client, component: &str, host: &str, clock: Clock, metrics: EventMetrics) -> Self {
         let (jobs, queue) = mpsc::channel(BUFFER);
@@ -72,13 +72,13 @@ impl EventRecorder {
         Self { component: component.to_owned(), jobs, clock, metrics, witness: None }
     }
 
-    /// The same recorder, which tells `witness` of its events too.
+    /// The same recorder, which also notifies `witness` of its events.
     #[must_use]
     pub fn witnessed_by(self, witness: Arc<dyn EventWitness>) -> Self {
         Self { witness: Some(witness), ..self }
     }
 
-    /// Records one event. Never blocks; if too many wait already, this one is dropped.
+    /// Records one event. Never blocks; if [`BUFFER`] events are waiting already, this one is dropped.
     pub fn event(&self, object: &ObjectReference, kind: EventKind, reason: &str, message: &str) {
         tracing::debug!(object = ?object.name, kind = kind.as_str(), reason, message, "event");
         let message = correlator::truncate(message);
@@ -97,11 +97,11 @@ impl EventRecorder {
         }
     }
 
-    /// Waits until all events recorded so far are written or given up. For shutdown.
+    /// Waits until all events recorded so far are written or dropped. For shutdown.
     ///
     /// # Errors
     ///
-    /// [`Unflushed`] when that takes longer than `within`.
+    /// [`Unflushed`] if that takes longer than `within`.
     pub async fn flush(&self, within: Duration) -> Result<(), Unflushed> {
         let (done, wait) = oneshot::channel();
         let flushed = tokio::time::timeout(within, async {
@@ -120,14 +120,14 @@ struct DropLabels {
     why: &'static str,
 }
 
-/// Counts the events that nobody will see.
+/// Counts the events that were not written.
 #[derive(Debug, Clone, Default)]
 pub struct EventMetrics {
     dropped: Family<DropLabels, Counter>,
 }
 
 impl EventMetrics {
-    /// New metrics, shown by `registry`.
+    /// New metrics, registered in `registry`.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register(

@@ -1,7 +1,7 @@
-//! An entry for a fuzzer, and for the tests here: any bytes as what an API server answers to a list, or sends on a watch.
+//! An entry point for fuzzers and for the tests of this crate: arbitrary bytes as the response to a list, or as the events of a watch.
 //!
-//! For `fuzz/` (by the feature `fuzzing`) and for tests only: no part of the crate's interface. The API server is a closure, time
-//! is virtual.
+//! Only for `fuzz/` (with the feature `fuzzing`) and for tests, not part of the crate's interface. The API server is a closure, and time is
+//! virtual.
 
 #[cfg(test)]
 mod tests;
@@ -26,35 +26,35 @@ use tower::{BoxError, service_fn};
 use crate::client::is_watch;
 use crate::informer::{InformerSpec, ObjectKey};
 
-/// Long enough for a watch to fail, for a pause, for a list, and for a watch to be resumed.
+/// Long enough for a watch to fail, for a pause, for a list, and for resuming a watch.
 const A_WHILE: Duration = Duration::from_secs(150);
-/// What is there before the bytes come, and what is there afterwards.
+/// The objects before the bytes arrive, and the objects afterwards.
 const BEFORE: &str = r#"{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[
     {"metadata":{"name":"a","namespace":"shop","resourceVersion":"8"},"spec":{"clusterIP":"10.0.0.1"}},
     {"metadata":{"name":"b","namespace":"shop","resourceVersion":"9"},"spec":{"clusterIP":"10.0.0.2"}}]}"#;
 const AFTERWARDS: &str = r#"{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1000"},"items":[
     {"metadata":{"name":"true","namespace":"shop","resourceVersion":"999"},"spec":{"clusterIP":"10.0.0.9"}}]}"#;
 
-/// What is kept of each object.
+/// The projection of each object, by key.
 type Picture = BTreeMap<String, String>;
 type Held = Result<(), String>;
 
-/// What the bytes should come to.
+/// The expected result for the bytes.
 #[derive(Debug, Default)]
 struct Expected {
-    /// What is seen if they are good, or end in the middle.
+    /// The expected cache if the bytes are valid, or end in the middle of an event.
     good: Option<Picture>,
-    /// If there is something wrong with them: what may be seen by who breaks off, to ask for the same again.
+    /// If the bytes are invalid: the permitted caches of an informer that aborts the watch and resumes it.
     up_to: Vec<Picture>,
-    /// After so many lists it is all asked anew.
+    /// The number of lists. After more lists, the cache must equal [`AFTERWARDS`].
     lists: usize,
 }
 
-/// Bytes as the answer to a list, or, if the first of them is odd, as the events of a watch.
+/// Uses the bytes as the response to a list or, if the first byte is odd, as the events of a watch.
 ///
 /// # Errors
 ///
-/// If a picture was made of something else than what the bytes say, or bytes that cannot be read were passed over.
+/// If the cache differs from what the bytes contain, or invalid bytes were skipped.
 pub fn watch_frames(bytes: &[u8]) -> Held {
     let (first, rest) = bytes.split_first().map_or((0, bytes), |(first, rest)| (*first, rest));
     let as_events = first % 2 == 1;
@@ -68,7 +68,7 @@ fn judged(expected: &Expected, seen: &Seen) -> Held {
         return Err("a watch was asked for without a version".to_owned());
     }
     let fits = if seen.lists > expected.lists {
-        // Who is in doubt may ask again, as for a field that is there twice.
+        // An informer may list again in a doubtful case, such as a duplicate field.
         seen.picture == picture_of(AFTERWARDS.as_bytes())
     } else {
         let broke_off = || seen.broke_off && seen.picture.iter().any(|seen| expected.up_to.contains(seen));
@@ -83,7 +83,7 @@ fn kept(service: &Service) -> String {
     format!("{ip:?} {annotations} {:?}", service.metadata.uid)
 }
 
-/// The key of an object, if it has a name. One without is left out.
+/// The key of an object; `None` if it has no name, because such objects are skipped.
 fn key(service: &Service) -> Option<String> {
     let name = service.metadata.name.as_deref()?;
     let namespace = service.metadata.namespace.as_deref();
@@ -108,7 +108,7 @@ fn list(bytes: &[u8]) -> Expected {
     match (said(&list.metadata.continue_), said(&list.metadata.resource_version)) {
         (false, false) => Expected { lists: 1, ..Expected::default() },
         (false, true) => Expected { good: Some(all), lists: 1, ..Expected::default() },
-        // The next page is all that is there afterwards.
+        // The next page contains all objects of [`AFTERWARDS`].
         (true, _) => {
             all.extend(picture_of(AFTERWARDS.as_bytes()).unwrap_or_default());
             Expected { good: Some(all), lists: 2, ..Expected::default() }
@@ -121,7 +121,7 @@ fn events(bytes: &[u8]) -> Expected {
     let mut up_to = vec![picture.clone()];
     let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
     while let Some(line) = lines.next() {
-        // Who reads lines takes this for a part of their end.
+        // A line reader takes this for a part of the line break.
         let text = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line));
         if text.is_ok_and(|text| text.trim_ascii().is_empty()) {
             continue;
@@ -148,14 +148,14 @@ fn has_version(service: &Service) -> bool {
     service.resource_version().is_some_and(|version| !version.is_empty())
 }
 
-/// What an informer made of it.
+/// The result of the informer.
 #[derive(Debug, Default)]
 struct Seen {
     picture: Option<Picture>,
     lists: usize,
     watches: usize,
     watches_from_nowhere: bool,
-    /// Whether the first watch was given up before its end: it is asked for again, and nothing of it is missed.
+    /// Whether the first watch was aborted before its end: it is resumed, and no event is missed.
     broke_off: bool,
 }
 
@@ -187,7 +187,7 @@ fn name(key: &ObjectKey) -> String {
     key.as_str().to_owned()
 }
 
-/// An API server that answers with the bytes once, and is right from then on.
+/// An API server that answers once with the bytes, and correctly from then on.
 fn server(bytes: Bytes, as_events: bool, seen: Arc<Mutex<Seen>>) -> Client {
     let service = service_fn(move |request: Request<Body>| {
         let mut seen = seen.lock();
@@ -218,7 +218,7 @@ fn whole(bytes: Bytes) -> UnsyncBoxBody<Bytes, BoxError> {
 }
 
 fn silence() -> UnsyncBoxBody<Bytes, BoxError> {
-    // A whole body gives its frame; naming the frame's type would need one more crate.
+    // A full body yields its frame; naming the frame's type would need another crate.
     let never = stream::once(async {
         std::future::pending::<()>().await;
         whole(Bytes::new()).frame().await

@@ -1,9 +1,9 @@
-//! Informers: what exists in the cluster of one kind, as small projections, with everybody told what changed.
+//! Informers: a cache of all objects of one kind, as small projections, that notifies subscribers of every change.
 //!
-//! Built on kube's watcher alone. What comes in is projected at once and the object dropped, so memory holds only what a
-//! controller looks at. On top of kube's own pieces this gives indexes, old and new in every change, deletions that
-//! happened while the connection was down, replaced objects told apart by UID, any number of subscribers that cannot
-//! hold up the watch, and a health that notices silence.
+//! Built on kube's watcher alone. Each object is projected on arrival and then dropped, so memory holds only the fields that a controller
+//! reads. In addition to kube's own parts, informers provide indexes, the old and the new state in every change, deletions that happened
+//! while the connection was down, detection of replaced objects by UID, any number of subscribers that cannot block the watch, and a health
+//! check that notices silent connections.
 //!
 //! ```no_run
 //! # use bowline_kube::informer::InformerSpec;
@@ -24,7 +24,7 @@
 //! # }
 //! ```
 //!
-//! An informer writes nothing and decides nothing. Its picture may be late; whoever acts on it checks first.
+//! An informer writes nothing and decides nothing. Its cache may be stale; a caller that acts on it must verify first.
 
 mod brackets;
 mod health;
@@ -90,7 +90,8 @@ impl<P: PartialEq> Informer<P> {
         self.shared.lock().store.get(key)
     }
 
-    /// The objects that have `value` in the index `index`, sorted by key. An index nobody declared finds nothing.
+    /// The objects that have `value` in the index `index`, sorted by key. An undeclared index yields no objects, and panics in debug
+    /// builds.
     #[must_use]
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<Object<P>>> {
         let found = self.shared.lock().store.by_index(index, value);
@@ -98,51 +99,51 @@ impl<P: PartialEq> Informer<P> {
         found.unwrap_or_default()
     }
 
-    /// Everything at this moment. Cheap when nothing has changed since the last call: the same memory is handed out.
+    /// All objects at this moment. Cheap if nothing changed since the last call: the same memory is returned.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<P> {
         self.shared.lock().store.snapshot()
     }
 
-    /// A number that grows with every change, to know whether a snapshot is still the latest.
+    /// A number that grows with every change, to check whether a snapshot is still the latest.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.shared.lock().store.epoch()
     }
 
-    /// How many objects are kept.
+    /// The number of cached objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.lock().store.len()
     }
 
-    /// Whether no object is kept.
+    /// Whether no object is cached.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Subscribes to all changes, beginning with everything that exists.
+    /// Subscribes to all changes, starting with an addition for every object that exists.
     #[must_use]
     pub fn subscribe(&self) -> Subscription<P> {
         let (id, wake) = self.shared.with_mailboxes(Inner::subscribe);
         Subscription { id, wake, shared: Arc::downgrade(&self.shared) }
     }
 
-    /// Whether a first list was complete. Before that, "not found" means nothing.
+    /// Whether a first list is complete. Before that, a missing object proves nothing.
     #[must_use]
     pub fn has_synced(&self) -> bool {
         self.shared.progress.borrow().synced()
     }
 
-    /// Waits until a first list was complete; `false` if the informer stopped before that.
+    /// Waits until the first list is complete; `false` if the informer stopped before that.
     pub async fn synced(&self) -> bool {
         let mut progress = self.shared.progress.subscribe();
         let reached = progress.wait_for(|progress| *progress != Progress::Listing).await;
         reached.is_ok_and(|progress| progress.synced())
     }
 
-    /// Whether its picture can be relied on, and if not, why.
+    /// The health of the cache: whether it can be relied on, and if not, why.
     #[must_use]
     pub fn health(&self) -> InformerHealth {
         let progress = *self.shared.progress.borrow();
@@ -183,7 +184,7 @@ struct Shared<P> {
     silence_limit: Duration,
 }
 
-/// The store and the mailboxes, under one lock: a subscriber begins exactly between two changes.
+/// The store and the mailboxes, under one lock: a subscription starts exactly between two changes.
 #[derive(Debug)]
 struct Inner<P> {
     store: Store<P>,
@@ -253,7 +254,7 @@ impl<P: PartialEq> Shared<P> {
         });
     }
 
-    /// Does something that may change what is untold, and shows how much that is then.
+    /// Runs a function that may change the mailboxes, then exports the number of undelivered changes.
     fn with_mailboxes<T>(&self, act: impl FnOnce(&mut Inner<P>) -> T) -> T {
         let mut inner = self.lock();
         let result = act(&mut inner);
@@ -261,7 +262,7 @@ impl<P: PartialEq> Shared<P> {
         result
     }
 
-    /// The next change for a subscriber, and whether there will never be another.
+    /// The next change for a subscriber, and whether the informer has stopped, so that no further changes will come.
     fn next_for(&self, subscriber: u64) -> (Option<Change<P>>, bool) {
         let stopped = matches!(*self.progress.borrow(), Progress::Stopped { .. });
         let change = self.with_mailboxes(|inner| inner.subscribers.get_mut(&subscriber)?.0.next());
@@ -283,7 +284,7 @@ impl<P: PartialEq> Shared<P> {
         }
     }
 
-    /// Held for map operations only, never over an await.
+    /// Held only for map operations, never across an await.
     fn lock(&self) -> MutexGuard<'_, Inner<P>> {
         self.inner.lock()
     }

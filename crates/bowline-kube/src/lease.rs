@@ -1,11 +1,12 @@
-//! Leader election on a Kubernetes Lease, with the algorithm of client-go, so that a Go replica and ours can share
-//! one Lease while a cluster moves from one to the other.
+//! Leader election on a Kubernetes Lease, with the algorithm of client-go, so that a Go replica and a Bowline replica can share one Lease
+//! during a migration.
 //!
-//! - `record` is the Lease as plain data, `plan` decides what to do with it: both pure.
-//! - `elector` performs the steps against the API server and tells the rest of the process how it went.
-//! - `fence` is asked right before every mutation. It, not the elector's state, is what keeps two leaders apart.
+//! - `record` is the Lease as plain data, `plan` decides the next step: both are pure.
+//! - `elector` performs the steps against the API server and publishes the result to the rest of the process.
+//! - `fence` is checked immediately before every mutation. It, and not the elector's state, prevents two leaders from writing at the same
+//!   time.
 //!
-//! Who loses never tries again: the process must exit, because nobody can say what its work in flight still does.
+//! A process that lost the lease never tries again: it must exit, because the state of its work in flight is unknown.
 
 mod announce;
 mod config;
@@ -34,19 +35,19 @@ pub use self::{
     record::LeaseRecord,
 };
 
-/// How this process stands in the election.
+/// The state of this process in the leader election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leadership {
-    /// Somebody else leads, or nobody yet. A change of `holder` is the news of a new leader.
+    /// Another process leads, or none yet. A change of `holder` means that there is a new leader.
     Standby {
-        /// Who holds the Lease, as far as we saw.
+        /// The holder of the Lease as last observed.
         holder: Option<String>,
     },
     /// This process leads.
     Leading {
-        /// Since when.
+        /// The send time of the request that made it the leader.
         since: Instant,
-        /// When the last renewal that succeeded was sent. Moves without waking those who watch.
+        /// The send time of the last successful renewal. It changes without notifying watchers of this value.
         renewed: Instant,
         /// The UID of the Lease, for events about it.
         lease_uid: Option<String>,
@@ -58,10 +59,10 @@ pub enum Leadership {
     },
 }
 
-/// Why a process no longer takes part.
+/// Why a process no longer takes part in the election.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// No renewal succeeded in time.
+    /// No renewal succeeded before the renew deadline.
     #[error("the lease could not be renewed within {after:?}; the last failure was: {last_failure}")]
     RenewDeadline {
         /// The renew deadline.
@@ -69,16 +70,16 @@ pub enum Lost {
         /// The last failure seen.
         last_failure: String,
     },
-    /// Somebody else holds the Lease.
+    /// Another process holds the Lease.
     #[error("the lease was taken over by {0}")]
     TakenBy(String),
     /// The process made no progress, so its elector no longer takes part.
     #[error("the process ran none of its tasks for {after:?}, so it no longer renews its lease")]
     Hung {
-        /// How long it was waited for.
+        /// How long it made no progress.
         after: Duration,
     },
-    /// We gave it back.
+    /// This process released the Lease.
     #[error("the lease was released")]
     Released,
 }

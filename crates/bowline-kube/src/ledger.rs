@@ -1,9 +1,11 @@
-//! One short fact about each of many objects, kept where the next leader finds it: all in the annotations of one Lease.
+//! Stores one short value (a fact) for each of many objects, for the next leader, in the annotations of one Lease. For a Service the fact
+//! is the fingerprint of its last reconcile, for a Node its provider ID.
 //!
-//! A fact on the object itself would be a write of every object, and an event for whoever watches them, each time that the facts of
-//! all change at once. Here that is one write. A Lease, because every manager has the right to its own, and nobody watches it.
+//! A fact on the object itself would need a write of every object, and cause an event for each of its watchers, whenever the facts of all
+//! objects change at once. Here this is one write. A Lease is used because every manager has RBAC permissions for its own Lease, and no
+//! other client watches it.
 //!
-//! Nothing depends on a fact being there: what was noted last may be lost with the process. `book` is the pure part.
+//! Nothing depends on a fact being present: the latest changes may be lost if the process ends. `book` is the pure part.
 
 mod book;
 #[cfg(test)]
@@ -27,19 +29,19 @@ use tracing::{debug, warn};
 use self::book::Book;
 use crate::write::{Attempt, Place, WriteClass, WriteError, Writer};
 
-/// What changes within this is written at once.
+/// Changes within this time are written together.
 const GATHER: Duration = Duration::from_secs(15);
 
-/// After a write that failed: a right that is missing comes by hand.
+/// The pause after a failed write: most likely an RBAC permission is missing, which an administrator has to add.
 const AFTER_FAILURE: Duration = Duration::from_secs(300);
 
-/// How long the ledger may take to be read. Without it all is as at the very first start.
+/// The timeout for reading the Lease. Without its facts the process starts as in a new cluster.
 const READ_WITHIN: Duration = Duration::from_secs(5);
 
-/// The name under which we write.
+/// The field manager of our writes.
 const MANAGER: &str = "bowline";
 
-/// The facts. Clones share them.
+/// The facts about all objects. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger(Arc<Shared>);
 
@@ -49,8 +51,8 @@ struct Shared {
     changed: Notify,
 }
 
-/// The kind of objects that facts are about. Each kind has its own annotation, so that the controller of one kind can drop the
-/// facts of objects that are gone without dropping those of the other.
+/// The kind of object that a fact is about. Each kind has its own annotation, so that the controller of one kind can drop the facts of
+/// deleted objects without dropping those of the other kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// Services.
@@ -63,9 +65,9 @@ pub enum Subject {
 struct Inner {
     services: Book,
     nodes: Book,
-    /// Whether a book may say something that the Lease does not.
+    /// Whether a book may differ from the Lease.
     dirty: bool,
-    /// The Lease as it was last seen.
+    /// The Lease as last read or written; `None` if it does not exist.
     found: Option<DynamicObject>,
 }
 
@@ -85,7 +87,7 @@ impl Inner {
     }
 }
 
-/// Which Lease a ledger is kept in.
+/// The Lease that stores the facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerPlace {
     /// Its namespace.
@@ -95,7 +97,7 @@ pub struct LedgerPlace {
 }
 
 impl LedgerPlace {
-    /// The place beside the Lease of an election: managers that share a cluster have a ledger each.
+    /// The Lease next to the Lease of the leader election, so that managers that share a cluster have one each.
     #[must_use]
     pub fn beside(namespace: &str, lease: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: format!("{lease}-ledger") }
@@ -103,23 +105,23 @@ impl LedgerPlace {
 }
 
 impl Ledger {
-    /// The fact about an object.
+    /// The fact about an object; `None` if there is none.
     #[must_use]
     pub fn about(&self, subject: Subject, uid: &str) -> Option<Text> {
         self.lock().book(subject).get(uid).cloned()
     }
 
-    /// Notes a fact about an object, in the place of an older one.
+    /// Stores a fact about an object; replaces an older one.
     pub fn note(&self, subject: Subject, uid: &Text, fact: Text) {
         self.change(|inner| inner.book(subject).note(uid, fact));
     }
 
-    /// An object is gone.
+    /// Removes the fact about an object.
     pub fn forget(&self, subject: Subject, uid: &str) {
         self.change(|inner| inner.book(subject).forget(uid));
     }
 
-    /// Forgets all objects of this kind but these. Facts about other kinds stay.
+    /// Removes the facts about all objects of this kind except these. Facts about other kinds stay.
     pub fn keeps_only(&self, subject: Subject, uids: &BTreeSet<Text>) {
         self.change(|inner| inner.book(subject).keeps_only(uids));
     }
@@ -132,7 +134,7 @@ impl Ledger {
         }
     }
 
-    /// Takes over what a predecessor left. What cannot be read is not known: that costs calls, and nothing else.
+    /// Loads the facts of the previous leader. Facts that cannot be read are missing; that costs API calls and nothing else.
     pub async fn read(&self, client: &Client, place: &LedgerPlace) {
         if !self.look(client, place).await {
             return;
@@ -145,7 +147,7 @@ impl Ledger {
         }
     }
 
-    /// Looks at the Lease as it is now; whether that could be done.
+    /// Reads the Lease. Returns whether that succeeded.
     async fn look(&self, client: &Client, place: &LedgerPlace) -> bool {
         let leases: Api<DynamicObject> = Api::namespaced_with(client.clone(), &place.namespace, &kind());
         match timeout(READ_WITHIN, leases.get_opt(&place.name)).await {
@@ -160,7 +162,7 @@ impl Ledger {
         false
     }
 
-    /// Writes what changes until `cancel`, and then what is left.
+    /// Writes changes until `cancel` is cancelled, then writes the remaining ones.
     pub async fn keep(
         &self,
         client: &Client,
@@ -175,7 +177,7 @@ impl Ledger {
             let Err(error) = self.write(client, writer, place).await else { continue };
             let is_fenced = error.class() == WriteClass::Fenced;
             if is_fenced {
-                // A person said stop, which may be so for hours, or the lease is lost, which others tell.
+                // An administrator paused all changes, possibly for hours, or the lease is lost, which is reported elsewhere.
                 debug!(ledger = place.name, %error, "the ledger waits");
             } else {
                 warn!(ledger = place.name, %error, "the ledger could not be written; after a restart more is read from the cloud");
@@ -192,7 +194,7 @@ impl Ledger {
         }
     }
 
-    /// Writes the ledger, if it differs from what is there.
+    /// Writes the facts, if they differ from the Lease.
     async fn write(&self, client: &Client, writer: &Writer, place: &LedgerPlace) -> Result<(), WriteError> {
         let Some(object) = self.to_write(place) else { return Ok(()) };
         let written = self.send(writer, place, &object).await;
@@ -205,7 +207,8 @@ impl Ledger {
         };
         self.lock().dirty = true;
         if is_overtaken(&error) {
-            // The next write is over what is there now. Only the version of it counts: what we know is newer, and what we forgot is gone.
+            // The next write replaces the Lease as it is now. Only its resource version is used: our facts are newer, and removed facts
+            // stay removed.
             self.look(client, place).await;
         }
         Err(error)
@@ -225,7 +228,7 @@ impl Ledger {
         }
     }
 
-    /// The Lease with all facts on it, unless it has them.
+    /// The Lease with all facts; `None` if it already has them.
     fn to_write(&self, place: &LedgerPlace) -> Option<DynamicObject> {
         let mut inner = self.lock();
         if !std::mem::take(&mut inner.dirty) {
@@ -238,7 +241,7 @@ impl Ledger {
         let annotations = object.metadata.annotations.get_or_insert_default();
         inner.services.write(annotations);
         inner.nodes.write(annotations);
-        // A fact that was noted and forgotten again needs no write: a Node has one until its provider ID is written.
+        // A fact that was stored and removed again needs no write: a Node has a fact only until its provider ID is written.
         let before = inner.found.as_ref().and_then(|found| found.metadata.annotations.as_ref());
         let is_same = before.map_or_else(|| annotations.is_empty(), |before| before == annotations);
         (!is_same).then_some(object)
@@ -249,7 +252,7 @@ impl Ledger {
     }
 }
 
-/// Somebody else wrote the Lease, or deleted it.
+/// Another client wrote the Lease, or deleted it.
 fn is_overtaken(error: &WriteError) -> bool {
     matches!(error.class(), WriteClass::Conflict | WriteClass::NotFound)
 }

@@ -1,8 +1,8 @@
-//! What kube-rs lacks for a cloud-controller-manager.
+//! What a cloud-controller-manager (CCM) needs and kube-rs does not provide.
 //!
-//! kube gives the client, the types and the watcher. This crate adds what a CCM needs on top of them: informers over
-//! projections, a keyed queue, leader election with a fence, a ledger for the next leader, aggregated events, and writes with guards and deadlines.
-//! All waiting is on tokio's clock, so a virtual hour costs a millisecond in a test.
+//! kube provides the client, the types and the watcher. This crate adds informers over projections, a keyed queue, leader election with a
+//! fence, a store in which a leader leaves one value per object for the next leader, aggregated events, and writes with guards and
+//! deadlines. All waiting uses tokio's clock, so an hour of virtual time takes about a millisecond in a test.
 
 pub mod client;
 pub mod clock;

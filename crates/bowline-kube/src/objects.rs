@@ -1,7 +1,7 @@
-//! Kubernetes objects as far as operator and command line read them: the API's own names and shapes, and of hundreds of fields the few that count.
+//! Kubernetes objects as the operator and the CLI read them: with the names and structure of the API, and only the fields that they use.
 //!
-//! What is not here is not even parsed, so none of this may be written back: objects are made of k8s-openapi's types, and changed by patches. The
-//! informers of the controllers have projections of their own, made to be kept.
+//! Other fields are not even parsed, so these types must never be written back: create objects with k8s-openapi's types, and change them
+//! with patches. The informers of the controllers use projections of their own, which are made to be cached.
 
 mod node;
 mod pod;

@@ -1,10 +1,10 @@
-//! A keyed work queue: what is to be done is a key, and a key is worked on by one worker at a time.
+//! A work queue of keys: at most one worker works on a key at any time.
 //!
-//! [`QueueState`] decides (a pure value, see `queue/state.rs` for its rules); [`KeyedQueue`] is the thin shell around it
-//! that waits and wakes; [`run_workers`] is the pool. A verdict is data ([`Outcome`]), and a run that ends without one,
-//! because it panicked or was dropped, counts as failed: no key is ever lost.
+//! [`QueueState`] decides order and retries (a pure value, see `queue/state.rs` for its rules). [`KeyedQueue`] is the asynchronous shell
+//! that sleeps and wakes workers. [`run_workers`] is the worker pool. A handler returns its result as data ([`Outcome`]). A run that
+//! panicked or was dropped counts as failed, so no key is ever lost.
 //!
-//! Nothing here knows what a key means, and nothing here holds the object a key names.
+//! The queue does not know what a key means and does not hold the object that a key names.
 
 mod backoff;
 mod line;
@@ -35,7 +35,7 @@ pub use workers::run_workers;
 
 use metrics::{LoadSource, RunTimes};
 
-/// What a key must be: small, ordered, printable. An order (rather than a hash) keeps every replay the same.
+/// The requirements for a key: small, ordered, printable. Keys are ordered instead of hashed, so that replays are deterministic.
 pub trait QueueKey: Clone + Ord + Debug + Send + Sync + 'static {}
 
 impl<T: Clone + Ord + Debug + Send + Sync + 'static> QueueKey for T {}
@@ -50,8 +50,8 @@ pub struct KeyedQueue<K: QueueKey> {
 struct Shared<K> {
     name: String,
     state: Mutex<QueueState<K>>,
-    /// One waiting worker is woken for each key that becomes ready, and all of them when the next timer comes nearer:
-    /// whichever of them goes away then, the others still know until when to sleep.
+    /// Every change of the queue wakes one waiting worker, because it may have made a key ready. All of them are woken when the next timer
+    /// moves to an earlier time: if one of them is cancelled, the others still know until when to sleep.
     wake: Notify,
     started: Instant,
     run_times: OnceLock<RunTimes>,
@@ -64,14 +64,13 @@ impl<K: QueueKey> Clone for KeyedQueue<K> {
 }
 
 impl<K: QueueKey> KeyedQueue<K> {
-    /// An empty queue. `name` stands in logs and in the label of its metrics.
+    /// An empty queue. `name` appears in logs and as the label of its metrics.
     #[must_use]
     pub fn new(name: impl Into<String>, settings: QueueSettings) -> Self {
         Self::over(name, QueueState::new(settings))
     }
 
-    /// An empty queue in which groups of keys, such as namespaces, take turns: one group with many keys does not hold up
-    /// the others.
+    /// An empty queue in which groups of keys, such as namespaces, take turns: a group with many keys does not delay the others.
     #[must_use]
     pub fn fair(name: impl Into<String>, settings: QueueSettings, group_of: fn(&K) -> Option<&str>) -> Self {
         Self::over(name, QueueState::fair(settings, group_of))
@@ -88,7 +87,7 @@ impl<K: QueueKey> KeyedQueue<K> {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Shows this queue in `metrics` under its name. A second call for the same queue changes nothing.
+    /// Exports this queue in `metrics` under its name. A second call for the same queue changes nothing.
     pub fn report_to(&self, metrics: &QueueMetrics) {
         let source: Arc<dyn LoadSource> = Arc::clone(&self.shared) as Arc<dyn LoadSource>;
         self.shared.run_times.get_or_init(|| metrics.observe(&self.shared.name, &source));
@@ -100,27 +99,27 @@ impl<K: QueueKey> KeyedQueue<K> {
         &self.shared.name
     }
 
-    /// Asks for a run of `key` as soon as possible.
+    /// Adds `key`, to run as soon as possible.
     pub fn add(&self, key: K, priority: Priority) {
         self.shared.change(|state, now| state.add(key, priority, now));
     }
 
-    /// Asks for a run of each of these as soon as possible. They become ready together, and one worker is woken: if it takes not only
-    /// one of them, no other gets in between. What it leaves it has to give on ([`Self::call_another`]).
+    /// Adds keys, to run as soon as possible. They become ready together and wake one worker, so a worker that takes several of them sees
+    /// no other worker in between. If it leaves some, it must call [`Self::call_another`].
     pub fn add_all(&self, keys: impl IntoIterator<Item = (K, Priority)>) {
         self.shared.change(|state, now| {
             keys.into_iter().for_each(|(key, priority)| state.add(key, priority, now));
         });
     }
 
-    /// Wakes another worker if a key is ready. For who has taken as many as it can.
+    /// Wakes another worker if a key is ready. For a worker that took several keys and leaves the rest.
     pub fn call_another(&self) {
         if self.shared.lock().has_ready() {
             self.shared.wake.notify_one();
         }
     }
 
-    /// Asks for a run of `key` once `delay` has passed. Of several such wishes that still wait, the earliest wins.
+    /// Adds `key`, to run once `delay` has passed. If such a timer is already pending for the key, the earlier time wins.
     pub fn add_after(&self, key: K, delay: Duration, priority: Priority) {
         self.shared.change(|state, now| state.add_after(key, delay, priority, now));
     }
@@ -130,10 +129,10 @@ impl<K: QueueKey> KeyedQueue<K> {
         self.shared.change(|state, _| state.forget(key));
     }
 
-    /// Waits for the next key to work on. Dropping this future loses nothing.
+    /// Waits for the next key to work on. Dropping this future is safe.
     pub async fn take(&self) -> Ticket<K> {
         loop {
-            // Listening begins before looking, so that what is added in between still wakes us.
+            // Register for wake-ups before reading the state, so that a key added in between still wakes this task.
             let mut woken = pin!(self.shared.wake.notified());
             woken.as_mut().enable();
             match self.shared.pick_or_due() {
@@ -163,7 +162,7 @@ impl<K: QueueKey> KeyedQueue<K> {
         Ticket { shared: Arc::clone(&self.shared), picked, finished: false }
     }
 
-    /// The present load: what a stuck-worker check or a status page asks for.
+    /// The current load, for the stuck-worker check and status pages.
     #[must_use]
     pub fn load(&self) -> Load {
         self.shared.load()
@@ -183,7 +182,7 @@ impl<K: QueueKey> KeyedQueue<K> {
 }
 
 impl<K> Shared<K> {
-    /// The lock is held for map operations only, never over an await. They do not panic half-way.
+    /// The lock is held only for map operations, never across an await. These do not panic half-way.
     fn lock(&self) -> MutexGuard<'_, QueueState<K>> {
         self.state.lock()
     }
@@ -194,8 +193,8 @@ impl<K> Shared<K> {
 }
 
 impl<K: QueueKey> Shared<K> {
-    /// The next key, or else the moment of the next timer. Both are read under one lock: a timer that another task
-    /// fired between two looks would be in neither answer, and the worker would sleep although its key is ready.
+    /// The next key, or the time of the next timer. Both are read under one lock: with two reads, a timer that another task fires in
+    /// between would be in neither result, and the worker would sleep although a key is ready.
     fn pick_or_due(&self) -> Result<Picked<K>, Option<Instant>> {
         let now = self.now();
         let next = self.lock().pick_or_due(now);
@@ -231,7 +230,7 @@ impl<K: QueueKey> LoadSource for Shared<K> {
     }
 }
 
-/// The right, and the duty, to work on one key. Ends with a verdict; dropped without one it means [`Outcome::Failed`].
+/// The exclusive claim to work on one key. It must be finished with an outcome; dropping it means [`Outcome::Failed`].
 #[derive(Debug)]
 #[must_use = "a dropped ticket counts as a failed run"]
 pub struct Ticket<K: QueueKey> {
@@ -247,7 +246,7 @@ impl<K: QueueKey> Ticket<K> {
         &self.picked.key
     }
 
-    /// The key with what the queue knows about it.
+    /// The key together with its priority, failure count and waiting time.
     #[must_use]
     pub fn picked(&self) -> &Picked<K> {
         &self.picked

@@ -1,7 +1,7 @@
-//! An API server in memory for the tests of this crate: a tower service whose answers are a closure.
+//! An in-memory API server for the tests of this crate: a tower service whose responses come from a closure.
 //!
-//! It keeps every request for counting. `collection` is one such closure: a list-and-watch server with faults. There
-//! is no second server of this kind; what a test lacks is added here.
+//! It records every request. `collection` is one such closure: a list-and-watch server with faults. There is only this server; features
+//! that a test needs are added here.
 
 mod collection;
 
@@ -25,14 +25,14 @@ use tower::{BoxError, Service};
 
 pub(crate) use collection::{Collection, Fault};
 
-/// A request as the server saw it.
+/// A request as received by the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) query: BTreeMap<String, String>,
     pub(crate) headers: HeaderMap,
-    /// `Null` without a body.
+    /// `Null` if there is no body.
     pub(crate) body: Value,
 }
 
@@ -46,19 +46,19 @@ impl Asked {
     }
 }
 
-/// What the server does with a request.
+/// The response of the server to a request.
 pub(crate) enum Answer {
     /// A status and a body.
     Json(u16, Value),
-    /// A whole response, where its headers matter.
+    /// A complete response, for tests that set its headers.
     Whole(Response<Full<Bytes>>),
-    /// An answer that takes its time.
+    /// A delayed response.
     Later(BoxFuture<'static, Answer>),
-    /// Lines as they come, until the channel or the time ends. An error breaks the connection.
+    /// Lines of a stream, until the channel is closed or the time is over. An error breaks the connection.
     Lines { lines: UnboundedReceiver<Result<Value, BoxError>>, until: Option<Instant> },
     /// The connection is refused.
     Refused,
-    /// Nothing, for ever.
+    /// No response, ever.
     Silence,
 }
 
@@ -71,7 +71,7 @@ impl Answer {
         Self::Later(answer.boxed())
     }
 
-    /// An error as the API server words it.
+    /// An error `Status` in the format of the API server.
     pub(crate) fn status(code: u16, reason: &str, message: &str) -> Self {
         Self::Json(code, status(code, reason, message))
     }
@@ -82,7 +82,7 @@ pub(crate) fn status(code: u16, reason: &str, message: &str) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message})
 }
 
-/// The requests a scripted server was asked, in order.
+/// The requests that a scripted server received, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<Asked>>>);
 
@@ -110,19 +110,19 @@ impl Log {
 
 type Reply = Result<Response<UnsyncBoxBody<Bytes, BoxError>>, BoxError>;
 
-/// A bare client (no layers) whose server is `answer`, and the log of what it was asked.
+/// A bare client (no layers) whose server is `answer`, and the log of its requests.
 pub(crate) fn client(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Client, Log) {
     let (service, log) = service(answer);
     (Client::new(service, "default"), log)
 }
 
-/// The server alone, for a test that puts layers on it.
+/// The server alone, for a test that adds layers.
 pub(crate) fn service(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Server, Log) {
     let log = Log::default();
     (Server { answer: Arc::new(answer), log: log.clone() }, log)
 }
 
-/// A server without a network. Its clones are the same server.
+/// A server without a network. All clones are the same server.
 #[derive(Clone)]
 pub(crate) struct Server {
     answer: Arc<dyn Fn(&Asked) -> Answer + Send + Sync>,
@@ -156,7 +156,7 @@ async fn read(request: Request<Body>) -> Result<Asked, BoxError> {
     Ok(Asked {
         method: parts.method,
         path: parts.uri.path().to_owned(),
-        // Enough for what tests ask; percent signs stay as they are.
+        // Sufficient for the tests; percent encoding is not decoded.
         query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         headers: parts.headers,
         body: if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? },
@@ -192,7 +192,7 @@ fn stream_of(
         };
         next.map(|line| (line, lines))
     });
-    // A whole body of one line gives its frame; naming the frame's type would need one more crate.
+    // A full body of one line yields its frame; naming the frame's type would need another crate.
     let frames = lines.filter_map(|line| async move {
         match line {
             Err(broken) => Some(Err(broken)),

@@ -1,31 +1,31 @@
-//! Text from a cluster or a cloud, made harmless for a terminal. Pure.
+//! Escapes text from a cluster or a cloud, so that it cannot control a terminal. Pure.
 //!
-//! A name, an annotation, an event or an error message may hold escape sequences that move the cursor, rename the window or change what the
-//! reader sees, and characters that change the order of the text. What is printed for people is escaped. `json` and `yaml` stay exact:
-//! there such a character is written as the escape sequence of JSON, which means the same character.
+//! A name, an annotation, an event or an error message may contain escape sequences that move the cursor, rename the window or change what
+//! the reader sees, and characters that change the order of the text. Text printed for people is escaped. The `json` and `yaml` formats
+//! stay exact: there such a character is written as a JSON escape sequence, which denotes the same character.
 
 use std::borrow::Cow;
 
-/// Text of several lines, in which every character that a terminal would obey is written as `\u{..}`. Its line breaks stay.
+/// Escapes text of several lines: every character that a terminal interprets is written as `\u{..}`. Line breaks stay.
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     escape(text, |character| character != '\n' && is_obeyed(character))
 }
 
-/// The same for text that must stay one line: a line break in it is written as `\n`, so that nobody can add lines of their own.
+/// Escapes text that must stay on one line: a line break is written as `\n`, so that the text cannot add lines of its own.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escape(text, is_obeyed)
 }
 
-/// A line of a report, with its end.
+/// A line of a report, including its line break.
 #[must_use]
 pub fn line_of(text: impl AsRef<str>) -> String {
     format!("{}\n", one_line(text.as_ref()))
 }
 
-/// JSON text in which every character that a terminal would obey is written as `\uXXXX`. Outside of strings JSON has none but line breaks,
-/// which stay, so a reader gets the same values.
+/// Escapes JSON text: every character that a terminal interprets is written as `\uXXXX`. Outside of strings JSON has no such characters
+/// except line breaks, which stay, so the parsed values are unchanged.
 #[must_use]
 pub fn escaped_json(text: &str) -> Cow<'_, str> {
     if !is_escaped(text) {
@@ -49,7 +49,7 @@ pub fn is_escaped(text: &str) -> bool {
     text.contains(|character| character != '\n' && is_obeyed(character))
 }
 
-/// Whether a terminal, or what lays out text for it, does something else with it than to show it.
+/// Whether a terminal, or software that lays out its text, interprets this character instead of showing it.
 fn is_obeyed(character: char) -> bool {
     character.is_control() // C0, DEL and C1, of which ESC and CSI are two
         || matches!(

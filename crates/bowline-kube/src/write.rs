@@ -1,8 +1,8 @@
-//! Writes to the API server that cannot go wrong quietly. Each one asks the fence before it queues for the client's
-//! request budget and again right before it is sent, has a deadline, and carries a guard: it changes the very object
-//! (UID), or the very version of it, that was looked at.
+//! Guarded writes to the API server. Each write checks the fence before it waits for the client's request budget and again immediately
+//! before it is sent, and has a deadline. Except for server-side apply and creation it also has a guard: it changes only the object (UID),
+//! or the version of it, that the caller read.
 //!
-//! Nothing here retries. A timeout does not say whether the write took effect: observe again.
+//! Nothing here retries. After a timeout it is unknown whether the write took effect: the caller must observe again.
 
 mod change;
 mod dynamic;
@@ -47,28 +47,28 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// How a change went.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Written {
-    /// The server has it; this is the object's version now.
+    /// The API server accepted the change.
     Changed {
-        /// The new resourceVersion, if the answer had one.
+        /// The new resourceVersion, if the response had one.
         resource_version: Option<String>,
     },
-    /// There was nothing to change, and nothing was sent.
+    /// There was nothing to change, and no request was sent.
     Unchanged,
 }
 
-/// How a deletion went.
+/// The result of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletion {
-    /// The server accepted it. Finalizers may keep the object for a while.
+    /// The API server accepted it. Finalizers may delay the removal of the object.
     Deleted,
-    /// It was gone before.
+    /// The object did not exist any more.
     AlreadyGone,
 }
 
-/// Open as long as people may be told.
+/// A fence that follows [`Fence::check_telling`].
 #[derive(Debug)]
 struct Telling(Arc<dyn Fence>);
 
@@ -79,32 +79,33 @@ impl Fence for Telling {
 }
 
 impl Writer {
-    /// A writer that may write while `fence` is open; each request may take `deadline`.
+    /// A writer that writes only while `fence` is open. Each request times out after `deadline`.
     #[must_use]
     pub fn new(client: Client, fence: Arc<dyn Fence>, deadline: Duration) -> Self {
         Self { client, fence, deadline }
     }
 
-    /// The same writer for what is told to people ([`Fence::check_telling`]): a condition, and nothing that anybody acts on.
+    /// The same writer for conditions that explain why nothing is changed ([`Fence::check_telling`]). No controller may act on what it
+    /// writes.
     #[must_use]
     pub fn telling(&self) -> Self {
         Self { fence: Arc::new(Telling(Arc::clone(&self.fence))), ..self.clone() }
     }
 
-    /// Deletes the node called `name` if it is still the one with `uid`.
+    /// Deletes the Node called `name` if it still has this `uid`.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Replaced`] when another node has that name now; see [`WriteError`] for the rest.
+    /// [`WriteError::Replaced`] if another Node has that name now; see [`WriteError`] for the rest.
     pub async fn delete_node(&self, name: &str, uid: &str) -> Result<Deletion, WriteError> {
         self.delete::<Node>(None, name, uid).await
     }
 
-    /// Deletes an object if it is still the one with `uid`.
+    /// Deletes an object if it still has this `uid`.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Replaced`] when another object has that name now; see [`WriteError`] for the rest.
+    /// [`WriteError::Replaced`] if another object has that name now; see [`WriteError`] for the rest.
     pub async fn delete<K>(
         &self,
         namespace: Option<&str>,
@@ -130,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// Changes an object, guarded. A change that is empty is not sent.
+    /// Patches an object, guarded. An empty change is not sent.
     ///
     /// # Errors
     ///
@@ -149,7 +150,7 @@ impl Writer {
         self.change::<K>(namespace, name, "", guard, change).await
     }
 
-    /// Changes the status of an object (through its `status` subresource), guarded. An empty change is not sent.
+    /// Patches the `status` subresource of an object, guarded. An empty change is not sent.
     ///
     /// # Errors
     ///
@@ -168,8 +169,8 @@ impl Writer {
         self.change::<K>(namespace, name, "status", guard, change).await
     }
 
-    /// Puts the fields of `content` into an object that is `manager`'s own, by server-side apply, and makes it if it is not
-    /// there. No guard: for what is written from no look at the object, and where the last word of whoever leads counts.
+    /// Applies the fields of `content` to an object that `manager` owns, by forced server-side apply; creates the object if it does not
+    /// exist. Without a guard, for writes that do not depend on a read of the object: the last write of the current leader wins.
     ///
     /// # Errors
     ///
@@ -221,8 +222,8 @@ impl Writer {
         Ok(Written::Changed { resource_version })
     }
 
-    /// The one place where a write leaves this process. The fence is asked here, so as not to wait for nothing, and by
-    /// the client when the wait for its budget is over.
+    /// All writes are sent here. The fence is checked here, to avoid a pointless wait, and by the client after the wait for its request
+    /// budget.
     async fn send(
         &self,
         target: &Target,

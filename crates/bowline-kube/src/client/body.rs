@@ -1,4 +1,4 @@
-//! The bodies of answers on their way to kube: one that was read whole and holds its memory, and one that is passed on as it comes.
+//! The bodies of responses on their way to kube: one that was read completely and holds its memory reservation, and one that is streamed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use tower::BoxError;
 
 use super::deadline::DeadlineExceeded;
 
-/// An answer that was read to its end.
+/// The body of a response that was read completely.
 #[derive(Debug)]
 pub struct WholeBody {
     bytes: Full<Bytes>,
-    /// The memory that the answer takes, given back when kube has taken the bytes over.
+    /// The memory reservation of the response, released when kube has taken the bytes.
     _memory: Option<Arc<OwnedSemaphorePermit>>,
 }
 
@@ -47,7 +47,7 @@ impl Body for WholeBody {
     }
 }
 
-/// An answer that its reader takes as it comes. With a deadline, it ends in an error when that has passed.
+/// The body of a response that is streamed to its reader. If it has a deadline, it ends with an error when the deadline has passed.
 pub struct PassingBody<B> {
     body: Pin<Box<B>>,
     deadline: Option<(Pin<Box<Sleep>>, DeadlineExceeded)>,

@@ -1,6 +1,5 @@
-//! A deadline on every plain request, from sending it to the last byte of its answer, and a limit on the memory of that answer. A watch
-//! is left alone: it is meant to stay open, and the watcher above has its own idle timeout. The list of an informer is passed on as it
-//! comes.
+//! A deadline for every plain request, from sending it to the last byte of its response, and a memory limit for the response. Watches are
+//! exempt: they stay open by design, and the watcher has its own idle timeout. The lists of informers are streamed.
 
 use std::{
     pin::pin,
@@ -21,11 +20,11 @@ use super::is_watch;
 use super::memory::{AnswerBudget, AnswerTooLarge, limit_bytes};
 use super::readable::Whole;
 
-/// Put into the extensions of a request whose answer is taken apart while it comes: a success is not read here, and has no limit.
+/// A request extension: the response is streamed to an informer. If it is successful, it is not read here and has no memory limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TakenApart;
 
-/// A request was given up because its answer did not come in time. It may still have taken effect.
+/// The request was aborted because its response was late. It may still have taken effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{method} {path}: no complete answer from the API server within {after:?}")]
 pub struct DeadlineExceeded {
@@ -37,13 +36,13 @@ pub struct DeadlineExceeded {
     pub after: Duration,
 }
 
-/// Whether `error` says that the deadline of the request passed.
+/// Whether `error` means that the deadline of the request has passed.
 #[must_use]
 pub fn is_deadline(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Service(inner) if inner.is::<DeadlineExceeded>())
 }
 
-/// Gives every plain request a deadline, and its answer a limit.
+/// Gives every plain request a deadline, and its response a memory limit.
 #[derive(Debug, Clone)]
 pub struct DeadlineLayer {
     after: Duration,
@@ -51,7 +50,7 @@ pub struct DeadlineLayer {
 }
 
 impl DeadlineLayer {
-    /// Plain requests fail `after` this long; their answers share `memory`.
+    /// Plain requests time out `after` this long; their responses share the budget `memory`.
     #[must_use]
     pub fn new(after: Duration, memory: AnswerBudget) -> Self {
         Self { after, memory }
@@ -81,7 +80,7 @@ where
     B: BodyExt<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    /// A plain answer is read to its end here (kube would do so next); others pass through.
+    /// A plain response is read completely here (kube would do this next); others are streamed.
     type Response = Response<Either<WholeBody, PassingBody<B>>>;
     type Error = BoxError;
     type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
@@ -121,7 +120,7 @@ where
     }
 }
 
-/// What is needed of a request to read its answer.
+/// The data of a request that is needed to read its response.
 struct Asked {
     method: Method,
     path: String,
@@ -140,8 +139,7 @@ impl Asked {
         if told.is_some_and(|bytes| bytes > limit) {
             return Err(self.too_large().into());
         }
-        // Where the server does not say the length, the whole limit is reserved: a reservation that grew could wait for others that wait
-        // for it.
+        // If the API server does not send the length, the whole limit is reserved: growing reservations could wait for each other.
         let memory = self.memory.reserve(told.unwrap_or(limit)).await;
         let mut body = pin!(body);
         let mut read = BytesMut::with_capacity(told.unwrap_or_default());

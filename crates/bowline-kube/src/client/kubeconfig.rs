@@ -1,7 +1,7 @@
-//! From a kubeconfig to a client's configuration. kube could do it, but only together with its own reading of the proxy
-//! variables (see `proxy`), which cannot be switched off. Proxies are left to the caller.
+//! Converts a kubeconfig to a client configuration. kube can do this too, but only together with its own handling of the proxy variables
+//! (see `proxy`), which cannot be disabled. The caller sets the proxy.
 //!
-//! A kubeconfig holds tokens and keys, so what is wrong with one is said without quoting it.
+//! A kubeconfig contains tokens and keys, so error messages never quote it.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use kube::{
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
-/// What a kubeconfig says.
+/// The result of reading a kubeconfig.
 pub(super) struct Read {
     pub(super) config: Config,
-    /// Its `proxy-url`, which the configuration does not have yet.
+    /// The `proxy-url` of the cluster; not part of `config` yet.
     pub(super) proxy_url: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path) -> Result<Read, String> {
     of(&Kubeconfig::read_from(path).map_err(|error| unquoted(&error))?)
 }
 
-/// Reads a context as kubectl would: of the file at `path`, or else of those that `KUBECONFIG` names, or else of the one at home.
+/// Reads a context like kubectl: from the file at `path`, else from the files in `KUBECONFIG`, else from the one in the home directory.
 pub(super) fn read_as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Read, String> {
     let read = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
     let mut kubeconfig = read.map_err(|error| unquoted(&error))?;
@@ -40,7 +40,7 @@ fn of(kubeconfig: &Kubeconfig) -> Result<Read, String> {
     Ok(Read { config: configure(cluster, context, user)?, proxy_url: cluster.proxy_url.clone() })
 }
 
-/// Parse errors of YAML show the lines around the trouble, and even without those the value that stands there.
+/// The parse errors of YAML contain the lines around the error, and even without these the value at that place.
 fn unquoted(error: &KubeconfigError) -> String {
     let KubeconfigError::Parse(error) = error else { return error.to_string() };
     let place = error
@@ -65,7 +65,7 @@ fn cluster_of<'a>(kubeconfig: &'a Kubeconfig, context: &Context) -> Result<&'a C
     })
 }
 
-/// A context without a user, or with one that is not there, is anonymous, as it is for client-go.
+/// A context without a user, or with an unknown user, is anonymous, as in client-go.
 fn user_of(kubeconfig: &Kubeconfig, context: &Context, cluster: &Cluster) -> Result<AuthInfo, String> {
     let named = kubeconfig.auth_infos.iter().find(|user| Some(&user.name) == context.user.as_ref());
     let mut user = named.and_then(|named| named.auth_info.clone()).unwrap_or_default();
@@ -91,7 +91,7 @@ fn configure(cluster: &Cluster, context: &Context, user: AuthInfo) -> Result<Con
     Ok(config)
 }
 
-/// The certificates to trust, in DER; none means those of the system. kube reads them in base64 or from a file for us.
+/// The certificates to trust, in DER; `None` means those of the system. kube reads them, from base64 or from a file.
 fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, String> {
     let read = ExecAuthCluster::try_from(cluster).map_err(|error| unquoted(&error))?;
     let Some(pem) = read.certificate_authority_data else { return Ok(None) };

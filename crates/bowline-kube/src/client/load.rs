@@ -1,4 +1,4 @@
-//! Where the API server is and who we are to it: `--kubeconfig`, `--master`, or the pod's own service account.
+//! Loads the address of the API server and the credentials: from `--kubeconfig`, `--master`, or the pod's service account.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ use super::{
     proxy::{self, ProxyError, ProxyVariables},
 };
 
-/// No usable configuration was found. The message says what was tried.
+/// No usable configuration was found. The message lists what was tried.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file given with `--kubeconfig` is of no use.
+    /// The file given with `--kubeconfig` is not usable.
     #[error("--kubeconfig={}: {why}; check that the file exists, parses and names a current-context", path.display())]
     Kubeconfig {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it, in words that quote nothing of it.
+        /// What is wrong with the file, without quoting it.
         why: String,
     },
-    /// No kubeconfig was found where kubectl looks, or it is of no use.
+    /// No kubeconfig was found in kubectl's locations, or it is not usable.
     #[error("kubeconfig: {0}; give one with --kubeconfig or KUBECONFIG, and a context of it with --context")]
     Person(String),
     /// The proxy to the API server cannot be used.
@@ -34,12 +34,12 @@ pub enum ConfigError {
     /// The address given with `--master` is not a URL.
     #[error("--master={value}: {why}; give a URL such as https://10.0.0.1:6443")]
     Master {
-        /// What was given.
+        /// The given value.
         value: String,
         /// What is wrong with it.
         why: String,
     },
-    /// Nothing was given, and this is not a pod with a service account.
+    /// No flag was given, and the process does not run in a pod with a service account.
     #[error(
         "neither --kubeconfig nor --master was given, and the in-cluster configuration cannot be used: {0}; \
          run in a pod with a mounted service account token, or give --kubeconfig"
@@ -47,24 +47,24 @@ pub enum ConfigError {
     InCluster(#[source] Box<InClusterError>),
 }
 
-/// The configuration that the flags ask for. An empty flag counts as not given.
+/// Loads the configuration that the flags select. An empty flag counts as not given.
 ///
-/// A kubeconfig wins over the pod's service account; `master` replaces the address in it. `master` alone is an
-/// address without credentials, as it is for upstream.
+/// A kubeconfig takes precedence over the pod's service account; `master` replaces the address in it. `master` alone is an address without
+/// credentials, as in upstream.
 ///
 /// # Errors
 ///
-/// [`ConfigError`], which says what was tried and what to do.
+/// [`ConfigError`], with what was tried and what to do.
 pub async fn load_config(kubeconfig: Option<&Path>, master: Option<&str>) -> Result<Config, ConfigError> {
     load_with(kubeconfig, master, &ProxyVariables::of_process())
 }
 
-/// The configuration that kubectl would use: of the file at `kubeconfig`, or else of those that `KUBECONFIG` names, or else of the one at
-/// home; and in a pod without any of these, of its service account. `context` is another one than the current.
+/// Loads the configuration that kubectl would use: from the file at `kubeconfig`, else from the files in `KUBECONFIG`, else from the one in
+/// the home directory; in a pod without any of these, from its service account. `context` selects a context other than the current one.
 ///
 /// # Errors
 ///
-/// [`ConfigError`], which says what was tried and what to do.
+/// [`ConfigError`], with what was tried and what to do.
 pub fn load_as_kubectl(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, ConfigError> {
     let (mut config, written) = match kubeconfig::read_as_kubectl(kubeconfig, context) {
         Ok(read) => (read.config, read.proxy_url),
@@ -115,7 +115,7 @@ fn proxy_of(
     })
 }
 
-/// Go takes a bare `host:port` for plain HTTP; so do we.
+/// A bare `host:port` means plain HTTP, as in Go.
 fn parse_master(value: &str) -> Result<http::Uri, ConfigError> {
     let fail = |why: String| ConfigError::Master { value: value.to_owned(), why };
     let full = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };

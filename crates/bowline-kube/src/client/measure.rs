@@ -1,4 +1,4 @@
-//! The metrics of the API client, under client-go's names so that existing dashboards and alerts keep working.
+//! The metrics of the API client, with client-go's names, so that existing dashboards and alerts keep working.
 
 use std::{
     task::{Context, Poll},
@@ -19,7 +19,7 @@ use tower::{Layer, Service};
 
 use super::is_watch;
 
-/// The code that stands for "no answer at all".
+/// The status code label of a request without a response.
 const NO_ANSWER: &str = "<error>";
 const SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
 
@@ -50,7 +50,7 @@ struct VerbLabels {
     host: String,
 }
 
-/// Code, verb and host.
+/// The labels code, verb and host.
 type RetryLabels = [(&'static str, String); 3];
 type Histograms = Family<VerbLabels, Histogram, fn() -> Histogram>;
 
@@ -79,7 +79,7 @@ impl Default for RestMetrics {
 }
 
 impl RestMetrics {
-    /// New metrics, shown by `registry`.
+    /// New metrics, registered in `registry`.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register(
@@ -107,8 +107,8 @@ impl RestMetrics {
             "Size of the answer's body in bytes, by verb and host; a watch has no size",
             metrics.response_sizes.clone(),
         );
-        // Nothing here retries, so this family stays empty, and an empty family is left out of a scrape: the same that
-        // client-go shows before its first retry. Whoever adds a retry counts it here.
+        // Nothing here retries, so this family stays empty, and an empty family is omitted from a scrape, as with client-go before its
+        // first retry. A retry that is added later must be counted here.
         registry.register(
             "rest_client_request_retries",
             "Number of request retries, partitioned by status code, verb, and host",
@@ -123,7 +123,7 @@ impl RestMetrics {
     }
 }
 
-/// Counts and times requests.
+/// A layer that counts and times requests.
 #[derive(Debug, Clone)]
 pub struct MeasureLayer {
     metrics: RestMetrics,
@@ -131,7 +131,7 @@ pub struct MeasureLayer {
 }
 
 impl MeasureLayer {
-    /// Counts into `metrics`; `host` is the label of the API server.
+    /// Records in `metrics`; `host` is the label of the API server.
     #[must_use]
     pub fn new(metrics: RestMetrics, host: String) -> Self {
         Self { metrics, host }
@@ -179,7 +179,8 @@ where
         };
         let answer = self.inner.call(request);
         async move {
-            // Naming it whole moves it in here; its field alone would be copied, and it would drop too early.
+            // Uses the whole variable, so that it moves into this block. Using only a field would copy the field, and the variable would be
+            // dropped too early.
             let mut pending = pending;
             let answer = answer.await;
             if let Ok(response) = &answer {
@@ -192,7 +193,7 @@ where
     }
 }
 
-/// A request on its way. Counted when dropped, so that one whose caller gave up waiting is counted as well.
+/// A request in flight. Recorded when dropped, so that a request whose caller was cancelled is recorded too.
 struct Pending {
     layer: MeasureLayer,
     method: String,
@@ -222,9 +223,9 @@ impl Drop for Pending {
     }
 }
 
-/// The size of a body that is there as a whole; none of one that comes bit by bit.
+/// The size of a body that is completely in memory; `None` for a streamed one.
 fn size<B: BodyExt>(body: &B) -> Option<f64> {
     let bytes = body.size_hint().exact()?;
-    // A body of more than 4 GiB is in the last bucket either way.
+    // A body of more than 4 GiB falls into the last bucket in any case.
     Some(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)))
 }

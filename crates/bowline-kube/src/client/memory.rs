@@ -1,9 +1,9 @@
-//! How much memory the API server's answers may take: a limit for each kind of request, and one budget for all clients of the process
-//! but those that have a budget of their own because they must not wait for others.
+//! Limits the memory for responses of the API server: a size limit for each kind of request, and one budget for all clients of the process,
+//! except those that have their own budget because they must not wait for others.
 //!
-//! A reservation is made once, for the whole answer, before its body is read: for its length where the server says it, else for the
-//! limit of its kind. It never grows, so no request waits for memory while it holds some. Waiting counts towards the deadline of the
-//! request. The lists of informers are not counted: they are taken apart while they come, one object at a time.
+//! A reservation is made once, for the whole response, before its body is read: for its length if the API server sends it, else for the
+//! size limit of its kind. It never grows, so no request waits for memory while it holds some. The wait counts towards the deadline of the
+//! request. The lists of informers are not counted: they are streamed, one object at a time.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,20 +14,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::paths::Path;
 
 const MIB: usize = 1 << 20;
-/// The largest answer about one object. etcd takes 1.5 MB by default, and an object is larger as JSON.
+/// The largest response with one object. etcd's default limit is 1.5 MB, and an object is larger as JSON.
 const OBJECT_BYTES: usize = 16 * MIB;
-/// The largest answer to a review or about a Lease, which holds a few KiB. Larger ones would let four of them take the budget.
+/// The largest response to a review or about a Lease, which is a few KiB. With a larger limit, four of them could use up the budget.
 const SMALL_OBJECT_BYTES: usize = MIB;
-/// The largest list, log or page of another server.
+/// The largest list, log or proxied page.
 const LIST_BYTES: usize = 64 * MIB;
-/// The budget of the process. A list fits, and four large objects beside each other.
+/// The budget of the process: enough for one list, or for four large objects at the same time.
 const PROCESS_BYTES: usize = 64 * MIB;
-/// What a semaphore counts in: it holds fewer permits than there are bytes.
+/// The unit of the semaphore, which cannot hold one permit per byte.
 const UNIT_BYTES: usize = 1 << 10;
 
 static PROCESS: LazyLock<AnswerBudget> = LazyLock::new(|| AnswerBudget::new(PROCESS_BYTES));
 
-/// An answer that is larger than any of its kind should be. It was not read.
+/// A response that exceeds the size limit of its kind. It was not read to the end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{method} {path}: the answer of the API server is larger than {limit_bytes} bytes, the limit for such a request"
@@ -41,7 +41,7 @@ pub struct AnswerTooLarge {
     pub limit_bytes: usize,
 }
 
-/// How large the answer to `request` may be.
+/// The largest permitted response to `request`, in bytes.
 pub(super) fn limit_bytes(request: &Request<Body>) -> usize {
     let Some(path) = Path::of(request.uri().path()) else { return LIST_BYTES };
     let is_one_object =
@@ -53,7 +53,7 @@ pub(super) fn limit_bytes(request: &Request<Body>) -> usize {
     }
 }
 
-/// The memory that the bodies of answers may take together. Clones share it.
+/// A memory budget for the bodies of responses. Clones share it.
 #[derive(Debug, Clone)]
 pub struct AnswerBudget {
     free: Arc<Semaphore>,
@@ -61,32 +61,32 @@ pub struct AnswerBudget {
 }
 
 impl AnswerBudget {
-    /// A budget of so many bytes. A single answer that is larger than the whole budget takes all of it.
+    /// A budget of this many bytes. A single response that is larger than the whole budget reserves all of it.
     #[must_use]
     pub fn new(total_bytes: usize) -> Self {
         let units = (total_bytes / UNIT_BYTES).clamp(1, Semaphore::MAX_PERMITS);
         Self { free: Arc::new(Semaphore::new(units)), total_bytes: units * UNIT_BYTES }
     }
 
-    /// The budget that all clients of this process share unless they are given another: 64 MiB.
+    /// The budget of 64 MiB that all clients of this process share by default.
     #[must_use]
     pub fn of_process() -> Self {
         PROCESS.clone()
     }
 
-    /// What is not reserved at this moment.
+    /// The bytes that are not reserved at this moment.
     #[must_use]
     pub fn free_bytes(&self) -> usize {
         self.free.available_permits() * UNIT_BYTES
     }
 
-    /// The whole budget.
+    /// The size of the budget in bytes.
     #[must_use]
     pub const fn total_bytes(&self) -> usize {
         self.total_bytes
     }
 
-    /// Waits until `bytes` are free, in the order of the callers. `None` would mean that the semaphore is closed, which nobody does.
+    /// Waits until `bytes` are free, in order of arrival. `None` would mean that the semaphore is closed, which never happens.
     pub(super) async fn reserve(&self, bytes: usize) -> Option<Arc<OwnedSemaphorePermit>> {
         let units = bytes.min(self.total_bytes).div_ceil(UNIT_BYTES);
         let permits = Arc::clone(&self.free).acquire_many_owned(u32::try_from(units).unwrap_or(u32::MAX));

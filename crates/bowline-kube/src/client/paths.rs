@@ -1,19 +1,19 @@
-//! The parts of a path of the Kubernetes API. Pure.
+//! Parses paths of the Kubernetes API. Pure.
 
-/// A path below `/api/v1` or `/apis/GROUP/VERSION`, but not one that leads on to another server.
+/// A path below `/api/v1` or `/apis/GROUP/VERSION`, except a path that is proxied to another server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Path<'a> {
-    /// Empty for the core group.
+    /// The API group; empty for the core group.
     pub(super) group: &'a str,
-    /// Such as `secrets`.
+    /// The plural name of the resource, such as `secrets`.
     pub(super) resource: &'a str,
-    /// None for a collection.
+    /// The name of the object; `None` for a collection.
     pub(super) name: Option<&'a str>,
     pub(super) subresource: Option<&'a str>,
 }
 
 impl<'a> Path<'a> {
-    /// The parts of `path`. None if it is not about a resource: `/readyz`, `/version`, what a proxy passes on.
+    /// Parses `path`. `None` if it is not about a resource: `/readyz`, `/version`, or a `proxy` subresource.
     pub(super) fn of(path: &'a str) -> Option<Self> {
         let mut parts = path.split('/').filter(|part| !part.is_empty());
         let group = match parts.next()? {

@@ -1,24 +1,23 @@
-//! Which proxy, if any, the way to the API server takes: the one written in the kubeconfig, else the environment's, by
-//! the rules that Go's `net/http` has and that operators know. kube matches `NO_PROXY` against the proxy instead of the
-//! API server and refuses lists that Go accepts, so it is not asked. Nothing here reads the environment by itself but
-//! [`ProxyVariables::of_process`], and no message shows the password in a proxy's address.
+//! Selects the proxy to the API server, if any: the one in the kubeconfig, else the one in the environment, by the rules of Go's
+//! `net/http`. kube's own selection is not used: it matches `NO_PROXY` against the proxy instead of the API server and rejects lists that
+//! Go accepts. Only [`ProxyVariables::of_process`] reads the environment. No message contains the password in the URL of a proxy.
 
 use std::net::IpAddr;
 
 use http::Uri;
 use ipnet::IpNet;
 
-/// An address of a proxy that is of no use.
+/// The address of a proxy is not usable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {why}; give a URL such as http://proxy.example:3128 (schemes: http, https, socks5)")]
 pub struct ProxyError {
-    /// The variable, or the field of the kubeconfig, that holds the address.
+    /// The variable, or the field of the kubeconfig, with the address.
     pub origin: &'static str,
-    /// What is wrong with it.
+    /// What is wrong with the address.
     pub why: String,
 }
 
-/// What the environment says about proxies. Empty is the same as not set.
+/// The proxy variables of the environment. An empty value means not set.
 #[derive(Clone, Default)]
 pub(super) struct ProxyVariables {
     pub(super) https: String,
@@ -27,7 +26,7 @@ pub(super) struct ProxyVariables {
 }
 
 impl ProxyVariables {
-    /// Those of this process. A name in capitals wins over the same in small letters.
+    /// Reads the environment of this process. An uppercase name takes precedence over the lowercase one.
     pub(super) fn of_process() -> Self {
         let read = |capitals: &str, small: &str| {
             let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -41,8 +40,8 @@ impl ProxyVariables {
     }
 }
 
-/// The proxy for requests to `server`. One that is `written` in the kubeconfig is meant for this very server, so
-/// `NO_PROXY` has no say about it.
+/// The proxy for requests to `server`. `NO_PROXY` does not apply to a proxy that is `written` in the kubeconfig, because it is meant for
+/// this server.
 pub(super) fn choose(
     written: Option<&str>,
     server: &Uri,
@@ -61,11 +60,11 @@ pub(super) fn choose(
     parse(origin, value).map(Some)
 }
 
-/// A bare `host:port` is an HTTP proxy.
+/// Parses the address of a proxy. A bare `host:port` is an HTTP proxy.
 fn parse(origin: &'static str, value: &str) -> Result<Uri, ProxyError> {
     let fail = |why: String| ProxyError { origin, why };
     let full = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
-    // Names are resolved by the proxy in either case.
+    // The proxy resolves names in both cases.
     let full = full.strip_prefix("socks5h://").map_or(full.clone(), |rest| format!("socks5://{rest}"));
     let url: Uri = full.parse().map_err(|_quoting| fail("it is not a URL".to_owned()))?;
     match (url.scheme_str(), url.host()) {
@@ -75,7 +74,7 @@ fn parse(origin: &'static str, value: &str) -> Result<Uri, ProxyError> {
     }
 }
 
-/// Whether `server` is reached without the proxy of the environment. This machine itself always is.
+/// Whether `NO_PROXY` or the rules of Go exclude `server` from the proxy of the environment. Loopback addresses are always excluded.
 fn goes_direct(server: &Uri, no_proxy: &str) -> bool {
     let host = unbracketed(server.host().unwrap_or_default()).to_lowercase();
     let default = if server.scheme_str() == Some("https") { 443 } else { 80 };
@@ -86,8 +85,8 @@ fn goes_direct(server: &Uri, no_proxy: &str) -> bool {
         || no_proxy.split(',').any(|entry| excepts(entry.trim(), &host, port, address))
 }
 
-/// Whether one entry of `NO_PROXY` is about this host: `*`, a network, an address, `name` (with all below it), `.name`
-/// or `*.name` (only what is below it); all but the first two may end in a port.
+/// Whether one entry of `NO_PROXY` matches this host: `*`, a network, an address, `name` (also matches its subdomains), `.name` or `*.name`
+/// (matches only subdomains). All but the first two may end in a port.
 fn excepts(entry: &str, host: &str, port: u16, address: Option<IpAddr>) -> bool {
     if entry == "*" {
         return true;
@@ -110,7 +109,7 @@ fn excepts(entry: &str, host: &str, port: u16, address: Option<IpAddr>) -> bool 
     }
 }
 
-/// `host:port` in its parts; an IPv6 address has a port only behind its brackets.
+/// Splits `host:port`; an IPv6 address has a port only after its brackets.
 fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),

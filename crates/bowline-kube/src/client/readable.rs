@@ -1,8 +1,8 @@
-//! What of an answer reaches kube and its errors. Pure.
+//! Decides what kube and its errors may see of a response. Pure.
 //!
-//! kube logs an answer that it cannot decode, makes the message of an error of a refusal that is no `Status`, and serde quotes the value
-//! that does not fit. An answer may be a Secret or a token, so nothing of this may happen: what has not the form that it should have is
-//! replaced here by an error that says only where it came from, how long it is, and where it could not be read.
+//! kube logs a response that it cannot decode and turns an error response that is no `Status` into an error message, and serde quotes the
+//! value that does not fit. A response may contain a Secret or a token, so none of this may happen. A response that is not of the expected
+//! form is replaced by an error that contains only its origin, its length and the position of the error.
 
 use std::error::Error;
 
@@ -16,12 +16,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::paths::Path;
 
-/// The longest message of a `Status` that is passed on, in bytes. Validation names the values that it refuses.
+/// The longest message of a `Status` that is passed on, in bytes. Validation errors quote the rejected values.
 const LONGEST_MESSAGE_BYTES: usize = 4 << 10;
-/// The reason that kube gives to a refusal that is no `Status`.
+/// The reason that kube sets for an error response that is no `Status`.
 const NO_STATUS: &str = "Failed to parse error data";
 
-/// An answer that is not what was asked for. Its text quotes nothing of the answer.
+/// A response that is not of the expected form. The message quotes nothing of the response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{method} {path}: the API server, or what is in front of it, sent {bytes} bytes that are not {what}{at}; they are not shown"
@@ -34,14 +34,14 @@ pub struct UnreadableAnswer {
     at: String,
 }
 
-/// What an answer says that it is.
+/// The `kind` field of a response.
 #[derive(Deserialize)]
 struct Kind {
     #[serde(default)]
     kind: String,
 }
 
-/// An answer that was read whole, and what it answers.
+/// The request and the headers of a response that was read completely.
 pub(super) struct Whole<'a> {
     pub(super) method: &'a Method,
     pub(super) path: &'a str,
@@ -49,7 +49,7 @@ pub(super) struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// The body as kube may have it.
+    /// The body as it is passed to kube.
     pub(super) fn presentable(&self, body: Bytes) -> Result<Bytes, UnreadableAnswer> {
         let Some(path) = Path::of(self.path) else { return Ok(body) };
         if self.head.status.is_client_error() || self.head.status.is_server_error() {
@@ -76,10 +76,10 @@ impl Whole<'_> {
         }
     }
 
-    /// A refusal as a `Status`, whatever it was.
+    /// Converts any error response to a `Status`.
     fn refusal(&self, body: Bytes) -> Bytes {
         let code = self.head.status.as_u16();
-        // Every field of a `Status` has a default, so any JSON object would pass for one.
+        // Every field of a `Status` has a default, so any JSON object could be parsed as one.
         let is_status = |kind: Option<Kind>| kind.is_some_and(|found| found.kind == "Status");
         let read = serde_json::from_slice::<Status>(&body).ok();
         let status = match read.filter(|_status| is_status(serde_json::from_slice(&body).ok())) {
@@ -100,7 +100,7 @@ impl Whole<'_> {
         serde_json::to_vec(&status).map_or_else(|_impossible| Bytes::new(), Bytes::from)
     }
 
-    /// The body, if it is a `K`, a list of them, or what may come in place of them.
+    /// Returns the body if it is a `K`, a list of `K`, or a permitted substitute (`Status`, partial metadata).
     fn check<K: DeserializeOwned>(
         &self,
         what: &'static str,
@@ -116,7 +116,7 @@ impl Whole<'_> {
         let is_list = name.is_none() && kind.ends_with("List");
         let read = match kind.as_str() {
             "Status" => serde_json::from_slice::<Status>(&body).map(drop),
-            // Only its metadata was asked for. What may stand in there is not secret, and is not read here.
+            // The request asked for metadata only. Metadata is not secret, and is not parsed here.
             "PartialObjectMetadata" | "PartialObjectMetadataList" => {
                 serde_json::from_slice::<IgnoredAny>(&body).map(drop)
             }
@@ -149,8 +149,8 @@ fn position(error: &serde_json::Error) -> String {
     format!(" (line {}, column {})", error.line(), error.column())
 }
 
-/// An error with all its causes, for logs and people. Of an answer that could not be decoded it says only where: serde quotes the value
-/// that does not fit.
+/// An error with all its causes, for logs and messages. For a response that could not be decoded it contains only the position, because
+/// serde quotes the value that does not fit.
 #[must_use]
 pub fn describe(error: &(dyn Error + 'static)) -> String {
     let causes = || {

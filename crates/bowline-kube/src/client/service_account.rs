@@ -1,8 +1,8 @@
-//! Clients that act as ServiceAccounts of their own (`--use-service-account-credentials`), so that each controller
-//! needs only its own rights and has its own name in the audit log.
+//! Clients that act as ServiceAccounts (`--use-service-account-credentials`), so that each controller needs only its own RBAC permissions
+//! and has its own name in the audit log.
 //!
-//! The root identity creates the accounts and asks for their tokens, and does nothing else through these clients: they
-//! carry neither its token nor its certificate. A token is never logged, and no `Debug` shows it.
+//! The root identity creates the accounts and requests their tokens. These clients use neither its token nor its certificate. A token is
+//! never logged, and no `Debug` output contains it.
 
 #[cfg(test)]
 mod tests;
@@ -37,13 +37,13 @@ use self::token::{Grant, Grantor};
 use super::ClientFactory;
 use crate::clock::Clock;
 
-/// Where the accounts are, as they are for upstream.
+/// The namespace of the ServiceAccounts, as upstream.
 pub const NAMESPACE: &str = "kube-system";
-/// Between two rounds of asking for a token: an API server in trouble is not to be pressed, and the fifth of a token's
-/// life that is left has room for many rounds.
+/// The pause between two rounds of requesting a token: an API server in trouble must not be overloaded, and the last fifth of a token's
+/// life has room for many rounds.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Makes clients that act as ServiceAccounts in [`NAMESPACE`].
+/// Creates clients that act as ServiceAccounts in [`NAMESPACE`].
 #[derive(Clone)]
 pub struct ServiceAccountClients {
     factory: ClientFactory,
@@ -51,8 +51,8 @@ pub struct ServiceAccountClients {
 }
 
 impl ServiceAccountClients {
-    /// Clients as those of `factory`, but with tokens that `root` asks for. `root` should be a client of the same
-    /// factory, so that its requests have a deadline; `clock` says how much of a token's life is left.
+    /// Clients like those of `factory`, but with tokens that `root` requests. `root` should be a client of the same factory, so that its
+    /// requests have a deadline. `clock` is used to compute the remaining life of a token.
     #[must_use]
     pub fn new(factory: ClientFactory, root: Client, clock: Clock) -> Self {
         Self { factory, grantor: Grantor::new(root, clock) }
@@ -60,11 +60,11 @@ impl ServiceAccountClients {
 
     /// A client that acts as the ServiceAccount `name`, which is created if it does not exist.
     ///
-    /// Its token is renewed by a task that ends with the last clone of the client.
+    /// A background task renews its token; the task ends when the last clone of the client is dropped.
     ///
     /// # Errors
     ///
-    /// [`ServiceAccountError`] after four tries, or when kube cannot build its stack.
+    /// [`ServiceAccountError`] after four attempts, or if kube cannot build the client.
     pub async fn client(&self, name: &str) -> Result<Client, ServiceAccountError> {
         let builder = ClientBuilder::try_from(without_identity(self.factory.config())).map_err(|source| {
             ServiceAccountError::Stack { name: name.to_owned(), source: Box::new(source) }
@@ -72,11 +72,11 @@ impl ServiceAccountClients {
         self.finish(name, builder).await
     }
 
-    /// The same over any service. For tests and simulations.
+    /// Same as [`Self::client`], over any service. For tests and simulations.
     ///
     /// # Errors
     ///
-    /// As [`Self::client`].
+    /// Same as [`Self::client`].
     pub async fn wrap<S, B>(&self, name: &str, service: S) -> Result<Client, ServiceAccountError>
     where
         S: Service<Request<Body>, Response = Response<B>> + Send + 'static,
@@ -88,7 +88,7 @@ impl ServiceAccountClients {
         self.finish(name, ClientBuilder::new(service, self.factory.config().default_namespace.clone())).await
     }
 
-    /// The token goes on innermost, so that a request which waited for its budget carries the newest one.
+    /// The token layer is innermost, so that a request that waited for its budget carries the latest token.
     async fn finish<S, B>(&self, name: &str, builder: ClientBuilder<S>) -> Result<Client, ServiceAccountError>
     where
         S: Service<Request<Body>, Response = Response<B>> + Send + 'static,
@@ -130,14 +130,14 @@ impl std::fmt::Debug for ServiceAccountClients {
     }
 }
 
-/// What the requests of one client carry. Owned by the client; its end is the end of the task that renews it.
+/// The credentials of one client. The client owns it; dropping it ends the task that renews it.
 struct Credential {
     header: RwLock<HeaderValue>,
     refused: Arc<Notify>,
     _end: DropGuard,
 }
 
-/// Renews one credential.
+/// Renews the credentials of one client.
 struct Keeper {
     name: String,
     grantor: Grantor,
@@ -146,11 +146,11 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// Renews when the token stops being fresh or is refused; until that succeeds, the old token stays in use.
+    /// Renews the token when it reaches its renewal time or is refused. Until that succeeds, the old token stays in use.
     async fn keep(self, mut fresh_for: Duration) {
         loop {
             sleep(fresh_for.min(PAUSE)).await;
-            // A refusal means that the account was replaced, or the server's signing key: waiting would not help.
+            // A refusal means that the account or the signing key of the API server was replaced: waiting would not help.
             drop(timeout(fresh_for.saturating_sub(PAUSE), self.refused.notified()).await);
             fresh_for = match self.grantor.grant(&self.name).await {
                 Ok(grant) => self.replace(grant),
@@ -178,7 +178,7 @@ fn sign(credential: Arc<Credential>) -> impl Fn(Request<Body>) -> Request<Body> 
     }
 }
 
-/// Wakes the renewal when the server does not accept the token.
+/// Wakes the renewal task when the API server does not accept the token.
 fn heed_refusal<B>(
     credential: Arc<Credential>,
 ) -> impl Fn(Response<B>) -> Response<B> + Clone + Send + 'static {
@@ -190,7 +190,7 @@ fn heed_refusal<B>(
     }
 }
 
-/// How to reach the server, without who we are to it.
+/// The configuration without credentials.
 fn without_identity(config: &Config) -> Config {
     let mut config = config.clone();
     config.auth_info = AuthInfo::default();

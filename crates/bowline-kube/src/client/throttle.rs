@@ -1,8 +1,8 @@
-//! The request budget of one client: a layer that waits for a token before it sends. A request that its caller gave up
-//! before it was sent costs nothing.
+//! The request budget of one client: a layer that waits for a token before it sends. A request whose caller is cancelled before it was sent
+//! returns its token.
 //!
-//! It refuses no request but one: a mutation whose fence has closed during the wait. The layer that waits asks again, so
-//! that there can be no client which waits and does not ask.
+//! The layer refuses only a mutation whose fence closed during the wait. It checks the fence itself, so that no client can wait without a
+//! check afterwards.
 
 use std::{
     sync::Arc,
@@ -22,11 +22,11 @@ use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::measure::RestMetrics;
 
-/// The clock may be a little late, or a little early.
+/// The shortest sleep, because timers may fire a little early or late.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// Put into the extensions of a request that may leave only while this fence is open. If it is closed when the wait is
-/// over, the request fails with [`bowline_core::Fenced`] and is never sent.
+/// A request extension: the request may be sent only while this fence is open. If the fence is closed after the wait, the request fails
+/// with [`bowline_core::Fenced`] and is never sent.
 #[derive(Debug, Clone)]
 pub(crate) struct FencedBy(pub(crate) Arc<dyn Fence>);
 
@@ -42,12 +42,12 @@ pub struct ThrottleLayer {
 struct Budget {
     bucket: parking_lot::Mutex<TokenBucket>,
     since: Instant,
-    /// Only the first waiter looks at the bucket.
+    /// One permit: only the first waiter checks the bucket.
     line: Arc<FairSemaphore>,
 }
 
 impl Budget {
-    /// Waits for a token. The namespaces of requests take turns; within a namespace the order is that of arrival.
+    /// Waits for a token. Waiting namespaces get tokens in turn; within a namespace in order of arrival.
     async fn take(self: &Arc<Self>, namespace: &str) -> Reservation {
         let _first = self.line.acquire(namespace.into()).await;
         loop {
@@ -67,13 +67,13 @@ impl Budget {
     }
 }
 
-/// The namespace that a request is about; empty if it is about none.
+/// The namespace in the path of a request; empty if there is none.
 fn namespace_of(path: &str) -> &str {
     let mut parts = path.split('/').skip_while(|part| *part != "namespaces").skip(1);
     parts.next().unwrap_or_default()
 }
 
-/// A token that was taken. It goes back when this is dropped before the request was sent.
+/// A token that was taken. It is returned if this is dropped before the request was sent.
 struct Reservation {
     budget: Arc<Budget>,
     used: bool,
@@ -88,7 +88,7 @@ impl Drop for Reservation {
 }
 
 impl ThrottleLayer {
-    /// `qps` requests a second with bursts of `burst`; a `qps` of zero or less is no limit.
+    /// `qps` requests per second with bursts of `burst`; a `qps` of zero or less disables the limit.
     #[must_use]
     pub fn new(qps: f64, burst: u32, metrics: RestMetrics, host: String) -> Self {
         let bucket = parking_lot::Mutex::new(TokenBucket::new(qps, burst));
@@ -108,8 +108,8 @@ impl<S> Layer<S> for ThrottleLayer {
 /// The service of [`ThrottleLayer`].
 #[derive(Debug)]
 pub struct Throttle<S> {
-    /// Shared, because the request is sent after the wait, when `call` has long returned. The lock is held while the
-    /// request is handed over, not while it is answered.
+    /// Shared, because the request is sent after the wait, when `call` has already returned. The lock is held while the request is handed
+    /// over, not until its response.
     inner: Arc<Mutex<S>>,
     layer: ThrottleLayer,
 }
@@ -142,7 +142,7 @@ where
             let answer = {
                 let mut inner = inner.lock().await;
                 let inner = inner.ready().await.map_err(Into::into)?;
-                // After all waiting, with nothing between the answer and the sending.
+                // After all waiting, with no await between this check and the send.
                 if let Some(FencedBy(fence)) = request.extensions().get() {
                     fence.check()?;
                 }

@@ -1,8 +1,8 @@
-//! A map that never holds more than its limit: what was not used for longest goes first. Time is handed in.
+//! A map with a size limit that evicts the least recently used entries. Callers pass the time.
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 
-/// Maps keys to values, with a limit.
+/// A map with a size limit.
 #[derive(Debug)]
 pub(super) struct BoundedMap<K, V> {
     limit: usize,
@@ -14,7 +14,7 @@ impl<K: Hash + Eq, V> BoundedMap<K, V> {
         Self { limit, map: HashMap::new() }
     }
 
-    /// The value at `key`, made if it is not there or was last used more than `keep` ago.
+    /// The value at `key`; created by `make` if it does not exist or was last used more than `keep` ago.
     pub(super) fn use_or_make(
         &mut self,
         key: K,
@@ -40,14 +40,14 @@ impl<K: Hash + Eq, V> BoundedMap<K, V> {
         value
     }
 
-    /// Drops the quarter that was not used for longest, so that the search for it is paid once for many inserts.
+    /// Evicts the least recently used quarter, so that the cost of the search is spread over many inserts.
     fn shrink(&mut self) {
         let mut uses: Vec<Duration> = self.map.values().map(|(_, used)| *used).collect();
         uses.sort_unstable();
         let Some(oldest_kept) = uses.get(self.limit / 4).copied() else { return };
         self.map.retain(|_, (_, used)| *used >= oldest_kept);
         if self.map.len() >= self.limit {
-            // All were used at the same moment: nothing tells them apart, so none is worth keeping.
+            // All were used at the same time, so there is no least recently used one: evict all.
             self.map.clear();
         }
     }

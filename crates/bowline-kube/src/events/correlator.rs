@@ -1,4 +1,4 @@
-//! Decides what becomes of an event: a new Event, a count on an earlier one, or nothing. Pure: time is handed in.
+//! Decides what is written for an event: a new Event, a higher count on an earlier one, or nothing. Pure: callers pass the time.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -15,29 +15,30 @@ use serde_json::{Value, json};
 
 use super::bounded::BoundedMap;
 
-/// How much each memory holds at most.
+/// The maximum number of entries of each map of the correlator.
 const MEMORY: usize = 4096;
-/// An Event lives an hour on the server unless it is written again; later repeats start a new one.
+/// The API server keeps an Event for an hour after its last write; later repeats start a new one.
 const EVENT_LIFE: Duration = Duration::from_secs(3_600);
-/// So many different messages of one reason about one object are shown within the interval; more are combined.
+/// How many different messages with one reason about one object are written. Further ones are combined until the interval has passed
+/// without any.
 const SIMILAR_SHOWN: usize = 10;
 const SIMILAR_INTERVAL: Duration = Duration::from_secs(600);
 const COMBINED: &str = "(combined from similar events): ";
-/// One object may have so many events at once, and then one each five minutes. Warnings are counted by themselves, which client-go
-/// does not do: two dozen edits in a row must not leave the warning about the last of them unsaid.
+/// The burst of events about one object; after that, one every five minutes. Unlike client-go, warnings have a budget of their own: two
+/// dozen edits in a row must not suppress the warning about the last one.
 const SPAM_BURST: u32 = 25;
 const SPAM_PER_SECOND: f64 = 1.0 / 300.0;
-/// The most bytes of a message.
+/// The longest message, in bytes.
 const MESSAGE_LIMIT: usize = 1024;
-/// The most bytes of the object's name that go into an Event's name: 253, less a dot and 16 digits.
+/// How many bytes of the object's name are used in an Event's name: 253, less a dot and 16 digits.
 const NAME_LIMIT: usize = 236;
 
-/// An event as it was recorded.
+/// A recorded event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
-    /// What it is about.
+    /// The object that the event is about.
     pub object: ObjectReference,
-    /// Whether people should worry.
+    /// Normal or warning.
     pub kind: EventKind,
     /// The reason: one word in `CamelCase`.
     pub reason: String,
@@ -47,37 +48,36 @@ pub struct NewEvent {
     pub at: Timestamp,
 }
 
-/// What becomes of an event.
+/// What is written for an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// Write this new Event.
+    /// Create this Event.
     Create(Box<Event>),
-    /// Write `count`, `lastTimestamp` and `message` of this Event onto the one with its name; if that is gone, write
-    /// it whole.
+    /// Write `count`, `lastTimestamp` and `message` of this Event to the existing one of that name. If that no longer exists, create it.
     Patch(Box<Event>),
-    /// Nothing: there were too many about this object.
+    /// Write nothing: there were too many events about this object.
     Drop,
 }
 
-/// Remembers the events of one component.
+/// The state of the events of one component.
 #[derive(Debug)]
 pub struct EventCorrelator {
     component: String,
     host: String,
-    /// By object and kind.
+    /// The rate limits, by object and kind of event.
     budgets: BoundedMap<Digest, TokenBucket>,
-    /// By group: the digests of the messages that were shown.
+    /// By group: the digests of the messages that were written.
     similar: BoundedMap<Digest, Vec<Digest>>,
     /// By group and text.
     written: BoundedMap<Digest, Written>,
     last_suffix: u64,
 }
 
-/// Stands for what an event is about, a group of events, or a text: thousands are remembered, each of which would take a kilobyte. That two of
-/// [`MEMORY`] have the same is as likely as one in a trillion, and would add up the counts of two Events.
+/// The hash of a subject, a group of events, or a text. Thousands are kept, and the values themselves would take a kilobyte each. The
+/// probability that two of [`MEMORY`] collide is about one in a trillion; a collision would add up the counts of two Events.
 type Digest = u64;
 
-/// Events that differ in their message only.
+/// Events that differ only in their message.
 #[derive(Hash)]
 struct Group<'e> {
     subject: Subject<'e>,
@@ -85,7 +85,7 @@ struct Group<'e> {
     reason: &'e str,
 }
 
-/// The object an event is about.
+/// The object that an event is about.
 #[derive(Clone, Copy, Hash)]
 struct Subject<'e> {
     api_version: Option<&'e str>,
@@ -102,7 +102,7 @@ enum Text<'e> {
     Combined,
 }
 
-/// An Event that we wrote earlier, or were about to.
+/// An Event that was written earlier, or that was about to be written.
 #[derive(Debug)]
 struct Written {
     name: String,
@@ -111,7 +111,7 @@ struct Written {
 }
 
 impl EventCorrelator {
-    /// Nothing remembered yet.
+    /// A correlator without any events.
     #[must_use]
     pub fn new(component: &str, host: &str) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl EventCorrelator {
         }
     }
 
-    /// Takes in one event at `now` (time since any fixed start). What is dropped still counts on the next one shown.
+    /// Decides about one event at `now` (time since any fixed start). A dropped event still counts for the next one that is written.
     pub fn observe(&mut self, event: &NewEvent, now: Duration) -> Decision {
         let subject = subject(&event.object);
         let group = digest(&Group { subject, kind: event.kind, reason: &event.reason });
@@ -142,14 +142,14 @@ impl EventCorrelator {
         written.count = written.count.saturating_add(1);
         let (name, count, first) = (written.name.clone(), written.count, written.first);
         if !self.may_write(digest(&(subject, event.kind)), now) {
-            // Nothing is on the server under a name that was never sent; the patch that follows finds that out.
+            // The API server has no Event of this name if it was never sent; a later patch gets a 404 and creates it.
             return Decision::Drop;
         }
         let whole = Box::new(self.whole(event, message, name, count, first));
         if count == 1 { Decision::Create(whole) } else { Decision::Patch(whole) }
     }
 
-    /// The message itself, or `Combined` once too many different ones came in a row.
+    /// The message itself, or `Combined` after too many different ones, until [`SIMILAR_INTERVAL`] has passed without any.
     fn text_for<'e>(&mut self, group: Digest, message: &'e str, now: Duration) -> Text<'e> {
         let shown = self.similar.use_or_make(group, now, SIMILAR_INTERVAL, Vec::new);
         let this = digest(message);
@@ -173,7 +173,7 @@ impl EventCorrelator {
         let nanoseconds = u64::try_from(event.at.as_nanosecond()).unwrap_or(0);
         self.last_suffix = nanoseconds.max(self.last_suffix.saturating_add(1));
         let object = event.object.name.as_deref().unwrap_or("unknown");
-        // No part of a name may end in what separates parts, so that a cut there is moved back.
+        // No part of a name may end in a separator, so trailing separators are removed after truncation.
         let object = cut(object, NAME_LIMIT).trim_end_matches(['.', '-']);
         format!("{object}.{:x}", self.last_suffix)
     }
@@ -201,12 +201,12 @@ impl EventCorrelator {
     }
 }
 
-/// What changes on the server when an event repeats.
+/// The patch for a repeated event.
 pub(super) fn repeat_patch(event: &Event) -> Value {
     json!({"count": event.count, "lastTimestamp": event.last_timestamp, "message": event.message})
 }
 
-/// Cuts a message to what an Event may hold.
+/// Truncates a message to the longest one of an Event.
 pub(super) fn truncate(message: &str) -> &str {
     cut(message, MESSAGE_LIMIT)
 }

@@ -1,5 +1,5 @@
-//! Writes events to the API server, one after the other, and tries again while the server cannot be reached. It decides
-//! nothing about the events themselves.
+//! Writes events to the API server, one at a time, and retries while the API server is not reachable. The correlator decides what is
+//! written.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const TRIES: usize = 12;
 const PAUSE: Duration = Duration::from_secs(10);
 const CALL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Runs until the last recorder is gone and the queue is empty.
+/// Runs until the last recorder is dropped and the queue is empty.
 pub(super) async fn write_all(
     client: Client,
     mut correlator: EventCorrelator,
@@ -52,7 +52,7 @@ pub(super) async fn write_all(
     }
 }
 
-/// Writes one event, with patience.
+/// Writes one event, with retries.
 async fn deliver(client: &Client, event: &Event, repeat: bool) -> Result<(), &'static str> {
     let namespace = event.metadata.namespace.as_deref().unwrap_or("default");
     let api: Api<Event> = Api::namespaced(client.clone(), namespace);
@@ -85,13 +85,13 @@ async fn write(api: &Api<Event>, event: &Event, repeat: bool) -> Result<(), kube
         }
     }
     match api.create(&PostParams::default(), event).await {
-        // The reply to an earlier try was lost: it is there.
+        // The response to an earlier attempt was lost: the Event exists.
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
         other => other.map(drop),
     }
 }
 
-/// Whether the server understood and said no. Overload and failure of the server are not final.
+/// Whether the API server rejected the request itself. Overload and server errors are not final.
 fn is_final(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code < 500 && status.code != 429)
 }

@@ -1,6 +1,6 @@
-//! How deep in brackets a JSON text is, byte by byte; brackets within strings do not count. Reads no values.
+//! Tracks the bracket depth of a JSON text, byte by byte. Brackets within strings do not count. Values are not parsed.
 
-/// Where in a text we are.
+/// The position in a JSON text.
 #[derive(Debug, Default)]
 pub(super) struct Brackets {
     pub(super) depth: usize,

@@ -1,16 +1,16 @@
-//! Whether the picture an informer holds can be trusted: when the API server was last heard, and what went wrong.
+//! Whether the cache of an informer can be relied on: when the API server was last heard from, and what failed.
 
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
-/// Something that went wrong with a list or a watch.
+/// A failed list or watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchFailure {
-    /// What the client said.
+    /// The error message of the client.
     pub message: String,
-    /// When.
+    /// When it failed.
     pub at: Instant,
 }
 
@@ -19,27 +19,27 @@ pub struct WatchFailure {
 pub struct InformerHealth {
     /// The informer's name.
     pub name: String,
-    /// Whether a first list was complete.
+    /// Whether a first list is complete.
     pub synced: bool,
     /// Whether the watch has ended for good (shutdown, or a bug).
     pub stopped: bool,
-    /// When the API server last gave a good answer or sent a byte, quiet watches included.
+    /// When the API server last sent a successful response or any byte of a body, including quiet watches.
     pub last_contact: Option<Instant>,
-    /// The last failure, kept after it is over.
+    /// The last failure; kept after it is over.
     pub last_failure: Option<WatchFailure>,
-    /// Whether the last failure is not over yet.
+    /// Whether the last failure still persists.
     pub failing: bool,
-    /// Since when the picture can be put right only by a complete list, if none was complete since.
+    /// Since when only a complete list can correct the cache; `None` if no list is needed.
     pub stale_since: Option<Instant>,
-    /// A longer silence than this cannot happen on a watch that works.
+    /// The longest silence that can occur on a working watch.
     pub silence_limit: Duration,
 }
 
 impl InformerHealth {
-    /// Why the informer is not fit to be relied on at `now`, in words for a readiness answer; `None` if it is.
+    /// Why the informer cannot be relied on at `now`, as a message for the readiness endpoint; `None` if it can.
     ///
-    /// A short failure is no reason: the picture is as old as the last contact, and the limit says how old it may be.
-    /// Contact alone is not enough, though, once a list is needed: an error, or a list that cannot be read, is contact.
+    /// A short failure is no reason: the cache is as old as the last contact, and the limit says how old it may be. If a list is needed,
+    /// contact alone is not enough, because an error response or an unreadable list also counts as contact.
     #[must_use]
     pub fn problem(&self, now: Instant) -> Option<String> {
         let what = if self.stopped {
@@ -68,7 +68,7 @@ impl InformerHealth {
     }
 }
 
-/// The notes from which a health is made. Written by the transport and the watch loop, read by anybody.
+/// The data behind [`InformerHealth`]. The transport and the watch loop write it.
 #[derive(Debug, Default)]
 pub(super) struct Contact(Mutex<Notes>);
 
@@ -81,21 +81,21 @@ pub(super) struct Notes {
 }
 
 impl Contact {
-    /// The API server was heard.
+    /// Records that the API server sent something.
     pub(super) fn heard(&self) {
         let mut notes = self.lock();
         notes.last_contact = Some(Instant::now());
         notes.failing = notes.stale_since.is_some();
     }
 
-    /// A list was complete.
+    /// Records a complete list.
     pub(super) fn listed(&self) {
         let mut notes = self.lock();
         notes.failing = false;
         notes.stale_since = None;
     }
 
-    /// A list or a watch failed; `stale` if only a list can put the picture right.
+    /// Records a failed list or watch; `stale` if only a list can correct the cache.
     pub(super) fn failed(&self, message: String, stale: bool) {
         let (mut notes, at) = (self.lock(), Instant::now());
         notes.last_failure = Some(WatchFailure { message, at });

@@ -1,6 +1,6 @@
-//! Secondary indexes: from a value computed of the projection to the keys that have it.
+//! Secondary indexes: from a value computed from the projection to the keys that have it.
 //!
-//! An index function sees only the projection, so an unchanged projection can never change an index.
+//! An index function receives only the projection, so an unchanged projection cannot change an index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,7 +9,6 @@ use super::ObjectKey;
 
 type Values<P> = Box<dyn Fn(&P) -> Vec<String> + Send + Sync>;
 
-/// One declared index.
 struct Index<P> {
     values: Values<P>,
     keys: BTreeMap<String, BTreeSet<ObjectKey>>,
@@ -31,7 +30,7 @@ impl<P> fmt::Debug for Indexes<P> {
 }
 
 impl<P> Indexes<P> {
-    /// Declares an index. To be done before the first object comes.
+    /// Declares an index. Must be called before the first object is added.
     pub(super) fn declare(&mut self, name: &'static str, values: Values<P>) {
         self.0.insert(name, Index { values, keys: BTreeMap::new() });
     }

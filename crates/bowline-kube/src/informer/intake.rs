@@ -1,4 +1,4 @@
-//! From an object to what is kept of it, and the list that is being made of them. The rest of an object ends here.
+//! Projects incoming objects and collects the list in progress. The rest of each object is dropped here.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::{Object, ObjectKey};
 
 pub(super) type Project<K, P> = Box<dyn Fn(K) -> Option<P> + Send + Sync>;
 
-/// The list in progress. The store changes only when it is complete, so nobody ever sees half a list.
+/// The list in progress. The store changes only when the list is complete, so readers never see half a list.
 pub(super) struct Listed<P> {
     pub(super) objects: BTreeMap<ObjectKey, Object<P>>,
-    /// The highest version of an object in it; kube's watcher does not tell that of the list itself.
+    /// The highest resource version of an object in the list; kube's watcher does not expose the version of the list itself.
     pub(super) version: u128,
 }
 
@@ -26,7 +26,7 @@ impl<P> Default for Listed<P> {
     }
 }
 
-/// What every object goes through, whether it was listed or watched.
+/// The path of every object, listed or watched, into the cache.
 pub(super) struct Intake<K, P> {
     informer: String,
     project: Project<K, P>,
@@ -40,7 +40,7 @@ impl<K, P> Intake<K, P> {
 }
 
 impl<K: Resource, P> Intake<K, P> {
-    /// Takes in one object of a list, as it stands in the answer.
+    /// Adds one object of a list, from its JSON text.
     pub(super) fn listed_text(&self, object: &str) -> Result<(), serde_json::Error>
     where
         K: DeserializeOwned,
@@ -49,7 +49,7 @@ impl<K: Resource, P> Intake<K, P> {
         Ok(())
     }
 
-    /// Takes in one object of a list.
+    /// Adds one object of a list.
     pub(super) fn listed(&self, object: K) {
         let version = version_of(object.meta());
         let projected = self.project(object);
@@ -60,12 +60,13 @@ impl<K: Resource, P> Intake<K, P> {
         }
     }
 
-    /// The list so far, with which another one begins.
+    /// Returns the list so far and starts a new, empty one.
     pub(super) fn take_list(&self) -> Listed<P> {
         std::mem::take(&mut *self.lock())
     }
 
-    /// The key of an object, and what is kept of it, if it is kept.
+    /// The key of an object and its projection; the projection is `None` if the object is not to be cached. `None` if the object has no
+    /// name.
     pub(super) fn project(&self, object: K) -> Option<(ObjectKey, Option<Object<P>>)> {
         let Some(identity) = Identity::of(object.meta()) else {
             warn!(informer = self.informer, "the API server sent an object without a name; left out");
@@ -80,7 +81,7 @@ impl<K: Resource, P> Intake<K, P> {
     }
 }
 
-/// A resource version as a number, for a gauge only; nothing is decided by it.
+/// A resource version as a number, or 0. Used for a gauge only, never for decisions.
 pub(super) fn version_of(meta: &ObjectMeta) -> u128 {
     meta.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! Takes the objects out of the answer to a list while it comes, one at a time, and leaves the rest of the answer to kube.
+//! Extracts the objects from the body of a list response while it arrives, one at a time, and passes the rest of the response to kube.
 //!
-//! kube has an answer in memory twice before it looks at it: five hundred nodes of 16 kB are 16 MB, for 0.4 MB that are kept.
-//! Here one object is there at a time. What is left has the same keys and an empty array, so kube reads the version and
-//! the token as ever. Nothing is forgiven: what is no list from its first byte to its last is refused, here or by kube.
+//! kube holds a response in memory twice before it parses it: 500 nodes of 16 kB are 16 MB, of which 0.4 MB are kept. This module holds one
+//! object at a time. The rest of the response has the same keys and an empty array, so kube reads the resource version and the continue
+//! token as usual. A response that is not a well-formed list from its first byte to its last is refused, here or by kube.
 
 use std::str::{Utf8Error, from_utf8};
 
@@ -10,15 +10,15 @@ use thiserror::Error;
 
 use super::brackets::Brackets;
 
-/// The field of a list that its objects are in.
+/// The JSON field with the objects of a list.
 const FIELD: &[u8] = b"items";
-/// How deep the array is, and how deep what is in an object of it.
+/// The bracket depth inside the array, and inside an object of the array.
 const ARRAY: usize = 2;
 const OBJECT: usize = 3;
-/// The longest object that is taken in. etcd takes 1.5 MB by default, and a few MB where people raised that.
+/// The longest object that is accepted. etcd's default limit is 1.5 MB; some clusters raise it to a few MB.
 const LONGEST_OBJECT_BYTES: usize = 16 << 20;
 
-/// What is wrong with a list.
+/// Why a list was refused.
 #[derive(Debug, Error)]
 pub(super) enum BrokenList {
     #[error(
@@ -29,7 +29,7 @@ pub(super) enum BrokenList {
     TooLong,
     #[error("the API server sent a list with an object that is no text: {0}")]
     NoText(#[from] Utf8Error),
-    /// Serde's own message quotes the value that does not fit, which may be a secret.
+    /// The message contains no value: serde's own message quotes the value that does not fit, which may be a secret.
     #[error(
         "the API server sent a list with an object that cannot be read, at its line {line}, column {column}"
     )]
@@ -42,7 +42,7 @@ impl From<serde_json::Error> for BrokenList {
     }
 }
 
-/// Where in the answer we are.
+/// The position in the response.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -54,19 +54,19 @@ enum Place {
     BehindComma,
 }
 
-/// How far an answer has come.
+/// The state of reading one response.
 #[derive(Debug, Default)]
 pub(super) struct Items {
     place: Place,
     brackets: Brackets,
-    /// The last text outside of the array, as far as it could be the name of the field.
+    /// The last string outside of the array, up to one byte more than the name of the field.
     last_text: Vec<u8>,
-    /// The beginning of an object whose end has not come yet.
+    /// The start of an object whose end has not arrived yet.
     begun: Vec<u8>,
 }
 
 impl Items {
-    /// Takes in what came. Each object that is complete with it is handed to `take`; the rest is the answer.
+    /// Reads the next bytes. Passes each object that they complete to `take`, and returns the bytes that are not part of an object.
     pub(super) fn take_out(
         &mut self,
         bytes: &[u8],
@@ -125,7 +125,7 @@ impl Items {
         }
     }
 
-    /// Hands on an object that ends with `end`. Most lie within what came at once, and are not copied.
+    /// Passes on an object that ends with `end`. Most objects arrive in one piece and are not copied.
     fn complete(
         &mut self,
         end: &[u8],
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of an answer that arrives in pieces of `size`: its objects, and the rest.
+    /// The result of a response that arrives in chunks of `size` bytes: its objects, and the rest.
     fn taken(answer: &str, size: usize) -> Result<(Vec<Value>, String), String> {
         let objects = RefCell::new(Vec::new());
         let (mut items, mut rest) = (Items::default(), Vec::new());
@@ -240,7 +240,7 @@ mod tests {
     }
 
     proptest! {
-        /// The dangerous way to be wrong: a list that nobody could read, read all the same.
+        /// The dangerous failure: accepting a list that is not valid JSON.
         #[test]
         fn what_is_read_is_what_the_whole_answer_says(
             before in "[a\":,{}\\[\\] ]{0,6}", within in "[a\":,{}\\[\\]1 \\\\]{0,12}", behind in "[a\":,{}\\[\\] ]{0,4}", size in 1_usize..9,

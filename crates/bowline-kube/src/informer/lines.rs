@@ -1,14 +1,14 @@
-//! Whether the lines of a watch are whole. kube takes a line that ends within an event for the end of the stream and passes over it,
-//! wherever it stands; the next event then moves the version on, and what was in the line is never told. Reads no values.
+//! Checks that the lines of a watch are complete. kube takes a line that ends inside an event for the end of the stream and skips it,
+//! wherever it occurs. The next event then advances the resource version, and the event in the broken line is lost. Values are not parsed.
 
 use thiserror::Error;
 
 use super::brackets::Brackets;
 
-/// The longest line that is taken in. etcd takes 1.5 MB by default, and a few MB where people raised that; kube itself has no limit.
+/// The longest line that is accepted. etcd's default limit is 1.5 MB and some clusters raise it to a few MB; kube itself has no limit.
 const LONGEST_LINE_BYTES: usize = 16 << 20;
 
-/// A line that is no event from its beginning to its end.
+/// Why a line was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum BrokenLine {
     #[error("the API server, or what is in front of it, sent a line of a watch that ends within an event")]
@@ -17,21 +17,21 @@ pub(super) enum BrokenLine {
     TooLong,
 }
 
-/// How far a line has come.
+/// The state of reading one line.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     brackets: Brackets,
-    /// Whether anything but blanks was on the line.
+    /// Whether the line has anything but whitespace so far.
     begun: bool,
     bytes: usize,
 }
 
 impl Lines {
-    /// Takes in what came.
+    /// Reads the next bytes.
     ///
     /// # Errors
     ///
-    /// [`BrokenLine`] if a line that ended was not whole, or one goes on for too long.
+    /// [`BrokenLine`] if a line was not one complete event, or is too long.
     pub(super) fn take_in(&mut self, bytes: &[u8]) -> Result<(), BrokenLine> {
         if !bytes.iter().all(|byte| self.take(*byte)) {
             return Err(if self.bytes > LONGEST_LINE_BYTES { BrokenLine::TooLong } else { BrokenLine::Cut });
@@ -48,7 +48,7 @@ impl Lines {
             return false;
         }
         self.brackets.follow(byte);
-        // An event is an object, and nothing else is on a line.
+        // An event is a JSON object, and a line contains nothing else.
         let is_blank = byte.is_ascii_whitespace();
         let begins_well = self.begun || is_blank || byte == b'{';
         self.begun |= !is_blank;

@@ -1,5 +1,5 @@
-//! The informers' metrics: how much they hold, how far they are, how often they had to ask again. One series for each
-//! informer. Three families have upstream's names and labels, and mean what comes nearest to it here.
+//! Metrics of the informers: how many objects they cache, which version they have reached, how often they had to list again. One series for
+//! each informer. Three families have upstream's names and labels, with the closest meaning that applies here.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use prometheus_client::registry::Registry;
 
 /// Upstream's buckets.
 const SECONDS: [f64; 12] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-/// Of a resource version, which may have any number of digits, upstream shows the last 15: so many a gauge can hold.
+/// Resource versions may have any number of digits. As upstream does, the gauge shows the last 15, which a float64 sample holds exactly.
 const SHOWN_VERSIONS: u128 = 1_000_000_000_000_000;
 
 type Labels = [(&'static str, String); 1];
 type UpstreamLabels = [(&'static str, String); 4];
 
-/// The metric families all informers of a process share.
+/// The metric families that all informers of a process share.
 #[derive(Debug, Clone)]
 pub struct InformerMetrics {
     objects: Family<Labels, Gauge>,
@@ -99,7 +99,7 @@ impl InformerMetrics {
     }
 }
 
-/// The series of one informer; by default they count for nobody.
+/// The series of one informer. The default is not registered anywhere.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {
     objects: Gauge,

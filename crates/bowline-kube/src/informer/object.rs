@@ -1,4 +1,4 @@
-//! What an informer keeps of a Kubernetes object: its identity and its projection. Never the object itself.
+//! What an informer keeps of a Kubernetes object: its identity and its projection, never the object itself.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,27 +9,27 @@ use bowline_core::Text;
 use kube::api::ObjectMeta;
 use uuid::Uuid;
 
-/// `namespace/name`, or `name` for what has no namespace. Cheap to clone, ordered, fit as a queue key.
+/// `namespace/name`, or `name` for cluster-scoped objects. Cheap to clone, ordered, usable as a queue key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey(Arc<str>);
 
 impl ObjectKey {
-    /// The key of an object in a namespace.
+    /// The key of a namespaced object.
     #[must_use]
     pub fn namespaced(namespace: &str, name: &str) -> Self {
         Self(format!("{namespace}/{name}").into())
     }
 
-    /// The key of an object without a namespace.
+    /// The key of a cluster-scoped object.
     #[must_use]
     pub fn cluster(name: &str) -> Self {
         Self(name.into())
     }
 
-    /// The namespace, if there is one.
+    /// The namespace; `None` for a cluster-scoped object.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
-        // Asked for each of the thousands that one change of a Node concerns; a search made for long texts takes longer.
+        // One change of a Node calls this for thousands of keys. A search routine made for long texts is slower here.
         let slash = self.0.bytes().position(|byte| byte == b'/')?;
         self.0.get(..slash)
     }
@@ -40,7 +40,7 @@ impl ObjectKey {
         self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
     }
 
-    /// The key as it is written.
+    /// The key as text, `namespace/name` or `name`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -59,13 +59,13 @@ impl fmt::Debug for ObjectKey {
     }
 }
 
-/// Tells an object from one that was made later under the same name: its UID, in 16 bytes. Where the UID itself is needed, the
-/// projection has it.
+/// Distinguishes an object from one that was created later with the same name: its UID, in 16 bytes. If a controller needs the UID itself,
+/// the projection contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incarnation(u128);
 
 impl Incarnation {
-    /// The incarnation that has this UID. API servers give out UUIDs; anything else is hashed.
+    /// The incarnation with this UID. API servers assign UUIDs; any other text is hashed.
     #[must_use]
     pub fn of(uid: &str) -> Self {
         let hashed = || {
@@ -77,21 +77,21 @@ impl Incarnation {
     }
 }
 
-/// One object as an informer keeps it. Reads of its view go through [`Deref`].
+/// One object in the cache of an informer. [`Deref`] gives access to its projection.
 #[derive(Debug, Clone)]
 pub struct Object<P> {
-    /// Where it is.
+    /// The namespace and name.
     pub key: ObjectKey,
-    /// Which one it is.
+    /// The UID, in 16 bytes.
     pub incarnation: Incarnation,
-    /// The version it was seen at. Kept out of the projection, because it changes when nothing of interest does.
+    /// The resource version it was last seen at. Not part of the projection, because it also changes when no projected field does.
     pub resource_version: Text,
     /// The projection.
     pub view: P,
 }
 
 impl<P> Object<P> {
-    /// Gives a projection the identity of its object.
+    /// Combines a projection with the identity of its object.
     pub(super) fn identified(identity: Identity, view: P) -> Self {
         let Identity { key, incarnation, resource_version } = identity;
         Self { key, incarnation, resource_version, view }
@@ -99,7 +99,7 @@ impl<P> Object<P> {
 }
 
 impl<P: PartialEq> Object<P> {
-    /// Whether both are the same object and look the same; the version does not matter.
+    /// Whether both have the same UID and equal projections; the resource version is ignored.
     #[must_use]
     pub fn looks_like(&self, other: &Self) -> bool {
         self.incarnation == other.incarnation && self.view == other.view
@@ -122,7 +122,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Reads the identity out of metadata; `None` if there is no name, which no API server sends.
+    /// Reads the identity from metadata; `None` if there is no name, which no API server sends.
     pub(super) fn of(meta: &ObjectMeta) -> Option<Self> {
         let name = meta.name.as_deref()?;
         let key = match meta.namespace.as_deref() {

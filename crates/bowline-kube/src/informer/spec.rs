@@ -1,4 +1,4 @@
-//! How an informer is described and built: what it watches, what it keeps, how that is looked up.
+//! The description and construction of an informer: what it watches, what it caches, how objects are looked up.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::metrics::Meter;
 use super::store::Store;
 use super::{Informer, InformerMetrics, InformerTask, Shared, WatchSettings};
 
-/// The description of an informer: what it watches, what it keeps, how it is looked up.
+/// The description of an informer: what it watches, what it caches, how objects are looked up.
 pub struct InformerSpec<K, P> {
     name: String,
     project: Project<K, P>,
@@ -20,9 +20,9 @@ pub struct InformerSpec<K, P> {
 }
 
 impl<K, P: PartialEq> InformerSpec<K, P> {
-    /// An informer that keeps of each object what `project` makes of it, and nothing of those it answers `None` for.
+    /// An informer that caches the result of `project` for each object. Objects for which `project` returns `None` are not cached.
     ///
-    /// An object whose projection becomes `None` is told as deleted. One whose projection stays equal is not told at all.
+    /// Subscribers see a deletion when the projection of an object becomes `None`, and nothing when it stays equal.
     pub fn new(name: impl Into<String>, project: impl Fn(K) -> Option<P> + Send + Sync + 'static) -> Self {
         Self {
             name: name.into(),
@@ -33,7 +33,7 @@ impl<K, P: PartialEq> InformerSpec<K, P> {
         }
     }
 
-    /// Declares an index: the values under which an object is found. An `Option` or a `Vec` will do.
+    /// Declares an index: `values` returns the values under which an object is found, for example as an `Option` or a `Vec`.
     #[must_use]
     pub fn index<V>(mut self, name: &'static str, values: impl Fn(&P) -> V + Send + Sync + 'static) -> Self
     where
@@ -43,14 +43,14 @@ impl<K, P: PartialEq> InformerSpec<K, P> {
         self
     }
 
-    /// Sets how it lists and watches.
+    /// Sets how the informer lists and watches.
     #[must_use]
     pub fn settings(mut self, settings: WatchSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Shows the informer in `metrics` under its name.
+    /// Exports the informer in `metrics` under its name.
     #[must_use]
     pub fn metrics(self, metrics: &InformerMetrics) -> Self
     where
@@ -59,14 +59,14 @@ impl<K, P: PartialEq> InformerSpec<K, P> {
         self.metrics_of::<K>(metrics)
     }
 
-    /// The same where the type does not say which kind it is.
+    /// Same as [`Self::metrics`], for types that do not name their kind themselves.
     #[must_use]
     pub fn metrics_of<Kind: Resource<DynamicType = ()>>(mut self, metrics: &InformerMetrics) -> Self {
         self.meter = metrics.meter::<Kind>(&self.name);
         self
     }
 
-    /// The handle to read from, and the task to run. `api_of` says what to watch: `Api::all`, or a closure that gives
+    /// Returns the handle to read from and the task to run. `api_of` selects what to watch: `Api::all`, or a closure that returns
     /// `Api::namespaced`.
     pub fn build(
         self,

@@ -1,4 +1,4 @@
-//! The store as a pure value: objects by key, indexes, an epoch. It says what each input changed, and tells nobody.
+//! The store as a pure value: objects by key, indexes, an epoch. It returns what each input changed and notifies no subscriber.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::index::Indexes;
 use super::{Object, ObjectKey};
 
-/// One key that changed, with what was kept before and what is kept now.
+/// A changed key, with the cached object before and after; `None` if none was or is cached.
 #[derive(Debug)]
 pub(super) struct Delta<P> {
     pub(super) key: ObjectKey,
@@ -14,10 +14,10 @@ pub(super) struct Delta<P> {
     pub(super) new: Option<Arc<Object<P>>>,
 }
 
-/// All objects of one moment, sorted by key. Immutable and cheap to clone; two snapshots with the same epoch are equal.
+/// All objects at one moment, sorted by key. Immutable and cheap to clone; two snapshots with the same epoch are equal.
 ///
-/// Resource versions in it may lag behind those of [`get`](super::Informer::get): a version that changed alone does not
-/// begin an epoch.
+/// Its resource versions may be older than those of [`get`](super::Informer::get): a change of the resource version alone does not start a
+/// new epoch.
 #[derive(Debug)]
 pub struct Snapshot<P> {
     epoch: u64,
@@ -51,13 +51,13 @@ impl<P> Snapshot<P> {
     }
 }
 
-/// The objects an informer keeps.
+/// The cached objects of an informer.
 #[derive(Debug)]
 pub(super) struct Store<P> {
     objects: BTreeMap<ObjectKey, Arc<Object<P>>>,
     indexes: Indexes<P>,
     epoch: u64,
-    /// The last snapshot that was asked for; made again only when the epoch has moved on.
+    /// The last requested snapshot; rebuilt only if the epoch has changed.
     latest: Option<Snapshot<P>>,
 }
 
@@ -66,7 +66,7 @@ impl<P: PartialEq> Store<P> {
         Self { objects: BTreeMap::new(), indexes, epoch: 0, latest: None }
     }
 
-    /// Takes in an object as it is now. Nothing has changed if it looks as before.
+    /// Adds or replaces an object. `None` if the incarnation and the projection are unchanged.
     pub(super) fn apply(&mut self, object: Object<P>) -> Option<Delta<P>> {
         let (key, new) = (object.key.clone(), Arc::new(object));
         let old = self.objects.insert(key.clone(), Arc::clone(&new));
@@ -76,13 +76,13 @@ impl<P: PartialEq> Store<P> {
         Some(self.changed(key, old, Some(new)))
     }
 
-    /// Takes note that no object with this key is to be kept.
+    /// Removes the object with this key, if it is cached.
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Delta<P>> {
         let old = self.objects.remove(key)?;
         Some(self.changed(key.clone(), Some(old), None))
     }
 
-    /// Takes in a complete list: what is not in it has gone in the meantime.
+    /// Applies a complete list: objects that are not in it have been deleted in the meantime.
     pub(super) fn replace(&mut self, listed: BTreeMap<ObjectKey, Object<P>>) -> Vec<Delta<P>> {
         if self.objects.is_empty() {
             return self.fill(listed);
@@ -93,7 +93,8 @@ impl<P: PartialEq> Store<P> {
         deltas
     }
 
-    /// The first list. A tree made at once from what is sorted has full leaves; filled one by one they stay half empty.
+    /// Applies a list to an empty store. A B-tree built at once from sorted entries has full leaves; with single inserts they would stay
+    /// half empty.
     fn fill(&mut self, listed: BTreeMap<ObjectKey, Object<P>>) -> Vec<Delta<P>> {
         self.objects = listed.into_iter().map(|(key, object)| (key, Arc::new(object))).collect();
         let new: Vec<_> = self.objects.iter().map(|(key, new)| (key.clone(), Arc::clone(new))).collect();
@@ -139,7 +140,7 @@ impl<P: PartialEq> Store<P> {
         new: Option<Arc<Object<P>>>,
     ) -> Delta<P> {
         self.epoch += 1;
-        // The old snapshot would keep dead objects in memory until somebody asks for the next one.
+        // Dropped here, because the old snapshot would keep deleted objects in memory until the next one is requested.
         self.latest = None;
         self.indexes.update(&key, old.as_ref().map(|o| &o.view), new.as_ref().map(|n| &n.view));
         Delta { key, old, new }

@@ -1,8 +1,8 @@
-//! Subscribers: each has a mailbox that holds, for each key, what it was last told and what is true now.
+//! Subscribers: each has a mailbox that holds, for each key with pending changes, the object it last received and the current one.
 //!
-//! A queue of events would either block the watch or grow without limit when a subscriber is slow. A mailbox does
-//! neither: changes of one key merge into one, so it never holds more than the objects its subscriber knows plus those
-//! that exist. What is lost by merging is only what has been overtaken; a subscriber that keeps up sees every step.
+//! A queue of events would either block the watch or grow without limit when a subscriber is slow. A mailbox does neither: changes of one
+//! key merge into one, so it never holds more than the objects that its subscriber knows plus those that exist. Merging loses only
+//! intermediate states; a subscriber that keeps up sees every step.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -12,24 +12,24 @@ use tokio::sync::Notify;
 use super::store::Delta;
 use super::{Object, ObjectKey, Shared};
 
-/// One change of one object, as told to one subscriber.
+/// One change of one object, as delivered to one subscriber.
 #[derive(Debug)]
 pub enum Change<P> {
-    /// An object this subscriber does not know.
+    /// An object that this subscriber does not know.
     Added {
-        /// As it is now.
+        /// The current state.
         new: Arc<Object<P>>,
     },
-    /// The same object (the same UID) looks different.
+    /// The same object (the same UID) has a different projection.
     Updated {
-        /// As this subscriber was last told.
+        /// The state that this subscriber last received.
         old: Arc<Object<P>>,
-        /// As it is now.
+        /// The current state.
         new: Arc<Object<P>>,
     },
-    /// The object is gone, or is no longer of the kind that is kept.
+    /// The object was deleted, or no longer has a projection.
     Deleted {
-        /// As this subscriber was last told.
+        /// The state that this subscriber last received.
         old: Arc<Object<P>>,
     },
 }
@@ -45,11 +45,11 @@ impl<P> Change<P> {
     }
 }
 
-/// What one subscriber has not been told yet.
+/// The changes that one subscriber has not received yet.
 #[derive(Debug)]
 pub(super) struct Mailbox<P> {
     untold: BTreeMap<ObjectKey, Untold<P>>,
-    /// Keys in the order in which they first changed.
+    /// Keys in the order of their first pending change.
     order: BTreeMap<u64, ObjectKey>,
     next_seq: u64,
 }
@@ -62,7 +62,7 @@ struct Untold<P> {
 }
 
 impl<P: PartialEq> Untold<P> {
-    /// Whether what is true now is what the subscriber was told.
+    /// Whether the current state equals what the subscriber last received.
     fn is_settled(&self) -> bool {
         match (&self.told, &self.current) {
             (None, None) => true,
@@ -73,7 +73,7 @@ impl<P: PartialEq> Untold<P> {
 }
 
 impl<P: PartialEq> Mailbox<P> {
-    /// The mailbox of a new subscriber: everything that exists is news.
+    /// The mailbox of a new subscriber: an addition for every object that exists.
     pub(super) fn full_of<'a>(objects: impl Iterator<Item = &'a Arc<Object<P>>>) -> Self
     where
         P: 'a,
@@ -97,7 +97,7 @@ impl<P: PartialEq> Mailbox<P> {
         }
     }
 
-    /// The next change to tell. Another object under the same name is told as a deletion, and then as an addition.
+    /// The next change to deliver. If the object was replaced by another one of the same name, a deletion and then an addition.
     pub(super) fn next(&mut self) -> Option<Change<P>> {
         let (&seq, key) = self.order.first_key_value()?;
         let untold = self.untold.get_mut(key)?;
@@ -127,7 +127,7 @@ impl<P: PartialEq> Mailbox<P> {
     }
 }
 
-/// A stream of changes for one subscriber. It begins with everything that exists; nothing is lost or told twice.
+/// A stream of changes for one subscriber. It starts with every object that exists; changes are neither lost nor duplicated.
 ///
 /// Dropping it unsubscribes.
 #[derive(Debug)]
@@ -139,8 +139,7 @@ pub struct Subscription<P: PartialEq> {
 }
 
 impl<P: PartialEq> Subscription<P> {
-    /// Waits for the next change; `None` once the informer has stopped and everything was told.
-    /// Dropping this future loses nothing.
+    /// Waits for the next change; `None` once the informer has stopped and every change was delivered. Dropping this future is safe.
     pub async fn next(&mut self) -> Option<Change<P>> {
         loop {
             let shared = self.shared.upgrade()?;
@@ -149,17 +148,17 @@ impl<P: PartialEq> Subscription<P> {
                 return change;
             }
             drop(shared);
-            // A change between the look and this line has left a permit, so it is not slept through.
+            // A change that arrives before this line stores a permit, so the wake-up is not missed.
             self.wake.notified().await;
         }
     }
 
-    /// The next change if there is one already.
+    /// The next change, if one is pending.
     pub fn try_next(&mut self) -> Option<Change<P>> {
         self.shared.upgrade()?.next_for(self.id).0
     }
 
-    /// How many keys have changes this subscriber was not told yet.
+    /// The number of keys with changes that this subscriber has not received yet.
     #[must_use]
     pub fn untold(&self) -> usize {
         self.shared.upgrade().map_or(0, |shared| shared.untold_for(self.id))

@@ -1,11 +1,11 @@
-//! The client an informer talks through: the caller's client with ears, a deadline and a pace.
+//! The HTTP layer of an informer: wraps the caller's client with contact tracking, timeouts and a rate limit.
 //!
-//! kube's watcher hides quiet reconnects and bookmarks, waits without end for the answer to a list or to the start of a
-//! watch, and restarts a watch that ends at once without a pause. Here each of the three is put right, once, below it:
-//! every good answer and every frame is noted as contact, every answer has a deadline, watches start at a limited rate.
-//! It would have whole pages of a list in memory, several times over: objects are taken out of them as they come.
-//! It also passes over half an event in silence, and goes on at an empty version after a bookmark without one: from either on
-//! objects would be missing, so a watch that has the one is broken off, and one that asks for the other is sent back to a list.
+//! kube's watcher does not report bookmarks and successful reconnects, waits forever for the response to a list or the start of a watch,
+//! and restarts without a pause a watch that ends at once. This layer corrects all three: it records every successful response and every
+//! frame as contact, sets a timeout for every response, and limits the rate of watch starts. kube would also hold whole pages of a list in
+//! memory, several times; this layer extracts objects while they arrive. kube also skips half an event without an error, and continues at
+//! an empty version after a bookmark without a version. In both cases the cache would miss objects, so this layer aborts the watch in the
+//! first case and answers with 410 in the second, which makes the watcher list again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,12 +29,12 @@ use super::lines::Lines;
 use super::metrics::Meter;
 use crate::client::{TakenApart, is_watch};
 
-/// Watches that may start in quick succession, as after a rolling restart of API servers.
+/// The burst of watch starts, for example after a rolling restart of API servers.
 const WATCH_BURST: u32 = 5;
-/// Watches that may start in the long run. A healthy watch lasts a minute; one that ends at once must not be a storm.
+/// The long-term rate of watch starts. A healthy watch lasts a minute; watches that end at once must not become a request storm.
 const WATCHES_PER_SECOND: f64 = 0.2;
 
-/// An answer that did not come in time.
+/// A response did not arrive before its deadline.
 #[derive(Debug, Clone, Error)]
 #[error("no answer from the API server within {} s to GET {path}: is it reachable, is it overloaded?", .after.as_secs())]
 struct NoAnswer {
@@ -43,10 +43,10 @@ struct NoAnswer {
 }
 
 type HeardBody = UnsyncBoxBody<Bytes, BoxError>;
-/// Takes in one object of a list, as it stands in the answer.
+/// Receives one object of a list as JSON text.
 pub(super) type Take = Arc<dyn Fn(&str) -> Result<(), serde_json::Error> + Send + Sync>;
 
-/// What an answer consists of.
+/// The kind of a response, which decides how its body is read.
 enum Content {
     List(Items),
     Events(Lines),
@@ -54,7 +54,7 @@ enum Content {
 }
 
 impl Content {
-    /// What of the bytes is handed on.
+    /// Reads bytes of the body and returns those that are passed on to kube.
     fn heard(&mut self, data: Bytes, take: &Take) -> Result<Bytes, BoxError> {
         match self {
             Self::List(items) => Ok(items.take_out(&data, |object| take(object))?.into()),
@@ -121,7 +121,7 @@ impl Transport {
         if response.status().is_success() {
             self.contact.heard();
         }
-        // A watch may be quiet for long, and the watcher has a timer for that. A list may not.
+        // A watch may be silent for long, and kube's watcher has a timer for that. A list may not.
         let frame_deadline = (!is_watch).then_some(self.answer_deadline);
         let content = match is_watch {
             true => Content::Events(Lines::default()),
@@ -131,7 +131,7 @@ impl Transport {
         Ok(response.map(|body| self.hear(body, content, frame_deadline, no_answer)))
     }
 
-    /// Notes every frame of a body as contact, and ends the body with an error if one does not come in time or cannot be.
+    /// Records every frame of a body as contact. The body ends with an error if a frame is late or malformed.
     fn hear(
         self: Arc<Self>,
         body: Body,
@@ -179,7 +179,7 @@ impl Transport {
     }
 }
 
-/// Whether a watch is asked for without the version that it begins at.
+/// Whether a watch request has no resource version to start from.
 fn begins_nowhere(request: &Request<Body>) -> bool {
     let query = request.uri().query().unwrap_or_default();
     !query
@@ -187,7 +187,7 @@ fn begins_nowhere(request: &Request<Body>) -> bool {
         .any(|pair| pair.strip_prefix("resourceVersion=").is_some_and(|version| !version.is_empty()))
 }
 
-/// What the API server answers where a version is not known any more: the watcher lists again.
+/// The response of an API server for an expired resource version: the watcher then lists again.
 fn gone() -> Result<Response<HeardBody>, BoxError> {
     let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Gone","message":"a bookmark had no version"}"#;
     let body = Full::new(Bytes::from_static(status.as_bytes())).map_err(BoxError::from);

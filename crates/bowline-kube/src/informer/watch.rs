@@ -1,4 +1,4 @@
-//! The loop that feeds the store from kube's watcher. It projects, it recovers, it decides nothing about the objects.
+//! The loop that feeds the store from kube's watcher. It projects objects and recovers from errors.
 
 use std::fmt::Debug;
 use std::pin::pin;
@@ -19,9 +19,9 @@ use super::{Shared, transport};
 use crate::client::describe;
 use crate::queue::Backoff;
 
-/// What kube's watcher adds to the watch timeout before it takes a silent connection for dead.
+/// What kube's watcher adds to the watch timeout before it treats a silent connection as dead.
 const WATCHER_IDLE_MARGIN: Duration = Duration::from_secs(5);
-/// A failure after this long without one is a new trouble, not the next step of an old one.
+/// After this long without a failure, the next failure restarts the back-off.
 const CALM: Duration = Duration::from_secs(120);
 
 /// How an informer lists and watches.
@@ -31,14 +31,14 @@ pub struct WatchSettings {
     pub label_selector: Option<String>,
     /// Only objects with these fields.
     pub field_selector: Option<String>,
-    /// How long one watch lasts before it is resumed. A dead connection is noticed within this and five seconds, so it is
-    /// set below kube's 290 s. A resumed watch costs one request and transfers nothing that is known. At least 1 s.
+    /// How long one watch lasts before it is resumed. A dead connection is noticed within this time plus 5 s, so the value is lower than
+    /// kube's 290 s. Resuming a watch costs one request and transfers no known objects. At least 1 s.
     pub watch_timeout: Duration,
-    /// Objects in one page of a list. They are taken in one by one while the page comes; the server makes a page at once.
+    /// The number of objects in one page of a list. They are read one by one while the page arrives; the API server builds a page at once.
     pub page_size: u32,
-    /// How long to wait for the answer to a list, for the start of a watch, and between two parts of a list.
+    /// The timeout for the response to a list, for the start of a watch, and between two parts of a list.
     pub answer_deadline: Duration,
-    /// The pause after the n-th failure in a row.
+    /// The pause after the n-th consecutive failure.
     pub backoff: Backoff,
 }
 
@@ -56,9 +56,9 @@ impl Default for WatchSettings {
 }
 
 impl WatchSettings {
-    /// A list is a consistent read (no resource version), and then a watch. Streaming lists would be as easy on the memory as
-    /// our pages, but kube begins them at version 0, "anything cached will do": after a relist against another API
-    /// server the picture could go back in time, and an object made since would look deleted.
+    /// A list is a consistent read (no resource version), followed by a watch. Streaming lists would use as little memory as our pages, but
+    /// kube starts them at resource version 0, which permits any cached state. After a relist against another API server the cache could go
+    /// back in time, and an object created since would look deleted.
     fn watcher_config(&self) -> watcher::Config {
         let seconds = u32::try_from(self.watch_timeout.as_secs()).unwrap_or(u32::MAX).max(1);
         watcher::Config {
@@ -72,7 +72,7 @@ impl WatchSettings {
         }
     }
 
-    /// The longest silence a working watch can show: a whole quiet watch, and then a slow start of the next.
+    /// The longest silence of a working watch: a whole watch without events, then a slow start of the next one.
     pub(super) fn silence_limit(&self) -> Duration {
         self.watch_timeout + WATCHER_IDLE_MARGIN + self.answer_deadline
     }
@@ -80,7 +80,7 @@ impl WatchSettings {
 
 pub(super) type ApiOf<K> = Box<dyn Fn(Client) -> Api<K> + Send + Sync>;
 
-/// The running half of an informer: to be run by whoever owns the tasks. Dropped, it stops the informer.
+/// The running half of an informer. Its owner spawns [`Self::run`]. Dropping it stops the informer.
 pub struct InformerTask<K, P: PartialEq> {
     pub(super) shared: Arc<Shared<P>>,
     pub(super) client: Client,
@@ -108,7 +108,7 @@ where
         let client = transport::wrap(self.client.clone(), contact, self.shared.meter.clone(), deadline, take);
         let mut failures = Failures::new(self.settings.backoff);
         loop {
-            // A new watcher begins with a list.
+            // A new watcher starts with a list.
             let mut events = pin!(watcher((self.api_of)(client.clone()), self.settings.watcher_config()));
             while let Some(event) = events.next().await {
                 match event {
@@ -150,7 +150,7 @@ where
                 self.shared.meter.list();
                 drop(self.intake.take_list());
             }
-            // The transport takes objects out of a list before the watcher sees them; this is for what it does not recognise.
+            // The transport extracts objects from a list before the watcher sees them. This handles lists that it does not recognise.
             watcher::Event::InitApply(object) => self.intake.listed(object),
             watcher::Event::InitDone => {
                 let listed = self.intake.take_list();
@@ -193,14 +193,14 @@ impl<K, P: PartialEq> Drop for InformerTask<K, P> {
     }
 }
 
-/// Counts failures in a row. A complete list does not end the row: a server that lets us list and then refuses every
-/// watch would otherwise be made to serve a full list every second.
+/// Counts consecutive failures. A complete list does not reset the count: otherwise a server that answers lists and refuses every watch
+/// would have to serve a full list every second.
 pub(super) struct Failures {
     backoff: Backoff,
     in_a_row: u32,
     last: Option<Instant>,
-    /// The last one that costs a list. Until it is long past, a live event does not end the row: a server that sends
-    /// one event and then one error would be made to serve lists at the shortest pause.
+    /// The last failure that requires a list. A live event resets the count only when this failure is long past: otherwise a server that
+    /// alternates one event and one error would have to serve lists at the shortest pause.
     last_costly: Option<Instant>,
 }
 
@@ -209,14 +209,14 @@ impl Failures {
         Self { backoff, in_a_row: 0, last: None, last_costly: None }
     }
 
-    /// The watch works.
+    /// Records that the watch works, which resets the count unless a failure that requires a list is recent.
     pub(super) fn over(&mut self, now: Instant) {
         if is_calm(self.last_costly, now) {
             self.in_a_row = 0;
         }
     }
 
-    /// How long to wait after one more failure.
+    /// Records one more failure and returns how long to wait.
     pub(super) fn next(&mut self, now: Instant, costs_a_list: bool) -> Duration {
         if is_calm(self.last, now) {
             self.in_a_row = 0;
@@ -238,14 +238,14 @@ fn is_live<K>(event: &watcher::Event<K>) -> bool {
     matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_))
 }
 
-/// Whether the picture can be put right only by a list. kube's watcher goes on at the version it has reached after every
-/// error but one (410 inside a watch), so for the others a new watcher has to be made. A list is needed when:
-/// - a list did not succeed, or an answer had no version to go on from;
-/// - the server refused to resume at our version: asked again, it would refuse for ever;
-/// - the server sent an error in place of an event: resumed at the same version it may send the same for ever;
-/// - an event could not be read: it may have been a deletion, and its object would stay in the picture.
+/// Whether only a list can correct the cache. kube's watcher continues at the version it has reached after every error but one (410 inside
+/// a watch), so the other cases need a new watcher. A list is needed when:
+/// - a list failed, or a response had no version to continue from;
+/// - the server refused to resume at our version: it would refuse the same request forever;
+/// - the server sent an error in place of an event: resuming at the same version may yield the same error forever;
+/// - an event could not be parsed: it may have been a deletion, and its object would stay in the cache.
 ///
-/// A connection that could not be made, or broke, is no such reason: nothing was missed.
+/// A connection that failed or broke needs no list: no event was missed.
 fn needs_a_list(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::WatchStartFailed(kube::Error::Api(status)) => {

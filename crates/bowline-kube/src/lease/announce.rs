@@ -1,4 +1,4 @@
-//! The events of an election, on the Lease, in client-go's words. Whoever runs the elector calls this.
+//! The events of a leader election, on the Lease, with client-go's wording. The owner of the elector calls this.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -7,16 +7,16 @@ use bowline_core::EventKind;
 
 use crate::events::EventRecorder;
 
-/// What there is to say.
+/// What the event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
-    /// We lead now.
+    /// This process became the leader.
     BecameLeader,
-    /// We lead no more.
+    /// This process is no longer the leader.
     StoppedLeading,
 }
 
-/// Writes the event for `news`; `lease_uid` comes with [`super::Leadership::Leading`].
+/// Emits the event for `news`. `lease_uid` comes from [`super::Leadership::Leading`].
 pub fn announce(recorder: &EventRecorder, lease: &LeaseConfig, lease_uid: Option<&str>, news: News) {
     let reference = lease_reference(&lease.namespace, &lease.name, lease_uid);
     let what = match news {
@@ -26,7 +26,7 @@ pub fn announce(recorder: &EventRecorder, lease: &LeaseConfig, lease_uid: Option
     recorder.event(&reference, EventKind::Normal, "LeaderElection", &format!("{} {what}", lease.identity));
 }
 
-/// A Lease as the object of an event.
+/// A Lease as the involved object of an event.
 #[must_use]
 pub fn lease_reference(namespace: &str, name: &str, uid: Option<&str>) -> ObjectReference {
     ObjectReference {

@@ -1,43 +1,43 @@
-//! What an election needs to know, and the rules its times must keep. Nothing here talks to anybody.
+//! The configuration of a leader election, and the rules for its times. Pure.
 
 use std::time::Duration;
 
 use super::plan::JITTER;
 
-/// One election: which Lease, who we are, and how fast.
+/// The configuration of one election: the Lease, the identity and the times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseConfig {
     /// The namespace of the Lease.
     pub namespace: String,
     /// The name of the Lease.
     pub name: String,
-    /// Who we are; `<hostname>_<uuid>` is what operators look for. Must be unique for each start of the process.
+    /// The identity of this process; operators expect `<hostname>_<uuid>`. Must be unique for each start of the process.
     pub identity: String,
-    /// How long others wait, after the last change that they saw, before they take over.
+    /// How long other candidates wait, after the last change that they observed, before they take over.
     pub lease_duration: Duration,
-    /// How long the leader tries to renew before it gives up.
+    /// How long the leader retries a renewal before it gives up.
     pub renew_deadline: Duration,
-    /// The pause between two tries.
+    /// The pause between two attempts.
     pub retry_period: Duration,
 }
 
-/// Times or names that cannot work. The message names the flag to change.
+/// Invalid times or names. The message names the flag to change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseConfigError {
     /// A name is missing.
     #[error("leader election needs a {0}, but it is empty")]
     Empty(&'static str),
-    /// A time is zero, or a lease shorter than the second in which Leases count.
+    /// A time is zero, or the lease duration is shorter than one second, the resolution of a Lease.
     #[error("{flag} is {found:?}, but must be at least {least:?}")]
     TooShort {
         /// The flag.
         flag: &'static str,
-        /// What it was set to.
+        /// The configured value.
         found: Duration,
-        /// What it must be at least.
+        /// The minimum.
         least: Duration,
     },
-    /// The leader would still try to renew when others already take over.
+    /// The leader would still try to renew while other candidates already take over.
     #[error(
         "--leader-elect-lease-duration ({lease:?}) must be greater than --leader-elect-renew-deadline ({renew:?}), \
          or another replica takes over while this one still tries to renew"
@@ -48,7 +48,7 @@ pub enum LeaseConfigError {
         /// The renew deadline.
         renew: Duration,
     },
-    /// There would be no time for a second try.
+    /// There would be no time for a second attempt.
     #[error(
         "--leader-elect-renew-deadline ({renew:?}) must be greater than 1.2 times --leader-elect-retry-period \
          ({retry:?}), or one failed renewal loses the lease"
@@ -66,7 +66,7 @@ impl LeaseConfig {
     ///
     /// # Errors
     ///
-    /// The first rule that is broken.
+    /// The first rule that is violated.
     pub fn validate(&self) -> Result<(), LeaseConfigError> {
         let names = [("namespace", &self.namespace), ("name", &self.name), ("identity", &self.identity)];
         if let Some((what, _)) = names.into_iter().find(|(_, value)| value.is_empty()) {
@@ -98,13 +98,13 @@ impl LeaseConfig {
         Ok(())
     }
 
-    /// The lease duration as others read it: whole seconds.
+    /// The lease duration in whole seconds, as written to the Lease.
     #[must_use]
     pub fn lease_seconds(&self) -> i32 {
         i32::try_from(self.lease_duration.as_secs()).unwrap_or(i32::MAX)
     }
 
-    /// How long one API call may take.
+    /// The timeout of one API call.
     #[must_use]
     pub fn call_timeout(&self) -> Duration {
         (self.renew_deadline / 2).max(Duration::from_secs(1))
@@ -112,10 +112,10 @@ impl LeaseConfig {
 
     /// How long the fence stays open after the start of a renewal that succeeded.
     ///
-    /// Another candidate counts the lease from when it *saw* our renewal, which is after we sent it, so counting from
-    /// the start of our request is already safe if all clocks run at the same rate. The margin is for clocks that do
-    /// not (NTP slews by up to 0.05 %), and, much more, for the moment between asking the fence and the first byte of
-    /// the mutation leaving this machine. It never eats into the renew deadline, so a healthy leader does not see it.
+    /// Another candidate counts the lease from when it *observed* our renewal, which is after we sent it. Counting from the start of our
+    /// request is therefore safe if all clocks run at the same rate. The margin covers clocks that do not (NTP slews by up to 0.05 %) and,
+    /// more importantly, the time between the check of the fence and the first byte of the mutation that leaves this machine. The margin
+    /// never reduces the renew deadline, so a healthy leader never finds the fence closed.
     #[must_use]
     pub fn fence_span(&self) -> Duration {
         let lease = Duration::from_secs(self.lease_duration.as_secs());

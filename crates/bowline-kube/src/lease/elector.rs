@@ -1,5 +1,5 @@
-//! The elector: performs the steps of the election against the API server, each call under its own timeout, and tells
-//! the process how it stands. What to do is decided in `plan`.
+//! The elector: performs the steps of the election against the API server, each call with its own timeout, and publishes the leadership
+//! state to the process. `plan` decides the steps.
 
 use std::time::Duration;
 
@@ -22,16 +22,16 @@ use super::{
 use crate::client::describe;
 use crate::clock::Clock;
 
-/// How long giving the Lease back may take at most, however long the renew deadline is: a process that ends is waited for.
+/// The longest time to release the Lease, even if the renew deadline is longer: the termination of the process waits for it.
 const RELEASE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Candidates that wait for the same lease to run out try within this time after it.
+/// Candidates that wait for the same lease to expire are spread over this time after the expiry.
 const EXPIRY_SPREAD: Duration = Duration::from_millis(250);
 
-/// How long to wait before trying again to give the Lease back.
+/// The pause before another attempt to release the Lease.
 const RELEASE_PAUSE: Duration = Duration::from_millis(200);
 
-/// Takes part in one election.
+/// A participant in one leader election.
 #[derive(Debug)]
 pub struct Elector {
     api: Api<Lease>,
@@ -42,71 +42,71 @@ pub struct Elector {
     leadership: watch::Sender<Leadership>,
     fence: LeaseFence,
     freed: FreedWatch,
-    /// Monotonic times are handed to the planner as time since here.
+    /// The start of the monotonic times that are passed to `plan`.
     started: Instant,
-    /// What we last saw, and the object it was in.
+    /// The last observed record, and the Lease object that it was read from.
     seen: Option<(Observed, Lease)>,
-    /// What was last seen of a Lease that is gone.
+    /// The last observed record of a Lease that was deleted since.
     departed: Option<Observed>,
-    /// A write without an answer, which may still take effect.
+    /// A write without a response, which may still take effect.
     unanswered: Option<Unanswered>,
-    /// What the holder says of itself on the Lease: the key of the annotation, and its value now.
+    /// The annotation of the holder on the Lease: its key and its current value.
     own_annotation: Option<(&'static str, watch::Receiver<Option<String>>)>,
 }
 
-/// A write that the server may yet perform, as long as the Lease is at the version that it was made over; one that
-/// creates the Lease was made over none.
+/// A write that the API server may still execute while the Lease has the resource version `over`, which the write was based on. `over` is
+/// `None` for the write that creates the Lease.
 #[derive(Debug, PartialEq, Eq)]
 struct Unanswered {
     over: Option<String>,
 }
 
-/// Why [`Elector::run`] came back.
+/// Why [`Elector::run`] returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// The caller asked for it. The Lease may be ours, even if we have not heard so yet: call [`Elector::release`].
+    /// The caller cancelled it. This process may hold the Lease even if no response said so: call [`Elector::release`].
     Cancelled,
-    /// We no longer take part. Exit the process.
+    /// This process no longer takes part. It must exit.
     Lost(Lost),
 }
 
-/// How giving the Lease back went.
+/// The result of releasing the Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Released {
-    /// It is free for others at once.
+    /// Released: another replica can acquire it immediately.
     Done,
-    /// It was not ours.
+    /// This process did not hold it.
     NotHolder,
-    /// It does not exist.
+    /// The Lease does not exist.
     Missing,
 }
 
-/// The Lease could not be given back; others wait until it runs out.
+/// The Lease could not be released; other replicas wait until it expires.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("could not release lease {lease} within {within:?}: {last_failure}; it runs out by itself")]
 pub struct ReleaseError {
-    /// The Lease.
+    /// The Lease, as `namespace/name`.
     pub lease: String,
-    /// How long we tried.
+    /// The timeout of the release.
     pub within: Duration,
     /// The last failure seen.
     pub last_failure: String,
 }
 
-/// How one try went.
+/// The result of one attempt.
 enum Attempt {
-    /// We hold the Lease by a request that was sent at this moment.
+    /// This process holds the Lease, through a request sent at this time.
     Held(Sent),
-    /// Somebody else does.
+    /// Another process holds it.
     HeldBy(String),
-    /// We do not know.
+    /// Unknown.
     Failed(String),
 }
 
-/// A call that did not succeed, as far as we know.
+/// A failed call.
 struct Failure {
     why: String,
-    /// Nobody said that it was refused.
+    /// The call may have taken effect: the API server did not refuse it.
     may_have_worked: bool,
 }
 
@@ -117,13 +117,14 @@ struct Sent {
 }
 
 impl Elector {
-    /// An elector that does nothing until it is run. `seed` spreads the tries of the candidates in time.
+    /// An elector that does nothing until [`Self::run`] is called. `seed` randomizes the pauses, so that the attempts of candidates are
+    /// spread.
     ///
-    /// `client` should be one of its own without retries, so that nothing else uses up its request budget.
+    /// `client` should be a dedicated client without retries, so that no other caller uses up its request budget.
     ///
     /// # Errors
     ///
-    /// When the times or names in `config` cannot work.
+    /// If the times or names in `config` are invalid.
     pub fn new(
         client: Client,
         config: LeaseConfig,
@@ -152,21 +153,21 @@ impl Elector {
         })
     }
 
-    /// Keeps an annotation on the Lease while we hold it, with the writes of the election alone: a new value is there with the next renewal,
-    /// and without a value the annotation of an earlier holder is removed. Giving the Lease back removes it.
+    /// Keeps an annotation on the Lease while this process holds it, without extra writes: a new value is stored with the next renewal, and
+    /// without a value the annotation of an earlier holder is removed. Releasing the Lease removes it.
     #[must_use]
     pub fn with_annotation(mut self, key: &'static str, value: watch::Receiver<Option<String>>) -> Self {
         self.own_annotation = Some((key, value));
         self
     }
 
-    /// Follows how we stand.
+    /// Subscribes to the leadership state.
     #[must_use]
     pub fn leadership(&self) -> watch::Receiver<Leadership> {
         self.leadership.subscribe()
     }
 
-    /// The fence to ask before every mutation. Closed until we win.
+    /// The fence to check before every mutation. Closed until this process becomes the leader.
     #[must_use]
     pub fn fence(&self) -> LeaseFence {
         self.fence.clone()
@@ -178,9 +179,9 @@ impl Elector {
         ElectionHealth::new(self.leadership.subscribe(), self.config.lease_duration)
     }
 
-    /// Takes part until the Lease is lost or `cancel` says to stop.
+    /// Takes part until the Lease is lost or `cancel` is cancelled.
     ///
-    /// To shut down: stop all work first, while this still renews; then cancel; then [`Elector::release`].
+    /// To shut down: stop all work first, while this still renews; then cancel; then call [`Elector::release`].
     pub async fn run(&mut self, cancel: &CancellationToken) -> Ended {
         match cancel.run_until_cancelled(self.take_part()).await {
             Some(why) => Ended::Lost(why),
@@ -198,7 +199,7 @@ impl Elector {
         why
     }
 
-    /// Tries until we hold the Lease.
+    /// Retries until this process holds the Lease.
     async fn acquire(&mut self) -> Sent {
         loop {
             match self.attempt().await {
@@ -215,14 +216,14 @@ impl Elector {
         }
     }
 
-    /// The pause of client-go before the next try, cut short when the lease that we see runs out before that.
+    /// The pause of client-go before the next attempt, shortened if the observed lease expires earlier.
     async fn pause(&mut self) {
         let spread: f64 = self.jitter.random_range(0.0..JITTER);
         let pause = self.config.retry_period.mul_f64(1.0 + spread);
         let Self { freed, seen, departed, started, jitter, fence, .. } = self;
         let last = seen.as_ref().map(|(observed, _)| observed).or(departed.as_ref());
         let expires = last.map(|observed| observed.until().saturating_sub(started.elapsed()));
-        // Not all at the same moment.
+        // Random, so that candidates do not all try at the same moment.
         let apart = EXPIRY_SPREAD.mul_f64(jitter.random_range(0.0..1.0));
         let pause = expires.filter(|left| !left.is_zero()).map_or(pause, |left| pause.min(left + apart));
         freed
@@ -234,8 +235,8 @@ impl Elector {
             .await;
     }
 
-    /// Renews until that fails for too long. The deadline counts from when the last good renewal was *sent*, so it
-    /// always passes before the fence closes.
+    /// Renews until that fails for too long. The deadline counts from when the last successful renewal was *sent*, so it always passes
+    /// before the fence closes.
     async fn keep(&mut self, mut sent: Sent) -> Lost {
         loop {
             sleep(self.config.retry_period).await;
@@ -265,7 +266,7 @@ impl Elector {
         }
     }
 
-    /// One try: renew without looking if the Lease is ours, else look and act on what is there.
+    /// One attempt: renews without a read if this process holds the Lease; otherwise reads the Lease and acts on it.
     async fn attempt(&mut self) -> Attempt {
         if let Some(sent) = self.renew_unseen().await {
             return Attempt::Held(sent);
@@ -314,7 +315,7 @@ impl Elector {
 
     async fn create(&mut self, record: &LeaseRecord) -> Attempt {
         let mut lease = record.new_lease(&self.config.namespace, &self.config.name);
-        // Who deletes the Lease has not ended the pause that it told of.
+        // Deleting the Lease does not end the pause that it announced.
         let pause = self.fence.said().map(|why| (PAUSED.to_owned(), why));
         lease.metadata.annotations = pause.map(|pause| [pause].into());
         self.annotate(&mut lease);
@@ -336,7 +337,7 @@ impl Elector {
         self.written(sent, answer)
     }
 
-    /// The Lease is ours from a request sent at `sent`, or we know no more than before.
+    /// Handles the response to a write that was sent at `sent`.
     fn written(&mut self, sent: Sent, answer: Result<Lease, Failure>) -> Attempt {
         if !matches!(&answer, Err(failure) if failure.may_have_worked) {
             self.unanswered = None;
@@ -349,7 +350,7 @@ impl Elector {
         if record.holder != self.config.identity {
             return Attempt::HeldBy(record.holder);
         }
-        // Before the fence opens: a new leader obeys a pause from its first moment.
+        // Before the fence opens, so that a new leader obeys a pause from its first moment.
         self.note_pause(&lease);
         self.fence.extend(sent.at, sent.wall, self.config.fence_span());
         self.lead(sent.at, lease.metadata.uid.clone());
@@ -358,15 +359,15 @@ impl Elector {
         Attempt::Held(sent)
     }
 
-    /// Says of the holder what it says now. Every other annotation stays.
+    /// Sets the annotation of the holder to its current value. All other annotations stay.
     fn annotate(&self, lease: &mut Lease) {
         let Some((key, value)) = &self.own_annotation else { return };
         let value = value.borrow().clone();
         set_annotation(lease, key, value);
     }
 
-    /// A person may have annotated the Lease. That makes our next write over the version that we know a conflict, so that we
-    /// look at it with the next renewal.
+    /// Passes the pause annotation to the fence. When an administrator annotates the Lease, its resource version changes, so the next
+    /// renewal is refused as a conflict and reads the Lease.
     fn note_pause(&self, lease: &Lease) {
         self.fence.pause(pause_of(lease));
     }
@@ -431,13 +432,13 @@ impl Elector {
         });
     }
 
-    /// Ends our part for ever without giving the Lease back: it runs out by itself. For a process that cannot say what its
-    /// work in flight still does.
+    /// Stops taking part, permanently, without releasing the Lease: it expires. For a process that does not know the state of its work in
+    /// flight.
     pub fn give_up(&mut self, why: Lost) {
         self.stop(why);
     }
 
-    /// Ends our part for ever: the fence first, then the news.
+    /// Stops taking part, permanently: closes the fence first, then publishes the new state.
     fn stop(&self, why: Lost) {
         self.fence.shut(why.to_string());
         self.metrics.set_leading(&self.config.name, false);
@@ -457,16 +458,16 @@ impl Elector {
         Sent { at: Instant::now(), wall: self.clock.now() }
     }
 
-    /// Gives the Lease back, so that another replica can start at once. Only after all work has stopped: from here on
-    /// the fence is shut for ever.
+    /// Releases the Lease, so that another replica can start at once. Call it only after all work has stopped: it closes the fence
+    /// permanently.
     ///
-    /// Whether we led does not matter: a candidate that is stopped while it takes the Lease may hold it without having
-    /// heard so. It is looked at in any case, and given back if it is ours.
+    /// This also applies to a process that did not lead: a candidate that is stopped while it acquires the Lease may hold it without having
+    /// received the response. The Lease is read in any case, and released if this process holds it.
     ///
     /// # Errors
     ///
-    /// [`ReleaseError`] when that did not work within five seconds, or the renew deadline if that is less. Others then
-    /// wait until the lease runs out.
+    /// [`ReleaseError`] if that did not succeed within five seconds, or within the renew deadline if that is less. Other replicas then wait
+    /// until the lease expires.
     pub async fn release(&mut self) -> Result<Released, ReleaseError> {
         if !matches!(*self.leadership.borrow(), Leadership::Lost { .. }) {
             self.stop(Lost::Released);
@@ -475,7 +476,7 @@ impl Elector {
         let mut last_failure = String::from("no answer");
         let outcome = timeout(within, async {
             loop {
-                // Half of it, so that there is a second try.
+                // Half of the time per attempt, so that there is time for a second one.
                 match self.try_release(within / 2).await {
                     Ok(outcome) => return outcome,
                     Err(why) => last_failure = why,
@@ -524,13 +525,13 @@ fn set_annotation(lease: &mut Lease, key: &str, value: Option<String>) {
     }
 }
 
-/// What the Lease says against any change.
+/// The reason for a pause, from the annotation on the Lease.
 fn pause_of(lease: &Lease) -> Option<&str> {
     let said = lease.metadata.annotations.as_ref().and_then(|all| all.get(PAUSED));
     pause_said(said.map(String::as_str))
 }
 
-/// Takes in a look at the Lease, by a read or by a watch.
+/// Records an observation of the Lease, from a read or a watch.
 fn look_at(last: Option<Observed>, lease: &Lease, now: Duration) -> Observed {
     Observed::look(last, LeaseRecord::from_lease(lease), lease.metadata.resource_version.clone(), now)
 }

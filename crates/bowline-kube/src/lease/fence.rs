@@ -1,4 +1,4 @@
-//! The fence of an election: open only while the lease that we hold cannot have run out for anybody else.
+//! The fence of the election: open only while no other candidate can regard our lease as expired.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use crate::clock::Clock;
 
-/// Says whether this process may change things. Closed until the election is won, and closed for ever once it is lost
-/// or given back; in between it closes by itself when renewals stop succeeding, even if the elector hangs or is gone.
+/// Decides whether this process may change anything. It is closed until this process becomes the leader, and permanently closed once the
+/// lease is lost or released. In between it closes by itself when renewals stop succeeding, even if the elector hangs or was dropped.
 #[derive(Debug, Clone)]
 pub struct LeaseFence {
     state: Arc<Mutex<State>>,
-    /// What the Lease says against any change, as of the last look at it (SR-15).
+    /// The reason of the pause annotation on the Lease (SR-15), as last observed.
     paused: Arc<Mutex<Option<String>>>,
     clock: Clock,
     lease: String,
@@ -23,7 +23,7 @@ pub struct LeaseFence {
 #[derive(Debug)]
 enum State {
     Waiting,
-    /// Both clocks must agree: the monotonic one does not count the time that a machine was suspended.
+    /// Both clocks are checked: the monotonic clock does not count the time while a machine was suspended.
     Open {
         until: Instant,
         until_wall: Timestamp,
@@ -36,7 +36,7 @@ impl LeaseFence {
         Self { state: Arc::new(Mutex::new(State::Waiting)), paused: Arc::default(), clock, lease }
     }
 
-    /// A renewal that was sent at `sent` succeeded: open for `span` from then, unless shut.
+    /// A renewal sent at `sent` succeeded: the fence is open for `span` from then, unless it is permanently closed.
     pub(super) fn extend(&self, sent: Instant, sent_wall: Timestamp, span: Duration) {
         let until_wall = SignedDuration::try_from(span)
             .and_then(|span| sent_wall.checked_add(span))
@@ -47,17 +47,17 @@ impl LeaseFence {
         }
     }
 
-    /// Notes whether the Lease says that nothing is to be changed.
+    /// Stores the reason of the pause annotation; `None` ends the pause.
     pub(super) fn pause(&self, why: Option<&str>) {
         *self.lock_pause() = why.map(str::to_owned);
     }
 
-    /// What the Lease said against any change when it was last seen.
+    /// The reason of the pause annotation when the Lease was last observed.
     pub(super) fn said(&self) -> Option<String> {
         self.lock_pause().clone()
     }
 
-    /// Closes for ever.
+    /// Closes the fence permanently.
     pub(super) fn shut(&self, why: String) {
         let mut state = self.lock();
         if !matches!(*state, State::Shut(_)) {

@@ -1,7 +1,7 @@
-//! Lets a standby notice at once that the Lease became free, instead of at its next look.
+//! Lets a standby notice a released Lease immediately, instead of at its next read.
 //!
-//! Only an accelerator: the looks of client-go's algorithm go on beside it, so an API server or a role that refuses the
-//! watch costs time, never correctness.
+//! Only an optimization: the periodic reads of client-go's algorithm continue, so if the API server or RBAC refuses the watch, a takeover
+//! is slower but still correct.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,30 +16,30 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::LeaseRecord;
 
-/// How long one watch lasts; short, so that a dead connection does not cost more than a few quick take-overs.
+/// How long one watch lasts. Short, so that a dead connection delays only a few takeovers.
 const WATCH_SECONDS: u32 = 60;
 
-/// How much later a watch may end before its connection counts as dead: the end is the server's to keep.
+/// How long after its end a watch counts as dead: the API server is the one that ends it.
 const OVERTIME: Duration = Duration::from_secs(5);
 
-/// The pause before the next watch after one has ended: a server that ends each at once must not be hammered.
+/// The pause before the next watch after one has ended, so that a server that ends each watch at once is not flooded.
 const BETWEEN_WATCHES: Duration = Duration::from_secs(1);
 
-/// How long to do without after a watch failed: most likely it is not permitted, and asking again changes nothing.
+/// The pause after a watch failed: most likely RBAC does not permit it, and a retry changes nothing.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 
-/// How long a watch may take to open.
+/// The timeout for opening a watch.
 const OPEN_DEADLINE: Duration = Duration::from_secs(5);
 
 type Events = BoxStream<'static, kube::Result<WatchEvent<Lease>>>;
 
-/// A watch on one Lease, opened when first needed and kept over many waits.
+/// A watch of one Lease, opened when first needed and kept open across calls of [`Self::wait`].
 pub(super) struct FreedWatch {
     api: Api<Lease>,
     name: String,
-    /// Behind a mutex that is never locked: a stream may not be shared between threads, an elector must be.
+    /// In a mutex that is never locked: the stream is not `Sync`, and the elector must be.
     events: Option<Mutex<Events>>,
-    /// When the open watch must have ended; later, its connection is dead.
+    /// When the open watch must have ended. After that, its connection is dead.
     ends: Instant,
     not_before: Instant,
 }
@@ -55,8 +55,8 @@ impl FreedWatch {
         Self { api, name, events: None, ends: Instant::now(), not_before: Instant::now() }
     }
 
-    /// Returns when the Lease is seen free, or when `pause` has passed. Whatever is seen of it meanwhile goes to `seen`: who
-    /// sees a renewal at once, and not at its next look, also takes over sooner after the last one.
+    /// Returns when the Lease is observed to be free, or when `pause` has passed. Every observed change is passed to `seen`: a standby that
+    /// sees a renewal immediately, and not at its next read, also takes over earlier after the last renewal.
     pub(super) async fn wait(&mut self, pause: Duration, mut seen: impl FnMut(&Lease) + Send) {
         let end = Instant::now() + pause;
         loop {
@@ -84,20 +84,20 @@ impl FreedWatch {
         let params = WatchParams::default().fields(&fields).timeout(WATCH_SECONDS);
         let now = Instant::now();
         let limit = OPEN_DEADLINE.min(end.saturating_duration_since(now));
-        // Version 0: the first event is the Lease as the API server's cache has it, then every change.
+        // Version 0: the first event is the Lease from the API server's cache, then every change follows.
         match timeout(limit, self.api.watch(&params, "0")).await {
             Ok(Ok(events)) => {
                 self.events = Some(Mutex::new(events.boxed()));
                 self.ends = now + Duration::from_secs(WATCH_SECONDS.into()) + OVERTIME;
             }
             Ok(Err(error)) => self.give_up(&error),
-            // Only the pause was too short for it.
+            // The timeout was only short because of the pause; try again in the next one.
             Err(_elapsed) if limit < OPEN_DEADLINE => {}
             Err(elapsed) => self.give_up(&elapsed),
         }
     }
 
-    /// Ends the watch; the next may be opened after `pause`. A leader closes it too: it has nothing to wait for.
+    /// Ends the watch; the next one may be opened after `pause`. A new leader also closes it, because it has nothing to wait for.
     pub(super) fn close(&mut self, pause: Duration) {
         self.events = None;
         self.not_before = Instant::now() + pause;

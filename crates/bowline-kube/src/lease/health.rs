@@ -1,4 +1,4 @@
-//! The health check of an election: a leader whose elector hangs must be restarted. A standby is always healthy.
+//! The health check of the election: a leader whose elector hangs must be restarted. A standby is always healthy.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use tokio::{sync::watch, time::Instant};
 
 use super::Leadership;
 
-/// How long after the end of its lease a leader may still look like one before it counts as stuck.
+/// How long after its lease has expired a leader may go without a renewal before the elector counts as stuck.
 const TOLERANCE: Duration = Duration::from_secs(20);
 
-/// Says whether the elector is alive.
+/// Checks whether the elector is alive.
 #[derive(Debug, Clone)]
 pub struct ElectionHealth {
     leadership: watch::Receiver<Leadership>,
     limit: Duration,
 }
 
-/// The elector seems stuck.
+/// The elector is stuck.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("leading, but the lease was last renewed {ago:?} ago (limit {limit:?}): the elector is stuck")]
 pub struct Stale {
-    /// How long ago.
+    /// The time since the last renewal.
     pub ago: Duration,
-    /// What would have been fine.
+    /// The longest time that counts as healthy.
     pub limit: Duration,
 }
 
@@ -31,11 +31,11 @@ impl ElectionHealth {
         Self { leadership, limit: lease_duration + TOLERANCE }
     }
 
-    /// Checks that a leader still renews.
+    /// Checks that a leader still renews its lease.
     ///
     /// # Errors
     ///
-    /// [`Stale`] when we lead and the last renewal is older than the lease duration plus 20 seconds.
+    /// [`Stale`] if this process leads and the last renewal is older than the lease duration plus 20 seconds.
     pub fn check(&self) -> Result<(), Stale> {
         let Leadership::Leading { renewed, .. } = &*self.leadership.borrow() else {
             return Ok(());

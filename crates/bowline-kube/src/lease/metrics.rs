@@ -1,4 +1,4 @@
-//! The metrics of leader election, under client-go's names.
+//! The metrics of the leader election, with client-go's names.
 
 use prometheus_client::{
     encoding::EncodeLabelSet,
@@ -11,7 +11,7 @@ struct NameLabel {
     name: String,
 }
 
-/// Shows, for each Lease of this process, whether it is held here.
+/// Exports, for each Lease of this process, whether this process holds it.
 #[derive(Debug, Clone, Default)]
 pub struct LeaseMetrics {
     leading: Family<NameLabel, Gauge>,
@@ -19,7 +19,7 @@ pub struct LeaseMetrics {
 }
 
 impl LeaseMetrics {
-    /// New metrics, shown by `registry`.
+    /// New metrics, registered in `registry`.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register(

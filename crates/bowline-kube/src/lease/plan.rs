@@ -1,8 +1,8 @@
-//! What to do with a Lease: the decisions of the election, as pure functions. Monotonic time is handed in as time
-//! since any fixed start; wall time is only written down.
+//! The decisions of the leader election, as pure functions. Callers pass monotonic time as the time since any fixed start; wall time is
+//! only written to the Lease.
 //!
-//! A lease has run out when nothing about it changed, as seen from here, for the duration that it states. The times
-//! in it are never compared with ours, so clocks that disagree do no harm.
+//! A lease has expired when this process observed no change of it for the duration that it states. The times in the Lease are never
+//! compared with the local clock, so clock skew is harmless.
 
 use std::time::Duration;
 
@@ -10,55 +10,55 @@ use jiff::Timestamp;
 
 use super::record::{LeaseRecord, to_microseconds};
 
-/// The pause between two tries of a candidate is up to this much longer than the retry period.
+/// The pause between two attempts of a candidate is the retry period, plus up to this factor of it.
 pub(super) const JITTER: f64 = 1.2;
 
-/// Who takes part.
+/// A candidate in the election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Our identity.
+    /// The identity that is written to the Lease.
     pub identity: String,
-    /// The duration that we write down.
+    /// The lease duration that is written to the Lease.
     pub lease_duration_seconds: i32,
-    /// Whether we lead at the moment.
+    /// Whether this process leads at the moment.
     pub leading: bool,
 }
 
-/// A record and when it was first seen as it is.
+/// A record, and when its current version was first observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// What the Lease said.
+    /// The record.
     pub record: LeaseRecord,
-    /// In which version of it.
+    /// The resource version of the Lease.
     pub version: Option<String>,
-    /// When we first saw this version.
+    /// When this version was first observed.
     pub at: Duration,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// There is no Lease: create it.
     Create(LeaseRecord),
-    /// The Lease is free or has run out: write ourselves in, over exactly the version seen.
+    /// The Lease is free or expired: write our identity, guarded by the observed resource version.
     TakeOver(LeaseRecord),
-    /// The Lease is ours: write a new renew time, over exactly the version seen.
+    /// This process holds the Lease: write a new renew time, guarded by the observed resource version.
     Renew(LeaseRecord),
-    /// Somebody else holds it.
+    /// Another process holds it.
     Standby {
-        /// Who.
+        /// The identity of the holder.
         holder: String,
-        /// When it runs out if nothing changes.
+        /// When it expires if nothing changes.
         until: Duration,
     },
 }
 
 impl Observed {
-    /// Takes in what a look at the Lease showed. An unchanged Lease keeps the time at which it was first seen.
+    /// Records an observation of the Lease. An unchanged Lease keeps the time at which it was first observed.
     ///
-    /// client-go compares the record alone. But it takes its renew time once for two tries, so a leader whose first
-    /// answer was lost renews with the very same record: only the version moves, and a standby that ignored that would
-    /// lead before the other has given up. Any write of the Lease therefore counts as a sign of life.
+    /// client-go compares only the record. But it computes its renew time once for two attempts, so a leader whose first response was lost
+    /// renews with an identical record: only the resource version changes. A standby that ignored this would become leader before the other
+    /// one has given up. Therefore any write of the Lease counts as a sign of life.
     #[must_use]
     pub fn look(last: Option<Self>, record: LeaseRecord, version: Option<String>, now: Duration) -> Self {
         match last {
@@ -67,7 +67,7 @@ impl Observed {
         }
     }
 
-    /// When the record runs out by our clock.
+    /// When the record expires by the local monotonic clock.
     #[must_use]
     pub fn until(&self) -> Duration {
         let seconds = u64::try_from(self.record.lease_duration_seconds).unwrap_or(0);
@@ -79,14 +79,14 @@ impl Observed {
     }
 }
 
-/// The renewal to send without looking first: we hold the Lease by what we last saw, and it has not run out. If
-/// something changed since, its resourceVersion makes the server refuse.
+/// The renewal to send without a read: as last observed, this process holds the Lease and it has not expired. If the Lease changed since,
+/// the API server refuses the write because of its resourceVersion.
 #[must_use]
 pub fn renewal(observed: &Observed, me: &Candidate, now: Duration, wall: Timestamp) -> Option<LeaseRecord> {
     (observed.held_by(me) && observed.until() > now).then(|| renewed(&observed.record, me, wall))
 }
 
-/// The step after a look at the Lease; `None` means that there is none.
+/// The step after a read of the Lease; `observed` is `None` if it does not exist.
 #[must_use]
 pub fn plan(observed: Option<&Observed>, me: &Candidate, now: Duration, wall: Timestamp) -> Step {
     let Some(observed) = observed else {
@@ -96,8 +96,8 @@ pub fn plan(observed: Option<&Observed>, me: &Candidate, now: Duration, wall: Ti
     if observed.held_by(me) {
         return Step::Renew(renewed(record, me, wall));
     }
-    // A leader that does not find itself has lost, even if the other is gone by now or has given the Lease back: it
-    // must not lead on as if nothing had happened in between.
+    // A leader that is not the holder any more has lost the election, even if the other process is gone or has released the Lease: it must
+    // not continue to lead as if no other leader had worked in between.
     if me.leading && record.holder.is_empty() {
         return Step::Standby {
             holder: "somebody who has given it back".to_owned(),
@@ -110,8 +110,8 @@ pub fn plan(observed: Option<&Observed>, me: &Candidate, now: Duration, wall: Ti
     Step::TakeOver(acquired(record.transitions.saturating_add(1), me, wall))
 }
 
-/// The step when there is no Lease, with what was last seen of one. Its deletion does not end who held it: that one works on
-/// until its next renewal, so whoever saw it lead waits as long as if the Lease were still there.
+/// The step if there is no Lease; `last` is the last observed record of a deleted Lease. Its holder works on until its next renewal, so a
+/// candidate that observed that holder waits as long as if the Lease still existed.
 #[must_use]
 pub(super) fn without_lease(last: Option<&Observed>, me: &Candidate, now: Duration, wall: Timestamp) -> Step {
     match last {
@@ -124,7 +124,7 @@ pub(super) fn without_lease(last: Option<&Observed>, me: &Candidate, now: Durati
     }
 }
 
-/// The record that gives the Lease back: free at once, whoever reads it.
+/// The record that releases the Lease: free at once for every reader.
 #[must_use]
 pub(super) fn released(record: &LeaseRecord, wall: Timestamp) -> LeaseRecord {
     let now = Some(to_microseconds(wall));

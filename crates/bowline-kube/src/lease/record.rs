@@ -1,4 +1,4 @@
-//! The Lease as plain data. What the record does not name (labels, annotations) stays as it was found.
+//! The spec of a Lease as plain data. Fields that the record does not contain (labels, annotations) stay unchanged.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -6,27 +6,27 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
 };
 
-/// Who holds a Lease, since when and for how long.
+/// The holder of a Lease, since when and for how long.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeaseRecord {
-    /// The holder; empty means free.
+    /// The identity of the holder; empty if the Lease is free.
     pub holder: String,
-    /// How long others must wait after the last change that they saw.
+    /// How long other candidates must wait after the last change that they observed.
     pub lease_duration_seconds: i32,
-    /// When the holder got it.
+    /// When the holder acquired it.
     pub acquire_time: Option<Timestamp>,
-    /// When the holder last renewed it. For people: nobody's expiry depends on it.
+    /// When the holder last renewed it. Informational: the expiry does not depend on it.
     pub renew_time: Option<Timestamp>,
-    /// How often it changed hands.
+    /// How often the holder changed.
     pub transitions: i32,
-    /// Only for coordinated election, which a CCM does not use; kept by a renewal, dropped by a new holder.
+    /// Only for coordinated leader election, which a CCM does not use. A renewal keeps it, a new holder drops it.
     pub strategy: Option<String>,
-    /// As `strategy`.
+    /// Same as `strategy`.
     pub preferred_holder: Option<String>,
 }
 
 impl LeaseRecord {
-    /// Reads a Lease; what is missing in it counts as empty.
+    /// Reads a Lease; missing fields become empty.
     #[must_use]
     pub fn from_lease(lease: &Lease) -> Self {
         let spec = lease.spec.clone().unwrap_or_default();
@@ -41,13 +41,13 @@ impl LeaseRecord {
         }
     }
 
-    /// The Lease to write over `found`: its metadata (and so its resourceVersion, which guards the write) stays.
+    /// The Lease to write in place of `found`: keeps its metadata, and so its resourceVersion, which guards the write.
     #[must_use]
     pub fn over(&self, found: &Lease) -> Lease {
         Lease { metadata: found.metadata.clone(), spec: Some(self.spec()) }
     }
 
-    /// A Lease that does not exist yet.
+    /// A new Lease, to be created.
     #[must_use]
     pub fn new_lease(&self, namespace: &str, name: &str) -> Lease {
         let metadata = ObjectMeta {
@@ -75,7 +75,8 @@ fn micro(time: Timestamp) -> MicroTime {
     MicroTime(to_microseconds(time))
 }
 
-/// Times in a Lease count microseconds. Cut to them at once, or a record differs from itself once it was stored.
+/// Times in a Lease have microsecond precision. They are truncated at once; otherwise a record would differ from itself after it was
+/// stored.
 pub(super) fn to_microseconds(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }

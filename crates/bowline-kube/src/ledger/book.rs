@@ -1,4 +1,4 @@
-//! The facts as a value, and as the annotation that they are kept in: a line for each object, its UID and the fact. Pure.
+//! The facts as a map, and their encoding in an annotation: one line per object, with its UID and the fact. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use bowline_core::Text;
 use super::Subject;
 
 impl Subject {
-    /// The annotation that holds the facts about objects of this kind.
+    /// The annotation with the facts about objects of this kind.
     pub(super) const fn annotation(self) -> &'static str {
         match self {
             Self::Service => "bowline.dev/ledger",
@@ -15,9 +15,9 @@ impl Subject {
         }
     }
 
-    /// The most bytes that the annotation may have; facts beyond it are not kept. All annotations of an object together may have
-    /// 256 KiB, so this leaves 16 KiB for others. It is enough for some 3,700 Services with facts of 16 letters, and for some
-    /// 450 Nodes with provider IDs of 50: a Node has a fact only while it has no provider ID.
+    /// The maximum size of the annotation in bytes; further facts are not stored. All annotations of an object together are limited to 256
+    /// KiB, so this leaves 16 KiB for others. It is enough for about 3,700 Services with facts of 16 characters, and for about 450 Nodes
+    /// with provider IDs of 50 characters: a Node has a fact only while it has no provider ID.
     const fn most_bytes(self) -> usize {
         match self {
             Self::Service => 200 * 1024,
@@ -26,7 +26,7 @@ impl Subject {
     }
 }
 
-/// Facts about objects of one kind, by their UIDs.
+/// The facts about objects of one kind, by UID.
 #[derive(Debug)]
 pub(super) struct Book {
     subject: Subject,
@@ -43,7 +43,8 @@ impl Book {
         self.facts.get(uid)
     }
 
-    /// Notes a fact; whether that is news. One that would not come back as it is, or for which there is no room, is not kept.
+    /// Stores a fact; returns whether that changed the book. A fact with whitespace, or one that does not fit, is not stored, and removes
+    /// the older one.
     pub(super) fn note(&mut self, uid: &Text, fact: Text) -> bool {
         if self.facts.get(uid) == Some(&fact) {
             return false;
@@ -58,14 +59,14 @@ impl Book {
         true
     }
 
-    /// Forgets an object; whether it was known.
+    /// Removes the fact about an object; returns whether there was one.
     pub(super) fn forget(&mut self, uid: &str) -> bool {
         let Some(fact) = self.facts.remove(uid) else { return false };
         self.bytes = self.bytes.saturating_sub(line(uid, &fact));
         true
     }
 
-    /// Forgets all but these; whether others were known.
+    /// Removes all facts except those of these objects; returns whether there were others.
     pub(super) fn keeps_only(&mut self, uids: &BTreeSet<Text>) -> bool {
         let gone: Vec<Text> = self.facts.keys().filter(|uid| !uids.contains(*uid)).cloned().collect();
         for uid in &gone {
@@ -74,7 +75,7 @@ impl Book {
         !gone.is_empty()
     }
 
-    /// Takes over what annotations say. A line that is none of ours is passed over; what is known already is newer.
+    /// Loads the facts from annotations. Malformed lines are skipped, and facts in the book are kept because they are newer.
     pub(super) fn read(&mut self, annotations: &BTreeMap<String, String>) {
         let lines = annotations.get(self.subject.annotation()).into_iter().flat_map(|text| text.lines());
         for (uid, fact) in lines.filter_map(|line| line.split_once(' ')) {
@@ -84,7 +85,7 @@ impl Book {
         }
     }
 
-    /// Writes all of it into annotations. Others stay. An empty book adds no annotation.
+    /// Writes all facts to `annotations`; other annotations stay. An empty book adds no annotation.
     pub(super) fn write(&self, annotations: &mut BTreeMap<String, String>) {
         let mut text = String::with_capacity(self.bytes);
         for (uid, fact) in &self.facts {
@@ -103,7 +104,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
-/// The length of a line.
+/// The length of a line in bytes.
 fn line(uid: &str, fact: &str) -> usize {
     uid.len() + fact.len() + 2
 }

@@ -1,4 +1,4 @@
-//! Nodes. Only what is read.
+//! Nodes, with only the fields that are read.
 
 use k8s_openapi::api::core::v1 as core;
 use kube::api::ObjectMeta;
@@ -9,38 +9,38 @@ use serde::Deserialize;
 #[resource(inherit = core::Node)]
 #[serde(default)]
 pub struct Node {
-    /// Who it is.
+    /// The object metadata.
     pub metadata: ObjectMeta,
-    /// What it shall be.
+    /// The desired state.
     pub spec: Option<NodeSpec>,
-    /// What its kubelet and its cloud say of it.
+    /// The status, as reported by the kubelet and the cloud provider.
     pub status: Option<NodeStatus>,
 }
 
-/// What a Node shall be.
+/// The desired state of a Node.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct NodeSpec {
-    /// Which server it is.
+    /// The provider ID of the server.
     #[serde(rename = "providerID")]
     pub provider_id: Option<String>,
-    /// What keeps pods away. Whole, for this list can only be written as a whole.
+    /// The taints. Complete, because this list can only be written as a whole.
     pub taints: Option<Vec<core::Taint>>,
 }
 
-/// What a kubelet and a cloud say of a Node.
+/// The status of a Node.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeStatus {
-    /// Where it is reached.
+    /// The addresses of the Node.
     pub addresses: Option<Vec<NodeAddress>>,
-    /// How it is.
+    /// The conditions of the Node.
     pub conditions: Option<Vec<NodeCondition>>,
-    /// What it runs.
+    /// The versions of the software on the Node.
     pub node_info: Option<NodeSystemInfo>,
 }
 
-/// Where a Node is reached.
+/// One address of a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeAddress {
@@ -51,23 +51,23 @@ pub struct NodeAddress {
     pub address: String,
 }
 
-/// How a Node is, in one respect.
+/// One condition of a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeCondition {
-    /// In which.
+    /// The type, such as `Ready`.
     #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
 }
 
-/// What a Node runs.
+/// The versions of the software on a Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeSystemInfo {
     /// The version of its kubelet.
     pub kubelet_version: String,
-    /// The name of its operating system.
+    /// The name of the operating system.
     pub os_image: String,
 }

@@ -1,4 +1,4 @@
-//! Pods and their containers. Only what is read.
+//! Pods and their containers, with only the fields that are read.
 
 use std::collections::BTreeMap;
 
@@ -14,62 +14,62 @@ use super::Volume;
 #[resource(inherit = core::Pod)]
 #[serde(default)]
 pub struct Pod {
-    /// Who it is.
+    /// The object metadata.
     pub metadata: ObjectMeta,
-    /// What it shall be.
+    /// The desired state.
     pub spec: Option<PodSpec>,
-    /// What its kubelet says of it.
+    /// The status, as reported by the kubelet.
     pub status: Option<PodStatus>,
 }
 
-/// What a pod shall be.
+/// The desired state of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodSpec {
-    /// Where it runs, once that is decided.
+    /// The name of its Node; `None` until it is scheduled.
     pub node_name: Option<String>,
-    /// Where it may run.
+    /// The labels that its Node must have.
     pub node_selector: Option<BTreeMap<String, String>>,
-    /// As whom it runs.
+    /// The ServiceAccount that it runs as.
     pub service_account_name: Option<String>,
-    /// What it runs. API servers write `null` for none.
+    /// The containers. API servers write `null` for an empty list.
     #[serde(deserialize_with = "null_is_none")]
     pub containers: Vec<Container>,
-    /// What it runs before.
+    /// The containers that run before the others.
     pub init_containers: Option<Vec<Container>>,
-    /// What its containers can mount.
+    /// The volumes that its containers can mount.
     pub volumes: Option<Vec<Volume>>,
 }
 
-/// A program of a pod.
+/// A container of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Container {
     /// Its name within the pod.
     pub name: String,
-    /// Its image.
+    /// The container image.
     pub image: Option<String>,
-    /// What is run instead of what the image would run.
+    /// The command; `None` runs that of the image.
     pub command: Option<Vec<String>>,
-    /// With which arguments.
+    /// The arguments of the command.
     pub args: Option<Vec<String>>,
-    /// Its variables.
+    /// The environment variables.
     pub env: Option<Vec<EnvVar>>,
-    /// Where more of them come from.
+    /// The sources of further environment variables.
     pub env_from: Option<Vec<EnvFromSource>>,
-    /// What it mounts.
+    /// The mounted volumes.
     pub volume_mounts: Option<Vec<VolumeMount>>,
 }
 
-/// A variable of a container.
+/// An environment variable of a container.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EnvVar {
-    /// Where its value comes from, if it does not stand here.
+    /// The source of the value; `None` if the value is given directly.
     pub value_from: Option<EnvVarSource>,
 }
 
-/// Where the value of a variable comes from.
+/// The source of the value of an environment variable.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EnvVarSource {
@@ -79,7 +79,7 @@ pub struct EnvVarSource {
     pub secret_key_ref: Option<Reference>,
 }
 
-/// Where several variables come from.
+/// The source of several environment variables.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EnvFromSource {
@@ -97,74 +97,74 @@ pub struct Reference {
     pub name: String,
 }
 
-/// Where a container sees a volume.
+/// A volume that is mounted into a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VolumeMount {
-    /// The volume.
+    /// The name of the volume.
     pub name: String,
-    /// The folder, or the file, in the container.
+    /// The path of the directory or file in the container.
     pub mount_path: String,
-    /// The one file of the volume that it sees.
+    /// The path within the volume; `None` mounts the whole volume.
     pub sub_path: Option<String>,
 }
 
-/// What a kubelet says of a pod.
+/// The status of a pod.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodStatus {
     /// `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`.
     pub phase: Option<String>,
-    /// When the kubelet took it up.
+    /// When the kubelet acknowledged the pod.
     pub start_time: Option<Time>,
-    /// How it is.
+    /// The conditions of the pod.
     pub conditions: Option<Vec<PodCondition>>,
-    /// How its containers are.
+    /// The statuses of its containers.
     pub container_statuses: Option<Vec<ContainerStatus>>,
 }
 
-/// How a pod is, in one respect.
+/// One condition of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct PodCondition {
-    /// In which.
+    /// The type, such as `Ready`.
     #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
 }
 
-/// How a container is.
+/// The status of a container.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerStatus {
-    /// Which.
+    /// The name of the container.
     pub name: String,
     /// Whether it is ready.
     pub ready: bool,
-    /// How often it was started again.
+    /// How often the container was restarted.
     pub restart_count: i32,
-    /// What it does.
+    /// The state of the container.
     pub state: Option<ContainerState>,
 }
 
-/// What a container does.
+/// The state of a container.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct ContainerState {
-    /// It runs.
+    /// Set if the container is running.
     pub running: Option<ContainerStateRunning>,
 }
 
-/// Of a container that runs.
+/// The details of a running container.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerStateRunning {
-    /// Since when.
+    /// When the container was started.
     pub started_at: Option<Time>,
 }
 
-/// Go writes an empty list that must be there as `null`.
+/// Go writes an empty list in a required field as `null`.
 fn null_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Container>, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Services. Only what is read.
+//! Services, with only the fields that are read.
 
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -10,49 +10,49 @@ use serde::Deserialize;
 #[resource(inherit = core::Service)]
 #[serde(default)]
 pub struct Service {
-    /// Who it is.
+    /// The object metadata.
     pub metadata: ObjectMeta,
-    /// What it shall be.
+    /// The desired state.
     pub spec: Option<ServiceSpec>,
-    /// What its manager says of it.
+    /// The status.
     pub status: Option<ServiceStatus>,
 }
 
-/// What a Service shall be.
+/// The desired state of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServiceSpec {
     /// `LoadBalancer`, `ClusterIP` …
     #[serde(rename = "type")]
     pub type_: Option<String>,
-    /// Who makes its load balancer, if not the manager of the cloud.
+    /// The class of the load balancer implementation; `None` selects the default one of the cloud provider.
     pub load_balancer_class: Option<String>,
 }
 
-/// What its manager says of a Service.
+/// The status of a Service.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServiceStatus {
-    /// Its load balancer.
+    /// The status of the load balancer.
     pub load_balancer: Option<LoadBalancerStatus>,
-    /// How it is.
+    /// The conditions of the Service.
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// The load balancer of a Service.
+/// The status of a load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct LoadBalancerStatus {
-    /// Where it is reached.
+    /// The addresses of the load balancer.
     pub ingress: Option<Vec<LoadBalancerIngress>>,
 }
 
-/// Where a load balancer is reached.
+/// One address of a load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct LoadBalancerIngress {
-    /// By an address.
+    /// The IP address.
     pub ip: Option<String>,
-    /// By a name.
+    /// The host name.
     pub hostname: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Volumes of pods: those that are made of ConfigMaps and Secrets. Of others, only the name is read.
+//! Volumes of pods: those from ConfigMaps and Secrets. Of other volumes only the name is read.
 
 use serde::Deserialize;
 
@@ -10,55 +10,55 @@ use super::Reference;
 pub struct Volume {
     /// Its name within the pod.
     pub name: String,
-    /// A ConfigMap.
+    /// The ConfigMap, if the volume is made of one.
     pub config_map: Option<ConfigMapVolumeSource>,
-    /// A Secret.
+    /// The Secret, if the volume is made of one.
     pub secret: Option<SecretVolumeSource>,
-    /// Several things in one.
+    /// Several sources in one volume.
     pub projected: Option<ProjectedVolumeSource>,
-    /// What a driver makes.
+    /// The volume of a CSI driver.
     pub csi: Option<CSIVolumeSource>,
 }
 
-/// The ConfigMap of a volume.
+/// A ConfigMap as a volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ConfigMapVolumeSource {
-    /// Its name.
+    /// The name of the ConfigMap.
     pub name: String,
-    /// Which key is which file; each is one under its own name where this does not say.
+    /// The file of each key. `None` means one file per key, with the name of the key.
     pub items: Option<Vec<KeyToPath>>,
 }
 
-/// The Secret of a volume.
+/// A Secret as a volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SecretVolumeSource {
-    /// Its name.
+    /// The name of the Secret.
     pub secret_name: Option<String>,
-    /// Which key is which file; each is one under its own name where this does not say.
+    /// The file of each key. `None` means one file per key, with the name of the key.
     pub items: Option<Vec<KeyToPath>>,
 }
 
-/// A key, and the file that it becomes.
+/// A key and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct KeyToPath {
     /// The key.
     pub key: String,
-    /// The file within the volume.
+    /// The path of the file within the volume.
     pub path: String,
 }
 
-/// A volume of several things.
+/// A volume with several sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ProjectedVolumeSource {
-    /// The things.
+    /// The sources.
     pub sources: Option<Vec<VolumeProjection>>,
 }
 
-/// One of several things in a volume.
+/// One source of a projected volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VolumeProjection {
@@ -68,10 +68,10 @@ pub struct VolumeProjection {
     pub secret: Option<Reference>,
 }
 
-/// A volume that a driver makes.
+/// A volume of a CSI driver.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CSIVolumeSource {
-    /// The Secret that the driver is given.
+    /// The Secret that is passed to the driver.
     pub node_publish_secret_ref: Option<Reference>,
 }

@@ -1,4 +1,4 @@
-//! Deployments and DaemonSets. Only what is read.
+//! Deployments and DaemonSets, with only the fields that are read.
 
 use std::collections::BTreeMap;
 
@@ -13,50 +13,50 @@ use super::PodSpec;
 #[resource(inherit = apps::Deployment)]
 #[serde(default)]
 pub struct Deployment {
-    /// Who it is.
+    /// The object metadata.
     pub metadata: ObjectMeta,
-    /// What it shall be.
+    /// The desired state.
     pub spec: Option<DeploymentSpec>,
-    /// What its controller says of it.
+    /// The status.
     pub status: Option<DeploymentStatus>,
 }
 
-/// What a Deployment shall be.
+/// The desired state of a Deployment.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct DeploymentSpec {
-    /// How many pods; 1 where it does not say.
+    /// The number of pods; `None` means 1.
     pub replicas: Option<i32>,
-    /// Which pods are its own.
+    /// Selects its pods.
     pub selector: LabelSelector,
-    /// What they are made from.
+    /// The template of its pods.
     pub template: PodTemplateSpec,
 }
 
-/// What the controller of a Deployment says of it.
+/// The status of a Deployment.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeploymentStatus {
-    /// Which specification it has seen.
+    /// The generation that the controller has observed.
     pub observed_generation: Option<i64>,
-    /// How many pods are ready.
+    /// The number of ready pods.
     pub ready_replicas: Option<i32>,
-    /// How it is.
+    /// The conditions of the Deployment.
     pub conditions: Option<Vec<DeploymentCondition>>,
 }
 
-/// How a Deployment is, in one respect.
+/// One condition of a Deployment.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct DeploymentCondition {
-    /// In which.
+    /// The type, such as `Available`.
     #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Why, in one word.
+    /// The reason: one word in `CamelCase`.
     pub reason: Option<String>,
-    /// Why, in words.
+    /// The message.
     pub message: Option<String>,
 }
 
@@ -65,54 +65,54 @@ pub struct DeploymentCondition {
 #[resource(inherit = apps::DaemonSet)]
 #[serde(default)]
 pub struct DaemonSet {
-    /// Who it is.
+    /// The object metadata.
     pub metadata: ObjectMeta,
-    /// What it shall be.
+    /// The desired state.
     pub spec: Option<DaemonSetSpec>,
-    /// What its controller says of it.
+    /// The status.
     pub status: Option<DaemonSetStatus>,
 }
 
-/// What a DaemonSet shall be.
+/// The desired state of a DaemonSet.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct DaemonSetSpec {
-    /// Which pods are its own.
+    /// Selects its pods.
     pub selector: LabelSelector,
-    /// What they are made from.
+    /// The template of its pods.
     pub template: PodTemplateSpec,
 }
 
-/// What the controller of a DaemonSet says of it.
+/// The status of a DaemonSet.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DaemonSetStatus {
-    /// Which specification it has seen.
+    /// The generation that the controller has observed.
     pub observed_generation: Option<i64>,
-    /// How many nodes have a pod of it and shall have one.
+    /// The number of nodes that run a pod of it and should.
     pub current_number_scheduled: i32,
-    /// How many nodes shall have a pod of it.
+    /// The number of nodes that should run a pod of it.
     pub desired_number_scheduled: i32,
-    /// How many nodes have one that is ready.
+    /// The number of nodes with a ready pod of it.
     pub number_ready: i32,
-    /// How many nodes have one of the latest specification.
+    /// The number of nodes with a pod of the latest template.
     pub updated_number_scheduled: Option<i32>,
 }
 
-/// What pods are made from.
+/// The template of pods.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct PodTemplateSpec {
-    /// Their labels and annotations.
+    /// The labels and annotations of the pods.
     pub metadata: Option<ObjectMeta>,
-    /// What they shall be.
+    /// The desired state of the pods.
     pub spec: Option<PodSpec>,
 }
 
-/// Which pods belong to a workload, by their labels. Expressions are not read.
+/// Selects pods by their labels. Expressions are not read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
-    /// The labels that they all have.
+    /// The labels that all selected pods have.
     pub match_labels: Option<BTreeMap<String, String>>,
 }

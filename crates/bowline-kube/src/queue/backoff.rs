@@ -1,10 +1,10 @@
 //! Exponential back-off as a pure function of the number of failures.
 //!
-//! There is no jitter: one leader works one queue, so there is no herd to spread, and a replay stays exact.
+//! There is no jitter: one leader works on one queue, so there is no thundering herd, and replays stay deterministic.
 
 use std::time::Duration;
 
-/// How long to wait after the n-th failure in a row: `base`, twice that, four times that, and never more than `max`.
+/// The wait after the n-th consecutive failure: `base`, doubled for each further failure, at most `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// The wait after the first failure.
@@ -20,7 +20,7 @@ impl Backoff {
         Self { base, max }
     }
 
-    /// The wait after `failures` failures in a row; zero failures wait for nothing.
+    /// The wait after this number of consecutive failures; zero for no failure.
     #[must_use]
     pub fn delay(&self, failures: u32) -> Duration {
         let Some(doublings) = failures.checked_sub(1) else { return Duration::ZERO };
@@ -30,7 +30,7 @@ impl Backoff {
 }
 
 impl Default for Backoff {
-    /// What upstream's service queue uses: 5 s to 5 min.
+    /// The values of upstream's service queue: 5 s to 5 min.
     fn default() -> Self {
         Self::new(Duration::from_secs(5), Duration::from_secs(300))
     }

@@ -1,16 +1,16 @@
-//! One line of keys that wait. Keys of one group stand in the order in which they came; groups take turns, so that a group
-//! with a thousand keys delays another's single key by one place, not by a thousand. Pure.
+//! The waiting keys of one priority. Keys of one group are served in order of arrival. Groups take turns, so a group with a thousand keys
+//! delays the single key of another group by one pick instead of a thousand. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Keys that wait, each under the number of its arrival.
+/// Waiting keys, each under its arrival number.
 #[derive(Debug)]
 pub(super) struct Line<K> {
-    /// Which keys belong together. Keys without a group are one group, the one without a name.
+    /// Maps a key to its group, such as its namespace. Keys without a group share the group with the empty name.
     group_of: fn(&K) -> Option<&str>,
     groups: BTreeMap<Arc<str>, Group<K>>,
-    /// Whose turn is when. A group that gets its first key, or was served, goes to the end.
+    /// The groups in the order in which they are served. A group goes to the end when it gets its first key and after each pick.
     turns: BTreeMap<u64, Arc<str>>,
     next_turn: u64,
 }
@@ -32,7 +32,7 @@ impl<K> Line<K> {
 
     pub(super) fn insert(&mut self, arrival: u64, key: K) {
         let name = (self.group_of)(&key).unwrap_or_default();
-        // Thousands come at once, and few of them are the first of their group.
+        // Looks up first, without allocating the name: thousands of keys arrive at once, and few are the first of their group.
         if let Some(group) = self.groups.get_mut(name) {
             group.keys.insert(arrival, key);
             return;
@@ -52,7 +52,7 @@ impl<K> Line<K> {
         }
     }
 
-    /// The first key of the group whose turn it is.
+    /// The oldest key of the group that is served next.
     pub(super) fn pop(&mut self) -> Option<K> {
         let (_turn, name) = self.turns.pop_first()?;
         let group = self.groups.get_mut(&name)?;

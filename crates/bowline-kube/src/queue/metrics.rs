@@ -1,8 +1,8 @@
-//! The queue's metrics, with upstream's names, labels and buckets, so that its dashboards work unchanged.
+//! Metrics of the work queues, with upstream's names, labels and buckets, so that upstream's dashboards work unchanged.
 //!
-//! Gauges and counters are read from the queues when a scrape asks (a [`Collector`]), so "unfinished work" is right at
-//! that moment and not at the last change. Only the histograms are filled as things happen.
-//! The label `name` is a queue's name: there are as many series as queues.
+//! A [`Collector`] reads gauges and counters from the queues at each scrape, so "unfinished work" is correct at that moment and not only at
+//! the last change. Only the histograms and the panic counter are recorded as events happen. The label `name` is the queue's name: there is
+//! one series for each queue.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,12 +24,12 @@ use super::Load;
 type Labels = [(&'static str, String); 1];
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
-/// Whatever can tell its load at the moment of a scrape.
+/// A queue that reports its load at a scrape.
 pub(super) trait LoadSource: fmt::Debug + Send + Sync {
     fn load(&self) -> Load;
 }
 
-/// The metric families all queues of a process share.
+/// The metric families that all queues of a process share.
 #[derive(Debug, Clone)]
 pub struct QueueMetrics {
     queues: Arc<Queues>,
@@ -39,7 +39,7 @@ pub struct QueueMetrics {
 }
 
 impl QueueMetrics {
-    /// Registers the families. Call once per registry: a second call would show every series twice.
+    /// Registers the families. Call once per registry: a second call would export every series twice.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self {
             queues: Arc::new(Queues::default()),
@@ -66,7 +66,7 @@ impl QueueMetrics {
         metrics
     }
 
-    /// Shows a queue under `name`; a queue that had the name before is shown no more.
+    /// Exports a queue under `name`, in place of any other queue that had this name.
     pub(super) fn observe(&self, name: &str, source: &Arc<dyn LoadSource>) -> RunTimes {
         let labels = labels(name);
         self.queues.add(name, Arc::downgrade(source));
@@ -78,7 +78,7 @@ impl QueueMetrics {
     }
 }
 
-/// The series of one queue that are filled as things happen.
+/// The metrics of one queue that are recorded as events happen.
 #[derive(Debug)]
 pub(super) struct RunTimes {
     queue_seconds: Histogram,
@@ -100,7 +100,7 @@ impl RunTimes {
     }
 }
 
-/// The queues to ask at a scrape. A queue that is gone drops out of the answer.
+/// The queues that a scrape reads. Dropped queues disappear from the result.
 #[derive(Debug, Default)]
 struct Queues(Mutex<BTreeMap<String, Weak<dyn LoadSource>>>);
 

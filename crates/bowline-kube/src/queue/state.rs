@@ -1,14 +1,14 @@
-//! The queue as a pure value: who waits, who runs, who is next. Time is handed in; nothing here waits, locks or logs.
+//! The queue as a pure value: which keys wait, which run, which is next. Callers pass the time; nothing here sleeps, locks or logs.
 //!
 //! The rules:
-//! - A key waits at most once and runs at most once at a time. Added while it runs, it runs again afterwards.
-//! - Keys of one priority run in the order in which they became ready. User keys run before background keys, but every
-//!   [`QueueSettings::background_every`]th pick is the background's, so neither class waits for ever.
+//! - A key waits at most once and runs at most once at a time. If it is added while it runs, it runs again afterwards.
+//! - Keys of one priority run in the order in which they became ready. User keys run before background keys, but while both wait every
+//!   [`QueueSettings::background_every`]th pick is a background key, so neither class starves.
 //! - In a fair queue, groups of keys (namespaces) take turns within each priority: see `queue/line.rs`.
-//! - A run's verdict says when to look again; a run that starts earlier replaces that verdict with its own.
-//!   A time asked for from outside ([`QueueState::add_after`]) stands until it comes; the earliest one wins.
-//! - During back-off a user's key runs at once; a background key waits for the back-off to end, so that a storm of
-//!   background events does not turn a failing key into a hot loop.
+//! - The outcome of a run may schedule the next run. A run that starts earlier cancels that timer. A timer set by [`QueueState::add_after`]
+//!   stays until it fires; of several for one key, the earliest wins.
+//! - During a back-off, adding a key with user priority makes it run at once. Adding it with background priority does not shorten the
+//!   back-off, so a storm of background events does not turn a failing key into a hot loop.
 //!
 //! The size is bounded by the number of distinct keys: an entry exists only while its key waits, runs or has a timer.
 
@@ -25,7 +25,7 @@ enum Place {
     Running { priority: Priority, since: Duration, again: Option<(Priority, Duration)> },
 }
 
-/// Whose wish a timer is; a key has at most one of each.
+/// The origin of a timer: the outcome of a run, or [`QueueState::add_after`]. A key has at most one of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
     Verdict,
@@ -49,9 +49,9 @@ struct Timers {
 struct Entry {
     place: Place,
     failures: u32,
-    /// Whether the verdict's timer is a back-off, which background work must not cut short.
+    /// Whether the timer of the outcome is a back-off, which background work must not shorten.
     backing_off: bool,
-    /// Apart, because few have one of them, and ten thousand may get a place in the line at once.
+    /// Boxed, because few keys have a timer and 10,000 entries may be inserted at once.
     timers: Option<Box<Timers>>,
 }
 
@@ -88,7 +88,7 @@ impl Entry {
         taken
     }
 
-    /// Whether its timers, were they fired at `now`, would ask for a run that is not asked for yet.
+    /// Whether firing its timers at `now` would make the key ready, or run it again, and this is not requested yet.
     fn comes_due(&self, now: Duration) -> bool {
         let (verdict, scheduled) = (self.timer(Slot::Verdict), self.timer(Slot::Scheduled));
         let due = |timer: Option<Timer>| timer.is_some_and(|timer| timer.due <= now);
@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-/// The state of one queue. See the module for its rules.
+/// The state of one queue. The module documentation lists its rules.
 #[derive(Debug)]
 pub struct QueueState<K> {
     settings: QueueSettings,
@@ -114,9 +114,9 @@ pub struct QueueState<K> {
     user: Line<K>,
     background: Line<K>,
     timers: BTreeMap<(Duration, u64), (K, Slot)>,
-    /// Numbers arrivals and timers, so that order is total and the same in every replay.
+    /// The sequence number of arrivals and timers. It makes the order total and the same in every replay.
     next_seq: u64,
-    /// Picks that went to users in a row while background keys waited.
+    /// Consecutive picks of user keys while background keys waited.
     user_streak: u32,
     adds: u64,
     retries: u64,
@@ -145,13 +145,13 @@ impl<K: Clone + Ord> QueueState<K> {
         }
     }
 
-    /// Asks for a run of `key` as soon as possible.
+    /// Adds `key`, to run as soon as possible.
     pub fn add(&mut self, key: K, priority: Priority, now: Duration) {
         self.fire_timers(now);
         self.want(key, priority, now);
     }
 
-    /// Asks for a run of `key` once `delay` has passed. Of several such wishes that still wait, the earliest wins.
+    /// Adds `key`, to run once `delay` has passed. If such a timer is already pending for the key, the earlier time wins.
     pub fn add_after(&mut self, key: K, delay: Duration, priority: Priority, now: Duration) {
         self.fire_timers(now);
         if delay.is_zero() {
@@ -161,7 +161,7 @@ impl<K: Clone + Ord> QueueState<K> {
         self.set_timer(key, Slot::Scheduled, now.saturating_add(delay), priority);
     }
 
-    /// Resets the failure count of `key`. A back-off that has begun still ends when it would have ended.
+    /// Resets the failure count of `key`. A back-off that has started keeps its end.
     pub fn forget(&mut self, key: &K) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.failures = 0;
@@ -180,16 +180,16 @@ impl<K: Clone + Ord> QueueState<K> {
         Some(Picked { key, priority, failures: entry.failures, waited: now.saturating_sub(since) })
     }
 
-    /// Picks the next key to run at `now`; if none is ready, says when the next timer is due.
+    /// Picks the next key to run at `now`; if none is ready, returns when the next timer is due.
     ///
     /// # Errors
     ///
-    /// The moment to ask again, or `None` if no key has a timer: then only a change of the queue can make one ready.
+    /// The time of the next timer, or `None` if no key has a timer: then only a change of the queue can make a key ready.
     pub fn pick_or_due(&mut self, now: Duration) -> Result<Picked<K>, Option<Duration>> {
         self.pick(now).ok_or_else(|| self.next_due())
     }
 
-    /// Ends the run of `key` with a verdict and says how long the run took; `None` if `key` does not run.
+    /// Ends the run of `key` with an outcome and returns how long the run took; `None` if `key` is not running.
     pub fn finish(&mut self, key: &K, outcome: Outcome, now: Duration) -> Option<Duration> {
         self.fire_timers(now);
         let entry = self.entries.get_mut(key)?;
@@ -216,32 +216,32 @@ impl<K: Clone + Ord> QueueState<K> {
         Some(now.saturating_sub(since))
     }
 
-    /// When the next timer is due, for the shell to sleep until.
+    /// When the next timer is due; the shell sleeps until then.
     #[must_use]
     pub fn next_due(&self) -> Option<Duration> {
         self.timers.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// Whether a key is ready that nobody has picked.
+    /// Whether a key is ready and not picked yet.
     #[must_use]
     pub fn has_ready(&self) -> bool {
         !self.user.is_empty() || !self.background.is_empty()
     }
 
-    /// How many keys the queue knows: those that wait, run or have a timer.
+    /// The number of keys that wait, run or have a timer.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether the queue knows no key at all.
+    /// Whether no key waits, runs or has a timer.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The load at `now`. A key whose timer is due counts as ready, but to look changes nothing: nobody is woken by a
-    /// look, so a look must not take away the timer that a worker sleeps towards.
+    /// The load at `now`. A key whose timer is due counts as ready. This method does not fire timers, because it wakes no worker: firing
+    /// would remove the timer that a worker sleeps for.
     #[must_use]
     pub fn load(&self, now: Duration) -> Load {
         let mut load = Load { adds: self.adds, retries: self.retries, ..Load::default() };
@@ -265,7 +265,8 @@ impl<K: Clone + Ord> QueueState<K> {
     }
 
     fn want(&mut self, key: K, priority: Priority, now: Duration) {
-        // Taken in any case: a place in the line is noted where the entry is found, for thousands come at once.
+        // Takes the number even if it is not needed: one lookup of the entry is then enough, which matters when thousands of keys are
+        // added.
         let arrival = self.take_seq();
         let entry = self.entries.entry(key.clone()).or_insert_with(Entry::new);
         match &mut entry.place {
@@ -317,7 +318,7 @@ impl<K: Clone + Ord> QueueState<K> {
         self.set_timer(key.clone(), Slot::Verdict, now.saturating_add(own.max(shared)), priority);
     }
 
-    /// Lets a key that was added during its run wait again; that add is counted already.
+    /// Puts a key that was added during its run back in the queue. `adds` already counts it.
     fn resume(&mut self, key: &K, again: Option<(Priority, Duration)>) {
         if let Some((priority, since)) = again {
             self.enter_line(key.clone(), priority, since);
@@ -337,7 +338,7 @@ impl<K: Clone + Ord> QueueState<K> {
         self.line(priority).insert(seq, key);
     }
 
-    /// Moves a waiting background key to the end of the users' line. It keeps the moment since which it waits.
+    /// Moves a waiting background key to the end of the user keys. It keeps the time since which it waits.
     fn raise(&mut self, key: K, old_seq: u64) {
         self.background.remove(old_seq, &key);
         let Some(Place::Ready { since, .. }) = self.entries.get(&key).map(|entry| entry.place) else {
@@ -357,8 +358,8 @@ impl<K: Clone + Ord> QueueState<K> {
         self.user.pop()
     }
 
-    /// Every change that knows the time calls this first, so that what is due counts as ready even while all
-    /// workers are busy and nobody picks.
+    /// Every method that changes the queue and knows the time calls this first, so that due keys count as ready even while all workers are
+    /// busy and none picks.
     fn fire_timers(&mut self, now: Duration) {
         while let Some(first) = self.timers.first_entry() {
             if first.key().0 > now {
@@ -370,7 +371,7 @@ impl<K: Clone + Ord> QueueState<K> {
             if slot == Slot::Verdict {
                 entry.backing_off = false;
             }
-            // The wait counts from the moment it was due, not from the moment somebody looked.
+            // The waiting time starts when the timer was due, not when it was fired.
             self.want(key, timer.priority, due);
         }
     }

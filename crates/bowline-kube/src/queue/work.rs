@@ -1,4 +1,4 @@
-//! The words of the queue: priorities, verdicts, settings, load. Data only; the rules are in `state`.
+//! The data types of the queue: priorities, outcomes, settings, load. The rules are in `state`.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ use super::Backoff;
 /// Which keys go first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Work nobody waits for: sweeps, drift repair, a change of nodes.
+    /// Work that no user waits for: periodic resync, drift repair, node changes.
     Background,
-    /// Work somebody waits for: what a user created or changed.
+    /// Work that a user waits for: an object that a user created or changed.
     User,
 }
 
-/// What a run decided about its key.
+/// The result of a run, which decides what happens to its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing is left to do. The failure count is reset.
+    /// Nothing is left to do. Resets the failure count.
     Done,
-    /// There is more to do now: to the end of the line. The failure count is reset.
+    /// There is more to do now: the key goes to the end of the queue. Resets the failure count.
     Requeue,
-    /// A wait with a reason, such as a cloud still building. The failure count stays as it is.
+    /// Run again after this time, for a known reason such as a cloud resource that is still being built. Keeps the failure count.
     RetryAfter(Duration),
-    /// The run failed: back off, longer each time.
+    /// The run failed: retry with exponential back-off.
     Failed,
 }
 
 /// How a queue behaves.
 #[derive(Debug, Clone)]
 pub struct QueueSettings {
-    /// The wait of a key after its n-th failure in a row.
+    /// The wait of a key after its n-th consecutive failure.
     pub backoff: Backoff,
-    /// A limit on failures of all keys together, as upstream's: each failure takes a token and waits at least until
-    /// the token is there. Fresh work is never slowed.
+    /// A rate limit for the retries of all keys together, as upstream has it: each failure takes a token and waits at least until the token
+    /// is available. Keys that did not fail are not delayed.
     pub retry_budget: Option<TokenBucket>,
-    /// Every how many picks the background gets one although users wait. At least 2.
+    /// While user keys wait, every n-th pick goes to a background key. At least 2.
     pub background_every: u32,
 }
 
@@ -51,27 +51,27 @@ impl Default for QueueSettings {
 pub struct Picked<K> {
     /// The key to work on.
     pub key: K,
-    /// The priority with which it waited.
+    /// The priority that it had in the queue.
     pub priority: Priority,
-    /// How many runs of this key failed in a row before this one.
+    /// The number of consecutive failed runs of this key before this one.
     pub failures: u32,
-    /// How long it was ready before it was picked.
+    /// How long the key was ready before it was picked.
     pub waited: Duration,
 }
 
 /// How loaded the queue is at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Keys ready to run, those that will run again after their present run included.
+    /// Keys ready to run, including those that will run again after their current run.
     pub depth: u64,
-    /// Keys that run.
+    /// Keys that are running.
     pub running: u64,
-    /// The time all present runs have taken so far, summed.
+    /// The elapsed time of all current runs, summed.
     pub unfinished: Duration,
-    /// The time the longest present run has taken so far.
+    /// The elapsed time of the longest current run.
     pub longest_running: Duration,
-    /// How many times a key became ready since the start, duplicates not counted.
+    /// How many times a key became ready since the start, without duplicates.
     pub adds: u64,
-    /// How many times a key was put off (back-off, retry-after, `add_after`) since the start.
+    /// How many times a key was delayed (back-off, retry-after, `add_after`) since the start.
     pub retries: u64,
 }

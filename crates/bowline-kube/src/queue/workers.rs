@@ -1,4 +1,4 @@
-//! The worker pool: takes keys, runs the handler, hands the verdict back. It decides nothing about order or retries.
+//! The worker pool: takes keys, runs the handler, returns its outcome to the queue. Order and retries are decided by the queue.
 
 use std::any::Any;
 use std::future::Future;
@@ -10,16 +10,16 @@ use tracing::{debug, error};
 
 use super::{KeyedQueue, Outcome, Picked, QueueKey, Ticket};
 
-/// Works on `queue` with `count` workers (at least one) until `cancel`; then takes no more keys, and returns when the
-/// runs that had begun are finished.
+/// Works on `queue` with `count` workers (at least one) until `cancel`. Then it takes no more keys, and returns when the running handlers
+/// have finished.
 ///
-/// A handler that panics is caught: the panic is logged and counted, and the key is retried like any failed one.
-/// How long one run may take is the handler's affair; `workqueue_longest_running_processor_seconds` shows who overdoes it.
+/// A handler that panics is caught: the panic is logged and counted, and the key is retried like after any failure. The pool sets no
+/// timeout for a run; `workqueue_longest_running_processor_seconds` shows runs that take too long.
 ///
-/// Dropping the future ends every run at once: when the drop has returned, nothing of a handler runs any more, and the
-/// lease may be given back. That is why the workers share the caller's task. Tasks of their own would only be told to
-/// end, and one of them could be in the middle of a step on another thread. The price is that the runs of one queue take
-/// turns on one core, which is little for handlers that mostly wait for answers; other queues have other tasks.
+/// Dropping the future ends every run at once: when the drop has returned, no code of a handler runs any more and the lease may be
+/// released. This is why all workers run in the caller's task. Tasks of their own would only be asked to abort, and one of them could be in
+/// the middle of a step on another thread. The cost is that the runs of one queue share one core, which is acceptable for handlers that
+/// mostly wait for responses; other queues have other tasks.
 pub async fn run_workers<K, H, F>(count: usize, queue: KeyedQueue<K>, handler: H, cancel: CancellationToken)
 where
     K: QueueKey,
@@ -44,7 +44,7 @@ where
 {
     loop {
         let ticket = tokio::select! {
-            // Looked at first, so that a key is never taken after the cancellation.
+            // Polled first, so that no key is taken after cancellation.
             biased;
             () = cancel.cancelled() => return,
             ticket = queue.take() => ticket,
@@ -60,7 +60,7 @@ where
     F: Future<Output = Outcome> + Send,
 {
     let work = ticket.picked().clone();
-    // The handler's own state is its own affair after a panic; ours is untouched, which is what the assertion says.
+    // After a panic, the handler is responsible for its own state. The state of the pool is unaffected, so the assertion holds.
     let run = AssertUnwindSafe(async { handler(work).await });
     match run.catch_unwind().await {
         Ok(outcome) => {

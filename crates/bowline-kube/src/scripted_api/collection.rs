@@ -1,4 +1,4 @@
-//! One collection of objects with list (in pages), watch (with history), and faults on demand.
+//! One collection of objects with list (paged), watch (with history), and faults on demand.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use tower::BoxError;
 
 use super::{Answer, Asked, Log, client, status};
 
-/// What can be wrong with all lists or all watches until it is lifted.
+/// A fault of all lists or all watches, until it is cleared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The connection is refused.
     Refused,
-    /// An error is the answer.
+    /// The response is an error.
     Status(u16, &'static str),
-    /// No answer comes.
+    /// There is no response.
     Silence,
-    /// A watch begins, and then nothing comes, not even its end.
+    /// A watch starts, and then sends nothing, not even its end.
     Mute,
-    /// A watch begins and ends at once.
+    /// A watch starts and ends at once.
     EndAtOnce,
-    /// A watch begins with an error in place of an event, and ends.
+    /// A watch starts with an error in place of an event, and ends.
     ErrorEvent(u16, &'static str),
 }
 
@@ -36,11 +36,11 @@ type Lines = UnboundedSender<Result<Value, BoxError>>;
 struct State {
     objects: BTreeMap<String, Value>,
     version: u64,
-    /// Watches from before this version are told 410.
+    /// Watches from a version before this one get 410.
     oldest: u64,
     history: Vec<(u64, Value)>,
     watchers: Vec<Lines>,
-    /// Channels of mute watches: kept open, never used.
+    /// The channels of mute watches: kept open, never used.
     muted: Vec<Lines>,
     list_fault: Option<Fault>,
     watch_fault: Option<Fault>,
@@ -59,13 +59,13 @@ impl Collection {
         Self { kind, state: Arc::default() }
     }
 
-    /// A client that talks to it.
+    /// A client of this collection.
     pub(crate) fn client(&self) -> (Client, Log) {
         let served = self.clone();
         client(move |asked| served.answer(asked))
     }
 
-    /// Creates or changes an object. Without a UID it keeps the one it has, or gets `uid-<name>`.
+    /// Creates or updates an object. If it has no UID, it keeps the existing one or gets `uid-<name>`.
     pub(crate) fn put(&self, mut object: Value) {
         let mut state = self.lock();
         let key = key_of(&object);
@@ -94,7 +94,7 @@ impl Collection {
         state.tell("DELETED", &object);
     }
 
-    /// Deletes an object as [`Self::delete`] does, but what the watches are told is `told`.
+    /// Deletes an object like [`Self::delete`], but sends `told` to the watches.
     pub(crate) fn delete_telling(&self, key: &str, told: &Value) {
         let mut state = self.lock();
         state.objects.remove(key).expect("an object to delete");
@@ -102,26 +102,26 @@ impl Collection {
         state.tell("DELETED", told);
     }
 
-    /// Forgets the history: older versions are gone.
+    /// Compacts the history: older versions expire.
     pub(crate) fn compact(&self) {
         let mut state = self.lock();
         state.oldest = state.version;
         state.history.clear();
     }
 
-    /// Ends all watches in order.
+    /// Ends all watches normally.
     pub(crate) fn end_watches(&self) {
         self.lock().watchers.clear();
     }
 
-    /// Breaks all watches.
+    /// Breaks all watches with an error.
     pub(crate) fn break_watches(&self) {
         for watcher in self.lock().watchers.drain(..) {
             watcher.send(Err("connection reset by peer".into())).ok();
         }
     }
 
-    /// How many watches are open.
+    /// The number of open watches.
     pub(crate) fn watchers(&self) -> usize {
         let mut state = self.lock();
         state.watchers.retain(|watcher| !watcher.is_closed());

@@ -1,26 +1,26 @@
-//! What to change, and the guard that goes with it into the same patch, so that the server checks both as one. Pure.
+//! A change and its guard, which are sent in one patch so that the API server checks and applies them atomically. Pure.
 
 use kube::api::Patch;
 use serde_json::{Map, Value, json};
 
-/// What must still be true for a change to apply.
+/// The condition under which a change applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guard {
-    /// Nobody wrote the object since we read this version.
+    /// No client wrote the object since this version was read.
     ResourceVersion(String),
-    /// It is still the same object, whatever else changed.
+    /// The object still has this UID, whatever else changed.
     Uid(String),
 }
 
 /// A change of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// A JSON merge patch (lists are replaced whole).
+    /// A JSON merge patch (lists are replaced as a whole).
     Merge(Value),
-    /// A strategic merge patch, with its `$patch` directives written out.
+    /// A strategic merge patch, including its `$patch` directives.
     Strategic(Value),
-    /// The operations of a JSON patch. The server does not say which test failed: an object that was replaced is a
-    /// conflict here, where the other kinds of patch tell it apart.
+    /// The operations of a JSON patch. The API server does not report which test failed, so a replaced object is a conflict here, whereas
+    /// the other kinds of patch report it as replaced.
     Json(Vec<Value>),
 }
 
@@ -34,7 +34,7 @@ impl Guard {
 }
 
 impl Change {
-    /// Whether this changes nothing.
+    /// Whether this is an empty change.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -43,7 +43,7 @@ impl Change {
         }
     }
 
-    /// The patch to send: the change and its guard.
+    /// The patch to send: the change with its guard.
     pub(super) fn guarded(self, guard: &Guard) -> Result<Patch<Value>, String> {
         let (field, value) = guard.field();
         if value.is_empty() {
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-/// An object without leaves says nothing; `null` deletes a field, so it is a change unless it is all there is.
+/// Nested objects without any leaf are an empty change. `null` deletes a field, so it is a change, unless the whole patch is `null`.
 fn changes_nothing(patch: &Value) -> bool {
     fn is_hollow(value: &Value) -> bool {
         value.as_object().is_some_and(|object| object.values().all(is_hollow))

@@ -1,4 +1,4 @@
-//! Writes of objects whose kind is known at run time only: what an operator applies. Fenced and with a deadline as all others.
+//! Writes of objects whose kind is known only at run time, as an operator applies them. Fenced and with a deadline like all other writes.
 
 use kube::{
     api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions},
@@ -9,14 +9,14 @@ use serde::Serialize;
 use super::request::Target;
 use super::{Deletion, Guard, WriteError, Writer};
 
-/// Where an object is, or shall be.
+/// The kind, namespace and name of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// Its kind.
+    /// The kind of the object.
     pub resource: &'a ApiResource,
-    /// Its namespace, if its kind has one.
+    /// The namespace; `None` for cluster-scoped kinds.
     pub namespace: Option<&'a str>,
-    /// Its name.
+    /// The name of the object.
     pub name: &'a str,
 }
 
@@ -26,12 +26,12 @@ impl Place<'_> {
     }
 }
 
-/// Whether a write is meant.
+/// Whether a write is stored or a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// It is: the object is stored.
+    /// The object is stored.
     Real,
-    /// The server says what would become of it, and stores nothing.
+    /// The API server returns the result and stores nothing.
     DryRun,
 }
 
@@ -42,12 +42,12 @@ impl Attempt {
 }
 
 impl Writer {
-    /// Server-side apply: the fields of `object` become what it says, and `manager` their owner. An object with a UID must
-    /// exist with that UID; one without is created if it is missing. Answers with the object as it is then.
+    /// Forced server-side apply: `manager` becomes the owner of the fields of `object`. If `object` has a UID, an object with that UID must
+    /// exist; otherwise a missing object is created. Returns the object as stored.
     ///
     /// # Errors
     ///
-    /// See [`WriteError`]; [`WriteError::Conflict`] where the UID is another.
+    /// See [`WriteError`]; [`WriteError::Conflict`] if the existing object has another UID.
     pub async fn apply(
         &self,
         place: Place<'_>,
@@ -63,7 +63,7 @@ impl Writer {
         self.send(&target, None, request).await?.object(&target)
     }
 
-    /// Creates an object that does not exist.
+    /// Creates an object.
     ///
     /// # Errors
     ///
@@ -84,11 +84,11 @@ impl Writer {
         self.send(&target, None, request).await?.object(&target)
     }
 
-    /// Replaces an object, or its `status` if that is the subresource, over the version that `object` names.
+    /// Replaces an object, or its `status` if that is the subresource, guarded by the resourceVersion in `object`.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Conflict`] if it has another version; see [`WriteError`] for the rest.
+    /// [`WriteError::Conflict`] if the resourceVersion is outdated; see [`WriteError`] for the rest.
     pub async fn replace(
         &self,
         place: Place<'_>,
@@ -108,11 +108,11 @@ impl Writer {
         self.send(&target, None, request).await?.object(&target)
     }
 
-    /// Deletes an object if it is still the one with `uid`.
+    /// Deletes an object if it still has this `uid`.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Replaced`] when another object has that name now; see [`WriteError`] for the rest.
+    /// [`WriteError::Replaced`] if another object has that name now; see [`WriteError`] for the rest.
     pub async fn delete_at(&self, place: Place<'_>, uid: &str) -> Result<Deletion, WriteError> {
         let target = place.target("delete", "");
         if uid.is_empty() {

@@ -1,21 +1,21 @@
-//! Why a write did not happen, in words that tell a person what to do, and classes that tell a controller.
+//! Why a write failed: messages that tell people what to do, and classes for controllers.
 
 use std::time::Duration;
 
 use bowline_core::Fenced;
 
-/// A write that did not happen, or of which we do not know.
+/// A write that failed, or whose result is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// This process may not write now.
+    /// The fence is closed: this process may not write now.
     #[error(transparent)]
     Fenced(#[from] Fenced),
-    /// Somebody changed the object since it was looked at. Look again and decide anew.
+    /// Another client changed the object since it was read. Read it again and decide anew.
     #[error("{what}: the object changed since it was read ({message}); read it again")]
     Conflict {
         /// Verb and object.
         what: String,
-        /// The server's words.
+        /// The message of the API server.
         message: String,
     },
     /// The object does not exist.
@@ -24,15 +24,15 @@ pub enum WriteError {
         /// Verb and object.
         what: String,
     },
-    /// Another object has the name now. Nothing that was decided about the old one holds for it.
+    /// Another object has that name now. Decisions about the old object do not apply to it.
     #[error("{what}: the object with UID {uid} was replaced by another one of the same name; left alone")]
     Replaced {
         /// Verb and object.
         what: String,
-        /// The UID that was meant.
+        /// The UID of the object that was to be changed.
         uid: String,
     },
-    /// We lack the right.
+    /// RBAC does not permit the write.
     #[error("{what}: {message}; grant verb \"{verb}\" on resource \"{resource}\" to this service account")]
     Forbidden {
         /// Verb and object.
@@ -41,48 +41,48 @@ pub enum WriteError {
         verb: &'static str,
         /// The resource to grant it on, with its API group and subresource.
         resource: String,
-        /// The server's words.
+        /// The message of the API server.
         message: String,
     },
-    /// The server could not, or did not answer. Try later; it may have taken effect.
+    /// The API server failed or did not answer. Retry later; the write may have taken effect.
     #[error("{what}: {why}")]
     Transient {
         /// Verb and object.
         what: String,
-        /// What happened.
+        /// What failed.
         why: String,
-        /// How long the server asks us to wait.
+        /// The `Retry-After` of the API server, if it sent one.
         retry_after: Option<Duration>,
     },
-    /// The server will never accept this. A bug, or an admission policy of the cluster.
+    /// The API server will never accept this write: a bug, or an admission policy of the cluster.
     #[error("{what}: rejected: {message}")]
     Invalid {
         /// Verb and object.
         what: String,
-        /// The server's words.
+        /// The message of the API server.
         message: String,
     },
 }
 
-/// What to do about a [`WriteError`].
+/// What a controller does about a [`WriteError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteClass {
-    /// Stop: this process does not lead.
+    /// Stop: this process may not write now.
     Fenced,
     /// Observe again, soon.
     Conflict,
-    /// Forget the object: it is gone, or another has its name.
+    /// Drop the object: it is gone, or another one has its name.
     NotFound,
-    /// Tell the operator; trying again is of little use.
+    /// Report it to the administrator; a retry rarely helps.
     Forbidden,
-    /// Try again with back-off.
+    /// Retry with back-off.
     Transient,
-    /// Tell the user; trying again is of no use.
+    /// Report it to the user; a retry does not help.
     Invalid,
 }
 
 impl WriteError {
-    /// What to do about it.
+    /// The class of the error.
     #[must_use]
     pub fn class(&self) -> WriteClass {
         match self {
@@ -95,7 +95,7 @@ impl WriteError {
         }
     }
 
-    /// How long the server asked us to wait before the next try.
+    /// How long the API server asked to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -1,5 +1,5 @@
-//! Sends one write and reads the answer: which of the ways to fail it is. It sends the request itself rather than
-//! through `kube::Api`, which does not show the `Retry-After` header.
+//! Sends one write and classifies a failed response. It sends the request itself instead of using `kube::Api`, which does not expose the
+//! `Retry-After` header.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use serde::de::DeserializeOwned;
 use super::{Guard, WriteError};
 use crate::client::describe;
 
-/// What a write is about.
+/// The object that a write is about.
 pub(super) struct Target {
     pub(super) url: String,
     verb: &'static str,
-    /// `nodes`, `leases.coordination.k8s.io`, `services/status`: as RBAC writes it.
+    /// `nodes`, `leases.coordination.k8s.io`, `services/status`: as used in RBAC rules.
     resource: String,
     what: String,
 }
@@ -29,13 +29,13 @@ pub(super) struct Target {
 pub(super) struct Answer(Bytes);
 
 impl Answer {
-    /// A deletion may be answered with a Status; that has no version, and none is needed.
+    /// The resourceVersion of the object. A deletion may be answered with a Status, which has none; deletions do not need it.
     pub(super) fn resource_version(&self) -> Option<String> {
         let meta = serde_json::from_slice::<PartialObjectMeta>(&self.0).ok();
         meta.and_then(|meta| meta.metadata.resource_version)
     }
 
-    /// The object itself.
+    /// The object in the response.
     pub(super) fn object<T: DeserializeOwned>(&self, target: &Target) -> Result<T, WriteError> {
         let read = serde_json::from_slice(&self.0);
         read.map_err(|error| target.transient(&describe(&error), None))
@@ -95,7 +95,7 @@ pub(super) async fn perform(
     if head.status.is_success() {
         return Ok(Answer(bytes));
     }
-    // The client makes a `Status` of what proxies and overloaded servers answer. A client without its layers has no such care.
+    // The client layers turn the responses of proxies and overloaded servers into a `Status`. A client without these layers does not.
     let status = serde_json::from_slice(&bytes).unwrap_or_else(|_quoting| {
         Status::failure(&format!("an answer that is no Status: {} bytes", bytes.len()), "")
     });
@@ -108,13 +108,13 @@ pub(super) async fn perform(
     Err(classify(target, guard, head.status, &status, retry_after(&head.headers, &status)))
 }
 
-/// Whether the client did not send it because the fence had closed.
+/// Whether the client did not send the request because the fence had closed.
 fn stopped(error: &kube::Error) -> Option<WriteError> {
     let kube::Error::Service(inner) = error else { return None };
     inner.downcast_ref::<Fenced>().cloned().map(WriteError::Fenced)
 }
 
-/// A JSON patch whose `test` fails, or whose path is not there, is refused without a word about which it was.
+/// The API server refuses a JSON patch with a failed `test` or a missing path in the same way, without saying which one it was.
 fn is_json_patch(request: &http::Request<Vec<u8>>) -> bool {
     request.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json-patch+json")
 }
@@ -136,7 +136,7 @@ fn classify(
             WriteError::Replaced { what, uid: uid.clone() }
         }
         (409, _) => WriteError::Conflict { what, message },
-        // Only the API server may say that an object is gone; a proxy that knows no route does not know.
+        // Only the API server can say that an object does not exist; a 404 of a proxy that knows no route proves nothing.
         (404, _) if status.reason == "NotFound" => WriteError::Gone { what },
         (403, _) => {
             WriteError::Forbidden { what, verb: target.verb, resource: target.resource.clone(), message }
@@ -150,8 +150,8 @@ fn classify(
     }
 }
 
-/// Whether the server refused because of the UID. A deletion with the wrong one is told so in words; a merge patch with the
-/// wrong one is told that it must not change an immutable field. (Seen on Kubernetes 1.36.)
+/// Whether the API server refused the write because of the UID. For a deletion with the wrong UID its message says so; for a merge patch
+/// with the wrong UID it reports a change of an immutable field. (Seen on Kubernetes 1.36.)
 fn is_another(status: &Status) -> bool {
     let mut causes = status.details.iter().flat_map(|details| &details.causes);
     status.message.contains("UID in") || causes.any(|cause| cause.field == "metadata.uid")

@@ -1,6 +1,6 @@
-//! Getting a token for a ServiceAccount: the account if it is missing, then a `TokenRequest`, each time.
+//! Gets a token for a ServiceAccount: creates the account if it is missing, then sends a `TokenRequest`, in each attempt.
 //!
-//! The answer to a `TokenRequest` is parsed here and not by kube, which would log an answer that it cannot parse.
+//! The response to a `TokenRequest` is parsed here and not by kube, which would log a response that it cannot parse.
 
 use std::time::Duration;
 
@@ -21,17 +21,17 @@ use super::super::describe;
 use super::NAMESPACE;
 use crate::clock::Clock;
 
-/// What is asked for; the server may give less.
+/// The requested lifetime; the API server may grant less.
 const LIFETIME: Duration = Duration::from_secs(3_600);
-/// The least that a server gives. A token that seems to have less comes from a clock that is ahead.
+/// The shortest lifetime that an API server grants. If a token seems to have less, the local clock is ahead.
 const SHORTEST: Duration = Duration::from_secs(600);
 const TRIES: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// There is no token for a ServiceAccount, or no client to carry it.
+/// A token for a ServiceAccount, or a client that uses it, could not be obtained.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceAccountError {
-    /// The API server did not do what the root identity asked for.
+    /// The API server refused a request of the root identity, or did not answer it.
     #[error(
         "--use-service-account-credentials: cannot {action} ServiceAccount {NAMESPACE}/{name}: {}; the manager's \
          own identity needs in namespace {NAMESPACE} the verbs \"get\" and \"create\" on resource \"serviceaccounts\" \
@@ -39,44 +39,44 @@ pub enum ServiceAccountError {
         describe(source)
     )]
     Refused {
-        /// The account.
+        /// The name of the ServiceAccount.
         name: String,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// What came back.
+        /// The error.
         source: Box<kube::Error>,
     },
-    /// The server's answer to the `TokenRequest` holds no token. What it does hold is not told.
+    /// The response to the `TokenRequest` contains no token. The message does not quote the response.
     #[error(
         "--use-service-account-credentials: the answer to the TokenRequest for ServiceAccount {NAMESPACE}/{name} {why}; \
          is the address that of an API server?"
     )]
     NoToken {
-        /// The account.
+        /// The name of the ServiceAccount.
         name: String,
-        /// What is wrong with the answer.
+        /// What is wrong with the response.
         why: &'static str,
     },
-    /// kube cannot build its stack.
+    /// kube cannot build the client.
     #[error(
         "cannot build the client of ServiceAccount {NAMESPACE}/{name}: {source}; check the cluster's CA and proxy"
     )]
     Stack {
-        /// The account.
+        /// The name of the ServiceAccount.
         name: String,
-        /// What is wrong.
+        /// The error.
         source: Box<kube::Error>,
     },
 }
 
-/// A token, as the header that carries it.
+/// A token, as an `Authorization` header.
 pub(super) struct Grant {
     pub(super) header: HeaderValue,
-    /// When to ask for the next one.
+    /// After this time the next token is requested.
     pub(super) fresh_for: Duration,
 }
 
-/// The root identity, which gives the tokens out.
+/// The root identity, which requests the tokens.
 #[derive(Clone)]
 pub(super) struct Grantor {
     root: Client,
@@ -89,7 +89,7 @@ impl Grantor {
         Self { accounts: Api::namespaced(root.clone(), NAMESPACE), root, clock }
     }
 
-    /// A token for `name`, within four tries. A missing right is tried again too: a new role may take a moment.
+    /// A token for `name`, within four attempts. A missing permission is retried as well: a new role may take a moment to become effective.
     pub(super) async fn grant(&self, name: &str) -> Result<Grant, ServiceAccountError> {
         let mut pause = FIRST_PAUSE;
         for _ in 1..TRIES {
@@ -121,7 +121,7 @@ impl Grantor {
         };
         let account = ServiceAccount { metadata, ..ServiceAccount::default() };
         match self.accounts.create(&PostParams::default(), &account).await {
-            // Another replica was faster.
+            // Another replica created it first.
             Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
             created => created.map(drop).map_err(refused(name, "create")),
         }
@@ -140,7 +140,7 @@ impl Grantor {
             .map_err(kube::Error::BuildRequest)
             .map_err(fail())?;
         match self.root.request_text(request).await {
-            // This error shows the bytes that it is about.
+            // This error contains the bytes of the response.
             Err(kube::Error::FromUtf8(_)) => {
                 Err(ServiceAccountError::NoToken { name: name.to_owned(), why: "is not text" })
             }
@@ -153,7 +153,7 @@ fn refused(name: &str, action: &'static str) -> impl FnOnce(kube::Error) -> Serv
     move |source| ServiceAccountError::Refused { name: name.to_owned(), action, source: Box::new(source) }
 }
 
-/// Reads an answer; what is wrong with it is said without quoting it, as serde's errors would.
+/// Parses a response. The error does not quote the response, as serde's errors would.
 fn read_grant(answer: &str, now: Timestamp) -> Result<Grant, &'static str> {
     let answer: TokenRequest = serde_json::from_str(answer).map_err(|_quoting| "is not a TokenRequest")?;
     let status = answer.status.ok_or("has no status")?;
@@ -167,8 +167,8 @@ fn read_grant(answer: &str, now: Timestamp) -> Result<Grant, &'static str> {
     Ok(Grant { header, fresh_for: fresh_for(Duration::try_from(left).unwrap_or_default()) })
 }
 
-/// How long a token that seems to live for `left` is used before the next is asked for: until a fifth remains. What a
-/// wrong clock of ours could make of `left` is bounded on both sides.
+/// How long a token with a remaining lifetime of `left` is used before the next one is requested: until a fifth remains. `left` is limited
+/// on both sides, because the local clock may be wrong.
 fn fresh_for(left: Duration) -> Duration {
     left.clamp(SHORTEST, LIFETIME) * 4 / 5
 }
